@@ -149,9 +149,9 @@ impl<'a> Case<'a> {
         Ok(made)
     }
 
-    /// The derivative along the tangents, and how it compares with differences. One program computes values and derivatives,
-    /// since compiling takes longest.
-    fn against_differences(&self) -> Res<(Vec<HostArray>, Compared)> {
+    /// The derivative along the tangents, how it compares with differences, and whether all values are numbers. One program
+    /// computes values and derivatives, since compiling takes longest.
+    fn against_differences(&self) -> Res<(Vec<HostArray>, Compared, bool)> {
         let request = Request::new(Derivative::Jvp, &self.wrt, &self.of).with_value();
         let program = exec::Program::single(self.client, &self.derivative(&request)?)?;
         let run = |by: f64| -> Res<Vec<HostArray>> {
@@ -164,6 +164,7 @@ impl<'a> Case<'a> {
         for by in [STEP, -STEP, 2.0 * STEP, -2.0 * STEP] {
             values.push(run(by)?);
         }
+        let is_finite = values[0].iter().all(|value| value.to_f64_vec().iter().all(|x| x.is_finite()));
         let mut compared = Compared::default();
         for (n, found) in found.iter().enumerate() {
             let found = found.to_f64_vec();
@@ -196,19 +197,25 @@ impl<'a> Case<'a> {
                 }
             }
         }
-        Ok((found, compared))
+        Ok((found, compared, is_finite))
     }
 
-    /// `<ct, J t>` against `<J^T ct, t>`.
-    fn against_each_other(&self, forward: &[HostArray], cotangents: &[HostArray]) -> Res<Backward> {
+    /// `<ct, J t>` against `<J^T ct, t>`; where values are no numbers (`is_finite`), the derivatives need not be.
+    fn against_each_other(
+        &self,
+        forward: &[HostArray],
+        cotangents: &[HostArray],
+        is_finite: bool,
+    ) -> Res<Backward> {
         let module = self.derivative(&Request::new(Derivative::Vjp, &self.wrt, &self.of))?;
         let args = [self.args.as_slice(), cotangents].concat();
         let backward = self.run(&module, &args)?;
         let (left, size) = product(cotangents, forward);
         let (right, size_too) = product(&backward, &self.tangents);
         let size = size.max(size_too);
+        let is_compared = is_finite || left.is_finite() && right.is_finite();
         // Of numbers beyond that little is left by what cancels.
-        if size < LARGE && !is_within(left - right, EXACT * size + 1e-12) {
+        if is_compared && size < LARGE && !is_within(left - right, EXACT * size + 1e-12) {
             return differ(format!(
                 "forward and backward differ: {left:e} and {right:e} (the terms add up to {size:e})"
             ));
@@ -326,10 +333,10 @@ fn both_ways(
 ) -> Res<Option<(Compared, Backward)>> {
     let Some(case) = Case::new(client, module, ranges, rng) else { return Ok(None) };
     let case = Case { is_fenced, ..case };
-    let (forward, compared) = case.against_differences()?;
+    let (forward, compared, is_finite) = case.against_differences()?;
     let func = &module.funcs[module.entry().ok_or_else(|| Error::from(module.no_entry()))?];
     let types: Vec<TypeId> = case.of.iter().map(|&i| func.results[i]).collect();
     let Some(cotangents) = drawn(module, &types, &[], rng) else { return Ok(None) };
-    let backward = case.against_each_other(&forward, &cotangents)?;
+    let backward = case.against_each_other(&forward, &cotangents, is_finite)?;
     Ok(Some((compared, backward)))
 }

@@ -158,7 +158,8 @@ pub(crate) fn sweep(name: &str, cases: u64, floats: bool, check: &Check<'_>) -> 
     if !failures.is_empty() {
         return Err(format!("failed: {failures:?}"));
     }
-    if refusals as u64 * 4 > cases {
+    // Of a few it says nothing.
+    if refusals as u64 * 4 > cases && cases >= 20 {
         return Err(format!("too many programs are refused: {refused:?}"));
     }
     Ok(())

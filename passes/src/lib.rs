@@ -13,7 +13,7 @@
 //! * [`cost`], `windows`, [`reshard`]: what moving data costs, and how it is moved;
 //! * [`plan`], [`localize`], [`collectives`]: how each operation is done by all devices;
 //! * [`driver`]: the order of passes; [`lint`]: what a program's annotations probably do not mean;
-//! * [`internal`]: what `shardc-shardy` reads besides passes.
+//! * [`internal`]: what `shardc-shardy` and `shardc-graph` read besides passes.
 
 pub mod analysis;
 pub mod annotations;

@@ -36,7 +36,7 @@ mod replace;
 mod request;
 mod transpose;
 
-pub use checkpoint::{CHECKPOINT_NAME, Checkpoint, Keep, Offload};
+pub use checkpoint::{CHECKPOINT, CHECKPOINT_NAME, Checkpoint, Keep, Offload, UnknownPolicy};
 pub use custom::{CustomDerivative, CustomRule, STOP_GRADIENT};
 pub use function::{differentiate, gradient_in_region};
 pub use request::{Derivative, Request, kept_functions};

@@ -28,7 +28,7 @@
 //! around (SH10xx).
 
 use shardc_autodiff as transform;
-pub use shardc_autodiff::{CHECKPOINT_NAME, Checkpoint, Keep, Offload};
+pub use shardc_autodiff::{CHECKPOINT, CHECKPOINT_NAME, Checkpoint, Keep, Offload, UnknownPolicy};
 pub use shardc_autodiff::{CustomDerivative, CustomRule, Derivative, Request, STOP_GRADIENT};
 use shardc_ir::{DTypeClass, FuncId, Module};
 use shardc_passes::annotations::names::Names;

@@ -31,8 +31,8 @@ pub(super) fn transpose(
     let end = t.linear.module.add_op(OpKind::Return, &values, &[], &[]);
     ops.push(end);
     let needed = free_values(t.linear.module, region, &ops);
-    let checkpoint = t.linear.checkpoint;
-    let residuals = plan(t.linear.module, region, &needed, &|_| true, checkpoint);
+    let checkpoint = t.linear.checkpoint.within(t.linear.module, op);
+    let residuals = plan(t.linear.module, region, &needed, &|_| true, &checkpoint);
     let mut stand_ins: FxHashMap<ValueId, ValueId> = FxHashMap::default();
     let args = t.linear.module.regions[region].args.clone();
     for &arg in &residuals.args {

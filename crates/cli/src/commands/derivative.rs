@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use shardc::autodiff::{self, Checkpoint, CustomDerivative, CustomRule, Derivative, Keep, Offload, Request};
+use shardc::autodiff::{self, Checkpoint, CustomDerivative, CustomRule, Derivative, Request};
 use shardc::{Compiler, Module};
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
@@ -17,8 +17,8 @@ pub(crate) fn run(args: &DerivativeArgs, derivative: Derivative, ui: &Ui) -> Res
     let mut outputs = Outputs::plan(&[("--output", &args.output)], &[("the input", &args.input)])?;
     let rules = args.rule.iter().map(|text| rule(text)).collect::<Result<Vec<_>>>()?;
     let checkpoint = Checkpoint {
-        keep: keep(&args.checkpoint)?,
-        offload: offload(&args.offload)?,
+        keep: args.checkpoint.parse().map_err(|error| usage(format!("--checkpoint {error}")))?,
+        offload: args.offload.parse().map_err(|error| usage(format!("--offload {error}")))?,
         layers: args.layers.clone(),
         blocks: args.blocks,
     };
@@ -64,45 +64,6 @@ fn rule(text: &str) -> Result<CustomRule> {
         None => CustomDerivative::Jvp { function: rule.to_owned() },
     };
     Ok(CustomRule { name: name.to_owned(), derivative })
-}
-
-/// What is kept: `everything`, `nothing`, `dots` or `names:A,B`.
-fn keep(text: &str) -> Result<Keep> {
-    match policy(text) {
-        Some(Policy::Everything) => Ok(Keep::Everything),
-        Some(Policy::Nothing) => Ok(Keep::Nothing),
-        Some(Policy::Products) => Ok(Keep::Products),
-        Some(Policy::Named(names)) => Ok(Keep::Named(names)),
-        None => Err(usage(format!("--checkpoint {text}: expected everything, nothing, dots or names:A,B"))),
-    }
-}
-
-/// What of it is kept in the host's memory: the same words.
-fn offload(text: &str) -> Result<Offload> {
-    match policy(text) {
-        Some(Policy::Everything) => Ok(Offload::Everything),
-        Some(Policy::Nothing) => Ok(Offload::Nothing),
-        Some(Policy::Products) => Ok(Offload::Products),
-        Some(Policy::Named(names)) => Ok(Offload::Named(names)),
-        None => Err(usage(format!("--offload {text}: expected nothing, everything, dots or names:A,B"))),
-    }
-}
-
-/// Which values an option means.
-enum Policy {
-    Everything,
-    Nothing,
-    Products,
-    Named(Vec<String>),
-}
-
-fn policy(text: &str) -> Option<Policy> {
-    Some(match text {
-        "everything" => Policy::Everything,
-        "nothing" => Policy::Nothing,
-        "dots" => Policy::Products,
-        _ => Policy::Named(text.strip_prefix("names:")?.split(',').map(str::to_owned).collect()),
-    })
 }
 
 fn printed(module: &Module, emit: Emit) -> Result<Vec<u8>, shardc::Error> {

@@ -4,6 +4,8 @@ use std::panic::Location;
 
 use shardc_ir::{AttrDict, Func, Module, OpKind, PackedOption, Span, Visibility, verify};
 
+use shardc_passes::internal::symbols::drop_unused_funcs;
+
 use super::region::types_of;
 use super::{Graph, Maker, State, Tensor};
 use crate::error::{ErrorKind, GraphErrors};
@@ -85,6 +87,8 @@ impl State {
             loc: PackedOption::default(),
         };
         module.add_func(func);
+        // A derivative that was given, and used or not asked for.
+        drop_unused_funcs(&mut module, None);
         module
     }
 }

@@ -26,7 +26,7 @@ use crate::{Element, Mesh, number};
 
 pub(crate) use maker::Maker;
 pub use region::RegionBody;
-pub(crate) use region::{Built, carry_captured, same_types, types_of};
+pub(crate) use region::{Built, carry_captured, same_types, take_captured, types_of};
 pub(crate) use state::State;
 pub use tensor::Tensor;
 pub use tree::Tree;

@@ -54,20 +54,25 @@ impl Graph {
             region.args.iter().map(|(shape, dtype)| Some(module.types.tensor(shape, *dtype))).collect()
         });
         let (built, ()) = self.region("a region of an operation", &types, |args| ((region.body)(&args), ()));
-        let built = built?;
+        built.map(|built| built.region).filter(|&region| self.seals(region))
+    }
+
+    /// Makes the constants that a region reads from around it again inside of it; whether it reads nothing else.
+    #[track_caller]
+    pub(crate) fn seals(&self, region: RegionId) -> bool {
         let read = self.with_module(|module| {
-            let read = free_values(module, &[built.region]);
+            let read = free_values(module, &[region]);
             let (constants, others): (Vec<_>, Vec<_>) =
                 read.into_iter().partition(|&value| is_constant(module, value));
-            copy_constants(module, &[built.region], &constants);
+            copy_constants(module, &[region], &constants);
             others
         });
-        if read.is_empty() {
-            return Some(built.region);
+        if !read.is_empty() {
+            let text =
+                "the region reads a tensor from around it; it can read its arguments and constants alone";
+            self.report(&[], ErrorKind::Operands(text.to_owned()));
         }
-        let text = "the region reads a tensor from around it; it can read its arguments and constants alone";
-        self.report(&[], ErrorKind::Operands(text.to_owned()));
-        None
+        read.is_empty()
     }
 
     /// Builds a region: runs `body` on its arguments, and lets it return the tensors that that returns. `None` where one of
@@ -207,26 +212,46 @@ fn copy_constants(module: &mut Module, regions: &[RegionId], constants: &[ValueI
 ///
 /// Compilers agree on what a loop means that reads nothing but what it carries.
 pub(crate) fn carry_captured(module: &mut Module, regions: &[RegionId]) -> Vec<ValueId> {
-    let read = free_values(module, regions);
-    let (constants, carried): (Vec<_>, Vec<_>) =
-        read.into_iter().partition(|&value| is_small_constant(module, value));
-    copy_constants(module, regions, &constants);
+    let carried = captured(module, regions);
     for (i, &region) in regions.iter().enumerate() {
-        let mut map = FxHashMap::default();
-        for &value in &carried {
-            let ty = module.values[value].ty;
-            map.insert(value, module.add_arg(region, ty));
-        }
-        replace(module, region, &map);
+        let args = add_args(module, region, &carried);
         if i + 1 == regions.len()
             && let Some(end) = module.terminator(region)
         {
-            for value in &carried {
-                module.ops[end].operands.push(map[value]);
-            }
+            module.ops[end].operands.extend(args);
         }
     }
     carried
+}
+
+/// Makes what a region reads from around it its arguments; returns what is to be given for them. Constants are made again inside.
+pub(crate) fn take_captured(module: &mut Module, region: RegionId) -> Vec<ValueId> {
+    let taken = captured(module, &[region]);
+    add_args(module, region, &taken);
+    taken
+}
+
+/// What regions read from around them but for small constants, which are made again inside.
+fn captured(module: &mut Module, regions: &[RegionId]) -> Vec<ValueId> {
+    let read = free_values(module, regions);
+    let (constants, others): (Vec<_>, Vec<_>) =
+        read.into_iter().partition(|&value| is_small_constant(module, value));
+    copy_constants(module, regions, &constants);
+    others
+}
+
+/// Gives a region an argument for each of these values, and lets it read that in place of the value.
+fn add_args(module: &mut Module, region: RegionId, values: &[ValueId]) -> Vec<ValueId> {
+    let mut map = FxHashMap::default();
+    let mut args = Vec::with_capacity(values.len());
+    for &value in values {
+        let ty = module.values[value].ty;
+        let arg = module.add_arg(region, ty);
+        map.insert(value, arg);
+        args.push(arg);
+    }
+    replace(module, region, &map);
+    args
 }
 
 /// Whether a constant takes next to no memory, so that it may be written down more than once.

@@ -1,10 +1,7 @@
 //! Gradients of what a graph computes.
 
-use shardc_autodiff::{Derivative, Request, STOP_GRADIENT, gradient_in_region};
-use shardc_ir::{
-    AttrDict, Build, CompositeSpec, DType, DTypeClass, Diagnostic, Func, FuncId, Module, OpKind,
-    PackedOption, Span, TypeId, ValueId, Visibility,
-};
+use shardc_autodiff::{Derivative, Request, gradient_in_region};
+use shardc_ir::{DType, DTypeClass, Diagnostic, OpKind, ValueId};
 use shardc_passes::transforms::decompose::decompose;
 
 use crate::Tensor;
@@ -86,22 +83,6 @@ impl Graph {
     }
 }
 
-impl<'g> Tensor<'g> {
-    /// The same tensor, which counts as constant where it is differentiated.
-    #[must_use]
-    #[track_caller]
-    pub fn stop_gradient(self) -> Tensor<'g> {
-        self.graph().make(&[self], |m, values| {
-            let ty = m.state.module.values[values[0]].ty;
-            let decomposition = identity(&mut m.state.module, ty);
-            let name = m.state.module.funcs[decomposition].name.clone();
-            let spec =
-                CompositeSpec { name: STOP_GRADIENT.into(), decomposition: name, ..CompositeSpec::default() };
-            Ok(m.op1(OpKind::Composite(Box::new(spec)), values, ty))
-        })
-    }
-}
-
 /// Puts a gradient behind what has been done so far in the region that is open.
 fn gradient(m: &mut Maker<'_>, loss: ValueId, wrt: &[ValueId]) -> KindResult<Vec<ValueId>> {
     let region = m.state.region();
@@ -125,38 +106,4 @@ fn gradient(m: &mut Maker<'_>, loss: ValueId, wrt: &[ValueId]) -> KindResult<Vec
         m.state.handles[i].value = value;
     }
     made.map_err(|mut errors| ErrorKind::Gradient(Box::new(errors.swap_remove(0))))
-}
-
-/// A function that returns its argument.
-fn identity(module: &mut Module, ty: TypeId) -> FuncId {
-    let name = format!("stop_gradient_{}", shardc_ir::EntityRef::index(ty));
-    if let Some(&func) = module.func_names.get(name.as_str()) {
-        return func;
-    }
-    let body = module.add_region(&[ty]);
-    let args = module.regions[body].args.clone();
-    let end = module.add_op(OpKind::Return, &args, &[], &[]);
-    module.set_ops(body, vec![end]);
-    module.add_func(private(&name, body, vec![ty], vec![ty]))
-}
-
-/// A function that the program alone calls.
-fn private(name: &str, body: shardc_ir::RegionId, params: Vec<TypeId>, results: Vec<TypeId>) -> Func {
-    Func {
-        name: name.into(),
-        visibility: Visibility::Private,
-        body: Some(body),
-        arg_attrs: vec![AttrDict::new(); params.len()],
-        res_attrs: vec![AttrDict::new(); results.len()],
-        res_shardings: vec![PackedOption::default(); results.len()],
-        params,
-        results,
-        arg_locs: Vec::new(),
-        arg_names: Vec::new(),
-        arg_spans: Vec::new(),
-        res_spans: Vec::new(),
-        attrs: AttrDict::new(),
-        span: Span::NONE,
-        loc: PackedOption::default(),
-    }
 }

@@ -1,0 +1,51 @@
+//! Checkpointing: parts of a program of which the backward pass computes something again.
+
+use shardc_autodiff::{CHECKPOINT, Keep};
+use shardc_ir::{Attr, Build, NamedSpec, OpKind};
+
+use crate::Tree;
+use crate::graph::{Graph, take_captured};
+
+impl Graph {
+    /// What `body` makes of `inputs`; of what it computes a gradient keeps what `policy` says ([`Keep::Nothing`]: the inputs alone)
+    /// and computes the rest again where the backward pass reads it, behind a barrier, so that no compiler undoes that.
+    ///
+    /// Tensors that `body` reads from around it are inputs, too. Without a gradient it is as if `body` stood alone.
+    ///
+    /// ```
+    /// use shardc_graph::{DType::F32, Graph, Keep, Mesh};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let g = Graph::new("step", &Mesh::new(&[("data", 8)])?);
+    /// let (x, w) = (g.parameter("x", [8, 16], F32), g.parameter("w", [16, 16], F32));
+    /// let h = g.checkpoint(Keep::Nothing, x, |x| x.dot(w).tanh().exp());
+    /// let dw = g.grad(h.sum(..), &w);
+    /// # g.finish(&[("dw", dw)])?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn checkpoint<'g, I: Tree<'g>, O: Tree<'g>>(
+        &'g self,
+        policy: Keep,
+        inputs: I,
+        body: impl FnOnce(I) -> O,
+    ) -> O {
+        let (built, tree) = self.region_like("checkpoint", &inputs, |args| {
+            let tree = body(args);
+            (tree.leaves(), tree)
+        });
+        let n = tree.leaves().len();
+        let Some(built) = built else { return tree.rebuilt(&self.poisoned(n)) };
+        let made = self.make_many(&inputs.leaves(), n, |m, values| {
+            let captured = take_captured(&mut m.state.module, built.region);
+            let spec = NamedSpec { name: "checkpoint".into(), in_shardings: None, out_shardings: None };
+            let kind = OpKind::NamedComputation(Box::new(spec));
+            let op = m.op(kind, &[values, &captured].concat(), &built.types, &[built.region]);
+            let data = &mut m.state.module.ops[op];
+            data.attrs.set(CHECKPOINT, Attr::Str(policy.to_string().into()));
+            Ok(data.results.to_vec())
+        });
+        tree.rebuilt(&made)
+    }
+}

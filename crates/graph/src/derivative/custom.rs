@@ -1,0 +1,168 @@
+//! Functions whose derivatives the user gives.
+
+use shardc_autodiff::{CustomDerivative, CustomRule};
+use shardc_ir::{CompositeSpec, DTypeClass, OpKind, TypeId};
+
+use super::function::{first_results, function};
+use crate::graph::{Built, Graph, same_types};
+use crate::{Tensor, Tree};
+
+impl Graph {
+    /// What `forward` makes of `inputs`, with a gradient that `backward` computes (JAX's `custom_vjp`).
+    ///
+    /// `forward` returns its outputs, and residuals that `backward` is given together with the cotangents of the outputs; that
+    /// returns the cotangents of the inputs. Tensors of integers have none: zeros stand for them, and what is returned for them
+    /// is not looked at. Without a gradient, the residuals are not computed.
+    ///
+    /// Reported: a closure reads a tensor from around it that is no constant; a cotangent has another shape or element type than
+    /// its input.
+    #[track_caller]
+    pub fn custom_vjp<'g, I: Tree<'g>, O: Tree<'g>, R: Tree<'g>>(
+        &'g self,
+        inputs: I,
+        forward: impl FnOnce(I) -> (O, R),
+        backward: impl FnOnce(R, O) -> I,
+    ) -> O {
+        const WHAT: &str = "custom_vjp";
+        let (built, (outputs, residuals)) = self.region_like(WHAT, &inputs, |args| {
+            let (outputs, residuals) = forward(args);
+            ([outputs.leaves(), residuals.leaves()].concat(), (outputs, residuals))
+        });
+        let n = outputs.leaves().len();
+        let given_up = || outputs.rebuilt(&self.poisoned(n));
+        let Some(first) = built.and_then(|built| self.sealed(built)) else { return given_up() };
+        let (of_outputs, of_residuals) = first.types.split_at(n);
+        let changing = self.changing(of_outputs);
+        let types: Vec<TypeId> = of_residuals.iter().chain(changing.iter().flatten()).copied().collect();
+        let types: Vec<Option<TypeId>> = types.into_iter().map(Some).collect();
+        let of_inputs = self.changing_of(&inputs);
+        let (built, ()) = self.region(WHAT, &types, |args| {
+            let (kept, cotangents) = args.split_at(of_residuals.len());
+            let cotangents = self.with_zeros(of_outputs, &changing, cotangents);
+            let given = backward(residuals.rebuilt(kept), outputs.rebuilt(&cotangents));
+            let given = given.leaves().into_iter().zip(&of_inputs);
+            (given.filter_map(|(leaf, changes)| changes.is_some().then_some(leaf)).collect(), ())
+        });
+        let Some(second) = built.and_then(|built| self.sealed(built)) else { return given_up() };
+        let made = self.make_many(&inputs.leaves(), n, |m, values| {
+            let wanted: Vec<TypeId> = of_inputs.iter().flatten().copied().collect();
+            let (module, number) = (&mut m.state.module, m.state.rules.len());
+            same_types(module, "the backward function of custom_vjp", &wanted, &second.types)?;
+            let plain = first_results(module, first.region, n);
+            let names = ["", "_forward", "_backward"].map(|part| format!("custom_vjp_{number}{part}"));
+            for (name, region) in names.iter().zip([plain, first.region, second.region]) {
+                function(module, name, region);
+            }
+            let [plain, forward, backward] = names;
+            let kind = composite(&plain);
+            let derivative = CustomDerivative::Vjp { forward, backward };
+            m.state.rules.push(CustomRule { name: format!("shardc.{plain}"), derivative });
+            Ok(m.with_types(kind, values, of_outputs, &[]))
+        });
+        outputs.rebuilt(&made)
+    }
+
+    /// What `function` makes of `inputs`, with a derivative that `jvp` computes (JAX's `custom_jvp`): it is given inputs and their
+    /// tangents, in which it is linear, and returns outputs and theirs. Gradients are taken through it, too.
+    ///
+    /// Tensors of integers have no tangents: zeros stand for them, and what is returned for them is not looked at.
+    ///
+    /// Reported: a closure reads a tensor from around it that is no constant; what `jvp` returns has other shapes or element types
+    /// than what `function` does.
+    #[track_caller]
+    pub fn custom_jvp<'g, I: Tree<'g>, O: Tree<'g>>(
+        &'g self,
+        inputs: I,
+        body: impl FnOnce(I) -> O,
+        jvp: impl FnOnce(I, I) -> (O, O),
+    ) -> O {
+        const WHAT: &str = "custom_jvp";
+        let (built, outputs) = self.region_like(WHAT, &inputs, |args| {
+            let outputs = body(args);
+            (outputs.leaves(), outputs)
+        });
+        let n = outputs.leaves().len();
+        let given_up = || outputs.rebuilt(&self.poisoned(n));
+        let Some(first) = built.and_then(|built| self.sealed(built)) else { return given_up() };
+        let of_inputs: Vec<Option<TypeId>> = inputs.leaves().into_iter().map(|x| self.type_of(x)).collect();
+        let changing = self.changing_of(&inputs);
+        let of_outputs = self.changing(&first.types);
+        let types: Vec<Option<TypeId>> =
+            of_inputs.iter().copied().chain(changing.iter().copied().filter(Option::is_some)).collect();
+        let known: Vec<TypeId> = of_inputs.iter().flatten().copied().collect();
+        let (built, ()) = self.region(WHAT, &types, |args| {
+            let (values, tangents) = args.split_at(known.len());
+            let tangents = self.with_zeros(&known, &changing, tangents);
+            let (outputs, changes) = jvp(inputs.rebuilt(values), inputs.rebuilt(&tangents));
+            let mut returned = outputs.leaves();
+            let changes = changes.leaves().into_iter().zip(&of_outputs);
+            returned.extend(changes.filter_map(|(leaf, changes)| changes.is_some().then_some(leaf)));
+            (returned, ())
+        });
+        let Some(second) = built.and_then(|built| self.sealed(built)) else { return given_up() };
+        let made = self.make_many(&inputs.leaves(), n, |m, values| {
+            let wanted: Vec<TypeId> =
+                first.types.iter().copied().chain(of_outputs.iter().flatten().copied()).collect();
+            let (module, number) = (&mut m.state.module, m.state.rules.len());
+            same_types(module, "the derivative of custom_jvp", &wanted, &second.types)?;
+            let (plain, derivative) = (format!("custom_jvp_{number}"), format!("custom_jvp_{number}_jvp"));
+            function(module, &plain, first.region);
+            function(module, &derivative, second.region);
+            let kind = composite(&plain);
+            let derivative = CustomDerivative::Jvp { function: derivative };
+            m.state.rules.push(CustomRule { name: format!("shardc.{plain}"), derivative });
+            Ok(m.with_types(kind, values, &first.types, &[]))
+        });
+        outputs.rebuilt(&made)
+    }
+
+    /// A region that reads nothing from around it but constants, which it makes itself.
+    #[track_caller]
+    fn sealed(&self, built: Built) -> Option<Built> {
+        self.seals(built.region).then_some(built)
+    }
+
+    /// Of types, those whose values can change by a little.
+    fn changing(&self, types: &[TypeId]) -> Vec<Option<TypeId>> {
+        self.with_module(|module| {
+            let can_change = |ty: &TypeId| {
+                let class = module.types.as_tensor(*ty).map(|ty| ty.dtype.class());
+                matches!(class, Some(DTypeClass::Float | DTypeClass::Complex))
+            };
+            types.iter().map(|ty| can_change(ty).then_some(*ty)).collect()
+        })
+    }
+
+    /// The types of tensors, of those that can change by a little.
+    #[track_caller]
+    fn changing_of<'g, T: Tree<'g>>(&'g self, tree: &T) -> Vec<Option<TypeId>> {
+        let types: Vec<Option<TypeId>> = tree.leaves().into_iter().map(|leaf| self.type_of(leaf)).collect();
+        types.into_iter().map(|ty| self.changing(&[ty?])[0]).collect()
+    }
+
+    /// A tensor for each type: of those that can change, the next of `tensors`, of others zeros.
+    #[track_caller]
+    fn with_zeros<'g>(
+        &'g self,
+        types: &[TypeId],
+        changing: &[Option<TypeId>],
+        tensors: &[Tensor<'g>],
+    ) -> Vec<Tensor<'g>> {
+        let mut tensors = tensors.iter();
+        let each = types.iter().zip(changing).map(|(&ty, changes)| {
+            let next = if changes.is_some() { tensors.next().copied() } else { None };
+            next.unwrap_or_else(|| {
+                let like = self.with_module(|module| module.types.as_tensor(ty).cloned());
+                like.map_or(self.poisoned(1)[0], |like| self.zeros(&like.shape[..], like.dtype))
+            })
+        });
+        each.collect()
+    }
+}
+
+/// What stands for a call of a function with a derivative that is given.
+fn composite(function: &str) -> OpKind {
+    let name = format!("shardc.{function}").into();
+    let decomposition: Box<str> = function.into();
+    OpKind::Composite(Box::new(CompositeSpec { name, decomposition, ..CompositeSpec::default() }))
+}

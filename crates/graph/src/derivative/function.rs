@@ -1,0 +1,54 @@
+//! Functions of the program that derivatives go by.
+
+use shardc_ir::{
+    AttrDict, EntityRef, Func, FuncId, Module, PackedOption, RegionId, Span, TypeId, ValueMap, Visibility,
+    clone_region,
+};
+
+use crate::graph::types_of;
+
+/// Makes a function, which the program alone calls, of a region that reads nothing from around it.
+pub(super) fn function(module: &mut Module, name: &str, body: RegionId) -> FuncId {
+    let params = types_of(module, &module.regions[body].args);
+    let returned = module.terminator(body).map(|end| module.ops[end].operands.to_vec()).unwrap_or_default();
+    let results = types_of(module, &returned);
+    module.add_func(Func {
+        name: name.into(),
+        visibility: Visibility::Private,
+        body: Some(body),
+        arg_attrs: vec![AttrDict::new(); params.len()],
+        res_attrs: vec![AttrDict::new(); results.len()],
+        res_shardings: vec![PackedOption::default(); results.len()],
+        params,
+        results,
+        arg_locs: Vec::new(),
+        arg_names: Vec::new(),
+        arg_spans: Vec::new(),
+        res_spans: Vec::new(),
+        attrs: AttrDict::new(),
+        span: Span::NONE,
+        loc: PackedOption::default(),
+    })
+}
+
+/// A copy of a region that returns the first `n` values alone.
+pub(super) fn first_results(module: &mut Module, region: RegionId, n: usize) -> RegionId {
+    let copy = clone_region(module, region, &mut ValueMap::new());
+    if let Some(end) = module.terminator(copy) {
+        module.ops[end].operands.truncate(n);
+    }
+    copy
+}
+
+/// A function that returns its argument.
+pub(super) fn identity(module: &mut Module, ty: TypeId) -> FuncId {
+    let name = format!("same_{}", ty.index());
+    if let Some(&func) = module.func_names.get(name.as_str()) {
+        return func;
+    }
+    let body = module.add_region(&[ty]);
+    let args = module.regions[body].args.clone();
+    let end = module.add_op(shardc_ir::OpKind::Return, &args, &[], &[]);
+    module.set_ops(body, vec![end]);
+    function(module, &name, body)
+}

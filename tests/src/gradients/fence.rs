@@ -10,7 +10,7 @@ pub(super) fn fence(module: &mut Module) {
         let (_, regions) = module.walk_with_regions(body, is_program);
         for region in regions {
             let mut ops = Vec::new();
-            for op in module.regions[region].ops.to_vec() {
+            for op in module.regions[region].ops.clone() {
                 ops.push(op);
                 ops.extend(barrier(module, op));
             }

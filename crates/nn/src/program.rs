@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use indexmap::IndexMap;
-use shardc_graph::{DType, Graph, GraphErrors, Mesh, Tensor};
+use shardc_graph::{DType, ErrorKind, Graph, GraphError, GraphErrors, Mesh, Tensor};
 use shardc_ir::Module;
 
-use crate::Variable;
 use crate::variable::Entry;
+use crate::{Kind, Variable};
 
 /// Something that goes into a program, or comes out, beside variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,8 +39,11 @@ pub struct StepProgram {
     pub inputs: Vec<Port>,
     /// The results that are no variables.
     pub metrics: Vec<Port>,
+    /// What the program may do, but hardly means to: a parameter whose gradient was forgotten.
+    pub warnings: Vec<GraphError>,
 }
 
+#[track_caller]
 pub(crate) fn finish<'g>(
     graph: &'g Graph,
     entries: &IndexMap<String, Entry<'g>>,
@@ -54,6 +57,7 @@ pub(crate) fn finish<'g>(
             returned.len() - 1
         }));
     }
+    untrained(graph, entries);
     let first_metric = returned.len();
     let metric = |(i, (name, tensor)): (usize, &(&str, Tensor<'g>))| Port {
         name: (*name).to_owned(),
@@ -104,5 +108,18 @@ pub(crate) fn finish<'g>(
     };
     let inputs = (0..args.len()).filter(|i| !held.contains(i)).map(input).collect();
     let variables = entries.values().map(|entry| entry.variable.clone()).collect();
-    Ok(StepProgram { module, mesh, variables, arguments, results, inputs, metrics: ports })
+    let warnings = graph.warnings();
+    Ok(StepProgram { module, mesh, variables, arguments, results, inputs, metrics: ports, warnings })
+}
+
+/// Warns of parameters that a step which trains leaves as they are.
+#[track_caller]
+fn untrained<'g>(graph: &'g Graph, entries: &IndexMap<String, Entry<'g>>) {
+    let parameters = || entries.values().filter(|entry| entry.variable.kind == Kind::Parameter);
+    if parameters().all(|entry| entry.next.is_none()) {
+        return;
+    }
+    for entry in parameters().filter(|entry| entry.next.is_none()) {
+        graph.warn(&[entry.tensor], ErrorKind::Untrained { name: entry.variable.name.clone() });
+    }
 }

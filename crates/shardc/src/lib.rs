@@ -46,6 +46,7 @@ mod error;
 pub mod exec;
 pub mod explain;
 mod manifest;
+mod report;
 #[cfg(feature = "runtime")]
 pub mod train;
 #[cfg(feature = "runtime")]
@@ -102,6 +103,8 @@ pub mod graph {
         ScanOptions, ScatterSpec, SliceRange, Tensor, Transposition, Tree, TriangularSpec, UnaryOp,
         placement, placement_of, spec,
     };
+
+    pub use crate::report::Report;
 }
 
 /// Data sets for training.

@@ -1,7 +1,7 @@
 //! Gradients of what a graph computes.
 
 use shardc_autodiff::{Derivative, Request, gradient_in_region};
-use shardc_ir::{DType, DTypeClass, Diagnostic, OpKind, ValueId};
+use shardc_ir::{DType, DTypeClass, Dense, Diagnostic, OpKind, ValueId};
 use shardc_passes::transforms::decompose::decompose;
 
 use crate::Tensor;
@@ -13,7 +13,7 @@ impl Graph {
     /// The gradient of `loss`, a scalar, by tensors that it was made of: parameters, arguments of the closure that is running, or
     /// others. It has the structure of `by`.
     ///
-    /// What the loss does not depend on has a gradient of zeros. A tensor is differentiated by as it stands: what it was made of
+    /// What the loss does not depend on has a gradient of zeros, which [`Graph::warnings`] tells. A tensor is differentiated by as it stands: what it was made of
     /// counts as constant.
     ///
     /// Reported: the loss is not one float, a tensor of `by` is not of floats, or depends on another one; an operation between has
@@ -40,6 +40,11 @@ impl Graph {
             }
             gradient(m, values[0], &values[1..])
         });
+        for (&tensor, &gradient) in wrt.iter().zip(&made) {
+            if self.is_zeros(gradient) {
+                self.report(&[tensor], ErrorKind::ZeroGradient);
+            }
+        }
         by.rebuilt(&made)
     }
 
@@ -80,6 +85,16 @@ impl Graph {
             loss = loss + (output * cotangent.stop_gradient()).sum(..).to(DType::F32);
         }
         self.grad(loss, by)
+    }
+}
+
+impl Graph {
+    /// Whether a tensor is a constant of zeros.
+    fn is_zeros(&self, tensor: Tensor<'_>) -> bool {
+        let state = self.state.borrow();
+        let Ok(Some(values)) = state.values(self, &[tensor]) else { return false };
+        let made = state.module.def_op(values[0]).map(|op| &state.module.ops[op].kind);
+        matches!(made, Some(OpKind::Constant(Dense::Splat(bytes))) if bytes.iter().all(|&byte| byte == 0))
     }
 }
 

@@ -20,8 +20,8 @@ use std::panic::Location;
 
 use shardc_ir::{AttrDict, DType, Dense, Loc, Module, OpKind, ValueId};
 
-use crate::error::ErrorKind;
 pub(crate) use crate::error::KindResult;
+use crate::error::{ErrorKind, GraphError};
 use crate::{Element, Mesh, number};
 
 pub(crate) use maker::Maker;
@@ -266,6 +266,13 @@ impl Graph {
         Mesh::from_ir(state.module.meshes[state.mesh].clone())
     }
 
+    /// What was found so far that a program may do, but hardly means to: gradients by what the loss does not depend on. Kept when
+    /// the graph is finished.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<GraphError> {
+        self.state.borrow().warnings.clone()
+    }
+
     /// How many operations there are so far, those in regions included.
     #[must_use]
     pub fn num_ops(&self) -> usize {
@@ -326,6 +333,12 @@ impl Graph {
     #[track_caller]
     pub fn refuse<'g>(&'g self, operands: &[Tensor<'g>], message: impl Into<String>) -> Tensor<'g> {
         self.report(operands, ErrorKind::Operands(message.into()))
+    }
+
+    /// Warns of something about these tensors, for a library that is built on graphs: see [`Graph::warnings`]. An error is reported.
+    #[track_caller]
+    pub fn warn<'g>(&'g self, tensors: &[Tensor<'g>], kind: ErrorKind) {
+        self.report(tensors, kind);
     }
 
     /// Reports an error that is about no operation.

@@ -32,6 +32,7 @@ pub(crate) struct State {
     pub(crate) open: Vec<Open>,
     pub(crate) handles: Vec<Handle>,
     pub(crate) errors: Vec<GraphError>,
+    pub(crate) warnings: Vec<GraphError>,
     /// Names of parameters.
     names: FxHashSet<Box<str>>,
     /// The location of each parameter, which has its name.
@@ -62,6 +63,7 @@ impl State {
             open: vec![Open { region: body, what: "the program" }],
             handles: Vec::new(),
             errors: Vec::new(),
+            warnings: Vec::new(),
             names: FxHashSet::default(),
             parameter_locs: Vec::new(),
             lines: FxHashMap::default(),
@@ -168,7 +170,7 @@ impl State {
         }
     }
 
-    /// Keeps an error until the end.
+    /// Keeps an error or a warning until the end.
     pub(crate) fn report(
         &mut self,
         at: &'static Location<'static>,
@@ -180,7 +182,8 @@ impl State {
             ErrorKind::ForeignTensor => Vec::new(),
             _ => operands.iter().filter_map(|t| self.note(*t)).collect(),
         };
-        self.errors.push(GraphError { kind, location: at, operands });
+        let list = if kind.is_warning() { &mut self.warnings } else { &mut self.errors };
+        list.push(GraphError { kind, location: at, operands });
     }
 
     /// What people want to know of an operand.

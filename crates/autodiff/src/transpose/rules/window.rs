@@ -2,8 +2,8 @@
 
 use shardc_ir::reducer::{identity, reducer};
 use shardc_ir::{
-    Build, CompareDirection, DType, OpId, OpKind, PadSpec, ReductionKind, RegionId, SizeList, TensorBuild,
-    ValueId, WindowSpec,
+    Build, CompareDirection, DType, OpId, OpKind, ReductionKind, RegionId, SizeList, TensorBuild, ValueId,
+    WindowSpec,
 };
 
 use crate::emit::{Arithmetic, Emit};
@@ -70,30 +70,24 @@ fn sum_of_windows(e: &mut Emit<'_>, spec: &WindowSpec, x: ValueId, ct: ValueId) 
     let (input, output) = (e.type_of(x), e.type_of(ct));
     let spec = full(spec);
     let reach = |n: i64, gap: i64| if n == 0 { 0 } else { (n - 1) * gap + 1 };
-    let mut pad = PadSpec { low: SizeList::new(), high: SizeList::new(), interior: SizeList::new() };
-    for d in 0..input.shape.len() {
+    // Not a `pad` of its own: XLA's CPU compiler folds one into windows with gaps, and takes those for a copy.
+    let padding = (0..input.shape.len()).map(|d| {
         let window = reach(spec.dimensions[d], spec.window_dilations[d]);
         let low = window - spec.padding[d].0 - 1;
         let size = reach(input.shape[d], spec.base_dilations[d]);
-        pad.low.push(low);
-        pad.high.push(size + window - 1 - reach(output.shape[d], spec.strides[d]) - low);
-        pad.interior.push(spec.strides[d] - 1);
-    }
-    let padded: Vec<i64> = (0..input.shape.len())
-        .map(|d| reach(output.shape[d], spec.strides[d]) + pad.low[d] + pad.high[d])
-        .collect();
-    let zero = e.zeros(&[], output.dtype);
-    let spread = e.tensor(OpKind::Pad(Box::new(pad)), &[ct, zero], &padded, output.dtype);
+        (low, size + window - 1 - reach(output.shape[d], spec.strides[d]) - low)
+    });
     let back = WindowSpec {
-        dimensions: spec.dimensions.clone(),
-        strides: spec.base_dilations.clone(),
-        base_dilations: SizeList::new(),
-        window_dilations: spec.window_dilations.clone(),
-        padding: Default::default(),
+        padding: padding.collect(),
+        dimensions: spec.dimensions,
+        strides: spec.base_dilations,
+        base_dilations: spec.strides,
+        window_dilations: spec.window_dilations,
     };
+    let zero = e.zeros(&[], output.dtype);
     let region = reducer(e.module(), ReductionKind::Add, output.dtype);
     let ty = e.module().types.tensor(&input.shape, output.dtype);
-    let made = e.op(OpKind::ReduceWindow(Box::new(back)), &[spread, zero], &[ty], &[region]);
+    let made = e.op(OpKind::ReduceWindow(Box::new(back)), &[ct, zero], &[ty], &[region]);
     let value = e.module().ops[made].results.first().copied()?;
     Some(e.convert(value, input.dtype))
 }

@@ -15,9 +15,10 @@ use shardc::graph::{
     DType::{I32, UI32},
     Graph, Key, Mesh, spec,
 };
-use shardc::nn::models::Gpt;
+use shardc::nn::loss::CrossEntropy;
+use shardc::nn::models::Decoder;
 use shardc::nn::optim::{self, AdamW, Schedule, clip_by_global_norm};
-use shardc::nn::{Scope, StepProgram, loss};
+use shardc::nn::{Scope, StepProgram};
 use shardc::train::{HostArray, State, Step};
 use shardc_examples::harness::Options;
 
@@ -25,6 +26,9 @@ const TEXT: &str = include_str!("data/sonnets.txt");
 
 /// Passages in a batch, on all devices together.
 const BATCH: usize = 16;
+
+/// Characters that the model sees.
+const CONTEXT: i64 = 64;
 
 /// Passages that are written side by side.
 const SAMPLES: usize = 4;
@@ -49,13 +53,7 @@ fn main() -> Result<()> {
     let args = Args::parse();
     let characters = Characters::of(TEXT);
     let tokens = characters.encode(TEXT);
-    let gpt = Gpt {
-        tokens: characters.len().next_multiple_of(8) as i64,
-        context: 64,
-        features: 96,
-        heads: 4,
-        layers: args.layers,
-    };
+    let gpt = Decoder::gpt2(characters.len().next_multiple_of(8) as i64, CONTEXT, 96, args.layers, 4);
     let client = args.options.client()?;
     let mesh = args.options.mesh()?;
     let steps = args.options.limited(args.train);
@@ -63,57 +61,56 @@ fn main() -> Result<()> {
     let mut state = train.init(args.options.seed)?;
     let mut progress = args.options.progress(steps);
     for step in 0..steps {
-        let batch = passages(&tokens, &gpt, args.options.seed, step)?;
+        let batch = passages(&tokens, args.options.seed, step)?;
         let metrics = train.run(&mut state, &[("tokens", &batch)])?;
-        progress.step(metrics.scalar("loss")?, (BATCH as i64 * gpt.context) as u64);
+        progress.step(metrics.scalar("loss")?, (BATCH as i64 * CONTEXT) as u64);
     }
     let last = progress.finish();
     println!("loss {last:.3} a character, from {:.3} for guessing", (characters.len() as f64).ln());
     let next = args.options.compile(&client, sampling(&mesh, &gpt)?)?;
     let mut weights = next.adopt(&state)?;
-    println!("{}", write(&next, &mut weights, &gpt, &characters, args.write)?);
+    println!("{}", write(&next, &mut weights, &characters, args.write)?);
     Ok(())
 }
 
 /// Passages with the character behind them, `[BATCH, context + 1]`, from places that follow from seed and step.
-fn passages(tokens: &[i32], gpt: &Gpt, seed: u64, step: u64) -> Result<HostArray> {
-    let length = gpt.context as usize + 1;
+fn passages(tokens: &[i32], seed: u64, step: u64) -> Result<HostArray> {
+    let length = CONTEXT as usize + 1;
     let places = Shuffle::new((tokens.len() - length) as u64, seed);
     let at = |i: usize| places.at(step, i as u64) as usize;
     let batch: Vec<i32> = (0..BATCH).flat_map(|i| tokens[at(i)..at(i) + length].to_vec()).collect();
     Ok(HostArray::from_slice(&batch, &[BATCH, length])?)
 }
 
-fn training_step(mesh: &Mesh, gpt: &Gpt, steps: u64) -> Result<StepProgram> {
+fn training_step(mesh: &Mesh, gpt: &Decoder, steps: u64) -> Result<StepProgram> {
     let g = Graph::new("train", mesh);
     let p = Scope::new(&g);
-    let tokens =
-        g.parameter("tokens", [BATCH as i64, gpt.context + 1], I32).mark_sharding(spec!["data", None]);
-    let logits = gpt.apply(&p, tokens.slice(1, ..-1));
-    let loss = loss::softmax_cross_entropy(logits, tokens.slice(1, 1..)).mean(..);
+    let tokens = g.parameter("tokens", [BATCH as i64, CONTEXT + 1], I32).mark_sharding(spec!["data", None]);
+    let logits = gpt.apply(&p, tokens.slice(1, ..-1), None);
+    let loss = CrossEntropy::new().mean(logits, tokens.slice(1, 1..));
     let gradients = clip_by_global_norm(&p.gradients(loss), 1.0);
     let rate = Schedule::WarmupCosine { from: 0.0, peak: 3e-3, warmup: 20.0, steps: steps as f64, to: 3e-4 };
     optim::apply(&AdamW::new(rate).with_weight_decay(0.01), &p, &gradients);
-    p.mark_sharding(|variable| Gpt::megatron(variable, "model"));
+    p.mark_sharding(|variable| Decoder::megatron(variable, "model"));
     Ok(p.finish(&[("loss", loss)])?)
 }
 
 /// The next character of each passage, drawn as likely as the model holds it to be.
-fn sampling(mesh: &Mesh, gpt: &Gpt) -> Result<StepProgram> {
+fn sampling(mesh: &Mesh, gpt: &Decoder) -> Result<StepProgram> {
     let g = Graph::new("next", mesh);
     let p = Scope::new(&g);
-    let tokens = g.parameter("tokens", [SAMPLES as i64, gpt.context], I32).mark_sharding(spec!["data", None]);
+    let tokens = g.parameter("tokens", [SAMPLES as i64, CONTEXT], I32).mark_sharding(spec!["data", None]);
     let last = g.parameter("last", (), I32);
     let key = Key::from_tensor(g.parameter("key", [2], UI32));
-    let logits = gpt.apply(&p, tokens).dynamic_index(1, last);
+    let logits = gpt.apply(&p, tokens, None).dynamic_index(1, last);
     let drawn = key.categorical(logits / 0.7, -1);
-    p.mark_sharding(|variable| Gpt::megatron(variable, "model"));
+    p.mark_sharding(|variable| Decoder::megatron(variable, "model"));
     Ok(p.finish(&[("drawn", drawn)])?)
 }
 
 /// Passages that the model writes behind "When I ".
-fn write(step: &Step, state: &mut State, gpt: &Gpt, characters: &Characters, count: usize) -> Result<String> {
-    let context = gpt.context as usize;
+fn write(step: &Step, state: &mut State, characters: &Characters, count: usize) -> Result<String> {
+    let context = CONTEXT as usize;
     let mut passages = vec![characters.encode("When I "); SAMPLES];
     for i in 0..count {
         let length = passages[0].len();

@@ -17,12 +17,13 @@ use clap::Parser;
 use shardc::data::Batches;
 use shardc::data::idx::Idx;
 use shardc::graph::{
-    Conv,
     DType::{F32, I32, UI8},
     Graph, Mesh, Padding, PartitionSpec, Tensor, spec,
 };
+use shardc::nn::layers::{Conv, Dense};
+use shardc::nn::loss::CrossEntropy;
 use shardc::nn::optim::{self, AdamW, Schedule};
-use shardc::nn::{Init, Scope, StepProgram};
+use shardc::nn::{Scope, StepProgram};
 use shardc::train::{HostArray, State, Step};
 use shardc_examples::digits;
 use shardc_examples::harness::Options;
@@ -78,23 +79,15 @@ fn main() -> Result<()> {
 /// The model: two convolutions with pooling, then two layers, of which the wide one is split over "model".
 fn model<'g>(p: &Scope<'g>, images: Tensor<'g>) -> Tensor<'g> {
     let x = images.to(F32) / 255.0;
-    let x = pooled(&p.at("conv1"), x, 16);
-    let x = pooled(&p.at("conv2"), x, 32);
+    let x = pooled(Conv::new(16, &[3, 3]).apply(&p.at("conv1"), x).relu());
+    let x = pooled(Conv::new(32, &[3, 3]).apply(&p.at("conv2"), x).relu());
     let [batch, ..] = x.dims::<4>();
-    let x = dense(&p.at("wide"), x.reshape([batch, -1]), 128).relu();
-    dense(&p.at("out"), x.mark_sharding(spec!["data", "model"]), 10)
+    let x = Dense::new(128).apply(&p.at("wide"), x.reshape([batch, -1])).relu();
+    Dense::new(10).apply(&p.at("out"), x.mark_sharding(spec!["data", "model"]))
 }
 
-fn pooled<'g>(p: &Scope<'g>, x: Tensor<'g>, features: i64) -> Tensor<'g> {
-    let kernel = p.parameter("kernel", [3, 3, x.size(-1), features], Init::he_normal());
-    let y = x.conv(kernel, &Conv { padding: Padding::Same, ..Conv::default() });
-    let y = (y + p.parameter("bias", [features], Init::zeros())).relu();
-    y.max_pool(&[2, 2], &[2, 2], &Padding::Valid)
-}
-
-fn dense<'g>(p: &Scope<'g>, x: Tensor<'g>, features: i64) -> Tensor<'g> {
-    let kernel = p.parameter("kernel", [x.size(-1), features], Init::he_normal());
-    x.dot(kernel) + p.parameter("bias", [features], Init::zeros())
+fn pooled(x: Tensor<'_>) -> Tensor<'_> {
+    x.max_pool(&[2, 2], &[2, 2], &Padding::Valid)
 }
 
 /// Images and labels, and what the model says to the images.
@@ -111,8 +104,7 @@ fn training_step(mesh: &Mesh, steps: u64) -> Result<StepProgram> {
     let g = Graph::new("train", mesh);
     let p = Scope::new(&g);
     let (logits, labels) = logits(&g, &p, BATCH);
-    let picked = logits.log_softmax(-1) * labels.one_hot(10, F32);
-    let loss = -picked.sum(-1).mean(..);
+    let loss = CrossEntropy::new().mean(logits, labels);
     let rate = Schedule::WarmupCosine { from: 0.0, peak: 2e-3, warmup: 20.0, steps: steps as f64, to: 0.0 };
     optim::apply(&AdamW::new(rate), &p, &p.gradients(loss));
     shard(&p);

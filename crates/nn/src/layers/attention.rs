@@ -1,107 +1,251 @@
-//! Attention.
+//! Attention: each position takes of others what fits.
 
-use shardc_graph::Tensor;
+use shardc_graph::{DType, Tensor};
 
-use super::Dense;
-use crate::Scope;
+use super::{DenseGeneral, Rope};
+use crate::{Init, Scope};
 
-/// Attention of a sequence to itself, `[batch, time, features]`, by several heads ("Attention Is All You Need", Vaswani et al.,
-/// 2017).
-#[derive(Clone, Debug)]
-pub struct Attention {
-    /// How many heads ask.
-    pub heads: i64,
-    /// How many answer: as many, fewer (grouped queries), or one (multi-query).
-    pub kv_heads: i64,
-    /// Size of a head; the features divided by the heads where `None`.
-    pub head_size: Option<i64>,
-    /// Whether a position attends to those behind it.
+/// Which positions are seen, and how.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Seen {
+    /// Only those before, and itself.
     pub causal: bool,
-    /// Of how many positions before it, where they are limited, itself included.
+    /// Only so many of those, itself included.
     pub window: Option<i64>,
-    /// Base of the frequencies by which queries and keys are turned by their position ([`rope`]); `None` for not at all.
-    pub rope: Option<f64>,
-    /// Whether products have a bias.
-    pub bias: bool,
+    /// Those further away count less, by head (Press et al., "Train Short, Test Long", 2021).
+    pub alibi: bool,
+    /// Scores stay between plus and minus this number: `cap * tanh(score / cap)`.
+    pub softcap: Option<f64>,
+}
+
+impl Seen {
+    /// Whether each of `queries` sees each of `keys`, which are positions: `[.., queries, keys]`. `None` where all do.
+    #[track_caller]
+    fn mask<'g>(&self, queries: Tensor<'g>, keys: Tensor<'g>) -> Option<Tensor<'g>> {
+        let (queries, keys) = (queries.expand_dims(-1), keys.expand_dims(-2));
+        let causal = (self.causal || self.window.is_some()).then(|| keys.le(queries));
+        match (causal, self.window) {
+            (Some(causal), Some(window)) => Some(causal & keys.gt(queries - window)),
+            (causal, _) => causal,
+        }
+    }
+}
+
+/// How steep each head's ALiBi is: powers of `2^(-8 / heads)`, for a power of two of heads; for others those of the next smaller
+/// one, then every other of the next larger one.
+#[must_use]
+pub fn alibi_slopes(heads: i64) -> Vec<f32> {
+    let powers = |n: i64| (1..=n).map(move |i| 2f64.powf(-8.0 * i as f64 / n as f64) as f32);
+    let mut whole = 1;
+    while whole * 2 <= heads {
+        whole *= 2;
+    }
+    powers(whole).chain(powers(2 * whole).step_by(2)).take(heads.max(0) as usize).collect()
+}
+
+/// Where queries and keys are, and who belongs together.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Places<'g> {
+    /// Positions of queries, `[time]` or `[batch, time]`; `0, 1, 2, ...` where it is not said.
+    pub queries: Option<Tensor<'g>>,
+    /// Positions of keys, likewise.
+    pub keys: Option<Tensor<'g>>,
+    /// Of several texts in one row, which one each position is of, `[batch, time]`: it sees its own alone.
+    pub segments: Option<Tensor<'g>>,
+    /// Whether each query may see each key, `[batch, queries, keys]` or without the batch.
+    pub mask: Option<Tensor<'g>>,
+}
+
+/// Attention of queries `[batch, time, heads, head_dim]` to keys and values `[batch, keys, kv_heads, head_dim]`; where there are
+/// fewer of these heads, consecutive heads of queries share one. Scores and their softmax are in `reduce`.
+///
+/// Reported: the shapes do not go together.
+#[must_use]
+#[track_caller]
+pub fn dot_product_attention<'g>(
+    q: Tensor<'g>,
+    k: Tensor<'g>,
+    v: Tensor<'g>,
+    seen: &Seen,
+    places: &Places<'g>,
+    reduce: DType,
+) -> Tensor<'g> {
+    let g = q.graph();
+    if [q, k, v].iter().any(|t| t.is_poisoned()) {
+        return g.refuse(&[q, k, v], "attention of nothing");
+    }
+    let ([batch, time, heads, head_dim], [_, keys, kv_heads, _]) = (q.dims::<4>(), k.dims::<4>());
+    if kv_heads < 1 || heads % kv_heads != 0 {
+        return g.refuse(&[q, k], format!("{heads} heads share {kv_heads} of keys"));
+    }
+    let group = heads / kv_heads;
+    let q = (q / (head_dim as f64).sqrt()).reshape([batch, time, kv_heads, group, head_dim]);
+    let mut scores = g.einsum("btkgd,bskd->bkgts", &[q, k]).to(reduce);
+    if let Some(cap) = seen.softcap {
+        scores = (scores / cap).tanh() * cap;
+    }
+    let numbers = |n: i64| g.arange(n, DType::I32);
+    let at = places.queries.unwrap_or_else(|| numbers(time));
+    let of = places.keys.unwrap_or_else(|| numbers(keys));
+    // Masks have no heads, and maybe no batch: [batch, 1, 1, queries, keys].
+    let over_heads = |t: Tensor<'g>| if t.rank() == 3 { t.expand_dims(1).expand_dims(1) } else { t };
+    if seen.alibi {
+        let away = over_heads(of.expand_dims(-2) - at.expand_dims(-1)).to(reduce);
+        let slopes = g.constant(&alibi_slopes(heads), [kv_heads, group, 1, 1]).to(reduce);
+        scores = scores + away * slopes;
+    }
+    let same = places.segments.map(|s| s.expand_dims(-1).eq(s.expand_dims(-2)));
+    for mask in [seen.mask(at, of), same, places.mask].into_iter().flatten() {
+        scores = over_heads(mask).broadcast_to(scores.shape()).select(scores, lowest(reduce));
+    }
+    let weights = scores.softmax(-1).to(v.dtype());
+    g.einsum("bkgts,bskd->btkgd", &[weights, v]).reshape([batch, time, heads, head_dim])
+}
+
+/// A number so low that its exponential is zero beside any other, yet finite: a row without any that is seen stays without NaN.
+fn lowest(dtype: DType) -> f64 {
+    match dtype {
+        DType::F16 => -65_504.0,
+        DType::BF16 => -3.389_531_389_251_535e38,
+        DType::F64 => f64::MIN,
+        _ => f64::from(f32::MIN),
+    }
+}
+
+/// Attention with its linear maps: multi-head, or with fewer heads of keys grouped-query and multi-query.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attention {
+    /// Heads of queries.
+    pub num_heads: i64,
+    /// Heads of keys and values: a divisor of `num_heads`.
+    pub num_kv_heads: i64,
+    /// Size of a head; what is left of the last dimension by heads where it is not said.
+    pub head_dim: Option<i64>,
+    /// Whether the maps have biases.
+    pub use_bias: bool,
+    /// Which positions are seen.
+    pub seen: Seen,
+    /// How positions turn queries and keys.
+    pub rope: Option<Rope>,
+    /// How kernels begin; LeCun's where it is not said.
+    pub kernel_init: Option<Init>,
 }
 
 impl Attention {
-    /// Causal, with as many heads that answer, and biases.
+    /// So many heads that see all positions, with biases.
     #[must_use]
-    pub fn causal(heads: i64) -> Attention {
+    pub fn new(num_heads: i64) -> Self {
         Attention {
-            heads,
-            kv_heads: heads,
-            head_size: None,
-            causal: true,
-            window: None,
+            num_heads,
+            num_kv_heads: num_heads,
+            head_dim: None,
+            use_bias: true,
+            seen: Seen::default(),
             rope: None,
-            bias: true,
+            kernel_init: None,
         }
     }
 
-    /// The layer of the scope's `query`, `key`, `value` and `out`.
+    /// Positions see themselves and those before.
+    #[must_use]
+    pub fn causal(mut self) -> Self {
+        self.seen.causal = true;
+        self
+    }
+
+    /// With so many heads of keys and values.
+    #[must_use]
+    pub fn num_kv_heads(self, num_kv_heads: i64) -> Self {
+        Attention { num_kv_heads, ..self }
+    }
+
+    /// With heads of this size.
+    #[must_use]
+    pub fn head_dim(self, head_dim: i64) -> Self {
+        Attention { head_dim: Some(head_dim), ..self }
+    }
+
+    /// With or without biases.
+    #[must_use]
+    pub fn use_bias(self, use_bias: bool) -> Self {
+        Attention { use_bias, ..self }
+    }
+
+    /// With rotary positions.
+    #[must_use]
+    pub fn rope(self, rope: Rope) -> Self {
+        Attention { rope: Some(rope), ..self }
+    }
+
+    /// Each position sees so many, itself included.
+    #[must_use]
+    pub fn window(mut self, window: i64) -> Self {
+        self.seen.window = Some(window);
+        self
+    }
+
+    /// Positions count less the further they are away.
+    #[must_use]
+    pub fn alibi(mut self) -> Self {
+        self.seen.alibi = true;
+        self
+    }
+
+    /// With scores between plus and minus this number.
+    #[must_use]
+    pub fn softcap(mut self, cap: f64) -> Self {
+        self.seen.softcap = Some(cap);
+        self
+    }
+
+    /// With kernels that begin like this.
+    #[must_use]
+    pub fn kernel_init(self, kernel_init: Init) -> Self {
+        Attention { kernel_init: Some(kernel_init), ..self }
+    }
+
+    /// Attention of `x`, `[batch, time, features]`, to itself. Layers: `query`, `key`, `value`, whose kernels are
+    /// `[features, heads, head_dim]`, and `out`, `[heads, head_dim, features]`.
     ///
-    /// Reported: `x` has not three dimensions, or heads do not go into features or each other.
+    /// Reported: `x` has another rank, heads do not divide.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
-        let [batch, time, features] = x.dims();
-        let size = self.head_size.unwrap_or(features / self.heads.max(1));
-        if self.kv_heads == 0 || self.heads % self.kv_heads != 0 {
-            let text = format!("{} heads ask {} that answer", self.heads, self.kv_heads);
-            return p.graph().refuse(&[x], text);
-        }
-        let groups = self.heads / self.kv_heads;
-        let linear = |name: &str, x: Tensor<'g>, features: i64| {
-            let layer = Dense { bias: self.bias, ..Dense::new(features) };
-            layer.apply(&p.at(name), x)
-        };
-        let query =
-            linear("query", x, self.heads * size).reshape([batch, time, self.kv_heads * groups, size]);
-        let key = linear("key", x, self.kv_heads * size).reshape([batch, time, self.kv_heads, size]);
-        let value = linear("value", x, self.kv_heads * size).reshape([batch, time, self.kv_heads, size]);
-        let (query, key) = match self.rope {
-            Some(base) => (rope(query, base), rope(key, base)),
-            None => (query, key),
-        };
-        let g = p.graph();
-        let query = query.reshape([batch, time, self.kv_heads, groups, size]) * (1.0 / (size as f64).sqrt());
-        let scores = g.einsum("btkgd,bskd->bkgts", &[query, key]).to(p.policy().reduce);
-        let weights = match self.mask(p, time) {
-            Some(mask) => mask.select(scores, f64::MIN.max(-1e30)).softmax(-1),
-            None => scores.softmax(-1),
-        };
-        let mixed = g.einsum("bkgts,bskd->btkgd", &[weights.to(value.dtype()), value]);
-        linear("out", mixed.reshape([batch, time, self.heads * size]), features)
+        self.apply_at(p, x, x, &Places::default())
     }
 
-    /// Which positions attend to which.
+    /// Attention of `x` to `memory`, which may be another tensor, with positions, segments and masks.
+    ///
+    /// Reported: as for [`Attention::apply`].
+    #[must_use]
     #[track_caller]
-    fn mask<'g>(&self, p: &Scope<'g>, time: i64) -> Option<Tensor<'g>> {
+    pub fn apply_at<'g>(
+        &self,
+        p: &Scope<'g>,
+        x: Tensor<'g>,
+        memory: Tensor<'g>,
+        places: &Places<'g>,
+    ) -> Tensor<'g> {
         let g = p.graph();
-        let causal = self.causal.then(|| g.tri(time, time, 0));
-        let near = self.window.map(|window| !g.tri(time, time, -window));
-        match (causal, near) {
-            (Some(causal), Some(near)) => Some(causal & near),
-            (mask, None) | (None, mask) => mask,
+        if x.is_poisoned() || x.rank() != 3 || memory.rank() != 3 || self.num_heads < 1 {
+            return g.refuse(&[x, memory], "attention takes tensors of shape [batch, time, features]");
         }
+        let features = x.size(-1);
+        let head_dim = self.head_dim.unwrap_or(features / self.num_heads);
+        let q = self.map(&[self.num_heads, head_dim], 1).apply(&p.at("query"), x);
+        let k = self.map(&[self.num_kv_heads, head_dim], 1).apply(&p.at("key"), memory);
+        let v = self.map(&[self.num_kv_heads, head_dim], 1).apply(&p.at("value"), memory);
+        let turned = |t: Tensor<'g>, at: Option<Tensor<'g>>| match self.rope {
+            Some(rope) => rope.apply(t, at.unwrap_or_else(|| g.arange(t.size(1), DType::I32))),
+            None => t,
+        };
+        let (q, k) = (turned(q, places.queries), turned(k, places.keys));
+        let y = dot_product_attention(q, k, v, &self.seen, places, p.policy().reduce);
+        self.map(&[features], 2).apply(&p.at("out"), y)
     }
-}
 
-/// Turns pairs of features by angles that grow with the position, `[batch, time, heads, size]`: the first half of a head with the
-/// second, as Llama does ("RoFormer", Su et al., 2021).
-#[must_use]
-#[track_caller]
-pub fn rope(x: Tensor<'_>, base: f64) -> Tensor<'_> {
-    let ([_, time, _, size], g, dtype) = (x.dims(), x.graph(), x.dtype());
-    let wide = shardc_graph::DType::F32;
-    let half = size / 2;
-    let position = g.iota([time, half], 0, wide);
-    let pair = g.iota([time, half], 1, wide);
-    let angle = position * (pair * (-base.ln() / half.max(1) as f64)).exp();
-    let (sin, cos) = (angle.sin().reshape([time, 1, half]), angle.cos().reshape([time, 1, half]));
-    let wide = x.to(wide);
-    let (a, b) = (wide.slice(-1, ..half), wide.slice(-1, half..));
-    g.concatenate(&[a * cos - b * sin, b * cos + a * sin], -1).to(dtype)
+    fn map(&self, features: &[i64], axes: usize) -> DenseGeneral {
+        let map = DenseGeneral::new(features).axes(axes).use_bias(self.use_bias);
+        DenseGeneral { kernel_init: self.kernel_init.clone(), ..map }
+    }
 }

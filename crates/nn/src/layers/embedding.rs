@@ -1,40 +1,59 @@
-//! Vectors for tokens.
+//! Embeddings: a vector for each number of a vocabulary.
 
 use shardc_graph::Tensor;
 
 use crate::{Init, Scope};
 
-/// A vector for each token.
-#[derive(Clone, Debug)]
-pub struct Embedding {
-    /// How many tokens there are.
-    pub tokens: i64,
+/// A table of vectors, `embedding` of shape `[num_embeddings, features]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Embed {
+    /// Size of the vocabulary.
+    pub num_embeddings: i64,
     /// Size of a vector.
     pub features: i64,
-    /// How they begin.
-    pub init: Init,
+    /// How the table begins.
+    pub embedding_init: Init,
+    /// Whether vectors are looked up by a product with rows of an identity matrix: a table that is split over the vocabulary is
+    /// then summed over devices like any other product.
+    pub one_hot: bool,
 }
 
-impl Embedding {
-    /// Of so many tokens.
+impl Embed {
+    /// Looked up by number, with normally distributed vectors of length one on average.
     #[must_use]
-    pub fn new(tokens: i64, features: i64) -> Embedding {
-        Embedding { tokens, features, init: Init::normal(0.02) }
+    pub fn new(num_embeddings: i64, features: i64) -> Self {
+        let deviation = (1.0 / features.max(1) as f64).sqrt();
+        Embed { num_embeddings, features, embedding_init: Init::normal(deviation), one_hot: false }
     }
 
-    /// The vectors of tokens, in a new last dimension. A number that is no token counts as the nearest.
+    /// With a table that begins like this.
+    #[must_use]
+    pub fn embedding_init(self, embedding_init: Init) -> Self {
+        Embed { embedding_init, ..self }
+    }
+
+    /// Looked up by a product, or by number.
+    #[must_use]
+    pub fn one_hot(self, one_hot: bool) -> Self {
+        Embed { one_hot, ..self }
+    }
+
+    /// The vectors of `ids`, along a new last dimension. Parameter: `embedding`.
     ///
-    /// Reported: `tokens` are no integers.
+    /// Reported: `ids` are no integers.
     #[must_use]
     #[track_caller]
-    pub fn apply<'g>(&self, p: &Scope<'g>, tokens: Tensor<'g>) -> Tensor<'g> {
-        self.table(p).take(tokens, 0)
+    pub fn apply<'g>(&self, p: &Scope<'g>, ids: Tensor<'g>) -> Tensor<'g> {
+        let table = self.table(p);
+        if self.one_hot {
+            return ids.one_hot(self.num_embeddings, table.dtype()).dot(table);
+        }
+        table.take(ids, 0)
     }
 
-    /// How well `x` goes with the vector of each token, in the place of its last dimension: the output of a language model whose
-    /// input is made by the same table.
+    /// The products of the last dimension of `x` with each vector: logits of a model whose output is tied to its input.
     ///
-    /// Reported: the last dimension of `x` is not of a vector's size.
+    /// Reported: the last dimension of `x` is not `features`, or its element type not the one that is computed with.
     #[must_use]
     #[track_caller]
     pub fn attend<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
@@ -43,6 +62,6 @@ impl Embedding {
 
     #[track_caller]
     fn table<'g>(&self, p: &Scope<'g>) -> Tensor<'g> {
-        p.parameter("embedding", [self.tokens, self.features], self.init.clone())
+        p.parameter("embedding", [self.num_embeddings, self.features], self.embedding_init.clone())
     }
 }

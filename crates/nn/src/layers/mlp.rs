@@ -1,45 +1,111 @@
-//! Two linear layers with something in between.
+//! Two linear maps with an activation between them.
 
 use shardc_graph::Tensor;
 
 use super::Dense;
-use crate::Scope;
+use crate::{Init, Scope};
 
-/// `down(gelu(up(x)))`.
-#[derive(Clone, Debug)]
-pub struct Mlp {
-    /// Features in between.
-    pub hidden: i64,
+/// An activation function.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Activation {
+    /// [`Tensor::relu`].
+    Relu,
+    /// [`Tensor::gelu`], by `tanh`.
+    #[default]
+    Gelu,
+    /// [`Tensor::gelu_exact`], by the error function.
+    GeluExact,
+    /// [`Tensor::silu`].
+    Silu,
+    /// [`Tensor::tanh`].
+    Tanh,
 }
 
-impl Mlp {
-    /// The layer of the scope's `up` and `down`.
+impl Activation {
+    /// The function of each element.
     ///
-    /// Reported: `x` is a scalar, or of another element type than the scope computes with.
+    /// Reported: `x` is not of floats.
     #[must_use]
     #[track_caller]
-    pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
-        let hidden = Dense::new(self.hidden).apply(&p.at("up"), x).gelu();
-        Dense::new(x.size(-1)).apply(&p.at("down"), hidden)
+    pub fn apply<'g>(self, x: Tensor<'g>) -> Tensor<'g> {
+        match self {
+            Activation::Relu => x.relu(),
+            Activation::Gelu => x.gelu(),
+            Activation::GeluExact => x.gelu_exact(),
+            Activation::Silu => x.silu(),
+            Activation::Tanh => x.tanh(),
+        }
     }
 }
 
-/// `down(silu(gate(x)) * up(x))`, without biases ("GLU Variants Improve Transformer", Shazeer, 2020).
-#[derive(Clone, Debug)]
-pub struct SwiGlu {
-    /// Features in between.
+/// `down(activation(up(x)))`; gated, `down(activation(gate(x)) * up(x))`: SwiGLU with silu, GeGLU with gelu.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mlp {
+    /// Size of the dimension between.
     pub hidden: i64,
+    /// What is between.
+    pub activation: Activation,
+    /// Whether the activation is a factor.
+    pub is_gated: bool,
+    /// Whether the maps have biases.
+    pub use_bias: bool,
+    /// How kernels begin.
+    pub kernel_init: Init,
 }
 
-impl SwiGlu {
-    /// The layer of the scope's `gate`, `up` and `down`.
+impl Mlp {
+    /// With gelu and biases.
+    #[must_use]
+    pub fn new(hidden: i64) -> Self {
+        let kernel_init = Init::lecun_normal();
+        Mlp { hidden, activation: Activation::Gelu, is_gated: false, use_bias: true, kernel_init }
+    }
+
+    /// Gated by silu, without biases: Llama's.
+    #[must_use]
+    pub fn swiglu(hidden: i64) -> Self {
+        Mlp { activation: Activation::Silu, is_gated: true, use_bias: false, ..Mlp::new(hidden) }
+    }
+
+    /// Gated by gelu, without biases: Gemma's.
+    #[must_use]
+    pub fn geglu(hidden: i64) -> Self {
+        Mlp { activation: Activation::Gelu, ..Mlp::swiglu(hidden) }
+    }
+
+    /// With this activation.
+    #[must_use]
+    pub fn activation(self, activation: Activation) -> Self {
+        Mlp { activation, ..self }
+    }
+
+    /// With or without biases.
+    #[must_use]
+    pub fn use_bias(self, use_bias: bool) -> Self {
+        Mlp { use_bias, ..self }
+    }
+
+    /// With kernels that begin like this.
+    #[must_use]
+    pub fn kernel_init(self, kernel_init: Init) -> Self {
+        Mlp { kernel_init, ..self }
+    }
+
+    /// The maps of `x`, whose last dimension stays as large as it is. Layers: `up`, `down`, and `gate` where it is gated.
     ///
-    /// Reported: `x` is a scalar, or of another element type than the scope computes with.
+    /// Reported: `x` is a scalar, or not of the element type that is computed with.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
-        let wide = Dense::new(self.hidden).without_bias();
-        let hidden = wide.apply(&p.at("gate"), x).silu() * wide.apply(&p.at("up"), x);
-        Dense::new(x.size(-1)).without_bias().apply(&p.at("down"), hidden)
+        let dense =
+            |features| Dense::new(features).use_bias(self.use_bias).kernel_init(self.kernel_init.clone());
+        let y = if self.is_gated {
+            let gate = self.activation.apply(dense(self.hidden).apply(&p.at("gate"), x));
+            gate * dense(self.hidden).apply(&p.at("up"), x)
+        } else {
+            self.activation.apply(dense(self.hidden).apply(&p.at("up"), x))
+        };
+        dense(x.size(-1)).apply(&p.at("down"), y)
     }
 }

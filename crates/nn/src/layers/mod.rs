@@ -1,15 +1,26 @@
-//! Layers: plain values that say what is made, and make it of a [`Scope`](crate::Scope) and a tensor. Parameters have flax's names.
+//! Layers: what models are made of. Each is a structure of its options, and `apply` makes its parameters in a
+//! [`Scope`](crate::Scope) under flax linen's names. Numerics and defaults are those of flax linen.
 
 mod attention;
-mod dense;
+mod batch_norm;
+mod conv;
+mod dropout;
 mod embedding;
-mod lstm;
+mod linear;
 mod mlp;
+mod moe;
 mod norm;
+mod recurrent;
+mod rope;
 
-pub use attention::{Attention, rope};
-pub use dense::Dense;
-pub use embedding::Embedding;
-pub use lstm::Lstm;
-pub use mlp::{Mlp, SwiGlu};
-pub use norm::{LayerNorm, RmsNorm};
+pub use attention::{Attention, Places, Seen, alibi_slopes, dot_product_attention};
+pub use batch_norm::BatchNorm;
+pub use conv::Conv;
+pub use dropout::Dropout;
+pub use embedding::Embed;
+pub use linear::{Dense, DenseGeneral};
+pub use mlp::{Activation, Mlp};
+pub use moe::Moe;
+pub use norm::{GroupNorm, LayerNorm, RmsNorm};
+pub use recurrent::{Gru, Lstm, bidirectional_lstm};
+pub use rope::{Rope, RopeStyle};

@@ -1,66 +1,194 @@
-//! Normalisation along the last dimension. Statistics are summed in the policy's element type for sums.
+//! Normalisation of each example by itself: by layer, by root mean square, by group.
 
 use shardc_graph::Tensor;
 
 use crate::{Init, Scope};
 
-/// Mean 0 and variance 1, scaled and shifted ("Layer Normalization", Ba et al., 2016).
-#[derive(Clone, Debug)]
+/// Mean zero and variance one along the last dimension, then scaled and shifted.
+#[derive(Clone, Debug, PartialEq)]
 pub struct LayerNorm {
     /// Added to the variance.
     pub epsilon: f64,
-    /// Whether it is shifted.
-    pub bias: bool,
+    /// Whether there is a bias.
+    pub use_bias: bool,
+    /// Whether there is a scale.
+    pub use_scale: bool,
 }
 
 impl Default for LayerNorm {
-    /// flax's: with a shift, and 1e-6.
     fn default() -> Self {
-        LayerNorm { epsilon: 1e-6, bias: true }
+        LayerNorm { epsilon: 1e-6, use_bias: true, use_scale: true }
     }
 }
 
 impl LayerNorm {
-    /// The layer of the scope's `scale` and `bias`.
+    /// With scale and bias, and an epsilon of 1e-6.
+    #[must_use]
+    pub fn new() -> Self {
+        LayerNorm::default()
+    }
+
+    /// With this number added to the variance.
+    #[must_use]
+    pub fn epsilon(self, epsilon: f64) -> Self {
+        LayerNorm { epsilon, ..self }
+    }
+
+    /// With or without a bias.
+    #[must_use]
+    pub fn use_bias(self, use_bias: bool) -> Self {
+        LayerNorm { use_bias, ..self }
+    }
+
+    /// With or without a scale.
+    #[must_use]
+    pub fn use_scale(self, use_scale: bool) -> Self {
+        LayerNorm { use_scale, ..self }
+    }
+
+    /// `x` normalised. Parameters: `scale` and `bias`, of the size of the last dimension.
     ///
-    /// Reported: `x` is a scalar, or its elements are no floats.
+    /// Reported: `x` is a scalar, or not of floats.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
-        let (n, dtype, wide) = (x.size(-1), x.dtype(), x.to(p.policy().reduce));
-        let mean = wide.mean_keepdims(-1);
-        // As flax: E[x^2] - E[x]^2 needs one walk over the elements.
-        let variance = (wide.square().mean_keepdims(-1) - mean.square()).max(0);
-        let scale = p.parameter("scale", [n], Init::ones()).to(wide.dtype());
-        let y = (wide - mean) * ((variance + self.epsilon).rsqrt() * scale);
-        let y = if self.bias { y + p.parameter("bias", [n], Init::zeros()).to(wide.dtype()) } else { y };
-        y.to(dtype)
+        let wide = x.to(p.policy().reduce);
+        let (mean, var) = moments(wide, &[-1]);
+        let affine = Affine { features: x.size(-1), use_scale: self.use_scale, use_bias: self.use_bias };
+        affine.normalized(p, x, wide - mean, var, self.epsilon)
     }
 }
 
-/// Mean square 1, scaled ("Root Mean Square Layer Normalization", Zhang and Sennrich, 2019).
-#[derive(Clone, Debug)]
+/// Divided by the root of the mean square along the last dimension, then scaled.
+#[derive(Clone, Debug, PartialEq)]
 pub struct RmsNorm {
     /// Added to the mean square.
     pub epsilon: f64,
+    /// Whether there is a scale.
+    pub use_scale: bool,
 }
 
 impl Default for RmsNorm {
-    /// flax's: 1e-6.
     fn default() -> Self {
-        RmsNorm { epsilon: 1e-6 }
+        RmsNorm { epsilon: 1e-6, use_scale: true }
     }
 }
 
 impl RmsNorm {
-    /// The layer of the scope's `scale`.
+    /// With a scale, and an epsilon of 1e-6.
+    #[must_use]
+    pub fn new() -> Self {
+        RmsNorm::default()
+    }
+
+    /// With this number added to the mean square.
+    #[must_use]
+    pub fn epsilon(self, epsilon: f64) -> Self {
+        RmsNorm { epsilon, ..self }
+    }
+
+    /// `x` normalised. Parameter: `scale`, of the size of the last dimension.
     ///
-    /// Reported: `x` is a scalar, or its elements are no floats.
+    /// Reported: `x` is a scalar, or not of floats.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
-        let (n, dtype, wide) = (x.size(-1), x.dtype(), x.to(p.policy().reduce));
-        let scale = p.parameter("scale", [n], Init::ones()).to(wide.dtype());
-        (wide * ((wide.square().mean_keepdims(-1) + self.epsilon).rsqrt() * scale)).to(dtype)
+        let wide = x.to(p.policy().reduce);
+        let affine = Affine { features: x.size(-1), use_scale: self.use_scale, use_bias: false };
+        affine.normalized(p, x, wide, wide.square().mean_keepdims(-1), self.epsilon)
+    }
+}
+
+/// Mean zero and variance one in each group of features, over all but the first dimension; then scaled and shifted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupNorm {
+    /// How many groups the last dimension is cut in.
+    pub num_groups: i64,
+    /// Added to the variance.
+    pub epsilon: f64,
+    /// Whether there is a bias.
+    pub use_bias: bool,
+    /// Whether there is a scale.
+    pub use_scale: bool,
+}
+
+impl GroupNorm {
+    /// With scale and bias, and an epsilon of 1e-6.
+    #[must_use]
+    pub fn new(num_groups: i64) -> Self {
+        GroupNorm { num_groups, epsilon: 1e-6, use_bias: true, use_scale: true }
+    }
+
+    /// With this number added to the variance.
+    #[must_use]
+    pub fn epsilon(self, epsilon: f64) -> Self {
+        GroupNorm { epsilon, ..self }
+    }
+
+    /// `x` normalised. Parameters: `scale` and `bias`, of the size of the last dimension.
+    ///
+    /// Reported: the last dimension is not so many groups, `x` has fewer than two dimensions, or is not of floats.
+    #[must_use]
+    #[track_caller]
+    pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
+        let shape = x.shape();
+        let features = shape.last().copied().unwrap_or_default();
+        let groups = self.num_groups;
+        if !x.is_poisoned() && (shape.len() < 2 || groups < 1 || features % groups != 0) {
+            return p.graph().refuse(&[x], format!("{groups} groups of {features} features"));
+        }
+        if x.is_poisoned() {
+            return x;
+        }
+        let cut = [&shape[..shape.len() - 1], &[groups, features / groups]].concat();
+        let wide = x.to(p.policy().reduce).reshape(&cut);
+        let mut over: Vec<i64> = (1..shape.len() as i64 - 1).collect();
+        over.push(shape.len() as i64);
+        let (mean, var) = moments(wide, &over);
+        let whole = |t: Tensor<'g>| t.broadcast_to(&cut).reshape(&shape);
+        let affine = Affine { features, use_scale: self.use_scale, use_bias: self.use_bias };
+        affine.normalized(p, x, (wide - mean).reshape(&shape), whole(var), self.epsilon)
+    }
+}
+
+/// Mean and variance over dimensions, which stay with size one. Both come of one pass over `x`: the variance is the mean square
+/// less the square of the mean, and what rounding makes negative is zero.
+#[track_caller]
+pub(crate) fn moments<'g>(x: Tensor<'g>, over: &[i64]) -> (Tensor<'g>, Tensor<'g>) {
+    let mean = x.mean_keepdims(over);
+    let var = (x.square().mean_keepdims(over) - mean.square()).max(0);
+    (mean, var)
+}
+
+/// What is learnt of a normalisation.
+pub(crate) struct Affine {
+    pub(crate) features: i64,
+    pub(crate) use_scale: bool,
+    pub(crate) use_bias: bool,
+}
+
+impl Affine {
+    /// What has mean zero, by its deviation, scaled and shifted, in the element type of `x`. Parameters are widened as they are
+    /// kept, so that none is rounded before it is used.
+    #[track_caller]
+    pub(crate) fn normalized<'g>(
+        &self,
+        p: &Scope<'g>,
+        x: Tensor<'g>,
+        centered: Tensor<'g>,
+        var: Tensor<'g>,
+        epsilon: f64,
+    ) -> Tensor<'g> {
+        let reduce = p.policy().reduce;
+        let kept = p.with_policy(crate::Policy { compute: reduce, ..p.policy() });
+        let mut by = (var + epsilon).rsqrt();
+        if self.use_scale {
+            by = by * kept.parameter("scale", [self.features], Init::ones());
+        }
+        let mut y = centered * by;
+        if self.use_bias {
+            y = y + kept.parameter("bias", [self.features], Init::zeros());
+        }
+        y.to(x.dtype())
     }
 }

@@ -1,5 +1,5 @@
-//! Models.
+//! Models whose sizes are options.
 
-mod gpt;
+mod decoder;
 
-pub use gpt::Gpt;
+pub use decoder::Decoder;

@@ -1,0 +1,69 @@
+//! Normalisation over a batch.
+
+use shardc_graph::Tensor;
+
+use super::norm::{Affine, moments};
+use crate::{Init, Kind, Scope};
+
+/// Mean zero and variance one over all but the last dimension, then scaled and shifted. While it is trained, mean and variance are
+/// those of the batch, of all devices together, and running ones are kept as the variables `mean` and `var`; afterwards those are
+/// used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BatchNorm {
+    /// How much of the running mean and variance stays in each step.
+    pub momentum: f64,
+    /// Added to the variance.
+    pub epsilon: f64,
+    /// Whether there is a bias.
+    pub use_bias: bool,
+    /// Whether there is a scale.
+    pub use_scale: bool,
+}
+
+impl Default for BatchNorm {
+    fn default() -> Self {
+        BatchNorm { momentum: 0.99, epsilon: 1e-5, use_bias: true, use_scale: true }
+    }
+}
+
+impl BatchNorm {
+    /// With scale and bias, a momentum of 0.99 and an epsilon of 1e-5.
+    #[must_use]
+    pub fn new() -> Self {
+        BatchNorm::default()
+    }
+
+    /// With so much of the running mean and variance staying in each step.
+    #[must_use]
+    pub fn momentum(self, momentum: f64) -> Self {
+        BatchNorm { momentum, ..self }
+    }
+
+    /// `x` normalised, by the batch where it is trained. Parameters: `scale` and `bias`; statistics: `mean` and `var`; all of the
+    /// size of the last dimension. It does not go into a [`Scope::stack`], whose layers cannot set variables.
+    ///
+    /// Reported: `x` is a scalar, or not of floats.
+    #[must_use]
+    #[track_caller]
+    pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>, train: bool) -> Tensor<'g> {
+        let (features, reduce) = (x.size(-1), p.policy().reduce);
+        let running_mean = p.variable("mean", Kind::Statistics, [features], reduce, Init::zeros());
+        let running_var = p.variable("var", Kind::Statistics, [features], reduce, Init::ones());
+        let wide = x.to(reduce);
+        let (mean, var) = if train {
+            let over: Vec<i64> = (0..x.rank() as i64 - 1).collect();
+            let (mean, var) = moments(wide, &over);
+            let stays = self.momentum;
+            let next = |running: Tensor<'g>, now: Tensor<'g>| {
+                running * stays + now.reshape([features]) * (1.0 - stays)
+            };
+            p.set(&p.full_name("mean"), next(running_mean, mean));
+            p.set(&p.full_name("var"), next(running_var, var));
+            (mean, var)
+        } else {
+            (running_mean, running_var)
+        };
+        let affine = Affine { features, use_scale: self.use_scale, use_bias: self.use_bias };
+        affine.normalized(p, x, wide - mean, var, self.epsilon)
+    }
+}

@@ -1,0 +1,32 @@
+//! Dropout.
+
+use shardc_graph::{Key, Tensor};
+
+/// Sets elements to zero at random while a model is trained, and scales the others, so that sums stay as they are on average.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dropout {
+    /// Which part of the elements becomes zero.
+    pub rate: f64,
+}
+
+impl Dropout {
+    /// With this part of the elements set to zero.
+    #[must_use]
+    pub fn new(rate: f64) -> Self {
+        Dropout { rate }
+    }
+
+    /// `x` with elements drawn by the key; without key, which is how a trained model is used, `x` as it is.
+    ///
+    /// Reported: `x` is not of floats.
+    #[must_use]
+    #[track_caller]
+    pub fn apply<'g>(&self, key: Option<Key<'g>>, x: Tensor<'g>) -> Tensor<'g> {
+        let keep = 1.0 - self.rate;
+        match key {
+            Some(_) if keep <= 0.0 => x.zeros_like(),
+            Some(key) if keep < 1.0 => key.bernoulli(keep, x.shape()).select(x / keep, 0.0),
+            _ => x,
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Linear maps of the last dimensions.
+
+use shardc_graph::{DotDims, Tensor};
+
+use crate::{Init, Scope};
+
+/// The standard deviation of a standard normal distribution that is cut at -2 and 2.
+const TRUNCATED: f64 = 0.879_625_661_034_239_8;
+
+/// LeCun's initial values for a kernel whose inputs are `fan_in` numbers, whatever dimensions they are in.
+pub(crate) fn lecun(fan_in: i64) -> Init {
+    Init::TruncatedNormal((1.0 / fan_in.max(1) as f64).sqrt() / TRUNCATED)
+}
+
+/// A linear map of the last dimension: `x * kernel + bias`, with `kernel` of shape `[in, features]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dense {
+    /// Size of the last dimension of the result.
+    pub features: i64,
+    /// Whether there is a bias.
+    pub use_bias: bool,
+    /// How the kernel begins.
+    pub kernel_init: Init,
+    /// How the bias begins.
+    pub bias_init: Init,
+}
+
+impl Dense {
+    /// With a bias, and LeCun's kernel.
+    #[must_use]
+    pub fn new(features: i64) -> Self {
+        Dense { features, use_bias: true, kernel_init: Init::lecun_normal(), bias_init: Init::zeros() }
+    }
+
+    /// With or without a bias.
+    #[must_use]
+    pub fn use_bias(self, use_bias: bool) -> Self {
+        Dense { use_bias, ..self }
+    }
+
+    /// With a kernel that begins like this.
+    #[must_use]
+    pub fn kernel_init(self, kernel_init: Init) -> Self {
+        Dense { kernel_init, ..self }
+    }
+
+    /// The map of `x`. Parameters: `kernel`, and `bias` of shape `[features]`.
+    ///
+    /// Reported: `x` is a scalar, or not of the element type that is computed with.
+    #[must_use]
+    #[track_caller]
+    pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
+        let kernel = p.parameter("kernel", [x.size(-1), self.features], self.kernel_init.clone());
+        let y = x.dot(kernel);
+        if !self.use_bias {
+            return y;
+        }
+        y + p.parameter("bias", [self.features], self.bias_init.clone())
+    }
+}
+
+/// A linear map of the last `axes` dimensions to several: `kernel` has those, then the new ones.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DenseGeneral {
+    /// Sizes of the new dimensions, which come last.
+    pub features: Vec<i64>,
+    /// How many of the last dimensions are mapped.
+    pub axes: usize,
+    /// Whether there is a bias.
+    pub use_bias: bool,
+    /// How the kernel begins; LeCun's where it is not said.
+    pub kernel_init: Option<Init>,
+    /// How the bias begins.
+    pub bias_init: Init,
+}
+
+impl DenseGeneral {
+    /// Of the last dimension, with a bias, and LeCun's kernel.
+    #[must_use]
+    pub fn new(features: &[i64]) -> Self {
+        let features = features.to_vec();
+        DenseGeneral { features, axes: 1, use_bias: true, kernel_init: None, bias_init: Init::zeros() }
+    }
+
+    /// Of the last `axes` dimensions.
+    #[must_use]
+    pub fn axes(self, axes: usize) -> Self {
+        DenseGeneral { axes, ..self }
+    }
+
+    /// With or without a bias.
+    #[must_use]
+    pub fn use_bias(self, use_bias: bool) -> Self {
+        DenseGeneral { use_bias, ..self }
+    }
+
+    /// With a kernel that begins like this.
+    #[must_use]
+    pub fn kernel_init(self, kernel_init: Init) -> Self {
+        DenseGeneral { kernel_init: Some(kernel_init), ..self }
+    }
+
+    /// The map of `x`. Parameters: `kernel`, and `bias` of the shape of the new dimensions.
+    ///
+    /// Reported: `x` has fewer dimensions, or is not of the element type that is computed with.
+    #[must_use]
+    #[track_caller]
+    pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
+        let shape = x.shape();
+        let Some(first) = shape.len().checked_sub(self.axes) else {
+            return p.graph().refuse(&[x], format!("a map of {} dimensions", self.axes));
+        };
+        let inputs = &shape[first..];
+        let init = self.kernel_init.clone().unwrap_or_else(|| lecun(inputs.iter().product()));
+        let kernel = p.parameter("kernel", [inputs, &self.features].concat(), init);
+        let from_last: Vec<i64> = (first as i64..shape.len() as i64).collect();
+        let from_first: Vec<i64> = (0..self.axes as i64).collect();
+        let y = x.dot_general(kernel, &DotDims::contracting(&from_last, &from_first));
+        if !self.use_bias {
+            return y;
+        }
+        y + p.parameter("bias", &self.features, self.bias_init.clone())
+    }
+}

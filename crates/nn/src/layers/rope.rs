@@ -1,0 +1,71 @@
+//! Rotary position embeddings (Su et al., "RoFormer", 2021).
+
+use shardc_graph::{DType, Tensor};
+
+/// Which numbers of a head are turned together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RopeStyle {
+    /// Number `i` and number `i + dims / 2`: as Llama and GPT-NeoX have it in Hugging Face's checkpoints.
+    #[default]
+    Halves,
+    /// Number `2 i` and number `2 i + 1`: as GPT-J and Meta's own Llama checkpoints have it.
+    Interleaved,
+}
+
+/// Turns pairs of numbers of each head by an angle that grows with the position.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rope {
+    /// Pair `i` is turned by `position * theta^(-2 i / dims)`.
+    pub theta: f64,
+    /// How many numbers of each head, from the first, are turned; all where it is not said. GPT-NeoX turns a quarter.
+    pub dims: Option<i64>,
+    /// Which are turned together.
+    pub style: RopeStyle,
+}
+
+impl Default for Rope {
+    fn default() -> Self {
+        Rope { theta: 10_000.0, dims: None, style: RopeStyle::Halves }
+    }
+}
+
+impl Rope {
+    /// Of all numbers of each head, in halves.
+    #[must_use]
+    pub fn new(theta: f64) -> Self {
+        Rope { theta, ..Rope::default() }
+    }
+
+    /// `x`, of shape `[batch, time, heads, head_dim]`, turned. `positions` are integers of shape `[time]` or `[batch, time]`.
+    ///
+    /// Reported: shapes do not go together, or an odd number of numbers is to be turned.
+    #[must_use]
+    #[track_caller]
+    pub fn apply<'g>(&self, x: Tensor<'g>, positions: Tensor<'g>) -> Tensor<'g> {
+        let (g, head_dim) = (x.graph(), x.size(-1));
+        let dims = self.dims.unwrap_or(head_dim);
+        if x.is_poisoned() || dims % 2 != 0 || dims > head_dim || dims < 2 {
+            return g.refuse(&[x], format!("{dims} of {head_dim} numbers turned in pairs"));
+        }
+        let half = dims / 2;
+        let powers: Vec<f32> =
+            (0..half).map(|i| self.theta.powf(-2.0 * i as f64 / dims as f64) as f32).collect();
+        let angles = positions.to(DType::F32).expand_dims(-1) * g.constant(&powers, [half]);
+        let angles = angles.expand_dims(-2);
+        let (cos, sin) = (angles.cos(), angles.sin());
+        let (wide, rest) = (x.slice(-1, 0..dims).to(DType::F32), x.slice(-1, dims..head_dim));
+        let turned = |a: Tensor<'g>, b: Tensor<'g>| (a * cos - b * sin, b * cos + a * sin);
+        let turned = match self.style {
+            RopeStyle::Halves => {
+                let (a, b) = turned(wide.slice(-1, 0..half), wide.slice(-1, half..dims));
+                g.concatenate(&[a, b], -1)
+            }
+            RopeStyle::Interleaved => {
+                let (a, b) = turned(wide.slice_by(-1, 0..dims, 2), wide.slice_by(-1, 1..dims, 2));
+                g.stack(&[a, b], -1).reshape(wide.shape())
+            }
+        };
+        let turned = turned.to(x.dtype());
+        if dims == head_dim { turned } else { g.concatenate(&[turned, rest], -1) }
+    }
+}

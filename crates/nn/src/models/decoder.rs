@@ -1,0 +1,173 @@
+//! Decoders: models that tell the next token of a text, as GPT-2 and Llama are.
+
+use shardc_graph::{DType, Key, PartitionSpec, Tensor, spec};
+
+use crate::layers::{Attention, Dense, Dropout, Embed, LayerNorm, Mlp, RmsNorm, Rope};
+use crate::{Init, Kind, Scope, Variable};
+
+/// A decoder of alike layers, which are done in a loop. Variables of layers have the layers in front.
+///
+/// | here | GPT-2 (Hugging Face) | Llama (Hugging Face) |
+/// |---|---|---|
+/// | `wte.embedding` | `wte.weight` | `embed_tokens.weight` |
+/// | `wpe.embedding` | `wpe.weight` | |
+/// | `h.ln_1.scale` (`.bias`) | `h.N.ln_1.weight` (`.bias`) | `layers.N.input_layernorm.weight` |
+/// | `h.attn.{query,key,value}.kernel` | thirds of the columns of `h.N.attn.c_attn.weight` | `layers.N.self_attn.{q,k,v}_proj.weight`, transposed |
+/// | `h.attn.out.kernel` | `h.N.attn.c_proj.weight` | `layers.N.self_attn.o_proj.weight`, transposed |
+/// | `h.ln_2.scale` (`.bias`) | `h.N.ln_2.weight` (`.bias`) | `layers.N.post_attention_layernorm.weight` |
+/// | `h.mlp.up.kernel` | `h.N.mlp.c_fc.weight` | `layers.N.mlp.up_proj.weight`, transposed |
+/// | `h.mlp.gate.kernel` | | `layers.N.mlp.gate_proj.weight`, transposed |
+/// | `h.mlp.down.kernel` | `h.N.mlp.c_proj.weight` | `layers.N.mlp.down_proj.weight`, transposed |
+/// | `ln_f.scale` (`.bias`) | `ln_f.weight` (`.bias`) | `norm.weight` |
+/// | `lm_head.kernel` | tied to `wte` | `lm_head.weight`, transposed |
+///
+/// Kernels of `query`, `key` and `value` are `[features, heads, head_dim]` and those of `out` `[heads, head_dim, features]`: the same
+/// numbers in the same order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decoder {
+    /// Size of the vocabulary.
+    pub vocab_size: i64,
+    /// Size of what goes from layer to layer.
+    pub features: i64,
+    /// How many layers.
+    pub num_layers: i64,
+    /// Attention of a layer.
+    pub attention: Attention,
+    /// The maps of a layer after that.
+    pub mlp: Mlp,
+    /// How many positions are learnt; none where positions turn queries and keys instead.
+    pub max_positions: Option<i64>,
+    /// Whether normalisation is by root mean square instead of by layer.
+    pub rms_norm: bool,
+    /// Added to the variance.
+    pub epsilon: f64,
+    /// Whether logits are products with the vectors of the vocabulary.
+    pub tied: bool,
+    /// Which part becomes zero while it is trained.
+    pub dropout: f64,
+}
+
+impl Decoder {
+    /// As GPT-2: learnt positions, normalisation by layer, gelu, tied output.
+    #[must_use]
+    pub fn gpt2(vocab_size: i64, max_positions: i64, features: i64, num_layers: i64, num_heads: i64) -> Self {
+        let init = Init::normal(0.02);
+        Decoder {
+            vocab_size,
+            features,
+            num_layers,
+            attention: Attention::new(num_heads).causal().kernel_init(init.clone()),
+            mlp: Mlp::new(4 * features).kernel_init(init),
+            max_positions: Some(max_positions),
+            rms_norm: false,
+            epsilon: 1e-5,
+            tied: true,
+            dropout: 0.0,
+        }
+    }
+
+    /// As Llama: rotary positions, normalisation by root mean square, SwiGLU, no biases.
+    #[must_use]
+    pub fn llama(
+        vocab_size: i64,
+        features: i64,
+        hidden: i64,
+        num_layers: i64,
+        num_heads: i64,
+        num_kv_heads: i64,
+    ) -> Self {
+        let init = Init::normal(0.02);
+        let attention = Attention::new(num_heads).num_kv_heads(num_kv_heads).causal();
+        Decoder {
+            vocab_size,
+            features,
+            num_layers,
+            attention: attention.use_bias(false).rope(Rope::default()).kernel_init(init.clone()),
+            mlp: Mlp::swiglu(hidden).kernel_init(init),
+            max_positions: None,
+            rms_norm: true,
+            epsilon: 1e-5,
+            tied: false,
+            dropout: 0.0,
+        }
+    }
+
+    /// With this part of the elements set to zero while it is trained.
+    #[must_use]
+    pub fn dropout(self, dropout: f64) -> Self {
+        Decoder { dropout, ..self }
+    }
+
+    /// The logits of what follows each of `tokens`, integers of shape `[batch, time]`: `[batch, time, vocab_size]`. `key` is for
+    /// dropout, while it is trained.
+    ///
+    /// Reported: `tokens` have another shape, or are more than there are positions.
+    #[must_use]
+    #[track_caller]
+    pub fn apply<'g>(&self, p: &Scope<'g>, tokens: Tensor<'g>, key: Option<Key<'g>>) -> Tensor<'g> {
+        let g = p.graph();
+        let time = tokens.size(1);
+        let init = Init::normal(0.02);
+        let table = Embed::new(self.vocab_size, self.features).embedding_init(init.clone());
+        let mut x = table.apply(&p.at("wte"), tokens);
+        if let Some(positions) = self.max_positions {
+            if time > positions {
+                return g.refuse(&[tokens], format!("{time} tokens at {positions} positions"));
+            }
+            let places = Embed::new(positions, self.features).embedding_init(init.clone());
+            x = x + places.apply(&p.at("wpe"), g.arange(time, DType::I32));
+        }
+        let key = key.filter(|_| self.dropout > 0.0);
+        let dropout = Dropout::new(self.dropout);
+        x = dropout.apply(key.map(|key| key.fold_in(0)), x);
+        let layer = g.scalar(0.0, DType::I32);
+        let (x, _) = p.stack("h", self.num_layers, (x, layer), |p, (x, layer)| {
+            let next = layer + 1;
+            let keys = key.map(|key| key.fold_in(next).pair());
+            let y = self.attention.apply(&p.at("attn"), self.norm(&p.at("ln_1"), x));
+            let x = x + dropout.apply(keys.map(|[key, _]| key), y);
+            let y = self.mlp.apply(&p.at("mlp"), self.norm(&p.at("ln_2"), x));
+            (x + dropout.apply(keys.map(|[_, key]| key), y), next)
+        });
+        let x = self.norm(&p.at("ln_f"), x);
+        if self.tied {
+            return table.attend(&p.at("wte"), x);
+        }
+        Dense::new(self.vocab_size).use_bias(false).kernel_init(init).apply(&p.at("lm_head"), x)
+    }
+
+    /// How its variables are split where heads, hidden features and the vocabulary are split over `axis` (Megatron-LM, Shoeybi et
+    /// al., 2019); for [`Scope::mark_sharding`].
+    #[must_use]
+    pub fn megatron(variable: &Variable, axis: &str) -> Option<PartitionSpec> {
+        let name = variable.name.as_str();
+        let is_of = |layers: &[&str], what: &str| {
+            layers.iter().any(|layer| name.strip_suffix(what).is_some_and(|rest| rest.ends_with(layer)))
+        };
+        let heads = ["query", "key", "value"];
+        let hidden = ["up", "gate"];
+        Some(match name {
+            "wte.embedding" => spec![axis, None],
+            "lm_head.kernel" => spec![None, axis],
+            // In front the layers.
+            _ if is_of(&heads, ".kernel") => spec![None, None, axis, None],
+            _ if is_of(&heads, ".bias") => spec![None, axis, None],
+            _ if is_of(&["out"], ".kernel") => spec![None, axis, None, None],
+            _ if is_of(&hidden, ".kernel") => spec![None, None, axis],
+            _ if is_of(&hidden, ".bias") => spec![None, axis],
+            _ if is_of(&["down"], ".kernel") => spec![None, axis, None],
+            _ if matches!(variable.kind, Kind::Parameter | Kind::Frozen) => {
+                PartitionSpec::replicated(variable.shape.len())
+            }
+            _ => return None,
+        })
+    }
+
+    #[track_caller]
+    fn norm<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
+        if self.rms_norm {
+            return RmsNorm::new().epsilon(self.epsilon).apply(p, x);
+        }
+        LayerNorm::new().epsilon(self.epsilon).apply(p, x)
+    }
+}

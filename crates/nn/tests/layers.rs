@@ -1,0 +1,64 @@
+//! Models are programs that verify, with the parameters that they are said to have.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use shardc_graph::{DType::I32, Graph, Mesh};
+use shardc_nn::loss::CrossEntropy;
+use shardc_nn::models::Decoder;
+use shardc_nn::{Policy, Scope, StepProgram};
+
+fn step(model: &Decoder, policy: Policy) -> StepProgram {
+    let g = Graph::new("step", &Mesh::new(&[("data", 4), ("model", 2)]).unwrap());
+    let p = Scope::new(&g).with_policy(policy);
+    let tokens = g.parameter("tokens", [4, 8], I32);
+    let labels = g.parameter("labels", [4, 8], I32);
+    let logits = model.apply(&p, tokens, None).to(policy.reduce);
+    let loss = CrossEntropy::new().mean(logits, labels);
+    for (param, gradient) in p.trainable().into_iter().zip(p.gradients(loss)) {
+        p.set(&param.name, param.tensor - 0.1 * gradient);
+    }
+    p.finish(&[("loss", loss)]).unwrap()
+}
+
+fn names(step: &StepProgram) -> Vec<String> {
+    step.variables.iter().map(|variable| format!("{} {:?}", variable.name, variable.shape)).collect()
+}
+
+#[test]
+fn a_decoder_like_gpt2_has_its_parameters() {
+    let step = step(&Decoder::gpt2(32, 16, 8, 3, 2), Policy::default());
+    assert_eq!(
+        names(&step),
+        [
+            "wte.embedding [32, 8]",
+            "wpe.embedding [16, 8]",
+            "h.ln_1.scale [3, 8]",
+            "h.ln_1.bias [3, 8]",
+            "h.attn.query.kernel [3, 8, 2, 4]",
+            "h.attn.query.bias [3, 2, 4]",
+            "h.attn.key.kernel [3, 8, 2, 4]",
+            "h.attn.key.bias [3, 2, 4]",
+            "h.attn.value.kernel [3, 8, 2, 4]",
+            "h.attn.value.bias [3, 2, 4]",
+            "h.attn.out.kernel [3, 2, 4, 8]",
+            "h.attn.out.bias [3, 8]",
+            "h.ln_2.scale [3, 8]",
+            "h.ln_2.bias [3, 8]",
+            "h.mlp.up.kernel [3, 8, 32]",
+            "h.mlp.up.bias [3, 32]",
+            "h.mlp.down.kernel [3, 32, 8]",
+            "h.mlp.down.bias [3, 8]",
+            "ln_f.scale [8]",
+            "ln_f.bias [8]",
+        ]
+    );
+}
+
+#[test]
+fn a_decoder_like_llama_is_trained_in_two_precisions() {
+    let step = step(&Decoder::llama(32, 8, 24, 2, 4, 2), Policy::mixed_bf16());
+    let names = names(&step);
+    assert!(names.contains(&"h.attn.key.kernel [2, 8, 2, 2]".to_owned()), "{names:?}");
+    assert!(names.contains(&"lm_head.kernel [8, 32]".to_owned()), "{names:?}");
+    assert!(!names.iter().any(|name| name.contains("bias")), "{names:?}");
+}

@@ -2,3 +2,5 @@
 
 pub mod digits;
 pub mod harness;
+pub mod reading;
+pub mod writing;

@@ -41,6 +41,21 @@ fn digits_are_learnt() {
 }
 
 #[test]
+fn digits_are_learnt_by_a_transformer() {
+    trains(env!("CARGO_BIN_EXE_vit"), &["--steps", "8", "--examples", "512"]);
+}
+
+#[test]
 fn sonnets_are_learnt() {
     trains(env!("CARGO_BIN_EXE_decoder"), &["--steps", "8", "--layers", "2", "--write", "2"]);
+}
+
+#[test]
+fn sonnets_are_learnt_by_a_recurrent_layer() {
+    trains(env!("CARGO_BIN_EXE_lstm"), &["--steps", "12", "--write", "2"]);
+}
+
+#[test]
+fn sonnets_are_learnt_by_experts() {
+    trains(env!("CARGO_BIN_EXE_moe"), &["--steps", "8", "--write", "2"]);
 }

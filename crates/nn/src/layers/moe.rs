@@ -57,15 +57,15 @@ impl Moe {
         let chances = router.apply(&p.at("router"), x).to(reduce).softmax(-1);
         let (weights, chosen) = chances.top_k(self.top_k);
         let weights = weights / weights.sum_keepdims(-1);
-        // [batch, choice, time, expert]: first choices get room before second ones.
-        let goes = chosen.one_hot(experts, DType::I32).swap_axes(1, 2);
-        let flat = goes.reshape([batch, self.top_k * time, experts]);
+        // [batch, time, choice, expert]: no token takes the room of one before it, so that a decoder does not look ahead.
+        let goes = chosen.one_hot(experts, DType::I32);
+        let flat = goes.reshape([batch, time * self.top_k, experts]);
         let place = (flat.cumsum(1) - flat).reshape(goes.shape());
         let place = (place * goes).sum(-1);
         let slot = place.one_hot(room, reduce);
         let dispatch = goes.to(reduce).expand_dims(-1) * slot.expand_dims(-2);
-        let combine = (dispatch * weights.swap_axes(1, 2).expand_dims(-1).expand_dims(-1)).sum(1);
-        let dispatch = dispatch.sum(1).stop_gradient().to(x.dtype());
+        let combine = (dispatch * weights.expand_dims(-1).expand_dims(-1)).sum(2);
+        let dispatch = dispatch.sum(2).stop_gradient().to(x.dtype());
         let kernel = |name: &str, from: i64, to: i64| p.parameter(name, [experts, from, to], lecun(from));
         let taken = g.einsum("btec,btf->ebcf", &[dispatch, x]);
         let gate = g.einsum("ebcf,efh->ebch", &[taken, kernel("gate", features, self.hidden)]);
@@ -73,7 +73,7 @@ impl Moe {
         let hidden = self.activation.apply(gate) * up;
         let out = g.einsum("ebch,ehf->ebcf", &[hidden, kernel("down", self.hidden, features)]);
         let y = g.einsum("btec,ebcf->btf", &[combine.to(x.dtype()), out]);
-        let share = goes.to(reduce).sum(1).mean([0, 1]) / self.top_k as f64;
+        let share = goes.to(reduce).sum(2).mean([0, 1]) / self.top_k as f64;
         let balance = (share.stop_gradient() * chances.mean([0, 1])).sum(..) * experts as f64;
         (y, balance)
     }

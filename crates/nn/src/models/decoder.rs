@@ -1,9 +1,10 @@
 //! Decoders: models that tell the next token of a text, as GPT-2 and Llama are.
 
-use shardc_graph::{DType, Key, PartitionSpec, Tensor, spec};
+use shardc_graph::{DType, Key, Tensor};
 
-use crate::layers::{Attention, Dense, Dropout, Embed, LayerNorm, Mlp, RmsNorm, Rope};
-use crate::{Init, Kind, Scope, Variable};
+use super::block::Block;
+use crate::layers::{Attention, Dense, Dropout, Embed, Mlp, Rope};
+use crate::{Init, Scope};
 
 /// A decoder of alike layers, which are done in a loop. Variables of layers have the layers in front.
 ///
@@ -98,6 +99,17 @@ impl Decoder {
         Decoder { dropout, ..self }
     }
 
+    fn block(&self) -> Block {
+        Block {
+            attention: self.attention.clone(),
+            mlp: self.mlp.clone(),
+            rms_norm: self.rms_norm,
+            epsilon: self.epsilon,
+            norm_after: false,
+            dropout: self.dropout,
+        }
+    }
+
     /// The logits of what follows each of `tokens`, integers of shape `[batch, time]`: `[batch, time, vocab_size]`. `key` is for
     /// dropout, while it is trained.
     ///
@@ -120,54 +132,17 @@ impl Decoder {
         let key = key.filter(|_| self.dropout > 0.0);
         let dropout = Dropout::new(self.dropout);
         x = dropout.apply(key.map(|key| key.fold_in(0)), x);
+        let block = self.block();
         let layer = g.scalar(0.0, DType::I32);
         let (x, _) = p.stack("h", self.num_layers, (x, layer), |p, (x, layer)| {
             let next = layer + 1;
             let keys = key.map(|key| key.fold_in(next).pair());
-            let y = self.attention.apply(&p.at("attn"), self.norm(&p.at("ln_1"), x));
-            let x = x + dropout.apply(keys.map(|[key, _]| key), y);
-            let y = self.mlp.apply(&p.at("mlp"), self.norm(&p.at("ln_2"), x));
-            (x + dropout.apply(keys.map(|[_, key]| key), y), next)
+            (block.apply(p, x, keys), next)
         });
-        let x = self.norm(&p.at("ln_f"), x);
+        let x = block.norm(&p.at("ln_f"), x);
         if self.tied {
             return table.attend(&p.at("wte"), x);
         }
         Dense::new(self.vocab_size).use_bias(false).kernel_init(init).apply(&p.at("lm_head"), x)
-    }
-
-    /// How its variables are split where heads, hidden features and the vocabulary are split over `axis` (Megatron-LM, Shoeybi et
-    /// al., 2019); for [`Scope::mark_sharding`].
-    #[must_use]
-    pub fn megatron(variable: &Variable, axis: &str) -> Option<PartitionSpec> {
-        let name = variable.name.as_str();
-        let is_of = |layers: &[&str], what: &str| {
-            layers.iter().any(|layer| name.strip_suffix(what).is_some_and(|rest| rest.ends_with(layer)))
-        };
-        let heads = ["query", "key", "value"];
-        let hidden = ["up", "gate"];
-        Some(match name {
-            "wte.embedding" => spec![axis, None],
-            "lm_head.kernel" => spec![None, axis],
-            // In front the layers.
-            _ if is_of(&heads, ".kernel") => spec![None, None, axis, None],
-            _ if is_of(&heads, ".bias") => spec![None, axis, None],
-            _ if is_of(&["out"], ".kernel") => spec![None, axis, None, None],
-            _ if is_of(&hidden, ".kernel") => spec![None, None, axis],
-            _ if is_of(&hidden, ".bias") => spec![None, axis],
-            _ if is_of(&["down"], ".kernel") => spec![None, axis, None],
-            _ if matches!(variable.kind, Kind::Parameter | Kind::Frozen) => {
-                PartitionSpec::replicated(variable.shape.len())
-            }
-            _ => return None,
-        })
-    }
-
-    #[track_caller]
-    fn norm<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
-        if self.rms_norm {
-            return RmsNorm::new().epsilon(self.epsilon).apply(p, x);
-        }
-        LayerNorm::new().epsilon(self.epsilon).apply(p, x)
     }
 }

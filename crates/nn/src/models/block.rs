@@ -1,0 +1,45 @@
+//! A layer of a transformer.
+
+use shardc_graph::{Key, Tensor};
+
+use crate::Scope;
+use crate::layers::{Attention, Dropout, LayerNorm, Mlp, RmsNorm};
+
+/// Attention, then two maps, each added to what it was given. Layers: `ln_1`, `attn`, `ln_2`, `mlp`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Block {
+    pub(super) attention: Attention,
+    pub(super) mlp: Mlp,
+    /// Whether normalisation is by root mean square instead of by layer.
+    pub(super) rms_norm: bool,
+    /// Added to the variance.
+    pub(super) epsilon: f64,
+    /// Whether sums are normalised, as in BERT, instead of what goes into attention and maps.
+    pub(super) norm_after: bool,
+    /// Which part becomes zero while it is trained.
+    pub(super) dropout: f64,
+}
+
+impl Block {
+    /// The layer of `x`, `[batch, time, features]`; with keys, which are for dropout, as it is trained.
+    #[track_caller]
+    pub(super) fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>, keys: Option<[Key<'g>; 2]>) -> Tensor<'g> {
+        let dropout = Dropout::new(self.dropout);
+        let (before, after) = (
+            |name: &str, x: Tensor<'g>| if self.norm_after { x } else { self.norm(&p.at(name), x) },
+            |name: &str, x: Tensor<'g>| if self.norm_after { self.norm(&p.at(name), x) } else { x },
+        );
+        let y = self.attention.apply(&p.at("attn"), before("ln_1", x));
+        let x = after("ln_1", x + dropout.apply(keys.map(|[key, _]| key), y));
+        let y = self.mlp.apply(&p.at("mlp"), before("ln_2", x));
+        after("ln_2", x + dropout.apply(keys.map(|[_, key]| key), y))
+    }
+
+    #[track_caller]
+    pub(super) fn norm<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
+        if self.rms_norm {
+            return RmsNorm::new().epsilon(self.epsilon).apply(p, x);
+        }
+        LayerNorm::new().epsilon(self.epsilon).apply(p, x)
+    }
+}

@@ -1,0 +1,150 @@
+//! Encoders: models that see all of a text or an image at once, as BERT and ViT are.
+
+use shardc_graph::{DType, Padding, Tensor};
+
+use super::block::Block;
+use crate::layers::{Activation, Attention, Conv, Dense, Embed, Mlp};
+use crate::{Init, Scope};
+
+/// A vision transformer ("An Image is Worth 16x16 Words", Dosovitskiy et al., 2021). Layers are done in a loop; their variables have
+/// the layers in front.
+///
+/// | here | Hugging Face |
+/// |---|---|
+/// | `patches.kernel` (`.bias`) | `embeddings.patch_embeddings.projection.weight` (`.bias`), transposed |
+/// | `cls`, `positions` | `embeddings.cls_token`, `embeddings.position_embeddings` |
+/// | `h.ln_1`, `h.ln_2` | `encoder.layer.N.layernorm_before`, `layernorm_after` |
+/// | `h.attn.{query,key,value}` | `encoder.layer.N.attention.attention.{query,key,value}` |
+/// | `h.attn.out` | `encoder.layer.N.attention.output.dense` |
+/// | `h.mlp.up`, `h.mlp.down` | `encoder.layer.N.intermediate.dense`, `output.dense` |
+/// | `ln_f`, `head` | `layernorm`, `classifier` |
+#[derive(Clone, Debug, PartialEq)]
+pub struct Vit {
+    /// Size of a patch, in each direction.
+    pub patch: i64,
+    /// Size of what goes from layer to layer.
+    pub features: i64,
+    /// How many layers.
+    pub num_layers: i64,
+    /// Attention of a layer.
+    pub attention: Attention,
+    /// The maps of a layer after that.
+    pub mlp: Mlp,
+    /// Added to the variance.
+    pub epsilon: f64,
+    /// How many classes.
+    pub num_classes: i64,
+}
+
+impl Vit {
+    /// With four times as many features between the maps.
+    #[must_use]
+    pub fn new(patch: i64, features: i64, num_layers: i64, num_heads: i64, num_classes: i64) -> Self {
+        let mlp = Mlp { activation: Activation::GeluExact, ..Mlp::new(4 * features) };
+        let attention = Attention::new(num_heads);
+        Vit { patch, features, num_layers, attention, mlp, epsilon: 1e-12, num_classes }
+    }
+
+    /// The logits of the classes of images, `[batch, height, width, channels]`: `[batch, num_classes]`.
+    ///
+    /// Reported: images have another rank, or no whole number of patches.
+    #[must_use]
+    #[track_caller]
+    pub fn apply<'g>(&self, p: &Scope<'g>, images: Tensor<'g>) -> Tensor<'g> {
+        let (g, patch) = (p.graph(), self.patch.max(1));
+        if images.is_poisoned() || images.rank() != 4 || images.size(1) % patch + images.size(2) % patch != 0
+        {
+            let text = format!("patches of {patch} x {patch} of images {:?}", images.shape());
+            return g.refuse(&[images], text);
+        }
+        let [batch, height, width, _] = images.dims::<4>();
+        let count = (height / patch) * (width / patch);
+        let patches = Conv::new(self.features, &[patch; 2]).strides(&[patch; 2]).padding(Padding::Valid);
+        let x = patches.apply(&p.at("patches"), images).reshape([batch, count, self.features]);
+        let cls = p.parameter("cls", [1, 1, self.features], Init::zeros());
+        let positions = p.parameter("positions", [1, count + 1, self.features], Init::normal(0.02));
+        let cls = cls.broadcast_to([batch, 1, self.features]);
+        let x = g.concatenate(&[cls, x], 1) + positions;
+        let block = Block {
+            attention: self.attention.clone(),
+            mlp: self.mlp.clone(),
+            rms_norm: false,
+            epsilon: self.epsilon,
+            norm_after: false,
+            dropout: 0.0,
+        };
+        let x = p.stack("h", self.num_layers, x, |p, x| block.apply(p, x, None));
+        let x = block.norm(&p.at("ln_f"), x.slice(1, 0..1).squeeze(1));
+        Dense::new(self.num_classes).apply(&p.at("head"), x)
+    }
+}
+
+/// An encoder of texts ("BERT", Devlin et al., 2019). Layers are done in a loop; their variables have the layers in front.
+///
+/// | here | Hugging Face |
+/// |---|---|
+/// | `wte`, `wpe`, `types` | `embeddings.word_embeddings`, `position_embeddings`, `token_type_embeddings` |
+/// | `ln_0` | `embeddings.LayerNorm` |
+/// | `h.attn.{query,key,value}` | `encoder.layer.N.attention.self.{query,key,value}` |
+/// | `h.attn.out`, `h.ln_1` | `encoder.layer.N.attention.output.{dense,LayerNorm}` |
+/// | `h.mlp.up`, `h.mlp.down`, `h.ln_2` | `encoder.layer.N.{intermediate.dense,output.dense,output.LayerNorm}` |
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bert {
+    /// Size of the vocabulary.
+    pub vocab_size: i64,
+    /// How many positions are learnt.
+    pub max_positions: i64,
+    /// How many types a token may have: the first and the second text of a pair.
+    pub num_types: i64,
+    /// Size of what goes from layer to layer.
+    pub features: i64,
+    /// How many layers.
+    pub num_layers: i64,
+    /// Attention of a layer.
+    pub attention: Attention,
+    /// The maps of a layer after that.
+    pub mlp: Mlp,
+    /// Added to the variance.
+    pub epsilon: f64,
+}
+
+impl Bert {
+    /// With four times as many features between the maps, and two types of tokens.
+    #[must_use]
+    pub fn new(vocab_size: i64, max_positions: i64, features: i64, num_layers: i64, num_heads: i64) -> Self {
+        let init = Init::normal(0.02);
+        let mlp =
+            Mlp { activation: Activation::GeluExact, ..Mlp::new(4 * features).kernel_init(init.clone()) };
+        let attention = Attention::new(num_heads).kernel_init(init);
+        Bert { vocab_size, max_positions, num_types: 2, features, num_layers, attention, mlp, epsilon: 1e-12 }
+    }
+
+    /// What it says of each of `tokens`, integers of shape `[batch, time]` of these `types`, likewise: `[batch, time, features]`.
+    ///
+    /// Reported: the shapes are others, or there are more tokens than positions.
+    #[must_use]
+    #[track_caller]
+    pub fn apply<'g>(&self, p: &Scope<'g>, tokens: Tensor<'g>, types: Tensor<'g>) -> Tensor<'g> {
+        let (g, time) = (p.graph(), tokens.size(1));
+        if time > self.max_positions {
+            return g.refuse(&[tokens], format!("{time} tokens at {} positions", self.max_positions));
+        }
+        let table = |name: &str, count: i64, at: Tensor<'g>| {
+            let embed = Embed::new(count, self.features).embedding_init(Init::normal(0.02));
+            embed.apply(&p.at(name), at)
+        };
+        let x = table("wte", self.vocab_size, tokens)
+            + table("wpe", self.max_positions, g.arange(time, DType::I32))
+            + table("types", self.num_types, types);
+        let block = Block {
+            attention: self.attention.clone(),
+            mlp: self.mlp.clone(),
+            rms_norm: false,
+            epsilon: self.epsilon,
+            norm_after: true,
+            dropout: 0.0,
+        };
+        let x = block.norm(&p.at("ln_0"), x);
+        p.stack("h", self.num_layers, x, |p, x| block.apply(p, x, None))
+    }
+}

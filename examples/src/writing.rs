@@ -1,0 +1,122 @@
+//! What examples that write share: Shakespeare's sonnets, the loop of training, and writing.
+
+use anyhow::{Context, Result};
+use clap::Args;
+use shardc::data::Shuffle;
+use shardc::data::text::Characters;
+use shardc::graph::{
+    DType::{I32, UI32},
+    Graph, Key, Tensor, spec,
+};
+use shardc::nn::StepProgram;
+use shardc::train::{HostArray, State, Step};
+
+use crate::harness::Options;
+
+const TEXT: &str = include_str!("../data/sonnets.txt");
+
+/// Passages in a batch, on all devices together.
+pub const BATCH: usize = 16;
+
+/// Characters that a model sees.
+pub const CONTEXT: i64 = 64;
+
+/// Passages that are written side by side.
+const SAMPLES: usize = 4;
+
+/// How long it is learnt, and how much is written.
+#[derive(Args, Debug)]
+pub struct Writing {
+    /// Steps of training
+    #[arg(long, default_value_t = 500)]
+    pub train: u64,
+    /// Characters to write
+    #[arg(long, default_value_t = 160)]
+    pub write: usize,
+}
+
+/// How many characters there are, so many that they can be split over eight devices.
+#[must_use]
+pub fn vocab_size() -> i64 {
+    Characters::of(TEXT).len().next_multiple_of(8) as i64
+}
+
+/// Parameters of a graph for training: passages and the characters that follow each of theirs, both `[BATCH, CONTEXT]`, split
+/// over "data".
+#[must_use]
+pub fn passages(g: &Graph) -> (Tensor<'_>, Tensor<'_>) {
+    let shape = [BATCH as i64, CONTEXT + 1];
+    let tokens = g.parameter("tokens", shape, I32).mark_sharding(spec!["data", None]);
+    (tokens.slice(1, ..-1), tokens.slice(1, 1..))
+}
+
+/// Ends a graph that draws the next character of each passage, as likely as the logits hold it to be.
+#[must_use]
+pub fn drawn<'g>(g: &'g Graph, logits: impl FnOnce(Tensor<'g>) -> Tensor<'g>) -> Tensor<'g> {
+    let tokens = g.parameter("tokens", [SAMPLES as i64, CONTEXT], I32).mark_sharding(spec!["data", None]);
+    let last = g.parameter("last", (), I32);
+    let key = Key::from_tensor(g.parameter("key", [2], UI32));
+    key.categorical(logits(tokens).dynamic_index(1, last) / 0.7, -1)
+}
+
+/// Trains by the step that `training` makes for so many of them, and writes by what `sampling` makes, which returns `drawn`.
+///
+/// # Errors
+/// A program does not compile or run.
+#[expect(clippy::print_stdout, reason = "an example shows its results")]
+pub fn learn_to_write(
+    options: &Options,
+    args: &Writing,
+    training: impl FnOnce(u64) -> Result<StepProgram>,
+    sampling: impl FnOnce() -> Result<StepProgram>,
+) -> Result<()> {
+    let characters = Characters::of(TEXT);
+    let tokens = characters.encode(TEXT);
+    let client = options.client()?;
+    let steps = options.limited(args.train);
+    let train = options.compile(&client, training(args.train)?)?;
+    let mut state = train.init(options.seed)?;
+    let mut progress = options.progress(steps);
+    for step in 0..steps {
+        let batch = batch(&tokens, options.seed, step)?;
+        let metrics = train.run(&mut state, &[("tokens", &batch)])?;
+        progress.step(metrics.scalar("loss")?, (BATCH as i64 * CONTEXT) as u64);
+    }
+    let last = progress.finish();
+    println!("loss {last:.3} a character, from {:.3} for guessing", (characters.len() as f64).ln());
+    let next = options.compile(&client, sampling()?)?;
+    println!("{}", write(&next, &mut next.adopt(&state)?, &characters, args.write)?);
+    Ok(())
+}
+
+/// Passages with the character behind them, `[BATCH, CONTEXT + 1]`, from places that follow from seed and step.
+fn batch(tokens: &[i32], seed: u64, step: u64) -> Result<HostArray> {
+    let length = CONTEXT as usize + 1;
+    let places = Shuffle::new((tokens.len() - length) as u64, seed);
+    let at = |i: usize| places.at(step, i as u64) as usize;
+    let batch: Vec<i32> = (0..BATCH).flat_map(|i| tokens[at(i)..at(i) + length].to_vec()).collect();
+    Ok(HostArray::from_slice(&batch, &[BATCH, length])?)
+}
+
+/// Passages that the model writes behind "When I ".
+fn write(step: &Step, state: &mut State, characters: &Characters, count: usize) -> Result<String> {
+    let context = CONTEXT as usize;
+    let mut passages = vec![characters.encode("When I "); SAMPLES];
+    for i in 0..count {
+        let length = passages[0].len();
+        let (from, last) = (length.saturating_sub(context), length.min(context) - 1);
+        let mut window = Vec::with_capacity(SAMPLES * context);
+        for passage in &passages {
+            window.extend_from_slice(&passage[from..]);
+            window.resize(window.len().next_multiple_of(context), 0);
+        }
+        let tokens = HostArray::from_slice(&window, &[SAMPLES, context])?;
+        let (last, key) =
+            (HostArray::from_slice(&[last as i32], &[])?, HostArray::from_slice(&[7, i as u32], &[2])?);
+        let metrics = step.run(state, &[("tokens", &tokens), ("last", &last), ("key", &key)])?;
+        let drawn: Vec<i32> = metrics.get("drawn")?.to_vec().context("characters are numbers")?;
+        passages.iter_mut().zip(drawn).for_each(|(passage, token)| passage.push(token));
+    }
+    let written: Vec<String> = passages.iter().map(|passage| characters.decode(passage)).collect();
+    Ok(written.join("\n----\n"))
+}

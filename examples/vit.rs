@@ -1,0 +1,60 @@
+//! Learns to read digits with a vision transformer, on 4 x 2 devices: each row has its part of the batch; heads and hidden features
+//! are split over each row, as Megatron does.
+//!
+//! ```text
+//! cargo run --release -p shardc-examples --bin vit
+//! ```
+//!
+//! Digits are those of the example `mnist`.
+
+use anyhow::Result;
+use clap::Parser;
+use shardc::graph::{DType::F32, Graph, Mesh, Tensor};
+use shardc::nn::loss::CrossEntropy;
+use shardc::nn::models::{Vit, megatron};
+use shardc::nn::optim::{self, AdamW, Schedule};
+use shardc::nn::{Scope, StepProgram};
+use shardc_examples::harness::Options;
+use shardc_examples::reading::{self, Digits};
+
+#[derive(Parser)]
+#[command(about = "Learns to read digits with a vision transformer, on 4 x 2 devices")]
+struct Args {
+    #[command(flatten)]
+    options: Options,
+    #[command(flatten)]
+    digits: Digits,
+}
+
+fn main() -> Result<()> {
+    let args = Args::parse();
+    let mesh = args.options.mesh()?;
+    let (training, evaluation) = (|steps| training_step(&mesh, steps), || evaluation(&mesh));
+    reading::learn_to_read(&args.options, &args.digits, training, evaluation)
+}
+
+/// The model: 16 patches of 7 x 7 points, and three layers.
+fn model<'g>(p: &Scope<'g>, images: Tensor<'g>) -> Tensor<'g> {
+    Vit::new(7, 64, 3, 4, 10).apply(p, images)
+}
+
+fn training_step(mesh: &Mesh, steps: u64) -> Result<StepProgram> {
+    let g = Graph::new("train", mesh);
+    let p = Scope::new(&g);
+    let (images, labels) = reading::inputs(&g);
+    let loss = CrossEntropy::new().mean(model(&p, images), labels);
+    let rate = Schedule::WarmupCosine { from: 0.0, peak: 2e-3, warmup: 20.0, steps: steps as f64, to: 0.0 };
+    optim::apply(&AdamW::new(rate), &p, &p.gradients(loss));
+    p.mark_sharding(|variable| megatron(variable, "model"));
+    Ok(p.finish(&[("loss", loss)])?)
+}
+
+/// How many are read right, and what is read.
+fn evaluation(mesh: &Mesh) -> Result<StepProgram> {
+    let g = Graph::new("evaluate", mesh);
+    let p = Scope::new(&g);
+    let (images, labels) = reading::inputs(&g);
+    let guesses = model(&p, images).argmax(-1);
+    p.mark_sharding(|variable| megatron(variable, "model"));
+    Ok(p.finish(&[("right", guesses.eq(labels).to(F32).sum(..)), ("guesses", guesses)])?)
+}

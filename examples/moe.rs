@@ -37,7 +37,7 @@ fn main() -> Result<()> {
 /// unevenly experts are used.
 fn model<'g>(p: &Scope<'g>, tokens: Tensor<'g>) -> (Tensor<'g>, Tensor<'g>) {
     let attention = Attention::new(4).causal().use_bias(false).rope(Rope::default());
-    let experts = Moe::new(8, 2, 64).capacity_factor(2.0);
+    let experts = Moe::new(8, 2, 64).capacity_factor(2.0).expert_axis("data");
     let x = Embed::new(writing::vocab_size(), 64).apply(&p.at("embed"), tokens);
     let even = p.graph().scalar(0.0, F32);
     let (x, uneven) = p.stack("h", 2, (x, even), |p, (x, uneven)| {

@@ -1,6 +1,6 @@
 //! Mixtures of experts: of several maps, each token goes through a few.
 
-use shardc_graph::{DType, Tensor};
+use shardc_graph::{DType, Tensor, spec};
 
 use super::linear::lecun;
 use super::{Activation, Dense};
@@ -8,8 +8,8 @@ use crate::Scope;
 
 /// Gated maps, of which each token goes through the `top_k` that a router gives most to. An expert takes as many tokens of a row as
 /// it has room for, the first ones; what has no room goes around. Tokens reach experts by products with zeros and ones
-/// (Lepikhin et al., "GShard", 2020): with experts split over an axis of the mesh, tokens are exchanged along it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// (Lepikhin et al., "GShard", 2020).
+#[derive(Clone, Debug, PartialEq)]
 pub struct Moe {
     /// How many experts.
     pub num_experts: i64,
@@ -21,13 +21,28 @@ pub struct Moe {
     pub capacity_factor: f64,
     /// What is between.
     pub activation: Activation,
+    /// The axis of the mesh that experts are split over, if any: tokens are exchanged along it, where a batch is split over it, too.
+    pub expert_axis: Option<String>,
 }
 
 impl Moe {
     /// With silu, and room for a quarter more than the mean.
     #[must_use]
     pub fn new(num_experts: i64, top_k: i64, hidden: i64) -> Self {
-        Moe { num_experts, top_k, hidden, capacity_factor: 1.25, activation: Activation::Silu }
+        Moe {
+            num_experts,
+            top_k,
+            hidden,
+            capacity_factor: 1.25,
+            activation: Activation::Silu,
+            expert_axis: None,
+        }
+    }
+
+    /// With tokens that are exchanged along this axis of the mesh, which splits the experts.
+    #[must_use]
+    pub fn expert_axis(self, axis: &str) -> Self {
+        Moe { expert_axis: Some(axis.to_owned()), ..self }
     }
 
     /// With so many times as much room as the mean.
@@ -67,11 +82,15 @@ impl Moe {
         let combine = (dispatch * weights.expand_dims(-1).expand_dims(-1)).sum(2);
         let dispatch = dispatch.sum(2).stop_gradient().to(x.dtype());
         let kernel = |name: &str, from: i64, to: i64| p.parameter(name, [experts, from, to], lecun(from));
-        let taken = g.einsum("btec,btf->ebcf", &[dispatch, x]);
+        let of_experts = |t: Tensor<'g>| match &self.expert_axis {
+            Some(axis) => t.mark_sharding(spec![axis, _, _, _]),
+            None => t,
+        };
+        let taken = of_experts(g.einsum("btec,btf->ebcf", &[dispatch, x]));
         let gate = g.einsum("ebcf,efh->ebch", &[taken, kernel("gate", features, self.hidden)]);
         let up = g.einsum("ebcf,efh->ebch", &[taken, kernel("up", features, self.hidden)]);
         let hidden = self.activation.apply(gate) * up;
-        let out = g.einsum("ebch,ehf->ebcf", &[hidden, kernel("down", self.hidden, features)]);
+        let out = of_experts(g.einsum("ebch,ehf->ebcf", &[hidden, kernel("down", self.hidden, features)]));
         let y = g.einsum("btec,ebcf->btf", &[combine.to(x.dtype()), out]);
         let share = goes.to(reduce).sum(2).mean([0, 1]) / self.top_k as f64;
         let balance = (share.stop_gradient() * chances.mean([0, 1])).sum(..) * experts as f64;

@@ -1,4 +1,4 @@
-//! Random numbers of the graph builder are those of `jax.random`. `data/random_values.py` made the values.
+//! Random numbers of the graph builder are those of `jax.random`, and initial values those of `jax.nn.initializers`. `data/random_values.py` made the values.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -11,12 +11,16 @@ use shardc::graph::{
     DType::{BF16, F16, F32, UI8, UI16, UI32},
     Graph, Key, Mesh, Tensor, spec,
 };
+use shardc::nn::{Distribution, Fan, Init};
 use shardc::runtime::HostArray;
 use shardc_tests::devices::client;
 
 const VALUES: &str = include_str!("data/random_values.json");
 
 const SHAPE: [i64; 2] = [5, 3];
+
+/// The shape of what is initialised.
+const MATRIX: [i64; 2] = [6, 4];
 
 type Draw = for<'g> fn(Key<'g>) -> Tensor<'g>;
 
@@ -45,6 +49,22 @@ const DRAWS: &[(&str, Draw)] = &[
     }),
     ("randint", |key| key.randint(SHAPE, -5, 1000)),
     ("permutation", |key| key.permutation(20)),
+    ("init normal", |key| Init::normal(0.02).values(key, &MATRIX, F32)),
+    ("init truncated_normal", |key| Init::TruncatedNormal(0.02).values(key, &MATRIX, F32)),
+    ("init uniform", |key| Init::Uniform(0.5).values(key, &MATRIX, F32)),
+    ("init lecun_normal", |key| Init::lecun_normal().values(key, &MATRIX, F32)),
+    ("init lecun_uniform", |key| Init::lecun_uniform().values(key, &MATRIX, F32)),
+    ("init he_normal", |key| Init::he_normal().values(key, &MATRIX, F32)),
+    ("init he_uniform", |key| Init::he_uniform().values(key, &MATRIX, F32)),
+    ("init glorot_normal", |key| Init::glorot_normal().values(key, &MATRIX, F32)),
+    ("init glorot_uniform", |key| Init::glorot_uniform().values(key, &MATRIX, F32)),
+    ("init normal_by_fan_out", |key| {
+        let init = Init::VarianceScaling { scale: 2.0, fan: Fan::Out, distribution: Distribution::Normal };
+        init.values(key, &MATRIX, F32)
+    }),
+    ("init ones", |key| Init::ones().values(key, &MATRIX, F32)),
+    ("init identity", |key| Init::Identity.values(key, &MATRIX, F32)),
+    ("init of a window", |key| Init::lecun_normal().values(key, &[3, 2, 4, 2], F32)),
 ];
 
 fn one() -> Mesh {

@@ -26,6 +26,16 @@ draws = {
     "categorical": lambda k: random.categorical(k, jnp.asarray(logits), axis=-1), "randint": lambda k: random.randint(k, SHAPE, -5, 1000),
     "permutation": lambda k: random.permutation(k, 20),
 }
+init = jax.nn.initializers
+initializers = {
+    "normal": init.normal(0.02), "truncated_normal": init.truncated_normal(0.02), "uniform": init.uniform(0.5),
+    "lecun_normal": init.lecun_normal(), "lecun_uniform": init.lecun_uniform(), "he_normal": init.he_normal(), "he_uniform": init.he_uniform(),
+    "glorot_normal": init.glorot_normal(), "glorot_uniform": init.glorot_uniform(),
+    "normal_by_fan_out": init.variance_scaling(2.0, "fan_out", "normal"), "ones": init.ones, "identity": lambda k, s: jnp.eye(*s),
+}
+for name, draw in initializers.items():
+    draws[f"init {name}"] = lambda k, draw=draw: draw(k, (6, 4))
+draws["init of a window"] = lambda k: init.lecun_normal()(k, (3, 2, 4, 2))
 bits = [np.asarray(random.bits(random.key(seed), (7,), np.uint32)) for seed in range(1000)]
 out = {"bits of keys 0 to 999": fnv(b"".join(b.astype("<u4").tobytes() for b in bits))}
 for seed in (0, 42):

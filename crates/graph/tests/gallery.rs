@@ -1,6 +1,9 @@
 //! Mistakes that people make, as they see them.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::path::Path;
+use std::sync::Mutex;
 
 use shardc_graph::{
     DType::{BF16, F32},
@@ -12,6 +15,25 @@ fn shown(errors: &GraphErrors) -> String {
     let text = errors.render(&mut |_| Some(include_str!("gallery.rs").to_owned()), false);
     // Windows names files in its own way.
     text.replace('\\', "/")
+}
+
+/// It is shown so in docs/MODELS.md; `SHARDC_BLESS=1` writes it there in place of what begins like it.
+fn assert_in_docs(shown: &str) {
+    static WRITING: Mutex<()> = Mutex::new(());
+    let _one = WRITING.lock().unwrap();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/MODELS.md");
+    let docs = std::fs::read_to_string(&path).unwrap();
+    let shown = shown.trim();
+    if docs.contains(shown) {
+        return;
+    }
+    let first = format!("```text\n{}\n", shown.lines().next().unwrap());
+    let start = docs.find(&first).filter(|_| std::env::var_os("SHARDC_BLESS").is_some());
+    let Some(start) = start else {
+        panic!("docs/MODELS.md does not show this (SHARDC_BLESS=1 writes it):\n{shown}")
+    };
+    let end = start + docs[start..].find("\n```\n").unwrap();
+    std::fs::write(path, format!("{}```text\n{shown}{}", &docs[..start], &docs[end..])).unwrap();
 }
 
 fn graph() -> Graph {
@@ -27,7 +49,9 @@ fn a_wrong_shape() {
     // What follows from the first mistake is not reported; the second one is independent of it.
     let h = (x.dot(w) + b).tanh();
     let y = x - b;
-    insta::assert_snapshot!(shown(&g.finish(&[("h", h), ("y", y)]).unwrap_err()));
+    let shown = shown(&g.finish(&[("h", h), ("y", y)]).unwrap_err());
+    assert_in_docs(&shown);
+    insta::assert_snapshot!(shown);
 }
 
 #[test]
@@ -35,7 +59,9 @@ fn a_wrong_axis() {
     let g = graph();
     let x = g.parameter("x", [8, 4], F32).mark_sharding(spec!["data", "modle"]);
     let m = x.softmax(2);
-    insta::assert_snapshot!(shown(&g.finish(&[("m", m)]).unwrap_err()));
+    let shown = shown(&g.finish(&[("m", m)]).unwrap_err());
+    assert_in_docs(&shown);
+    insta::assert_snapshot!(shown);
 }
 
 #[test]
@@ -44,7 +70,9 @@ fn a_mix_of_element_types() {
     let x = g.parameter("x", [8, 4], F32);
     let scores = x.to(BF16).exp().named("scores");
     let y = x * scores;
-    insta::assert_snapshot!(shown(&g.finish(&[("y", y)]).unwrap_err()));
+    let shown = shown(&g.finish(&[("y", y)]).unwrap_err());
+    assert_in_docs(&shown);
+    insta::assert_snapshot!(shown);
 }
 
 #[test]
@@ -56,7 +84,9 @@ fn a_forgotten_gradient() {
     let loss = (x * w).stop_gradient().sum(..) + w.sum(..);
     let [dw, du] = g.grad(loss, &[w, unused]);
     g.finish(&[("dw", dw), ("du", du)]).unwrap();
-    insta::assert_snapshot!(shown(&GraphErrors(g.warnings())));
+    let shown = shown(&GraphErrors(g.warnings()));
+    assert_in_docs(&shown);
+    insta::assert_snapshot!(shown);
 }
 
 #[test]
@@ -64,7 +94,8 @@ fn a_gradient_of_a_vector() {
     let g = graph();
     let x = g.parameter("x", [8, 4], F32);
     let dx = g.grad((x.exp() * 2.0).sum(0), &x);
-    insta::assert_snapshot!(shown(&g.finish(&[("dx", dx)]).unwrap_err()));
+    let shown = shown(&g.finish(&[("dx", dx)]).unwrap_err());
+    insta::assert_snapshot!(shown);
 }
 
 #[test]

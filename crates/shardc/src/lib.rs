@@ -37,6 +37,11 @@
 //! partitioned program with its single-device original. With `mlir` programs are written as MLIR bytecode, too, which
 //! plugins read faster; it needs LLVM 22. Without it, shardc needs nothing but Rust.
 
+/// The programs of docs/MODELS.md compile, and run.
+#[cfg(all(doctest, feature = "runtime"))]
+#[doc = include_str!("../../../docs/MODELS.md")]
+struct Models;
+
 pub mod autodiff;
 mod backend;
 mod compiler;

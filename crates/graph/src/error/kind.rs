@@ -135,6 +135,14 @@ pub enum ErrorKind {
     /// A function cannot be differentiated.
     #[error("{}", .0.message)]
     Gradient(Box<Diagnostic>),
+    /// A collective along an axis that no `shard_map` around it is over.
+    #[error("devices do not meet along {axis:?} here")]
+    NotManual {
+        /// The axis.
+        axis: String,
+        /// The axes of the innermost `shard_map`.
+        known: Vec<String>,
+    },
     /// A gradient by something that the loss does not depend on: a warning.
     #[error("the gradient is zeros: the loss does not depend on this")]
     ZeroGradient,
@@ -177,6 +185,7 @@ impl ErrorKind {
             ErrorKind::Gradient(diagnostic) => diagnostic.code,
             ErrorKind::Finished => "SH0618",
             ErrorKind::ZeroGradient => "SH0619",
+            ErrorKind::NotManual { .. } => "SH0621",
             ErrorKind::Untrained { .. } => "SH0620",
         }
     }
@@ -255,6 +264,12 @@ impl ErrorKind {
                 Some("shape and element type have to stay: reshape or convert it".to_owned())
             }
             ErrorKind::Gradient(diagnostic) => diagnostic.hint.clone(),
+            ErrorKind::NotManual { known, .. } => Some(match known.as_slice() {
+                [] => {
+                    "collectives stand inside of a shard_map; elsewhere sums are of whole tensors".to_owned()
+                }
+                known => format!("the shard_map is over {}", known.join(", ")),
+            }),
             ErrorKind::ZeroGradient => Some(
                 "use it in the loss, or leave it out; stop_gradient and integers let nothing through"
                     .to_owned(),

@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{DType, Loc, LocId, MeshId, Module, PackedOption, RegionId, ValueDef, ValueId};
+use shardc_ir::{AxisList, DType, Loc, LocId, MeshId, Module, PackedOption, RegionId, ValueDef, ValueId};
 
 use super::{Graph, KindResult, Tensor};
 use crate::Mesh;
@@ -45,6 +45,10 @@ pub(crate) struct State {
     pub(crate) rules: Vec<shardc_autodiff::CustomRule>,
     /// How many groups of tensors are to be split alike.
     groups: i64,
+    /// The axes of each `shard_map` that is open, innermost last.
+    pub(crate) manual: Vec<AxisList>,
+    /// How many channels of collectives there are.
+    pub(crate) channels: i64,
     pub(crate) is_finished: bool,
 }
 
@@ -70,6 +74,8 @@ impl State {
             closed: FxHashMap::default(),
             rules: Vec::new(),
             groups: 0,
+            manual: Vec::new(),
+            channels: 0,
             is_finished: false,
         }
     }

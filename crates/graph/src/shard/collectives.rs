@@ -1,0 +1,270 @@
+//! Collectives: how devices meet inside of a [`shard_map`](crate::Graph::shard_map). Names and meanings are those of `jax.lax`.
+
+use shardc_ir::reducer::reducer;
+use shardc_ir::{
+    AxisList, AxisRef, Channel, CollectiveSpec, DType, OpKind, ReductionKind, ReplicaGroups, TypeId, ValueId,
+};
+
+use crate::error::ErrorKind;
+use crate::graph::{Graph, KindResult, Maker};
+use crate::{Tensor, axes};
+
+/// Axes of the mesh by name: one, or several, major to minor.
+pub trait AxisNames {
+    /// The names.
+    fn names(&self) -> Vec<&str>;
+}
+
+impl AxisNames for &str {
+    fn names(&self) -> Vec<&str> {
+        vec![self]
+    }
+}
+
+impl AxisNames for String {
+    fn names(&self) -> Vec<&str> {
+        vec![self]
+    }
+}
+
+impl<const N: usize> AxisNames for [&str; N] {
+    fn names(&self) -> Vec<&str> {
+        self.to_vec()
+    }
+}
+
+impl AxisNames for &[&str] {
+    fn names(&self) -> Vec<&str> {
+        self.to_vec()
+    }
+}
+
+impl<'g> Tensor<'g> {
+    /// The sum over the devices along these axes, on all of them.
+    ///
+    /// Reported: this is not inside of a `shard_map` over the axes.
+    #[must_use]
+    #[track_caller]
+    pub fn psum(self, axes: impl AxisNames) -> Tensor<'g> {
+        self.reduced(axes, ReductionKind::Add)
+    }
+
+    /// The mean over the devices along these axes, on all of them.
+    ///
+    /// Reported: as for [`Tensor::psum`]; the elements are no floats.
+    #[must_use]
+    #[track_caller]
+    pub fn pmean(self, axes: impl AxisNames) -> Tensor<'g> {
+        let size = self.graph().axes_size(&axes);
+        self.psum(axes) / size as f64
+    }
+
+    /// The largest elements over the devices along these axes, on all of them.
+    ///
+    /// Reported: as for [`Tensor::psum`].
+    #[must_use]
+    #[track_caller]
+    pub fn pmax(self, axes: impl AxisNames) -> Tensor<'g> {
+        self.reduced(axes, ReductionKind::Max)
+    }
+
+    /// The smallest elements over the devices along these axes, on all of them.
+    ///
+    /// Reported: as for [`Tensor::psum`].
+    #[must_use]
+    #[track_caller]
+    pub fn pmin(self, axes: impl AxisNames) -> Tensor<'g> {
+        self.reduced(axes, ReductionKind::Min)
+    }
+
+    /// The blocks of the devices along these axes, one behind the other along dimension `dim`, on all of them (JAX's with `tiled`).
+    ///
+    /// Reported: as for [`Tensor::psum`]; there is no such dimension.
+    #[must_use]
+    #[track_caller]
+    pub fn all_gather(self, axes: impl AxisNames, dim: i64) -> Tensor<'g> {
+        self.meets(&axes, |m, x, met| {
+            let mut shape = m.shape_of(x);
+            let dim = axes::one("all_gather", dim, &shape)?;
+            shape[dim] *= met.size;
+            let ty = m.type_like(x, &shape);
+            let spec = met.spec(m, true);
+            Ok(m.with_types(OpKind::AllGather { dim: dim as u32, spec }, &[x], &[ty], &[])[0])
+        })
+    }
+
+    /// The sum over the devices along these axes, of which each keeps its block along dimension `dim` (JAX's with `tiled`).
+    ///
+    /// Reported: as for [`Tensor::all_gather`]; the dimension does not divide among the devices.
+    #[must_use]
+    #[track_caller]
+    pub fn psum_scatter(self, axes: impl AxisNames, dim: i64) -> Tensor<'g> {
+        self.meets(&axes, |m, x, met| {
+            let mut shape = m.shape_of(x);
+            let dim = axes::one("psum_scatter", dim, &shape)?;
+            shape[dim] = met.part_of("psum_scatter", shape[dim])?;
+            let (ty, dtype) = (m.type_like(x, &shape), m.dtype_of(x));
+            let region = reducer(&mut m.state.module, ReductionKind::Add, dtype);
+            let spec = met.spec(m, true);
+            Ok(m.with_types(OpKind::ReduceScatter { dim: dim as u32, spec }, &[x], &[ty], &[region])[0])
+        })
+    }
+
+    /// Each device sends a part along dimension `split` to each along these axes, and puts what it gets one behind the other along
+    /// dimension `concat` (JAX's with `tiled`).
+    ///
+    /// Reported: as for [`Tensor::psum_scatter`].
+    #[must_use]
+    #[track_caller]
+    pub fn all_to_all(self, axes: impl AxisNames, split: i64, concat: i64) -> Tensor<'g> {
+        self.meets(&axes, |m, x, met| {
+            let mut shape = m.shape_of(x);
+            let split = axes::one("all_to_all", split, &shape)?;
+            let concat = axes::one("all_to_all", concat, &shape)?;
+            shape[split] = met.part_of("all_to_all", shape[split])?;
+            shape[concat] *= met.size;
+            let ty = m.type_like(x, &shape);
+            let (split_dim, concat_dim, split_count) = (split as u32, concat as u32, met.size as u32);
+            let spec = met.spec(m, false);
+            let kind = OpKind::AllToAll { split_dim, concat_dim, split_count, spec };
+            Ok(m.with_types(kind, &[x], &[ty], &[])[0])
+        })
+    }
+
+    /// What the device with the first number of a pair sends to that with the second one, numbers counting along the axis; zeros
+    /// where nobody sends.
+    ///
+    /// Reported: as for [`Tensor::psum`]; a number is none of the axis, or two send to one.
+    #[must_use]
+    #[track_caller]
+    pub fn ppermute(self, axis: &str, pairs: &[(i64, i64)]) -> Tensor<'g> {
+        self.meets(&axis, |m, x, met| {
+            let is_in = |n: i64| (0..met.size).contains(&n);
+            let is_wrong = |(i, &(from, to)): (usize, &(i64, i64))| {
+                let other = |&(a, b): &(i64, i64)| a == from || b == to;
+                !is_in(from) || !is_in(to) || pairs[..i].iter().any(other)
+            };
+            if let Some((_, pair)) = pairs.iter().enumerate().find(|&pair| is_wrong(pair)) {
+                let text = format!("ppermute along {axis:?} of size {}: the pair {pair:?}", met.size);
+                return Err(ErrorKind::Operands(text));
+            }
+            let lists = met.groups.to_lists();
+            let all = lists
+                .iter()
+                .flat_map(|group| pairs.iter().map(|&(from, to)| (group[from as usize], group[to as usize])));
+            let groups = ReplicaGroups::pairs(all);
+            let ty = m.state.module.values[x].ty;
+            let spec = Box::new(CollectiveSpec { groups, ..*met.spec(m, false) });
+            Ok(m.with_types(OpKind::CollectivePermute(spec), &[x], &[ty], &[])[0])
+        })
+    }
+
+    #[track_caller]
+    fn reduced(self, axes: impl AxisNames, kind: ReductionKind) -> Tensor<'g> {
+        self.meets(&axes, |m, x, met| {
+            let (ty, dtype) = (m.state.module.values[x].ty, m.dtype_of(x));
+            let region = reducer(&mut m.state.module, kind, dtype);
+            let spec = met.spec(m, true);
+            Ok(m.with_types(OpKind::AllReduce(spec), &[x], &[ty], &[region])[0])
+        })
+    }
+
+    #[track_caller]
+    fn meets(
+        self,
+        axes: &impl AxisNames,
+        meet: impl FnOnce(&mut Maker<'_>, ValueId, &Met) -> KindResult<ValueId>,
+    ) -> Tensor<'g> {
+        self.graph().make(&[self], |m, values| {
+            let met = Met::along(m, &axes.names())?;
+            meet(m, values[0], &met)
+        })
+    }
+}
+
+impl Graph {
+    /// The number of the device along this axis, a scalar `i32`, inside of a `shard_map` over it.
+    ///
+    /// Reported: this is not inside of a `shard_map` over the axis.
+    #[must_use]
+    #[track_caller]
+    pub fn axis_index(&self, axis: &str) -> Tensor<'_> {
+        let table = self.make(&[], |m, _| {
+            let met = Met::along(m, &[axis])?;
+            let mut table = vec![0i32; m.state.module.meshes[m.state.mesh].num_devices()];
+            for group in met.groups.to_lists() {
+                for (number, device) in group.into_iter().enumerate() {
+                    table[device as usize] = number as i32;
+                }
+            }
+            let bytes = table.iter().flat_map(|n| n.to_le_bytes()).collect();
+            m.typed(
+                OpKind::Constant(shardc_ir::Dense::Elements(bytes)),
+                &[],
+                &[table.len() as i64],
+                DType::I32,
+            )
+        });
+        let device = self.make(&[], |m, _| m.typed(OpKind::PartitionId, &[], &[], DType::UI32));
+        table.dynamic_index(0, device.to(DType::I32))
+    }
+
+    /// How many devices there are along these axes; 1 for axes that the mesh lacks.
+    #[must_use]
+    pub fn axes_size(&self, axes: &impl AxisNames) -> i64 {
+        let mesh = self.mesh();
+        axes.names().iter().filter_map(|axis| mesh.axis_size(axis)).product()
+    }
+}
+
+/// Devices that meet.
+struct Met {
+    groups: ReplicaGroups,
+    size: i64,
+}
+
+impl Met {
+    /// The devices along axes of a `shard_map` that is open.
+    fn along(m: &Maker<'_>, names: &[&str]) -> KindResult<Met> {
+        let mesh = &m.state.module.meshes[m.state.mesh];
+        let manual: &[AxisRef] = m.state.manual.last().map_or(&[], |axes| axes);
+        let mut axes = AxisList::new();
+        for &name in names {
+            let axis = mesh.axes.get_index_of(name).map(AxisRef::whole);
+            match axis.filter(|axis| manual.contains(axis)) {
+                Some(axis) => axes.push(axis),
+                None => {
+                    let known = manual.iter().map(|&axis| mesh.axis_name(axis).to_owned()).collect();
+                    return Err(ErrorKind::NotManual { axis: name.to_owned(), known });
+                }
+            }
+        }
+        Ok(Met { groups: mesh.replica_groups(&axes), size: mesh.axes_size(&axes) })
+    }
+
+    /// The part of a dimension that each device has.
+    fn part_of(&self, op: &str, size: i64) -> KindResult<i64> {
+        if size % self.size == 0 {
+            return Ok(size / self.size);
+        }
+        Err(ErrorKind::Operands(format!("{op}: {size} elements do not divide among {} devices", self.size)))
+    }
+
+    fn spec(&self, m: &mut Maker<'_>, use_global_device_ids: bool) -> Box<CollectiveSpec> {
+        m.state.channels += 1;
+        Box::new(CollectiveSpec {
+            groups: self.groups.clone(),
+            channel: Some(Channel::between_devices(m.state.channels)),
+            use_global_device_ids,
+            ..CollectiveSpec::default()
+        })
+    }
+}
+
+impl Maker<'_> {
+    /// The type of a tensor of another shape.
+    fn type_like(&mut self, value: ValueId, shape: &[i64]) -> TypeId {
+        let dtype = self.dtype_of(value);
+        self.state.module.types.tensor(shape, dtype)
+    }
+}

@@ -1,0 +1,193 @@
+//! `shard_map`: what each device does with its own blocks.
+
+use shardc_ir::{AxisList, AxisRef, ManualSpec, OpKind, ShardingId, TensorSharding, TypeId};
+
+use crate::error::ErrorKind;
+use crate::graph::{Built, Graph, KindResult, Maker, take_captured};
+use crate::{PartitionSpec, Tree};
+
+impl Graph {
+    /// What each device makes of its own blocks: `body` is written for one device (JAX's `shard_map`). It is given the block of
+    /// each tensor of `inputs` that the specification at its place says, and returns blocks of which `out_specs` make the results.
+    /// Inside, devices meet by [`psum`](crate::Tensor::psum), [`all_gather`](crate::Tensor::all_gather) and others.
+    ///
+    /// Tensors that `body` reads from around it are there whole. Where a specification of a result leaves out an axis, devices along
+    /// it have to return the same.
+    ///
+    /// ```
+    /// use shardc_graph::{DType::F32, Graph, Mesh, spec};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let g = Graph::new("step", &Mesh::new(&[("data", 4), ("model", 2)])?);
+    /// let (x, w) = (g.parameter("x", [8, 16], F32), g.parameter("w", [16, 32], F32));
+    /// let y = g.shard_map((x, w), &[spec!["data", "model"], spec!["model", None]], &[spec!["data", None]], |(x, w)| {
+    ///     assert_eq!((x.shape(), w.shape()), (vec![2, 8], vec![8, 32]));
+    ///     x.dot(w).psum("model")
+    /// });
+    /// assert_eq!(y.shape(), [8, 32]);
+    /// # g.finish(&[("y", y)])?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Reported: there is not one specification for each tensor, one does not fit, or a dimension does not divide among its axes.
+    #[track_caller]
+    pub fn shard_map<'g, I: Tree<'g>, O: Tree<'g>>(
+        &'g self,
+        inputs: I,
+        in_specs: &[PartitionSpec],
+        out_specs: &[PartitionSpec],
+        body: impl FnOnce(I) -> O,
+    ) -> O {
+        let axes = self.with_module(|module| module.meshes.values().next().map(shardc_ir::Mesh::all_axes));
+        let axes: AxisList = axes.into_iter().flatten().collect();
+        self.mapped(axes, inputs, in_specs, out_specs, body)
+    }
+
+    /// [`shard_map`](Graph::shard_map) over some axes of the mesh alone: along the others the body is still one program, which is
+    /// partitioned as everything is.
+    ///
+    /// Reported: as for [`Graph::shard_map`]; the mesh has no such axis.
+    #[track_caller]
+    pub fn shard_map_over<'g, I: Tree<'g>, O: Tree<'g>>(
+        &'g self,
+        axes: &[&str],
+        inputs: I,
+        in_specs: &[PartitionSpec],
+        out_specs: &[PartitionSpec],
+        body: impl FnOnce(I) -> O,
+    ) -> O {
+        let found: Result<AxisList, ErrorKind> = axes.iter().map(|axis| self.axis(axis)).collect();
+        let axes = found.unwrap_or_else(|error| {
+            self.report(&inputs.leaves(), error);
+            AxisList::new()
+        });
+        self.mapped(axes, inputs, in_specs, out_specs, body)
+    }
+
+    #[track_caller]
+    fn mapped<'g, I: Tree<'g>, O: Tree<'g>>(
+        &'g self,
+        axes: AxisList,
+        inputs: I,
+        in_specs: &[PartitionSpec],
+        out_specs: &[PartitionSpec],
+        body: impl FnOnce(I) -> O,
+    ) -> O {
+        let leaves = inputs.leaves();
+        let mut shardings: Vec<ShardingId> = Vec::new();
+        let mut types: Vec<Option<TypeId>> = Vec::new();
+        self.make_many(&leaves, 0, |m, values| {
+            let wholes: Vec<TypeId> = values.iter().map(|&v| m.state.module.values[v].ty).collect();
+            (shardings, types) = blocks(m, &axes, "operands", &wholes, in_specs, Way::ToBlocks)?;
+            Ok(Vec::new())
+        });
+        types.resize(leaves.len(), None);
+        self.state.borrow_mut().manual.push(axes.clone());
+        let (built, tree) = self.region("shard_map", &types, |args| {
+            let tree = body(inputs.rebuilt(&args));
+            (tree.leaves(), tree)
+        });
+        self.state.borrow_mut().manual.pop();
+        let n = tree.leaves().len();
+        let Some(Built { region, types: local }) = built else { return tree.rebuilt(&self.poisoned(n)) };
+        let made = self.make_many(&leaves, n, |m, values| {
+            let (out_shardings, wholes) = blocks(m, &axes, "results", &local, out_specs, Way::ToWholes)?;
+            let wholes: Vec<TypeId> = wholes.into_iter().flatten().collect();
+            let captured = take_captured(&mut m.state.module, region);
+            let mut in_shardings = shardings.clone();
+            for &value in &captured {
+                let rank = m.state.module.rank(value);
+                in_shardings.push(sharding(m, &axes, &PartitionSpec::replicated(rank), &vec![1; rank])?);
+            }
+            let spec = ManualSpec { in_shardings, out_shardings, manual_axes: axes.clone() };
+            let operands = [values, &captured].concat();
+            Ok(m.with_types(OpKind::ManualComputation(Box::new(spec)), &operands, &wholes, &[region]))
+        });
+        tree.rebuilt(&made)
+    }
+
+    /// The axis of this name.
+    pub(super) fn axis(&self, name: &str) -> Result<AxisRef, ErrorKind> {
+        self.with_module(|module| {
+            let Some(mesh) = module.meshes.values().next() else {
+                return Err(ErrorKind::UnknownAxis { axis: name.to_owned(), known: Vec::new() });
+            };
+            mesh.axes.get_index_of(name).map(AxisRef::whole).ok_or_else(|| ErrorKind::UnknownAxis {
+                axis: name.to_owned(),
+                known: mesh.axes.iter().map(|(name, &size)| (name.to_string(), size)).collect(),
+            })
+        })
+    }
+}
+
+/// Whether blocks are asked for, or what they are blocks of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    ToBlocks,
+    ToWholes,
+}
+
+/// The sharding and the other type of each tensor.
+fn blocks(
+    m: &mut Maker<'_>,
+    axes: &[AxisRef],
+    what: &str,
+    types: &[TypeId],
+    specs: &[PartitionSpec],
+    way: Way,
+) -> KindResult<(Vec<ShardingId>, Vec<Option<TypeId>>)> {
+    if types.len() != specs.len() {
+        let text =
+            format!("shard_map has {} {what} and {} specifications for them", types.len(), specs.len());
+        return Err(ErrorKind::Operands(text));
+    }
+    let (mut shardings, mut others) = (Vec::new(), Vec::new());
+    for (&ty, spec) in types.iter().zip(specs) {
+        let Some(ty) = m.state.module.types.as_tensor(ty).cloned() else { continue };
+        let id = sharding(m, axes, spec, &ty.shape)?;
+        let module = &mut m.state.module;
+        let mesh = &module.meshes[m.state.mesh];
+        let mut shape = ty.shape.to_vec();
+        for (size, dim) in shape.iter_mut().zip(&module.shardings.get(id).dims) {
+            let parts = mesh.axes_size(&dim.axes);
+            match way {
+                Way::ToWholes => *size *= parts,
+                Way::ToBlocks if *size % parts == 0 => *size /= parts,
+                Way::ToBlocks => {
+                    let text = format!(
+                        "shard_map splits {:?} by {spec}: {size} does not divide by {parts}",
+                        ty.shape
+                    );
+                    return Err(ErrorKind::Operands(text));
+                }
+            }
+        }
+        shardings.push(id);
+        others.push(Some(module.types.tensor(&shape, ty.dtype)));
+    }
+    Ok((shardings, others))
+}
+
+/// A sharding by manual axes alone, which leaves the others open.
+fn sharding(
+    m: &mut Maker<'_>,
+    axes: &[AxisRef],
+    spec: &PartitionSpec,
+    shape: &[i64],
+) -> KindResult<ShardingId> {
+    let mesh = &m.state.module.meshes[m.state.mesh];
+    let is_partial = axes.len() < mesh.axes.len();
+    let mut resolved: TensorSharding = spec.resolve(mesh, m.state.mesh, shape)?;
+    for dim in &mut resolved.dims {
+        if let Some(other) = dim.axes.iter().find(|axis| !axes.contains(axis)) {
+            let text = format!(
+                "shard_map is not over the axis {:?}, which {spec} splits by",
+                mesh.axis_name(*other)
+            );
+            return Err(ErrorKind::Operands(text));
+        }
+        dim.open = is_partial;
+    }
+    Ok(m.state.module.shardings.intern(resolved))
+}

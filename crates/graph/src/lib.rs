@@ -84,10 +84,10 @@ pub use operand::Operand;
 pub use ops::{Conv, DotDims, OutOfBounds, Padding, SliceRange};
 pub use placement::{DeviceBlock, Placement, placement, placement_of};
 pub use random::Key;
-pub use shard::AxisNames;
+pub use shard::{AxisNames, AxisRules};
 pub use shardc_autodiff::Keep;
 pub use shardc_ir::{
     Attr, AttrDict, BinaryOp, CompareDirection, DType, FftKind, GatherSpec, OpKind, ScatterSpec,
     Transposition, TriangularSpec, UnaryOp,
 };
-pub use spec::{DimSpec, PartitionSpec};
+pub use spec::{AxisName, DimSpec, PartitionSpec};

@@ -1,5 +1,7 @@
 //! Device meshes, checked when they are made.
 
+use std::collections::BTreeMap;
+
 use shardc_ir::MAX_DEVICES;
 
 use crate::{ErrorKind, GraphError};
@@ -83,6 +85,79 @@ impl Mesh {
         }
         let axes: Vec<(&str, i64)> = names.iter().copied().zip(shape.iter().copied()).collect();
         Mesh::with_device_ids(&axes, device_ids)
+    }
+
+    /// A mesh whose axes have numbers for names, `0` the first.
+    ///
+    /// # Errors
+    /// Those of [`Mesh::new`].
+    #[track_caller]
+    pub fn unnamed(shape: &[i64]) -> Result<Mesh, GraphError> {
+        let names: Vec<String> = (0..shape.len()).map(|axis| axis.to_string()).collect();
+        let axes: Vec<(&str, i64)> = names.iter().map(String::as_str).zip(shape.iter().copied()).collect();
+        Mesh::new(&axes)
+    }
+
+    /// A mesh over several slices of devices with fast connections inside (ICI) and slow ones between (DCN): along each axis
+    /// `dcn_shape` slices, each with `ici_shape` devices (JAX's `create_hybrid_device_mesh`, PyTorch/XLA's `HybridMesh`).
+    /// `slices` says of each device which slice it is of.
+    ///
+    /// ```
+    /// use shardc_graph::Mesh;
+    ///
+    /// // Two slices of four devices: the batch goes over both, the model stays in one.
+    /// let mesh = Mesh::hybrid(&[2, 2], &[2, 1], &["data", "model"], &[0, 0, 0, 0, 1, 1, 1, 1])?;
+    /// assert_eq!(mesh.shape(), [4, 2]);
+    /// # Ok::<(), shardc_graph::GraphError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Mesh::from_ids`]; or there are other slices than `dcn_shape` says, or other devices in one than `ici_shape` says.
+    #[track_caller]
+    pub fn hybrid(
+        ici_shape: &[i64],
+        dcn_shape: &[i64],
+        names: &[&str],
+        slices: &[i64],
+    ) -> Result<Mesh, GraphError> {
+        let wrong = |text: String| Err(ErrorKind::Mesh(text).here());
+        if ici_shape.len() != dcn_shape.len() {
+            return wrong(format!("a hybrid mesh of {ici_shape:?} devices in {dcn_shape:?} slices"));
+        }
+        let mut by_slice: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+        for (device, &slice) in slices.iter().enumerate() {
+            by_slice.entry(slice).or_default().push(device as i64);
+        }
+        let (in_slice, count): (i64, i64) = (ici_shape.iter().product(), dcn_shape.iter().product());
+        if by_slice.len() as i64 != count {
+            return wrong(format!(
+                "there are {} slices, and {count} in the shape {dcn_shape:?}",
+                by_slice.len()
+            ));
+        }
+        if let Some((slice, devices)) = by_slice.iter().find(|(_, devices)| devices.len() as i64 != in_slice)
+        {
+            let have = devices.len();
+            return wrong(format!(
+                "slice {slice} has {have} devices, and {in_slice} in the shape {ici_shape:?}"
+            ));
+        }
+        let by_slice: Vec<Vec<i64>> = by_slice.into_values().collect();
+        let shape: Vec<i64> = ici_shape.iter().zip(dcn_shape).map(|(ici, dcn)| ici * dcn).collect();
+        let device_at = |position: i64| {
+            let (mut rest, mut slice, mut within) = (position, 0, 0);
+            let (mut of_slices, mut of_devices) = (1, 1);
+            for ((&size, &ici), &dcn) in shape.iter().zip(ici_shape).zip(dcn_shape).rev() {
+                let place = rest % size;
+                rest /= size;
+                slice += place / ici * of_slices;
+                within += place % ici * of_devices;
+                (of_slices, of_devices) = (of_slices * dcn, of_devices * ici);
+            }
+            by_slice[slice as usize][within as usize]
+        };
+        let ids: Vec<i64> = (0..in_slice * count).map(device_at).collect();
+        Mesh::from_ids(&ids, &shape, names)
     }
 
     /// Sizes of the axes, major to minor.

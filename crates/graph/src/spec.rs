@@ -9,7 +9,7 @@ use crate::ErrorKind;
 /// How one dimension is split.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DimSpec {
-    /// Names of the axes that split it, major to minor.
+    /// The axes that split it, major to minor: names, or numbers as text.
     pub axes: Vec<String>,
     /// Whether propagation may split it further.
     pub open: bool,
@@ -23,13 +23,14 @@ pub struct PartitionSpec {
 }
 
 /// A [`PartitionSpec`], one entry per dimension: `None` for a dimension that is not split, `"axis"` for one that
-/// an axis of the mesh splits, `("a", "b")` for one that several split, major to minor, and `_` for one that
-/// is left to propagation.
+/// an axis of the mesh splits, `("a", "b")` or `["a", "b"]` for one that several split, major to minor, and `_` for one that
+/// is left to propagation. An axis may be told by its number, and an entry may be an `Option`.
 ///
 /// ```
 /// use shardc_graph::spec;
-/// let batch = "data";
+/// let (batch, maybe) = ("data", None::<&str>);
 /// assert_eq!(spec![None, batch, ("data", "model"), _].to_string(), r#"[None, "data", ("data", "model"), _]"#);
+/// assert_eq!(spec![maybe, 1, [0, 2]].to_string(), "[None, 1, (0, 2)]");
 /// ```
 #[macro_export]
 macro_rules! spec {
@@ -49,11 +50,50 @@ macro_rules! spec_entry {
         $crate::DimSpec { axes: ::std::vec::Vec::new(), open: true }
     };
     (($($axis:expr),+ $(,)?)) => {
-        $crate::DimSpec { axes: ::std::vec![$(::std::string::String::from($axis)),+], open: false }
+        $crate::DimSpec { axes: ::std::vec![$($crate::AxisName::axis_name($axis)),+], open: false }
+    };
+    ([$($axis:expr),* $(,)?]) => {
+        $crate::DimSpec { axes: ::std::vec![$($crate::AxisName::axis_name($axis)),*], open: false }
     };
     ($axis:expr) => {
-        $crate::DimSpec { axes: ::std::vec![::std::string::String::from($axis)], open: false }
+        $crate::DimSpec::from($axis)
     };
+}
+
+/// What an axis of the mesh is told by: its name, or its number.
+pub trait AxisName {
+    /// The name, or the number as text.
+    fn axis_name(self) -> String;
+}
+
+macro_rules! axis_names {
+    ($($ty:ty),*) => {
+        $(impl AxisName for $ty {
+            fn axis_name(self) -> String {
+                self.to_string()
+            }
+        })*
+    };
+}
+
+axis_names!(&str, String, &String, i32, i64, usize);
+
+impl<T: AxisName> From<T> for DimSpec {
+    fn from(axis: T) -> Self {
+        DimSpec { axes: vec![axis.axis_name()], open: false }
+    }
+}
+
+impl<T: AxisName> From<Option<T>> for DimSpec {
+    fn from(axis: Option<T>) -> Self {
+        DimSpec { axes: axis.into_iter().map(T::axis_name).collect(), open: false }
+    }
+}
+
+impl<T: AxisName> From<Vec<T>> for DimSpec {
+    fn from(axes: Vec<T>) -> Self {
+        DimSpec { axes: axes.into_iter().map(T::axis_name).collect(), open: false }
+    }
 }
 
 impl PartitionSpec {
@@ -82,7 +122,7 @@ impl PartitionSpec {
         for dim in &self.dims {
             let mut axes: Vec<AxisRef> = Vec::with_capacity(dim.axes.len());
             for name in &dim.axes {
-                let Some(index) = mesh.axes.get_index_of(name.as_str()) else {
+                let Some(index) = index_of(mesh, name) else {
                     return Err(ErrorKind::UnknownAxis {
                         axis: name.clone(),
                         known: mesh.axes.iter().map(|(name, &size)| (name.to_string(), size)).collect(),
@@ -99,6 +139,12 @@ impl PartitionSpec {
     }
 }
 
+/// The axis of this name, or of this number where none has the name.
+fn index_of(mesh: &shardc_ir::Mesh, name: &str) -> Option<usize> {
+    let number = || name.parse().ok().filter(|&number| number < mesh.axes.len());
+    mesh.axes.get_index_of(name).or_else(number)
+}
+
 impl fmt::Display for PartitionSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dims: Vec<String> = self.dims.iter().map(DimSpec::to_string).collect();
@@ -110,11 +156,16 @@ impl fmt::Display for DimSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.axes.as_slice() {
             [] => f.write_str(if self.open { "_" } else { "None" }),
-            [axis] => write!(f, "{axis:?}"),
+            [axis] => f.write_str(&shown(axis)),
             axes => {
-                let axes: Vec<String> = axes.iter().map(|a| format!("{a:?}")).collect();
+                let axes: Vec<String> = axes.iter().map(|axis| shown(axis)).collect();
                 write!(f, "({})", axes.join(", "))
             }
         }
     }
+}
+
+/// A name in quotes, a number as it is.
+fn shown(axis: &str) -> String {
+    if axis.parse::<usize>().is_ok() { axis.to_owned() } else { format!("{axis:?}") }
 }

@@ -102,11 +102,11 @@ pub mod lint {
 pub mod graph {
     #[doc(inline)]
     pub use shardc_graph::{
-        Attr, AttrDict, Axes, AxisNames, BinaryOp, CompareDirection, Conv, DType, DeviceBlock, DimSpec,
-        DotDims, Element, ErrorKind, FftKind, GatherSpec, Graph, GraphError, GraphErrors, IntoShape, Keep,
-        Key, Mesh, OpKind, Operand, OperandNote, OutOfBounds, Padding, PartitionSpec, Placement, RegionBody,
-        ScanOptions, ScatterSpec, SliceRange, Tensor, Transposition, Tree, TriangularSpec, UnaryOp,
-        placement, placement_of, spec,
+        Attr, AttrDict, Axes, AxisName, AxisNames, AxisRules, BinaryOp, CompareDirection, Conv, DType,
+        DeviceBlock, DimSpec, DotDims, Element, ErrorKind, FftKind, GatherSpec, Graph, GraphError,
+        GraphErrors, IntoShape, Keep, Key, Mesh, OpKind, Operand, OperandNote, OutOfBounds, Padding,
+        PartitionSpec, Placement, RegionBody, ScanOptions, ScatterSpec, SliceRange, Tensor, Transposition,
+        Tree, TriangularSpec, UnaryOp, placement, placement_of, spec,
     };
 
     pub use crate::report::Report;

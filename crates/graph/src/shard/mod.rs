@@ -3,5 +3,7 @@
 mod collectives;
 mod map;
 mod mark;
+mod rules;
 
 pub use collectives::AxisNames;
+pub use rules::AxisRules;

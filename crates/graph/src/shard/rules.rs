@@ -1,0 +1,102 @@
+//! Logical axes: dimensions are named by what they are of, and rules say which axes of the mesh split them.
+
+use crate::error::{ErrorKind, GraphError, Here, KindResult};
+use crate::{DimSpec, PartitionSpec, Tensor};
+
+/// Which axis of the mesh splits a dimension of a name, in order of preference (flax's `logical_axis_rules`): the first rule of a
+/// name whose axis no other dimension of the tensor has holds.
+///
+/// ```
+/// use shardc_graph::{AxisRules, spec};
+///
+/// let rules = AxisRules::new(&[("batch", "data"), ("hidden", "model"), ("embed", "data"), ("embed", "model")]).leave("head_dim");
+/// assert_eq!(rules.spec(&["batch", "embed"])?, spec!["data", "model"]);
+/// assert_eq!(rules.spec(&["embed", "hidden"])?, spec!["data", "model"]);
+/// assert_eq!(rules.spec(&["embed", "head_dim"])?, spec!["data", None]);
+/// # Ok::<(), shardc_graph::GraphError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AxisRules(Vec<(String, Vec<String>)>);
+
+impl AxisRules {
+    /// Rules from the names of dimensions to axes of the mesh, the preferred ones first.
+    #[must_use]
+    pub fn new(rules: &[(&str, &str)]) -> AxisRules {
+        AxisRules(rules.iter().map(|(name, axis)| ((*name).to_owned(), vec![(*axis).to_owned()])).collect())
+    }
+
+    /// One more rule: dimensions of this name are split by several axes, major to minor.
+    #[must_use]
+    pub fn and(mut self, name: &str, axes: &[&str]) -> AxisRules {
+        self.0.push((name.to_owned(), axes.iter().map(|&axis| axis.to_owned()).collect()));
+        self
+    }
+
+    /// One more rule: dimensions of this name are not split, where no rule before it holds.
+    #[must_use]
+    pub fn leave(self, name: &str) -> AxisRules {
+        self.and(name, &[])
+    }
+
+    /// How a tensor is split whose dimensions have these names; an empty name is of one that is not split.
+    ///
+    /// # Errors
+    /// There is no rule for a name, or two dimensions have one.
+    #[track_caller]
+    pub fn spec(&self, names: &[&str]) -> Result<PartitionSpec, GraphError> {
+        self.resolved(names).here()
+    }
+
+    fn resolved(&self, names: &[&str]) -> KindResult<PartitionSpec> {
+        for (i, name) in names.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
+            if names[..i].contains(name) {
+                return Err(ErrorKind::Operands(format!("two dimensions are named {name:?}")));
+            }
+            if !self.0.iter().any(|(of, _)| of == name) {
+                let mut known: Vec<String> = self.0.iter().map(|(of, _)| format!("{of:?}")).collect();
+                known.dedup();
+                let text = format!(
+                    "there is no rule for dimensions named {name:?}; there are for {}",
+                    known.join(", ")
+                );
+                return Err(ErrorKind::Operands(text));
+            }
+        }
+        let mut dims: Vec<Option<DimSpec>> = vec![None; names.len()];
+        for (of, axes) in &self.0 {
+            let Some(place) = names.iter().position(|name| name == of) else { continue };
+            let is_free = |axis: &String| !dims.iter().flatten().any(|dim| dim.axes.contains(axis));
+            if dims[place].is_none() && axes.iter().all(is_free) {
+                dims[place] = Some(DimSpec { axes: axes.clone(), open: false });
+            }
+        }
+        Ok(PartitionSpec { dims: dims.into_iter().map(Option::unwrap_or_default).collect() })
+    }
+}
+
+impl<'g> Tensor<'g> {
+    /// [`mark_sharding`](Tensor::mark_sharding), as rules say for the names of the dimensions.
+    ///
+    /// Reported: what [`AxisRules::spec`] and `mark_sharding` say.
+    #[track_caller]
+    pub fn mark_logical(self, rules: &AxisRules, names: &[&str]) -> Tensor<'g> {
+        match rules.resolved(names) {
+            Ok(spec) => self.mark_sharding(spec),
+            Err(kind) => self.graph().report(&[self], kind),
+        }
+    }
+
+    /// [`mark_sharding`](Tensor::mark_sharding), of the tensor that is returned and of its gradient alone.
+    ///
+    /// Reported: as for `mark_sharding`.
+    #[must_use]
+    #[track_caller]
+    pub fn mark_sharding_with_gradients(self, spec: PartitionSpec) -> Tensor<'g> {
+        let of_gradient = spec.clone();
+        self.graph().custom_vjp(
+            self,
+            |x: Tensor<'g>| (x.mark_sharding(spec), ()),
+            |(), ct: Tensor<'g>| ct.mark_sharding(of_gradient),
+        )
+    }
+}

@@ -1,0 +1,136 @@
+//! Names for how tensors are split: specifications, meshes of slices, rules for logical axes, marks on gradients.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use shardc_graph::{AxisRules, DType::F32, Graph, Mesh, spec};
+use shardc_ir::OpKind;
+
+fn mesh() -> Mesh {
+    Mesh::new(&[("data", 4), ("model", 2)]).unwrap()
+}
+
+fn errors(make: impl FnOnce(&Graph)) -> String {
+    let g = Graph::new("step", &mesh());
+    make(&g);
+    g.finish(&[]).unwrap_err().to_string()
+}
+
+#[test]
+fn specifications_that_say_the_same_mark_the_same() {
+    let maybe = Some("model");
+    let pair: Vec<&str> = vec!["data", "model"];
+    for (a, b) in [
+        (spec!["data", "model"], spec![0, 1]),
+        (spec!["data", maybe], spec!["data", "model"]),
+        (spec![("data", "model"), None], spec![["data", "model"], None]),
+        (spec![("data", "model"), None], spec![(0, 1), None]),
+        (spec![pair, None], spec![["data", 1], None]),
+    ] {
+        let g = Graph::new("step", &mesh());
+        let marked = |name: &str, spec| g.parameter(name, [8, 8], F32).mark_sharding(spec).sharding();
+        let (x, y) = (marked("x", a.clone()), marked("y", b));
+        assert!(x.is_some() && x == y, "{a}");
+    }
+    let unnamed = Graph::new("step", &Mesh::unnamed(&[4, 2]).unwrap());
+    assert!(unnamed.parameter("x", [8, 8], F32).mark_sharding(spec![1, 0]).sharding().is_some());
+    let text = errors(|g| _ = g.parameter("x", [8, 8], F32).mark_sharding(spec![2, None]));
+    assert!(
+        text.contains("the mesh has no axis \"2\"") && text.contains("\"data\" (4), \"model\" (2)"),
+        "{text}"
+    );
+    let text = errors(|g| _ = g.parameter("x", [8, 8], F32).mark_sharding(spec![0, "data"]));
+    assert!(text.contains("twice"), "{text}");
+}
+
+/// Values of `np.block`, as `jax.experimental.mesh_utils.create_hybrid_device_mesh` puts slices together.
+#[test]
+fn a_mesh_of_slices_keeps_devices_of_a_slice_together() {
+    let ids = |ici: &[i64], dcn: &[i64], slices: &[i64]| {
+        let names = ["a", "b", "c"];
+        let mesh = Mesh::hybrid(ici, dcn, &names[..ici.len()], slices).unwrap();
+        mesh.as_ir().device_ids.clone().unwrap()
+    };
+    assert_eq!(ids(&[2, 2], &[2, 1], &[0, 0, 0, 0, 1, 1, 1, 1]), [0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(ids(&[2, 2], &[1, 2], &[0, 1, 0, 1, 0, 1, 0, 1]), [0, 2, 1, 3, 4, 6, 5, 7]);
+    let slices = [3, 3, 3, 3, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2];
+    assert_eq!(ids(&[2, 1, 2], &[2, 2, 1], &slices), [4, 5, 8, 9, 6, 7, 10, 11, 12, 13, 0, 1, 14, 15, 2, 3]);
+    let wrong =
+        |dcn: &[i64], slices: &[i64]| Mesh::hybrid(&[2], dcn, &["a"], slices).unwrap_err().to_string();
+    assert!(wrong(&[2], &[0, 0]).contains("there are 1 slices, and 2 in the shape [2]"));
+    assert!(wrong(&[2], &[0, 0, 0, 1]).contains("slice 0 has 3 devices, and 2 in the shape [2]"));
+    assert!(wrong(&[2, 1], &[0, 0, 1, 1]).contains("[2] devices in [2, 1] slices"));
+}
+
+/// Values of `flax.linen.logical_to_mesh_axes`.
+#[test]
+fn logical_axes_are_split_as_flax_says() {
+    let rules =
+        AxisRules::new(&[("batch", "data"), ("hidden", "model"), ("embed", "data"), ("embed", "model")])
+            .and("heads", &["data", "model"])
+            .leave("seq");
+    let of = |names: &[&str]| rules.spec(names).unwrap();
+    assert_eq!(of(&["batch", "embed"]), spec!["data", "model"]);
+    assert_eq!(of(&["embed", "hidden"]), spec!["data", "model"]);
+    assert_eq!(of(&["embed", "batch"]), spec!["model", "data"]);
+    assert_eq!(of(&["heads", "seq"]), spec![("data", "model"), None]);
+    assert_eq!(of(&["batch", "heads"]), spec!["data", None]);
+    assert_eq!(of(&["hidden", "embed", "batch"]), spec!["model", None, "data"]);
+    assert_eq!(of(&["seq", "embed"]), spec![None, "data"]);
+    assert_eq!(of(&["", "embed"]), spec![None, "data"]);
+    let unknown = rules.spec(&["batch", "length"]).unwrap_err().to_string();
+    assert!(
+        unknown.contains("no rule for dimensions named \"length\"; there are for \"batch\", \"hidden\""),
+        "{unknown}"
+    );
+    assert!(
+        rules.spec(&["seq", "seq"]).unwrap_err().to_string().contains("two dimensions are named \"seq\"")
+    );
+    let g = Graph::new("step", &mesh());
+    let x = g.parameter("x", [8, 8], F32);
+    assert_eq!(
+        x.mark_logical(&rules, &["batch", "embed"]).sharding(),
+        g.parameter("y", [8, 8], F32).mark_sharding(spec!["data", "model"]).sharding()
+    );
+}
+
+#[test]
+fn a_mark_is_of_the_gradient_too() {
+    let g = Graph::new("step", &mesh());
+    let x = g.parameter("x", [8, 8], F32);
+    let y = x.tanh().mark_sharding_with_gradients(spec!["data", None]);
+    let dx = g.grad(y.square().sum(..), &x);
+    let module = g.finish(&[("y", y), ("dx", dx)]).unwrap();
+    let ops = module.bodies().flat_map(|body| module.walk(body));
+    let constraints = ops.filter(|&op| matches!(module.ops[op].kind, OpKind::ShardingConstraint(_))).count();
+    assert!(constraints >= 2, "{constraints} constraints");
+}
+
+#[test]
+fn devices_meet_inside_of_a_shard_map_alone() {
+    let text = errors(|g| _ = g.parameter("x", [8], F32).psum("data"));
+    assert!(text.contains("SH0621") && text.contains("collectives stand inside of a shard_map"), "{text}");
+    let over = |g: &Graph, what: &str| {
+        let x = g.parameter("x", [8], F32);
+        let _ = g.shard_map_over(&["data"], x, &[spec!["data"]], &[spec![None]], |x| x.psum(what));
+    };
+    let text = errors(|g| over(g, "model"));
+    assert!(
+        text.contains("devices do not meet along \"model\" here") && text.contains("is over data"),
+        "{text}"
+    );
+    let text = errors(|g| {
+        let x = g.parameter("x", [6], F32);
+        let _ = g.shard_map(x, &[spec!["data"]], &[spec!["data"]], |x| x);
+    });
+    assert!(text.contains("shard_map splits [6] by [\"data\"]: 6 does not divide by 4"), "{text}");
+    let text = errors(|g| {
+        let x = g.parameter("x", [8], F32);
+        let _ = g.shard_map((x, x), &[spec!["data"]], &[spec!["data"]], |(x, _)| x);
+    });
+    assert!(text.contains("shard_map has 2 operands and 1 specifications for them"), "{text}");
+    let text = errors(|g| {
+        let x = g.parameter("x", [8], F32);
+        let _ = g.shard_map(x, &[spec!["data"]], &[spec!["data"]], |x| x.ppermute("data", &[(0, 1), (2, 1)]));
+    });
+    assert!(text.contains("the pair (2, 1)"), "{text}");
+}

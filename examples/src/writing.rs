@@ -8,7 +8,7 @@ use shardc::graph::{
     DType::{I32, UI32},
     Graph, Key, Tensor, spec,
 };
-use shardc::nn::StepProgram;
+use shardc::nn::{StepProgram, sample};
 use shardc::train::{HostArray, State, Step};
 
 use crate::harness::Options;
@@ -56,7 +56,8 @@ pub fn drawn<'g>(g: &'g Graph, logits: impl FnOnce(Tensor<'g>) -> Tensor<'g>) ->
     let tokens = g.parameter("tokens", [SAMPLES as i64, CONTEXT], I32).mark_sharding(spec!["data", None]);
     let last = g.parameter("last", (), I32);
     let key = Key::from_tensor(g.parameter("key", [2], UI32));
-    key.categorical(logits(tokens).dynamic_index(1, last) / 0.7, -1)
+    let logits = logits(tokens).dynamic_index(1, last) / 0.8;
+    key.categorical(sample::top_p(logits, 0.9), -1)
 }
 
 /// Trains by the step that `training` makes for so many of them, and writes by what `sampling` makes, which returns `drawn`.

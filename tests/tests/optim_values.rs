@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 use shardc::Compiler;
 use shardc::graph::{DType::F32, Graph, Mesh, Tensor, spec};
-use shardc::nn::optim::{self, AdamW, Lion, Optimizer, Schedule, Sgd, clip_by_global_norm};
+use shardc::nn::optim::{self, Adafactor, AdamW, Lion, Muon, Optimizer, Schedule, Sgd, clip_by_global_norm};
 use shardc::nn::{Init, Scope, StepProgram};
 use shardc::runtime::HostArray;
 use shardc::train::Step;
@@ -48,6 +48,9 @@ fn ten_steps_are_those_of_optax() {
         ("adam", plain(&AdamW::adam(0.1))),
         ("adamw", plain(&AdamW::new(0.1).with_weight_decay(0.05))),
         ("lion", plain(&Lion::new(0.02))),
+        ("adafactor", plain(&Adafactor { min_factored_size: 2, ..Adafactor::new(0.1) })),
+        ("adafactor_whole", plain(&Adafactor::new(0.1))),
+        ("muon", plain(&Muon::new(0.02))),
         ("cosine", plain(&Sgd::new(cosine))),
         ("linear", plain(&Sgd::new(Schedule::Linear { from: 0.2, to: 0.02, steps: 6.0 }))),
         ("piecewise", plain(&Sgd::new(piecewise))),
@@ -77,7 +80,9 @@ fn ten_steps_are_those_of_optax() {
             }
             let have = [state.get("w").unwrap().to_f64_vec(), state.get("b").unwrap().to_f64_vec()].concat();
             let off = have.iter().zip(list(name)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-            assert!(off < 4e-6, "{name} is off by {off:e}: {have:?}, not {:?}", list(name));
+            // Updates of one size, however small gradients are, show how these are rounded.
+            let most = if name.starts_with("adafactor") || name == "muon" { 3e-5 } else { 4e-6 };
+            assert!(off < most, "{name} is off by {off:e}: {have:?}, not {:?}", list(name));
         }
     }
 }
@@ -91,4 +96,47 @@ fn a_forgotten_gradient_is_told_by_its_parameter() {
     optim::apply(&Sgd::new(0.1), &p, &[w]);
     let errors = p.finish(&[]).unwrap_err();
     assert_eq!(errors.0[0].kind.to_string(), "the parameter \"dense.bias\" has no gradient: there are 1");
+}
+
+/// The mean over parts of a batch is that of the batch, and so is its gradient; means of parameters follow them.
+#[test]
+fn parts_of_a_batch_and_means_over_steps() {
+    let Some(client) = client().unwrap() else { return };
+    let step = |parts: Option<i64>| {
+        let g = Graph::new("step", &Mesh::new(&[("data", 4), ("model", 2)]).unwrap());
+        let p = Scope::new(&g);
+        let x = g.parameter("x", [16, 4], F32).mark_sharding(spec!["data", None]);
+        let (loss, gradients) = match parts {
+            Some(parts) => optim::accumulated(&p, parts, &x, squares),
+            None => {
+                let loss = squares(&p, x);
+                (loss, p.gradients(loss))
+            }
+        };
+        optim::apply(&Sgd::new(0.1), &p, &gradients);
+        optim::average(&p, "ema", 0.75);
+        p.finish(&[("loss", loss)]).unwrap()
+    };
+    let run = |program: StepProgram| {
+        let step = Step::compile(&client, &Compiler::new(), program).unwrap();
+        let mut state = step.init(3).unwrap();
+        let x: Vec<f64> = (0..64).map(|i| f64::from(i).sin()).collect();
+        let x = HostArray::from_f64(F32, &[16, 4], &x).unwrap();
+        let before = state.get("w").unwrap().to_f64_vec();
+        let mut losses = Vec::new();
+        for _ in 0..3 {
+            losses.push(step.run(&mut state, &[("x", &x)]).unwrap().scalar("loss").unwrap());
+        }
+        (losses, before, state.get("w").unwrap().to_f64_vec(), state.get("ema.w").unwrap().to_f64_vec())
+    };
+    let (whole, parts) = (run(step(None)), run(step(Some(4))));
+    assert_ne!(whole.1, whole.2);
+    for (a, b) in [(&whole.0, &parts.0), (&whole.2, &parts.2), (&whole.3, &parts.3)] {
+        assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-6), "{a:?}, not {b:?}");
+    }
+}
+
+fn squares<'g>(p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
+    let w = p.parameter("w", [4, 3], Init::lecun_normal());
+    (x.dot(w).tanh() - 0.5).square().mean(..)
 }

@@ -39,6 +39,7 @@ pub mod models;
 pub mod optim;
 mod policy;
 mod program;
+pub mod sample;
 mod scope;
 mod variable;
 

@@ -168,6 +168,22 @@ impl<'g> Scope<'g> {
         self.graph.refuse(&[next], text);
     }
 
+    /// What a variable, by its full name, becomes in this step, if something was said.
+    #[must_use]
+    pub fn next(&self, name: &str) -> Option<Tensor<'g>> {
+        self.entries.borrow().get(name)?.next
+    }
+
+    /// Changes what variables become, for each of which something was said: by its name, what it is, and what it becomes.
+    #[track_caller]
+    pub fn update_all(&self, mut update: impl FnMut(&str, Tensor<'g>, Tensor<'g>) -> Tensor<'g>) {
+        for (name, entry) in self.entries.borrow_mut().iter_mut() {
+            if let Some(next) = entry.next {
+                entry.next = Some(update(name, entry.tensor, next));
+            }
+        }
+    }
+
     /// The parameters that are trained, of this scope and those below, as they are kept, in the order in which they were asked for.
     #[must_use]
     pub fn trainable(&self) -> Vec<Param<'g>> {
@@ -178,7 +194,11 @@ impl<'g> Scope<'g> {
         let entries = self.entries.borrow();
         let trained = entries.values().filter(|e| e.variable.kind == Kind::Parameter);
         let trained = trained.filter(|entry| within(&entry.variable.name));
-        trained.map(|e| Param { name: e.variable.name.clone(), tensor: e.tensor }).collect()
+        let param = |e: &Entry<'g>| {
+            let (name, is_stacked) = (e.variable.name.clone(), e.variable.is_stacked);
+            Param { name, tensor: e.tensor, is_stacked }
+        };
+        trained.map(param).collect()
     }
 
     /// The gradient of a loss by each of [`Scope::trainable`].

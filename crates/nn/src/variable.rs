@@ -47,6 +47,8 @@ pub struct Param<'g> {
     pub name: String,
     /// The tensor, as it is kept.
     pub tensor: Tensor<'g>,
+    /// Whether the first dimension is the layers of a stack.
+    pub is_stacked: bool,
 }
 
 /// A variable with its tensors.

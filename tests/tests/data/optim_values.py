@@ -3,7 +3,7 @@
     JAX_PLATFORMS=cpu python optim_values.py > optim_values.json        (made with jax 0.10.2, optax 0.2.8)
 """
 import json
-import jax, jax.numpy as jnp, numpy as np, optax
+import jax, jax.numpy as jnp, numpy as np, optax, optax.contrib
 
 w0 = np.asarray(np.random.RandomState(0).normal(size=(4, 3)), np.float32)
 b0 = np.asarray(np.random.RandomState(1).normal(size=(3,)), np.float32)
@@ -17,6 +17,7 @@ OPTIMIZERS = {
     "adam": optax.adam(0.1), "adamw": optax.adamw(0.1, weight_decay=0.05), "lion": optax.lion(0.02),
     "cosine": optax.sgd(cosine), "linear": optax.sgd(optax.linear_schedule(0.2, 0.02, 6)),
     "piecewise": optax.sgd(optax.piecewise_constant_schedule(0.2, {3: 0.5, 6: 0.1})),
+    "adafactor": optax.adafactor(0.1, min_dim_size_to_factor=2), "adafactor_whole": optax.adafactor(0.1), "muon": optax.contrib.muon(0.02),
     "clipped": optax.chain(optax.clip_by_global_norm(0.3), optax.adam(0.1)),
 }
 out = dict(w=w0, b=b0, x=x, y=y)

@@ -21,7 +21,7 @@ pub struct Seen {
 impl Seen {
     /// Whether each of `queries` sees each of `keys`, which are positions: `[.., queries, keys]`. `None` where all do.
     #[track_caller]
-    fn mask<'g>(&self, queries: Tensor<'g>, keys: Tensor<'g>) -> Option<Tensor<'g>> {
+    pub(super) fn mask<'g>(&self, queries: Tensor<'g>, keys: Tensor<'g>) -> Option<Tensor<'g>> {
         let (queries, keys) = (queries.expand_dims(-1), keys.expand_dims(-2));
         let causal = (self.causal || self.window.is_some()).then(|| keys.le(queries));
         match (causal, self.window) {
@@ -103,7 +103,7 @@ pub fn dot_product_attention<'g>(
 }
 
 /// A number so low that its exponential is zero beside any other, yet finite: a row without any that is seen stays without NaN.
-fn lowest(dtype: DType) -> f64 {
+pub(super) fn lowest(dtype: DType) -> f64 {
     match dtype {
         DType::F16 => -65_504.0,
         DType::BF16 => -3.389_531_389_251_535e38,

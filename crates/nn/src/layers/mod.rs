@@ -3,6 +3,7 @@
 
 mod attention;
 mod batch_norm;
+mod blockwise;
 mod conv;
 mod dropout;
 mod embedding;
@@ -15,6 +16,7 @@ mod rope;
 
 pub use attention::{Attention, Places, Seen, alibi_slopes, dot_product_attention};
 pub use batch_norm::BatchNorm;
+pub use blockwise::blockwise_attention;
 pub use conv::Conv;
 pub use dropout::Dropout;
 pub use embedding::Embed;

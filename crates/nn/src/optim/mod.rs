@@ -1,12 +1,20 @@
 //! Optimisers: what parameters become by their gradients. Numerics and defaults are those of `optax`.
 
+mod adafactor;
 mod adam;
+mod average;
 mod clip;
+mod loss_scale;
+mod muon;
 mod schedule;
 mod sgd;
 
+pub use adafactor::Adafactor;
 pub use adam::{AdamW, Lion};
+pub use average::{accumulated, average};
 pub use clip::{clip_by_global_norm, global_norm};
+pub use loss_scale::LossScale;
+pub use muon::Muon;
 pub use schedule::Schedule;
 pub use sgd::Sgd;
 

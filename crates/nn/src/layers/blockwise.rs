@@ -1,0 +1,70 @@
+//! Attention block by block.
+
+use shardc_graph::{DType, Keep, Tensor};
+
+use super::Seen;
+use super::attention::lowest;
+
+/// What [`dot_product_attention`](super::dot_product_attention) gives, computed for `block` keys at a time, so that no tensor of all
+/// queries by all keys is made, forward or backward: largest scores and sums are corrected from block to block ("Self-attention Does
+/// Not Need O(n^2) Memory", Rabe and Staats, 2021), and a gradient computes the scores of a block again.
+///
+/// Reported: the shapes do not go together, or keys do not divide into blocks.
+#[must_use]
+#[track_caller]
+pub fn blockwise_attention<'g>(
+    q: Tensor<'g>,
+    k: Tensor<'g>,
+    v: Tensor<'g>,
+    seen: &Seen,
+    block: i64,
+    reduce: DType,
+) -> Tensor<'g> {
+    let g = q.graph();
+    if [q, k, v].iter().any(|t| t.is_poisoned()) {
+        return g.refuse(&[q, k, v], "attention of nothing");
+    }
+    let ([batch, time, heads, head_dim], [_, keys, kv_heads, _]) = (q.dims::<4>(), k.dims::<4>());
+    if kv_heads < 1 || heads % kv_heads != 0 || block < 1 || keys % block != 0 || seen.alibi {
+        let text =
+            format!("{heads} heads share {kv_heads} of {keys} keys, in blocks of {block}, without ALiBi");
+        return g.refuse(&[q, k], text);
+    }
+    let (group, blocks) = (heads / kv_heads, keys / block);
+    let q = (q / (head_dim as f64).sqrt()).reshape([batch, time, kv_heads, group, head_dim]);
+    let queries = g.arange(time, DType::I32);
+    let by_blocks = |t: Tensor<'g>| t.reshape([batch, blocks, block, kv_heads, head_dim]).swap_axes(0, 1);
+    let xs = (by_blocks(k), by_blocks(v), g.arange(blocks, DType::I32));
+    let row = [batch, kv_heads, group, time];
+    let start = (
+        g.full(row, lowest(reduce), reduce),
+        g.zeros(row, reduce),
+        g.zeros([batch, kv_heads, group, time, head_dim], reduce),
+    );
+    let ((_, sum, mixed), ()) = g.scan(start, xs, |carry, (k, v, number)| {
+        let next = g.checkpoint(
+            Keep::Nothing,
+            (carry, (q, k, v), number),
+            |((most, sum, mixed), (q, k, v), number)| {
+                let mut scores = g.einsum("btkgd,bskd->bkgts", &[q, k]).to(reduce);
+                if let Some(cap) = seen.softcap {
+                    scores = (scores / cap).tanh() * cap;
+                }
+                let at = number * block + g.arange(block, DType::I32);
+                if let Some(mask) = seen.mask(queries, at) {
+                    scores = mask.broadcast_to(scores.shape()).select(scores, lowest(reduce));
+                }
+                let largest = most.max(scores.amax(-1)).stop_gradient();
+                let weights = (scores - largest.expand_dims(-1)).exp();
+                // What is not seen has no weight, also where nothing has been seen yet.
+                let weights = scores.le(lowest(reduce)).select(0.0, weights);
+                let less = (most - largest).exp();
+                let of_block = g.einsum("bkgts,bskd->bkgtd", &[weights.to(v.dtype()), v]).to(reduce);
+                (largest, sum * less + weights.sum(-1), mixed * less.expand_dims(-1) + of_block)
+            },
+        );
+        (next, ())
+    });
+    let y = mixed / sum.expand_dims(-1);
+    y.transpose(&[0, 3, 1, 2, 4]).reshape([batch, time, heads, head_dim]).to(v.dtype())
+}

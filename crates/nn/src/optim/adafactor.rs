@@ -1,0 +1,76 @@
+//! Adafactor.
+
+use shardc_graph::{DType, Tensor};
+
+use super::{Optimizer, Schedule};
+use crate::{Init, Kind, Param, Scope};
+
+/// Adafactor ("Adaptive Learning Rates with Sublinear Memory Cost", Shazeer and Stern, 2018): of the means of squares of a large
+/// matrix it keeps those of rows and columns alone.
+#[derive(Clone, Debug)]
+pub struct Adafactor {
+    /// The step size, relative to the parameter.
+    pub rate: Schedule,
+    /// How fast means forget: of step `t`, `1 - t^-decay` stays.
+    pub decay: f64,
+    /// Rows and columns are kept where the second largest dimension is so large; all squares where not.
+    pub min_factored_size: i64,
+    /// The root mean square that an update has at most, before the step size.
+    pub clip: f64,
+}
+
+impl Adafactor {
+    /// With `optax`'s defaults.
+    #[must_use]
+    pub fn new(rate: impl Into<Schedule>) -> Adafactor {
+        Adafactor { rate: rate.into(), decay: 0.8, min_factored_size: 128, clip: 1.0 }
+    }
+
+    /// The dimension that rows are means over, and that of columns: the largest, and the next.
+    fn factored(&self, shape: &[i64]) -> Option<(usize, usize)> {
+        let mut dims: Vec<usize> = (0..shape.len()).collect();
+        dims.sort_by_key(|&d| shape[d]);
+        match dims.as_slice() {
+            [.., next, largest] if shape[*next] >= self.min_factored_size => Some((*largest, *next)),
+            _ => None,
+        }
+    }
+}
+
+impl Optimizer for Adafactor {
+    fn updates<'g>(
+        &self,
+        p: &Scope<'g>,
+        params: &[Param<'g>],
+        gradients: &[Tensor<'g>],
+        count: Tensor<'g>,
+    ) -> Vec<Tensor<'g>> {
+        let rate = self.rate.at(count);
+        let stays = 1.0 - (count + 1).pow(count.graph().scalar(-self.decay, DType::F32));
+        let mean = |name: String, shape: Vec<i64>, now: Tensor<'g>| {
+            let before = p.variable(&name, Kind::Optimizer, shape, DType::F32, Init::zeros());
+            let next: Tensor<'g> = stays * before + (1.0 - stays) * now;
+            p.set(&p.full_name(&name), next);
+            next
+        };
+        let update = |(param, &gradient): (&Param<'g>, &Tensor<'g>)| {
+            let gradient = gradient.to(DType::F32);
+            let (square, shape) = (gradient.square() + 1e-30, param.tensor.shape());
+            let scaled = match self.factored(&shape) {
+                Some((d0, d1)) => {
+                    let without = |d: usize| [&shape[..d], &shape[d + 1..]].concat();
+                    let row = mean(format!("row.{}", param.name), without(d0), square.mean(d0 as i64));
+                    let column = mean(format!("column.{}", param.name), without(d1), square.mean(d1 as i64));
+                    let rest = if d1 > d0 { d1 - 1 } else { d1 } as i64;
+                    let row = (row / row.mean_keepdims(rest)).rsqrt().expand_dims(d0 as i64);
+                    gradient * row * column.rsqrt().expand_dims(d1 as i64)
+                }
+                None => gradient * mean(format!("square.{}", param.name), shape.clone(), square).rsqrt(),
+            };
+            let root_mean_square = |t: Tensor<'g>| t.square().mean(..).sqrt();
+            let clipped = scaled / (root_mean_square(scaled) / self.clip).max(1);
+            -rate * clipped * root_mean_square(param.tensor.to(DType::F32)).max(1e-3)
+        };
+        params.iter().zip(gradients).map(update).collect()
+    }
+}

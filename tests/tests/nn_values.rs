@@ -1,0 +1,128 @@
+//! Parts of models whose values others of ours, or arithmetic, say.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use indexmap::IndexMap;
+use shardc::exec::Program;
+use shardc::graph::{DType::F32, Graph, Mesh, Tensor};
+use shardc::nn::layers::{Places, Seen, blockwise_attention, dot_product_attention};
+use shardc::nn::optim::{self, LossScale, Sgd};
+use shardc::nn::{Init, Scope, sample};
+use shardc::runtime::HostArray;
+use shardc::train::Step;
+use shardc_ir::Module;
+use shardc_tests::devices::client;
+
+fn graph() -> Graph {
+    Graph::new("step", &Mesh::new(&[("data", 1)]).unwrap())
+}
+
+/// Attention with its gradients, of 24 queries to as many keys.
+fn attention(seen: &Seen, block: Option<i64>) -> Module {
+    let g = graph();
+    let q = g.parameter("q", [2, 24, 4, 8], F32);
+    let (k, v) = (g.parameter("k", [2, 24, 2, 8], F32), g.parameter("v", [2, 24, 2, 8], F32));
+    let y = match block {
+        Some(block) => blockwise_attention(q, k, v, seen, block, F32),
+        None => dot_product_attention(q, k, v, seen, &Places::default(), F32),
+    };
+    let weights = g.arange(y.num_elements(), F32).cos().reshape(y.shape());
+    let (dq, dk, dv) = g.grad((y * weights).sum(..), &(q, k, v));
+    g.finish(&[("y", y), ("dq", dq), ("dk", dk), ("dv", dv)]).unwrap()
+}
+
+#[test]
+fn attention_by_blocks_is_attention() {
+    let Some(client) = client().unwrap() else { return };
+    let causal = Seen { causal: true, ..Seen::default() };
+    let near = Seen { window: Some(5), softcap: Some(2.0), ..causal };
+    let numbers = |count: i32, by: f64| (0..count).map(|i| (f64::from(i) * by).sin()).collect::<Vec<f64>>();
+    let inputs = [
+        HostArray::from_f64(F32, &[2, 24, 4, 8], &numbers(1536, 0.7)).unwrap(),
+        HostArray::from_f64(F32, &[2, 24, 2, 8], &numbers(768, 1.3)).unwrap(),
+        HostArray::from_f64(F32, &[2, 24, 2, 8], &numbers(768, 2.1)).unwrap(),
+    ];
+    for seen in [Seen::default(), causal, near] {
+        let run = |module: &Module| Program::single(&client, module).unwrap().run(&client, &inputs).unwrap();
+        let (blocks, whole) = (attention(&seen, Some(6)), attention(&seen, None));
+        for (have, want) in run(&blocks).iter().zip(&run(&whole)) {
+            let off = have
+                .to_f64_vec()
+                .iter()
+                .zip(want.to_f64_vec())
+                .map(|(a, b)| (a - b).abs())
+                .fold(0.0, f64::max);
+            assert!(off < 2e-5, "{seen:?}: off by {off:e}");
+        }
+        // All queries by all keys: never.
+        let ops = blocks.bodies().flat_map(|body| blocks.walk(body));
+        let results = ops.flat_map(|op| blocks.ops[op].results.to_vec());
+        let squares = results.filter(|&v| blocks.shape(v).iter().filter(|&&n| n == 24).count() > 1).count();
+        assert_eq!(squares, 0, "{seen:?}");
+    }
+}
+
+fn stays(logits: Tensor<'_>) -> Tensor<'_> {
+    logits.gt(-1e30).to(F32)
+}
+
+#[test]
+fn the_likeliest_tokens_stay() {
+    let Some(client) = client().unwrap() else { return };
+    let g = graph();
+    // Chances of a half, a quarter, an eighth and two sixteenths.
+    let logits = g.constant(&[0.125f32, 0.5, 0.0625, 0.25, 0.0625], [1, 5]).log();
+    let (k, p) = (stays(sample::top_k(logits, 2)), stays(sample::top_p(logits, 0.7)));
+    let (one, all) = (stays(sample::top_p(logits, 0.1)), stays(sample::top_p(logits, 1.0)));
+    let module = g.finish(&[("k", k), ("p", p), ("one", one), ("all", all)]).unwrap();
+    let have: Vec<Vec<f64>> = Program::single(&client, &module)
+        .unwrap()
+        .run(&client, &[])
+        .unwrap()
+        .iter()
+        .map(HostArray::to_f64_vec)
+        .collect();
+    assert_eq!(have[0], [0.0, 1.0, 0.0, 1.0, 0.0]);
+    assert_eq!(have[1], [0.0, 1.0, 0.0, 1.0, 0.0]);
+    assert_eq!(have[2], [0.0, 1.0, 0.0, 0.0, 0.0]);
+    assert_eq!(have[3], [1.0; 5]);
+}
+
+#[test]
+fn a_step_whose_gradient_overflows_changes_the_scale_alone() {
+    let Some(client) = client().unwrap() else { return };
+    let g = graph();
+    let p = Scope::new(&g);
+    let w = p.parameter("w", [2], Init::ones());
+    let x = g.parameter("x", [2], F32);
+    let loss = (w * x).sum(..);
+    let scaling = LossScale { growth_interval: 2, initial: 8.0, ..LossScale::default() };
+    let (gradients, is_finite) = scaling.gradients(&p, loss);
+    optim::apply(&Sgd::new(0.5), &p, &gradients);
+    scaling.skip_unless(&p, is_finite);
+    let step = Step::single(&client, p.finish(&[("loss", loss)]).unwrap()).unwrap();
+    let mut state = step.put(&first(&step)).unwrap();
+    let mut seen = Vec::new();
+    for x in [1.0, 1e38, 1.0, 1.0, 1.0] {
+        step.run(&mut state, &[("x", &HostArray::from_f64(F32, &[2], &[x, 1.0]).unwrap())]).unwrap();
+        seen.push((state.get("w").unwrap().to_f64_vec(), state.get("loss_scale").unwrap().to_f64_vec()[0]));
+    }
+    let expected = [(0.5, 8.0), (0.5, 4.0), (0.0, 4.0), (-0.5, 8.0), (-1.0, 8.0)];
+    for ((w, scale), (want, want_scale)) in seen.iter().zip(expected) {
+        assert_eq!((w.as_slice(), *scale), ([want, want].as_slice(), want_scale), "{seen:?}");
+    }
+}
+
+/// What the variables of a step begin with.
+fn first(step: &Step) -> IndexMap<String, HostArray> {
+    let value = |name: &str| match name {
+        "w" => vec![1.0, 1.0],
+        "loss_scale" => vec![8.0],
+        _ => vec![0.0],
+    };
+    let array = |variable: &shardc::nn::Variable| {
+        let shape: Vec<usize> = variable.shape.iter().map(|&n| n as usize).collect();
+        HostArray::from_f64(variable.dtype, &shape, &value(&variable.name)).unwrap()
+    };
+    step.variables().iter().map(|variable| (variable.name.clone(), array(variable))).collect()
+}

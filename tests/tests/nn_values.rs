@@ -3,14 +3,20 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use indexmap::IndexMap;
+use shardc::Compiler;
 use shardc::exec::Program;
-use shardc::graph::{DType::F32, Graph, Mesh, Tensor};
+use shardc::graph::{
+    DType::{F32, I32},
+    Graph, Mesh, Tensor, spec,
+};
 use shardc::nn::layers::{Places, Seen, blockwise_attention, dot_product_attention};
+use shardc::nn::loss::CrossEntropy;
 use shardc::nn::optim::{self, LossScale, Sgd};
 use shardc::nn::{Init, Scope, sample};
 use shardc::runtime::HostArray;
 use shardc::train::Step;
 use shardc_ir::Module;
+use shardc_passes::driver::strategy::bytes_sent;
 use shardc_tests::devices::client;
 
 fn graph() -> Graph {
@@ -60,6 +66,23 @@ fn attention_by_blocks_is_attention() {
         let squares = results.filter(|&v| blocks.shape(v).iter().filter(|&&n| n == 24).count() > 1).count();
         assert_eq!(squares, 0, "{seen:?}");
     }
+}
+
+/// Logits that are split over classes stay so, forward and backward: numbers per example are all that is sent.
+#[test]
+fn cross_entropy_of_split_classes_sends_numbers_per_example() {
+    let g = Graph::new("loss", &Mesh::new(&[("data", 2), ("model", 4)]).unwrap());
+    let x = g.parameter("x", [8, 16], F32).mark_sharding(spec!["data", None]);
+    let w = g.parameter("w", [16, 4096], F32).mark_sharding(spec![None, "model"]);
+    let labels = g.parameter("labels", [8], I32).mark_sharding(spec!["data"]);
+    let loss = CrossEntropy::new().label_smoothing(0.1).z_loss(1e-4).mean(x.dot(w), labels);
+    let dw = g.grad(loss, &w);
+    let output = Compiler::new().partition_module(g.finish(&[("loss", loss), ("dw", dw)]).unwrap()).unwrap();
+    let text = output.text();
+    assert!(!text.contains("all_gather") && !text.contains("all_to_all"), "{text}");
+    // The gradient of the weights is summed over "data": 16 x 1024 numbers, once; all else is four examples' numbers.
+    let sent = bytes_sent(&output.module);
+    assert!(sent <= 16 * 1024 * 4 + 1024, "{sent} bytes are sent\n{text}");
 }
 
 fn stays(logits: Tensor<'_>) -> Tensor<'_> {

@@ -51,6 +51,8 @@ mod error;
 pub mod exec;
 pub mod explain;
 mod manifest;
+#[cfg(feature = "runtime")]
+pub mod pretrained;
 mod report;
 #[cfg(feature = "runtime")]
 pub mod train;

@@ -1,0 +1,111 @@
+//! Where the variables of our models lie in checkpoints of Hugging Face's.
+
+use super::Family;
+
+/// How the numbers of a tensor become those of a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum How {
+    /// As they are.
+    Same,
+    /// Of `[out, in]`: ours are `[in, out]`.
+    Transposed,
+    /// The part with this number, of three, of the last dimension.
+    Third(usize),
+    /// Of a convolution, `[out, in, window..]`: ours are `[window.., in, out]`.
+    Window,
+}
+
+/// A tensor, with `{}` for the number of the layer, and what is done with it.
+type Place = (&'static str, How);
+
+/// Where a variable lies: the first name that the checkpoint has, with or without what names of the family begin with.
+pub(super) fn places(family: Family, variable: &str) -> Option<Vec<(String, How)>> {
+    let (table, prefix) = match family {
+        Family::Gpt2 => (GPT2, "transformer."),
+        Family::Llama => (LLAMA, "model."),
+        Family::Bert => (BERT, "bert."),
+        Family::Vit => (VIT, "vit."),
+    };
+    let (layer, what) = variable.rsplit_once('.').unwrap_or(("", variable));
+    let place = |&(name, how): &Place| {
+        // Weights of layers are told by the layer; biases lie beside them, untransposed.
+        let (name, how) = match what {
+            "bias" => (
+                format!("{name}.bias"),
+                if how == How::Transposed || how == How::Window { How::Same } else { how },
+            ),
+            "kernel" | "scale" | "embedding" => (format!("{name}.weight"), how),
+            _ => (name.to_owned(), how),
+        };
+        [(format!("{prefix}{name}"), how), (name, how)]
+    };
+    let ours = if matches!(what, "bias" | "kernel" | "scale" | "embedding") { layer } else { variable };
+    let found: Vec<(String, How)> =
+        table.iter().filter(|(of, _)| *of == ours).flat_map(|(_, found)| place(found)).collect();
+    (!found.is_empty()).then_some(found)
+}
+
+use How::{Same, Third, Transposed, Window};
+
+/// Kernels of GPT-2 are `[in, out]`, as ours; those of queries, keys and values lie side by side.
+const GPT2: &[(&str, Place)] = &[
+    ("wte", ("wte", Same)),
+    ("wpe", ("wpe", Same)),
+    ("h.ln_1", ("h.{}.ln_1", Same)),
+    ("h.attn.query", ("h.{}.attn.c_attn", Third(0))),
+    ("h.attn.key", ("h.{}.attn.c_attn", Third(1))),
+    ("h.attn.value", ("h.{}.attn.c_attn", Third(2))),
+    ("h.attn.out", ("h.{}.attn.c_proj", Same)),
+    ("h.ln_2", ("h.{}.ln_2", Same)),
+    ("h.mlp.up", ("h.{}.mlp.c_fc", Same)),
+    ("h.mlp.down", ("h.{}.mlp.c_proj", Same)),
+    ("ln_f", ("ln_f", Same)),
+];
+
+/// Where the output is the table of the input, it is that.
+const LLAMA: &[(&str, Place)] = &[
+    ("wte", ("embed_tokens", Same)),
+    ("h.ln_1", ("layers.{}.input_layernorm", Same)),
+    ("h.attn.query", ("layers.{}.self_attn.q_proj", Transposed)),
+    ("h.attn.key", ("layers.{}.self_attn.k_proj", Transposed)),
+    ("h.attn.value", ("layers.{}.self_attn.v_proj", Transposed)),
+    ("h.attn.out", ("layers.{}.self_attn.o_proj", Transposed)),
+    ("h.ln_2", ("layers.{}.post_attention_layernorm", Same)),
+    ("h.mlp.gate", ("layers.{}.mlp.gate_proj", Transposed)),
+    ("h.mlp.up", ("layers.{}.mlp.up_proj", Transposed)),
+    ("h.mlp.down", ("layers.{}.mlp.down_proj", Transposed)),
+    ("ln_f", ("norm", Same)),
+    ("lm_head", ("lm_head", Transposed)),
+    ("lm_head", ("embed_tokens", Transposed)),
+];
+
+const BERT: &[(&str, Place)] = &[
+    ("wte", ("embeddings.word_embeddings", Same)),
+    ("wpe", ("embeddings.position_embeddings", Same)),
+    ("types", ("embeddings.token_type_embeddings", Same)),
+    ("ln_0", ("embeddings.LayerNorm", Same)),
+    ("h.attn.query", ("encoder.layer.{}.attention.self.query", Transposed)),
+    ("h.attn.key", ("encoder.layer.{}.attention.self.key", Transposed)),
+    ("h.attn.value", ("encoder.layer.{}.attention.self.value", Transposed)),
+    ("h.attn.out", ("encoder.layer.{}.attention.output.dense", Transposed)),
+    ("h.ln_1", ("encoder.layer.{}.attention.output.LayerNorm", Same)),
+    ("h.mlp.up", ("encoder.layer.{}.intermediate.dense", Transposed)),
+    ("h.mlp.down", ("encoder.layer.{}.output.dense", Transposed)),
+    ("h.ln_2", ("encoder.layer.{}.output.LayerNorm", Same)),
+];
+
+const VIT: &[(&str, Place)] = &[
+    ("patches", ("embeddings.patch_embeddings.projection", Window)),
+    ("cls", ("embeddings.cls_token", Same)),
+    ("positions", ("embeddings.position_embeddings", Same)),
+    ("h.ln_1", ("encoder.layer.{}.layernorm_before", Same)),
+    ("h.attn.query", ("encoder.layer.{}.attention.attention.query", Transposed)),
+    ("h.attn.key", ("encoder.layer.{}.attention.attention.key", Transposed)),
+    ("h.attn.value", ("encoder.layer.{}.attention.attention.value", Transposed)),
+    ("h.attn.out", ("encoder.layer.{}.attention.output.dense", Transposed)),
+    ("h.ln_2", ("encoder.layer.{}.layernorm_after", Same)),
+    ("h.mlp.up", ("encoder.layer.{}.intermediate.dense", Transposed)),
+    ("h.mlp.down", ("encoder.layer.{}.output.dense", Transposed)),
+    ("ln_f", ("layernorm", Same)),
+    ("head", ("classifier", Transposed)),
+];

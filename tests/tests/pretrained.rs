@@ -1,0 +1,107 @@
+//! Tiny random models of Hugging Face's, read by name, say what they say there. `data/pretrained.py` made them.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use serde_json::Value;
+use shardc::Compiler;
+use shardc::graph::{
+    DType::{F32, I32},
+    Graph, Mesh, Tensor, spec,
+};
+use shardc::nn::models::{Bert, Decoder, Vit, megatron};
+use shardc::nn::{Scope, StepProgram};
+use shardc::pretrained::{Family, read};
+use shardc::runtime::HostArray;
+use shardc::train::Step;
+use shardc_tests::devices::client;
+
+const VALUES: &str = include_str!("data/pretrained/values.json");
+
+type Model = for<'g> fn(&'g Graph, &Scope<'g>) -> Tensor<'g>;
+
+const MODELS: [(&str, Family, &[u8], Model); 4] = [
+    ("gpt2", Family::Gpt2, include_bytes!("data/pretrained/gpt2.safetensors"), |g, p| {
+        Decoder::gpt2(12, 6, 8, 2, 2).apply(p, tokens(g), None)
+    }),
+    ("llama", Family::Llama, include_bytes!("data/pretrained/llama.safetensors"), |g, p| {
+        Decoder::llama(12, 16, 20, 2, 4, 2).apply(p, tokens(g), None)
+    }),
+    ("bert", Family::Bert, include_bytes!("data/pretrained/bert.safetensors"), |g, p| {
+        Bert::new(12, 6, 8, 2, 2).apply(p, tokens(g), g.parameter("types", [2, 5], I32))
+    }),
+    ("vit", Family::Vit, include_bytes!("data/pretrained/vit.safetensors"), |g, p| {
+        Vit::new(4, 8, 2, 2, 3).apply(p, g.parameter("pixels", [2, 8, 8, 3], F32))
+    }),
+];
+
+fn tokens(g: &Graph) -> Tensor<'_> {
+    g.parameter("tokens", [2, 5], I32).mark_sharding(spec!["data", None])
+}
+
+fn step(model: Model) -> StepProgram {
+    let g = Graph::new("model", &Mesh::new(&[("data", 2), ("model", 2)]).unwrap());
+    let p = Scope::new(&g);
+    let result = model(&g, &p);
+    p.mark_sharding(|variable| megatron(variable, "model"));
+    p.finish(&[("result", result)]).unwrap()
+}
+
+#[test]
+fn models_say_what_they_say_in_torch() {
+    let Some(client) = client().unwrap() else { return };
+    let values: Value = serde_json::from_str(VALUES).unwrap();
+    let list = |value: &Value| -> Vec<f64> {
+        value.as_array().unwrap().iter().map(|n| n.as_f64().unwrap()).collect()
+    };
+    for (name, family, file, model) in MODELS {
+        let program = step(model);
+        let inputs: Vec<(String, HostArray)> = program
+            .inputs
+            .iter()
+            .map(|port| {
+                let shape: Vec<usize> = port.shape.iter().map(|&n| n as usize).collect();
+                (
+                    port.name.clone(),
+                    HostArray::from_f64(port.dtype, &shape, &list(&values[&port.name])).unwrap(),
+                )
+            })
+            .collect();
+        let given: Vec<(&str, &HostArray)> =
+            inputs.iter().map(|(name, array)| (name.as_str(), array)).collect();
+        for single in [true, false] {
+            let step = match single {
+                true => Step::single(&client, program.clone()).unwrap(),
+                false => Step::compile(&client, &Compiler::new(), program.clone()).unwrap(),
+            };
+            let mut state = step.put(&read(family, step.variables(), &[file]).unwrap()).unwrap();
+            let have = step.run(&mut state, &given).unwrap().get("result").unwrap().to_f64_vec();
+            let want = list(&values[name]["data"]);
+            assert_eq!(have.len(), want.len(), "{name}");
+            let off = have.iter().zip(&want).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(off < 2e-5, "{name} is off by {off:e}: {have:?}, not {want:?}");
+        }
+    }
+}
+
+#[test]
+fn what_a_checkpoint_lacks_is_said_of_all() {
+    let program = step(MODELS[0].3);
+    let wrong = |family, variables: &[shardc::nn::Variable], file: &[u8]| {
+        read(family, variables, &[file]).unwrap_err().to_string()
+    };
+    let text = wrong(Family::Llama, &program.variables, MODELS[0].2);
+    assert!(text.contains("SH0723") && text.contains("\"wpe.embedding\" is no parameter of Llama"), "{text}");
+    assert!(
+        text.contains("\"model.layers.0.mlp.up_proj.weight\" is missing, for \"h.mlp.up.kernel\""),
+        "{text}"
+    );
+    let mut larger = program.variables.clone();
+    larger[0].shape = vec![13, 8];
+    let text = wrong(Family::Gpt2, &larger, MODELS[0].2);
+    assert!(
+        text.contains("\"transformer.wte.weight\" has the shape [12, 8], and \"wte.embedding\" is [13, 8]"),
+        "{text}"
+    );
+    let text = wrong(Family::Gpt2, &program.variables, b"no file at all");
+    assert!(text.contains("SH0722"), "{text}");
+}

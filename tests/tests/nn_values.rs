@@ -11,6 +11,7 @@ use shardc::graph::{
 };
 use shardc::nn::layers::{Places, Seen, blockwise_attention, dot_product_attention};
 use shardc::nn::loss::CrossEntropy;
+use shardc::nn::models::{Decoder, megatron};
 use shardc::nn::optim::{self, LossScale, Sgd};
 use shardc::nn::{Init, Scope, sample};
 use shardc::runtime::HostArray;
@@ -148,4 +149,48 @@ fn first(step: &Step) -> IndexMap<String, HostArray> {
         HostArray::from_f64(variable.dtype, &shape, &value(&variable.name)).unwrap()
     };
     step.variables().iter().map(|variable| (variable.name.clone(), array(variable))).collect()
+}
+
+/// Token by token, with what is kept of those before, a decoder says what it says of all at once.
+#[test]
+fn a_decoder_goes_on_where_it_was() {
+    let Some(client) = client().unwrap() else { return };
+    let mesh = Mesh::new(&[("data", 2), ("model", 2)]).unwrap();
+    for decoder in [Decoder::gpt2(12, 6, 8, 2, 2), Decoder::llama(12, 16, 20, 2, 4, 2)] {
+        let whole = {
+            let g = Graph::new("whole", &mesh);
+            let p = Scope::new(&g);
+            let tokens = g.parameter("tokens", [2, 5], I32).mark_sharding(spec!["data", None]);
+            p.finish(&[("logits", decoder.apply(&p, tokens, None))]).unwrap()
+        };
+        let next = {
+            let g = Graph::new("next", &mesh);
+            let p = Scope::new(&g);
+            let tokens = g.parameter("tokens", [2], I32).mark_sharding(spec!["data"]);
+            let logits = decoder.next(&p, tokens, g.parameter("position", (), I32), 6);
+            p.mark_sharding(|variable| megatron(variable, "model"));
+            p.finish(&[("logits", logits)]).unwrap()
+        };
+        let (whole, next) =
+            (Step::single(&client, whole).unwrap(), Step::compile(&client, &Compiler::new(), next).unwrap());
+        let texts = [[3.0, 0.0, 7.0, 11.0, 2.0], [1.0, 1.0, 9.0, 4.0, 10.0]];
+        let tokens = HostArray::from_f64(I32, &[2, 5], texts.as_flattened()).unwrap();
+        let mut weights = whole.init(1).unwrap();
+        let want =
+            whole.run(&mut weights, &[("tokens", &tokens)]).unwrap().get("logits").unwrap().to_f64_vec();
+        let mut state = next.init(1).unwrap();
+        for at in 0..5 {
+            let tokens = HostArray::from_f64(I32, &[2], &[texts[0][at], texts[1][at]]).unwrap();
+            let position = HostArray::from_f64(I32, &[], &[at as f64]).unwrap();
+            let metrics = next.run(&mut state, &[("tokens", &tokens), ("position", &position)]).unwrap();
+            let have = metrics.get("logits").unwrap().to_f64_vec();
+            for text in 0..2 {
+                let (have, want) = (&have[12 * text..][..12], &want[12 * (5 * text + at)..][..12]);
+                assert!(
+                    have.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-5),
+                    "{at}: {have:?}, not {want:?}"
+                );
+            }
+        }
+    }
 }

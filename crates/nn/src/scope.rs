@@ -234,12 +234,25 @@ impl<'g> Scope<'g> {
         through: T,
         layer: impl FnOnce(&Scope<'g>, T) -> T,
     ) -> T {
+        self.stack_with(name, layers, through, |scope, through| (layer(scope, through), ())).0
+    }
+
+    /// [`Scope::stack`] of layers that give something beside what goes through them: that of all layers, with the layers in front.
+    ///
+    /// Reported: as for [`Scope::stack`].
+    #[track_caller]
+    pub fn stack_with<T: shardc_graph::Tree<'g>, Y: shardc_graph::Tree<'g>>(
+        &self,
+        name: &str,
+        layers: i64,
+        through: T,
+        layer: impl FnOnce(&Scope<'g>, T) -> (T, Y),
+    ) -> (T, Y) {
         let numbers = self.graph.arange(layers, DType::I32);
-        let (out, ()) = self.graph.scan_with(ScanOptions::default(), through, numbers, |through, index| {
+        self.graph.scan_with(ScanOptions::default(), through, numbers, |through, index| {
             let scope = Scope { layer: Some((layers, index)), ..self.at(name) };
-            (layer(&scope, through), ())
-        });
-        out
+            layer(&scope, through)
+        })
     }
 
     /// All variables, in the order in which they were asked for.

@@ -226,22 +226,71 @@ impl Attention {
         memory: Tensor<'g>,
         places: &Places<'g>,
     ) -> Tensor<'g> {
-        let g = p.graph();
         if x.is_poisoned() || x.rank() != 3 || memory.rank() != 3 || self.num_heads < 1 {
-            return g.refuse(&[x, memory], "attention takes tensors of shape [batch, time, features]");
+            return p
+                .graph()
+                .refuse(&[x, memory], "attention takes tensors of shape [batch, time, features]");
         }
-        let features = x.size(-1);
-        let head_dim = self.head_dim.unwrap_or(features / self.num_heads);
+        let [q, k, v] = self.mapped(p, x, memory, places);
+        let y = dot_product_attention(q, k, v, &self.seen, places, p.policy().reduce);
+        self.map(&[x.size(-1)], 2).apply(&p.at("out"), y)
+    }
+
+    /// Attention of one more position, `x` of shape `[batch, 1, features]` at `position`, a scalar `i32`, to itself and to those
+    /// before, whose keys and values are kept in `cache`: both `[batch, context, kv_heads, head_dim]`. Returns what
+    /// [`Attention::apply`] gives for the position, and its own key and value, `[batch, 1, kv_heads, head_dim]`.
+    ///
+    /// Reported: as for [`Attention::apply`]; it is not causal.
+    #[must_use]
+    #[track_caller]
+    pub fn apply_next<'g>(
+        &self,
+        p: &Scope<'g>,
+        x: Tensor<'g>,
+        cache: [Tensor<'g>; 2],
+        position: Tensor<'g>,
+    ) -> (Tensor<'g>, [Tensor<'g>; 2]) {
+        if x.is_poisoned() || x.rank() != 3 || self.num_heads < 1 || !self.seen.causal {
+            let wrong =
+                p.graph().refuse(&[x], "causal attention takes tensors of shape [batch, 1, features]");
+            return (wrong, [wrong; 2]);
+        }
+        let at = position.reshape([1]);
+        let [q, k, v] =
+            self.mapped(p, x, x, &Places { queries: Some(at), keys: Some(at), ..Places::default() });
+        let zero = p.graph().scalar(0.0, DType::I32);
+        let with =
+            |cache: Tensor<'g>, new: Tensor<'g>| cache.dynamic_update(new, &[zero, position, zero, zero]);
+        // Positions that are not filled yet lie ahead.
+        let places = Places { queries: Some(at), ..Places::default() };
+        let (keys, values) = (with(cache[0], k), with(cache[1], v));
+        let y = dot_product_attention(q, keys, values, &self.seen, &places, p.policy().reduce);
+        (self.map(&[x.size(-1)], 2).apply(&p.at("out"), y), [k, v])
+    }
+
+    /// Queries of `x`, keys and values of `memory`, turned by their positions.
+    #[track_caller]
+    fn mapped<'g>(
+        &self,
+        p: &Scope<'g>,
+        x: Tensor<'g>,
+        memory: Tensor<'g>,
+        places: &Places<'g>,
+    ) -> [Tensor<'g>; 3] {
+        let head_dim = self.head_size(x.size(-1));
         let q = self.map(&[self.num_heads, head_dim], 1).apply(&p.at("query"), x);
         let k = self.map(&[self.num_kv_heads, head_dim], 1).apply(&p.at("key"), memory);
         let v = self.map(&[self.num_kv_heads, head_dim], 1).apply(&p.at("value"), memory);
         let turned = |t: Tensor<'g>, at: Option<Tensor<'g>>| match self.rope {
-            Some(rope) => rope.apply(t, at.unwrap_or_else(|| g.arange(t.size(1), DType::I32))),
+            Some(rope) => rope.apply(t, at.unwrap_or_else(|| p.graph().arange(t.size(1), DType::I32))),
             None => t,
         };
-        let (q, k) = (turned(q, places.queries), turned(k, places.keys));
-        let y = dot_product_attention(q, k, v, &self.seen, places, p.policy().reduce);
-        self.map(&[features], 2).apply(&p.at("out"), y)
+        [turned(q, places.queries), turned(k, places.keys), v]
+    }
+
+    /// The size of a head, of so many features.
+    pub(crate) fn head_size(&self, features: i64) -> i64 {
+        self.head_dim.unwrap_or(features / self.num_heads.max(1))
     }
 
     fn map(&self, features: &[i64], axes: usize) -> DenseGeneral {

@@ -4,7 +4,7 @@ use shardc_graph::{DType, Key, Tensor};
 
 use super::block::Block;
 use crate::layers::{Attention, Dense, Dropout, Embed, Mlp, Rope};
-use crate::{Init, Scope};
+use crate::{Init, Kind, Scope};
 
 /// A decoder of alike layers, which are done in a loop. Variables of layers have the layers in front.
 ///
@@ -110,6 +110,62 @@ impl Decoder {
         }
     }
 
+    /// The logits of what follows one more token of each text, `[batch]` integers at `position`, a scalar `i32`: `[batch, vocab_size]`.
+    /// Keys and values of up to `context` positions are kept in the variables `cache.key` and `cache.value`, from step to step; with
+    /// heads split, as [`megatron`](super::megatron) does it, they are, too.
+    ///
+    /// Reported: as for [`Decoder::apply`].
+    #[must_use]
+    #[track_caller]
+    pub fn next<'g>(
+        &self,
+        p: &Scope<'g>,
+        tokens: Tensor<'g>,
+        position: Tensor<'g>,
+        context: i64,
+    ) -> Tensor<'g> {
+        let (g, batch) = (p.graph(), tokens.size(0));
+        let mut x = self.table(self.vocab_size).apply(&p.at("wte"), tokens.expand_dims(1));
+        if let Some(positions) = self.max_positions {
+            x = x + self.table(positions).apply(&p.at("wpe"), position.reshape([1]));
+        }
+        let heads = [self.attention.num_kv_heads, self.attention.head_size(self.features)];
+        let shape = [&[self.num_layers, batch, context][..], &heads].concat();
+        let dtype = p.policy().compute;
+        let caches = ["key", "value"]
+            .map(|name| p.at("cache").variable(name, Kind::Statistics, &shape, dtype, Init::zeros()));
+        let (block, layer) = (self.block(), g.scalar(0.0, DType::I32));
+        let ((x, _), new) = p.stack_with("h", self.num_layers, (x, layer), |p, (x, layer)| {
+            let of_layer = caches.map(|cache| cache.dynamic_index(0, layer));
+            let normed = block.norm(&p.at("ln_1"), x);
+            let (y, new) = self.attention.apply_next(&p.at("attn"), normed, of_layer, position);
+            let x = x + y;
+            let y = self.mlp.apply(&p.at("mlp"), block.norm(&p.at("ln_2"), x));
+            ((x + y, layer + 1), new)
+        });
+        let zero = g.scalar(0.0, DType::I32);
+        for ((name, cache), new) in ["key", "value"].into_iter().zip(caches).zip(new) {
+            let next = cache.dynamic_update(new, &[zero, zero, position, zero, zero]);
+            p.set(&p.at("cache").full_name(name), next);
+        }
+        self.logits(p, block.norm(&p.at("ln_f"), x)).squeeze(1)
+    }
+
+    /// The logits of what went through all layers.
+    #[track_caller]
+    fn logits<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
+        if self.tied {
+            return self.table(self.vocab_size).attend(&p.at("wte"), x);
+        }
+        let head = Dense::new(self.vocab_size).use_bias(false).kernel_init(Init::normal(0.02));
+        head.apply(&p.at("lm_head"), x)
+    }
+
+    /// Vectors of tokens, or of positions.
+    fn table(&self, count: i64) -> Embed {
+        Embed::new(count, self.features).embedding_init(Init::normal(0.02))
+    }
+
     /// The logits of what follows each of `tokens`, integers of shape `[batch, time]`: `[batch, time, vocab_size]`. `key` is for
     /// dropout, while it is trained.
     ///
@@ -119,15 +175,12 @@ impl Decoder {
     pub fn apply<'g>(&self, p: &Scope<'g>, tokens: Tensor<'g>, key: Option<Key<'g>>) -> Tensor<'g> {
         let g = p.graph();
         let time = tokens.size(1);
-        let init = Init::normal(0.02);
-        let table = Embed::new(self.vocab_size, self.features).embedding_init(init.clone());
-        let mut x = table.apply(&p.at("wte"), tokens);
+        let mut x = self.table(self.vocab_size).apply(&p.at("wte"), tokens);
         if let Some(positions) = self.max_positions {
             if time > positions {
                 return g.refuse(&[tokens], format!("{time} tokens at {positions} positions"));
             }
-            let places = Embed::new(positions, self.features).embedding_init(init.clone());
-            x = x + places.apply(&p.at("wpe"), g.arange(time, DType::I32));
+            x = x + self.table(positions).apply(&p.at("wpe"), g.arange(time, DType::I32));
         }
         let key = key.filter(|_| self.dropout > 0.0);
         let dropout = Dropout::new(self.dropout);
@@ -139,10 +192,6 @@ impl Decoder {
             let keys = key.map(|key| key.fold_in(next).pair());
             (block.apply(p, x, keys), next)
         });
-        let x = block.norm(&p.at("ln_f"), x);
-        if self.tied {
-            return table.attend(&p.at("wte"), x);
-        }
-        Dense::new(self.vocab_size).use_bias(false).kernel_init(init).apply(&p.at("lm_head"), x)
+        self.logits(p, block.norm(&p.at("ln_f"), x))
     }
 }

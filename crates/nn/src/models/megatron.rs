@@ -18,6 +18,8 @@ pub fn megatron(variable: &Variable, axis: &str) -> Option<PartitionSpec> {
     Some(match name {
         "wte.embedding" => spec![axis, None],
         "lm_head.kernel" => spec![None, axis],
+        // Layers, batch, positions, heads, their numbers.
+        "cache.key" | "cache.value" => spec![None, _, None, axis, None],
         // In front the layers.
         _ if is_of(&heads, ".kernel") => spec![None, None, axis, None],
         _ if is_of(&heads, ".bias") => spec![None, axis, None],

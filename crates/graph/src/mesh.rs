@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use shardc_ir::MAX_DEVICES;
 
+use crate::error::{Here, KindResult};
 use crate::{ErrorKind, GraphError};
 
 /// Devices arranged along named axes, major to minor.
@@ -67,7 +68,8 @@ impl Mesh {
         Mesh::new(&[(name, size)])
     }
 
-    /// A mesh over devices in the given order, its shape and the names of its axes apart: the last axis runs fastest.
+    /// A mesh over devices in the given order, its shape and the names of its axes apart: the last axis runs fastest. Where no
+    /// names are given at all, axes have numbers for names, as in [`Mesh::unnamed`].
     ///
     /// ```
     /// let mesh = shardc_graph::Mesh::from_ids(&[3, 2, 1, 0], &[2, 2], &["data", "model"])?;
@@ -79,6 +81,9 @@ impl Mesh {
     /// Those of [`Mesh::with_device_ids`]; or there is not one name per axis.
     #[track_caller]
     pub fn from_ids(device_ids: &[i64], shape: &[i64], names: &[&str]) -> Result<Mesh, GraphError> {
+        if names.is_empty() {
+            return Mesh::with_device_ids(&with_names(shape, &numbers(shape)), device_ids);
+        }
         if shape.len() != names.len() {
             let message = format!("a mesh of shape {shape:?} has the {} axis names {names:?}", names.len());
             return Err(ErrorKind::Mesh(message).here());
@@ -93,9 +98,7 @@ impl Mesh {
     /// Those of [`Mesh::new`].
     #[track_caller]
     pub fn unnamed(shape: &[i64]) -> Result<Mesh, GraphError> {
-        let names: Vec<String> = (0..shape.len()).map(|axis| axis.to_string()).collect();
-        let axes: Vec<(&str, i64)> = names.iter().map(String::as_str).zip(shape.iter().copied()).collect();
-        Mesh::new(&axes)
+        Mesh::new(&with_names(shape, &numbers(shape)))
     }
 
     /// A mesh over several slices of devices with fast connections inside (ICI) and slow ones between (DCN): along each axis
@@ -120,43 +123,7 @@ impl Mesh {
         names: &[&str],
         slices: &[i64],
     ) -> Result<Mesh, GraphError> {
-        let wrong = |text: String| Err(ErrorKind::Mesh(text).here());
-        if ici_shape.len() != dcn_shape.len() {
-            return wrong(format!("a hybrid mesh of {ici_shape:?} devices in {dcn_shape:?} slices"));
-        }
-        let mut by_slice: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
-        for (device, &slice) in slices.iter().enumerate() {
-            by_slice.entry(slice).or_default().push(device as i64);
-        }
-        let (in_slice, count): (i64, i64) = (ici_shape.iter().product(), dcn_shape.iter().product());
-        if by_slice.len() as i64 != count {
-            return wrong(format!(
-                "there are {} slices, and {count} in the shape {dcn_shape:?}",
-                by_slice.len()
-            ));
-        }
-        if let Some((slice, devices)) = by_slice.iter().find(|(_, devices)| devices.len() as i64 != in_slice)
-        {
-            let have = devices.len();
-            return wrong(format!(
-                "slice {slice} has {have} devices, and {in_slice} in the shape {ici_shape:?}"
-            ));
-        }
-        let by_slice: Vec<Vec<i64>> = by_slice.into_values().collect();
-        let shape: Vec<i64> = ici_shape.iter().zip(dcn_shape).map(|(ici, dcn)| ici * dcn).collect();
-        let device_at = |position: i64| {
-            let (mut rest, mut slice, mut within) = (position, 0, 0);
-            let (mut of_slices, mut of_devices) = (1, 1);
-            for ((&size, &ici), &dcn) in shape.iter().zip(ici_shape).zip(dcn_shape).rev() {
-                let place = rest % size;
-                rest /= size;
-                slice += place / ici * of_slices;
-                within += place % ici * of_devices;
-                (of_slices, of_devices) = (of_slices * dcn, of_devices * ici);
-            }
-            by_slice[slice as usize][within as usize]
-        };
-        let ids: Vec<i64> = (0..in_slice * count).map(device_at).collect();
+        let (shape, ids) = side_by_side(ici_shape, dcn_shape, slices).here()?;
         Mesh::from_ids(&ids, &shape, names)
     }
 
@@ -198,4 +165,65 @@ impl Mesh {
     pub fn as_ir(&self) -> &shardc_ir::Mesh {
         &self.0
     }
+}
+
+/// The shape of a mesh of slices, and its devices: slices stand side by side as `dcn_shape` says, in order of their numbers, the
+/// devices of each as `ici_shape` says, in order of theirs.
+fn side_by_side(ici_shape: &[i64], dcn_shape: &[i64], slices: &[i64]) -> KindResult<(Vec<i64>, Vec<i64>)> {
+    let wrong = |text: String| Err(ErrorKind::Mesh(text));
+    if ici_shape.len() != dcn_shape.len() {
+        return wrong(format!(
+            "a hybrid mesh has as many axes in slices, {ici_shape:?}, as between them, {dcn_shape:?}"
+        ));
+    }
+    if ici_shape.iter().chain(dcn_shape).any(|&size| size < 1) {
+        return wrong(format!(
+            "a hybrid mesh of shapes {ici_shape:?} and {dcn_shape:?} has an axis of no devices"
+        ));
+    }
+    let product =
+        |shape: &[i64]| shape.iter().try_fold(1i64, |n, &size| n.checked_mul(size)).unwrap_or(i64::MAX);
+    let (in_slice, count) = (product(ici_shape), product(dcn_shape));
+    let mut by_slice: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+    for (device, &slice) in slices.iter().enumerate() {
+        by_slice.entry(slice).or_default().push(device as i64);
+    }
+    let have = by_slice.len();
+    if have as i64 != count {
+        return wrong(format!(
+            "the number of slices, {have}, is not the product {count} of the shape {dcn_shape:?} between slices"
+        ));
+    }
+    if let Some((slice, devices)) = by_slice.iter().find(|(_, devices)| devices.len() as i64 != in_slice) {
+        let have = devices.len();
+        return wrong(format!(
+            "the number of devices of slice {slice}, {have}, is not the product {in_slice} of the shape {ici_shape:?} in slices"
+        ));
+    }
+    let by_slice: Vec<Vec<i64>> = by_slice.into_values().collect();
+    // As many as there are devices, which are listed: no product is too large.
+    let shape: Vec<i64> = ici_shape.iter().zip(dcn_shape).map(|(ici, dcn)| ici * dcn).collect();
+    let device_at = |position: i64| {
+        let (mut rest, mut slice, mut within) = (position, 0, 0);
+        let (mut of_slices, mut of_devices) = (1, 1);
+        for ((&size, &ici), &dcn) in shape.iter().zip(ici_shape).zip(dcn_shape).rev() {
+            let place = rest % size;
+            rest /= size;
+            slice += place / ici * of_slices;
+            within += place % ici * of_devices;
+            (of_slices, of_devices) = (of_slices * dcn, of_devices * ici);
+        }
+        by_slice[slice as usize][within as usize]
+    };
+    let ids = (0..slices.len() as i64).map(device_at).collect();
+    Ok((shape, ids))
+}
+
+/// Names of axes that have none: their numbers.
+fn numbers(shape: &[i64]) -> Vec<String> {
+    (0..shape.len()).map(|axis| axis.to_string()).collect()
+}
+
+fn with_names<'n>(shape: &[i64], names: &'n [String]) -> Vec<(&'n str, i64)> {
+    names.iter().map(String::as_str).zip(shape.iter().copied()).collect()
 }

@@ -54,11 +54,27 @@ fn a_mesh_of_slices_keeps_devices_of_a_slice_together() {
     assert_eq!(ids(&[2, 2], &[1, 2], &[0, 1, 0, 1, 0, 1, 0, 1]), [0, 2, 1, 3, 4, 6, 5, 7]);
     let slices = [3, 3, 3, 3, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2];
     assert_eq!(ids(&[2, 1, 2], &[2, 2, 1], &slices), [4, 5, 8, 9, 6, 7, 10, 11, 12, 13, 0, 1, 14, 15, 2, 3]);
-    let wrong =
-        |dcn: &[i64], slices: &[i64]| Mesh::hybrid(&[2], dcn, &["a"], slices).unwrap_err().to_string();
-    assert!(wrong(&[2], &[0, 0]).contains("there are 1 slices, and 2 in the shape [2]"));
-    assert!(wrong(&[2], &[0, 0, 0, 1]).contains("slice 0 has 3 devices, and 2 in the shape [2]"));
-    assert!(wrong(&[2, 1], &[0, 0, 1, 1]).contains("[2] devices in [2, 1] slices"));
+}
+
+#[test]
+fn slices_that_are_no_mesh_are_told() {
+    let wrong = |ici: &[i64], dcn: &[i64], slices: &[i64]| {
+        let error = Mesh::hybrid(ici, dcn, &["a"], slices).unwrap_err();
+        assert!(error.location.file().ends_with("shard.rs"), "{}", error.location);
+        format!("{}\n", error.kind)
+    };
+    let texts = [
+        wrong(&[2], &[2, 2], &[0, 0, 1, 1]),
+        wrong(&[2], &[2], &[0, 0]),
+        wrong(&[1, 2], &[2, 2], &[0, 0, 1, 1]),
+        wrong(&[2], &[2], &[0, 0, 0, 1]),
+        wrong(&[-1], &[-2], &[0, 0]),
+        wrong(&[i64::MAX, 4], &[1, 1], &[0]),
+        wrong(&[2, 2], &[1, 1], &[0, 0, 0, 0]),
+    ];
+    insta::assert_snapshot!(texts.concat());
+    let unnamed = Mesh::hybrid(&[2, 1], &[1, 2], &[], &[0, 0, 1, 1]).unwrap();
+    assert_eq!(unnamed, Mesh::from_ids(&[0, 2, 1, 3], &[2, 2], &["0", "1"]).unwrap());
 }
 
 /// Values of `flax.linen.logical_to_mesh_axes`.

@@ -82,7 +82,7 @@ pub use mesh::Mesh;
 pub use number::Element;
 pub use operand::Operand;
 pub use ops::{Conv, DotDims, OutOfBounds, Padding, SliceRange};
-pub use placement::{DeviceBlock, Placement, placement, placement_of};
+pub use placement::{DeviceBlock, Placement, placement, placement_of, visualize_sharding};
 pub use random::Key;
 pub use shard::{AxisNames, AxisRules};
 pub use shardc_autodiff::Keep;

@@ -5,27 +5,57 @@ use std::ops::Range;
 
 use crate::Placement;
 
+/// Whether blocks are told apart by colours of a terminal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ink {
+    Plain,
+    Colors,
+}
+
 impl Placement {
     /// A picture in text. Tensors of rank one and two are a grid, with the elements of each row and column at its
     /// edges and the devices that hold a block inside; others are a table with one line per block.
     #[must_use]
     pub fn picture(&self) -> String {
         match self.shape.len() {
-            1 | 2 => self.grid(),
-            _ => self.table(),
+            1 => self.grid(None, 0, Ink::Plain),
+            2 => self.grid(Some(0), 1, Ink::Plain),
+            _ => self.table(Ink::Plain),
         }
     }
 
-    fn grid(&self) -> String {
-        let flat = self.shape.len() == 1;
-        let columns = self.blocks.last().copied().unwrap_or(1).max(1) as usize;
+    /// The [`picture`](Placement::picture); where no more than two of many dimensions are split it is a grid of these. With
+    /// `use_color` each block has a background of its own (ANSI escapes, 256 colours), as `jax.debug.visualize_array_sharding`
+    /// draws it.
+    #[must_use]
+    pub fn visualize(&self, use_color: bool) -> String {
+        let ink = if use_color { Ink::Colors } else { Ink::Plain };
+        let split: Vec<usize> = (0..self.shape.len()).filter(|&dim| self.blocks[dim] > 1).collect();
+        match (self.shape.len(), split.as_slice()) {
+            (1, _) => self.grid(None, 0, ink),
+            (2, _) => self.grid(Some(0), 1, ink),
+            (_, &[column]) => self.of_many(&split) + &self.grid(None, column, ink),
+            (_, &[row, column]) => self.of_many(&split) + &self.grid(Some(row), column, ink),
+            _ => self.table(ink),
+        }
+    }
+
+    /// Says which dimensions a grid is of.
+    fn of_many(&self, split: &[usize]) -> String {
+        match split {
+            [row, column] => {
+                format!("dimensions {row} and {column} of {:?}, the others are whole\n", self.shape)
+            }
+            dims => format!("dimension {} of {:?}, the others are whole\n", dims[0], self.shape),
+        }
+    }
+
+    fn grid(&self, row: Option<usize>, column: usize, ink: Ink) -> String {
+        let columns = self.blocks[column].max(1) as usize;
         let cells: Vec<String> = self.by_block().into_iter().map(|(_, devices)| list(&devices)).collect();
-        let heads: Vec<String> = (0..columns).map(|c| self.range_text(self.shape.len() - 1, c)).collect();
-        let sides: Vec<String> = cells
-            .chunks(columns)
-            .enumerate()
-            .map(|(r, _)| if flat { String::new() } else { self.range_text(0, r) })
-            .collect();
+        let heads: Vec<String> = (0..columns).map(|c| self.range_text(column, c)).collect();
+        let side = |r: usize| row.map_or(String::new(), |row| self.range_text(row, r));
+        let sides: Vec<String> = cells.chunks(columns).enumerate().map(|(r, _)| side(r)).collect();
         let width = cells.iter().chain(&heads).map(|t| t.chars().count()).max().unwrap_or(0) + 2;
         let margin = sides.iter().map(|t| t.chars().count()).max().unwrap_or(0);
         let rule = |left: char, middle: char, right: char| -> String {
@@ -37,20 +67,23 @@ impl Placement {
             write!(out, " {head:^width$}").ok();
         }
         let mut out = out.trim_end().to_owned() + "\n" + &rule('┌', '┬', '┐');
-        for (r, row) in cells.chunks(columns).enumerate() {
+        for (r, cells) in cells.chunks(columns).enumerate() {
             if r > 0 {
                 out += &rule('├', '┼', '┤');
             }
             write!(out, "{:>margin$}│", sides[r]).ok();
-            for cell in row {
-                write!(out, "{cell:^width$}│").ok();
+            for (c, cell) in cells.iter().enumerate() {
+                // A row of as many blocks as there are colours would look like the row above it.
+                let number =
+                    if columns.is_multiple_of(PAPER.len()) { r * (columns + 1) + c } else { r * columns + c };
+                write!(out, "{}│", painted(&format!("{cell:^width$}"), number, ink)).ok();
             }
             out.push('\n');
         }
         out + &rule('└', '┴', '┘')
     }
 
-    fn table(&self) -> String {
+    fn table(&self, ink: Ink) -> String {
         let rows: Vec<(String, String)> = self
             .by_block()
             .into_iter()
@@ -61,8 +94,8 @@ impl Placement {
             .collect();
         let width = rows.iter().map(|(d, _)| d.len()).max().unwrap_or(0).max("devices".len());
         let mut out = format!("{:width$}  elements\n", "devices");
-        for (devices, ranges) in rows {
-            writeln!(out, "{devices:width$}  {ranges}").ok();
+        for (number, (devices, ranges)) in rows.into_iter().enumerate() {
+            writeln!(out, "{}  {ranges}", painted(&format!("{devices:width$}"), number, ink)).ok();
         }
         out
     }
@@ -83,4 +116,15 @@ fn text(range: &Range<i64>) -> String {
 fn list(devices: &[i64]) -> String {
     let ids: Vec<String> = devices.iter().map(i64::to_string).collect();
     ids.join(", ")
+}
+
+/// Backgrounds that black letters can be read on, neighbours far apart: numbers of the 256 colours of terminals.
+const PAPER: [u8; 16] = [153, 216, 151, 222, 182, 159, 210, 187, 147, 223, 115, 218, 117, 186, 174, 109];
+
+/// A text on the background of the block with this number.
+fn painted(text: &str, number: usize, ink: Ink) -> String {
+    match ink {
+        Ink::Plain => text.to_owned(),
+        Ink::Colors => format!("\u{1b}[48;5;{};38;5;16m{text}\u{1b}[0m", PAPER[number % PAPER.len()]),
+    }
 }

@@ -69,6 +69,29 @@ pub fn placement_of(mesh: &shardc_ir::Mesh, shape: &[i64], sharding: &TensorShar
     Placement { shape: shape.to_vec(), blocks, block_shape, devices }
 }
 
+/// A picture of which device holds which block of a tensor of this shape, split as `spec` says; on backgrounds of a terminal's
+/// colours if asked for. See [`Placement::visualize`].
+///
+/// ```
+/// use shardc_graph::{Mesh, spec, visualize_sharding};
+/// let mesh = Mesh::new(&[("data", 2), ("model", 2)])?;
+/// let text = visualize_sharding(&mesh, [8, 4], &spec!["data", "model"], false)?;
+/// assert!(text.contains("0..4│  0   │  1   │"));
+/// # Ok::<(), shardc_graph::GraphError>(())
+/// ```
+///
+/// # Errors
+/// Those of [`placement()`].
+#[track_caller]
+pub fn visualize_sharding(
+    mesh: &Mesh,
+    shape: impl AsRef<[i64]>,
+    spec: &PartitionSpec,
+    use_color: bool,
+) -> Result<String, GraphError> {
+    Ok(placement(mesh, shape, spec)?.visualize(use_color))
+}
+
 impl Placement {
     /// The ids of the devices that hold a block, in order; several where it is replicated.
     #[must_use]

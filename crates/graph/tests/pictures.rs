@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use shardc_graph::{Mesh, PartitionSpec, placement, spec};
+use shardc_graph::{DType::F32, Graph, Mesh, PartitionSpec, placement, spec, visualize_sharding};
 
 fn picture(mesh: &Mesh, shape: &[i64], spec: &PartitionSpec) -> String {
     let axes: Vec<String> = mesh.axes().map(|(name, size)| format!("{name}={size}")).collect();
@@ -37,6 +37,55 @@ fn pictures() {
         write!(out, "{}", picture(mesh, shape, &spec)).unwrap();
     }
     insta::assert_snapshot!(out);
+}
+
+#[test]
+fn a_picture_of_more_dimensions_is_of_those_that_are_split() {
+    let mesh = Mesh::new(&[("data", 2), ("model", 2), ("x", 2)]).unwrap();
+    let mut out = String::new();
+    for (shape, spec) in [
+        (&[2, 8, 4][..], spec!["data", None, ("model", "x")]),
+        (&[2, 8, 4], spec![None, "x", None]),
+        (&[2, 8, 4], spec![None, None, None]),
+        (&[2, 8, 4], spec!["data", "model", "x"]),
+        (&[0, 4], spec!["data", None]),
+    ] {
+        let text = visualize_sharding(&mesh, shape, &spec, false).unwrap();
+        writeln!(out, "{shape:?} as {spec}\n{text}").unwrap();
+    }
+    insta::assert_snapshot!(out);
+}
+
+#[test]
+fn each_block_has_a_color() {
+    let mesh = Mesh::new(&[("data", 2), ("model", 2)]).unwrap();
+    let draw = |shape: &[i64], spec, use_color| visualize_sharding(&mesh, shape, &spec, use_color).unwrap();
+    let shown = |text: String| text.replace('\u{1b}', "^");
+    let mut out = shown(draw(&[4, 4], spec!["data", "model"], true));
+    out += &shown(draw(&[4, 4], spec![None, "model"], true));
+    out += &shown(draw(&[2, 2, 2], spec![None, None, None], true));
+    insta::assert_snapshot!(out);
+    // Without its escapes it is the plain one.
+    let mut plain = String::new();
+    for (i, part) in draw(&[4, 4], spec!["data", "model"], true).split("\u{1b}[").enumerate() {
+        plain += if i == 0 { part } else { part.split_once('m').unwrap().1 };
+    }
+    assert_eq!(plain, draw(&[4, 4], spec!["data", "model"], false));
+    // Neighbours differ, also where a row has as many blocks as there are colours.
+    let wide = Mesh::new(&[("data", 2), ("model", 16)]).unwrap();
+    let text = visualize_sharding(&wide, [2, 16], &spec!["data", "model"], true).unwrap();
+    let rows: Vec<Vec<&str>> =
+        text.lines().map(|line| line.split("48;5;").skip(1).map(|cell| &cell[..3]).collect()).collect();
+    let rows: Vec<Vec<&str>> = rows.into_iter().filter(|row| !row.is_empty()).collect();
+    assert!(rows.len() == 2 && (0..16).all(|c| rows[0][c] != rows[1][c]), "{rows:?}");
+}
+
+#[test]
+fn a_marked_tensor_knows_where_it_lies() {
+    let g = Graph::new("step", &Mesh::new(&[("data", 2)]).unwrap());
+    let x = g.parameter("x", [4, 2], F32).mark_sharding(spec!["data", None]);
+    assert_eq!(x.placement().unwrap().holders(&[1, 0]), [1]);
+    assert!((-x).placement().is_none());
 }
 
 #[test]

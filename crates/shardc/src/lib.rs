@@ -108,7 +108,7 @@ pub mod graph {
         DeviceBlock, DimSpec, DotDims, Element, ErrorKind, FftKind, GatherSpec, Graph, GraphError,
         GraphErrors, IntoShape, Keep, Key, Mesh, OpKind, Operand, OperandNote, OutOfBounds, Padding,
         PartitionSpec, Placement, RegionBody, ScanOptions, ScatterSpec, SliceRange, Tensor, Transposition,
-        Tree, TriangularSpec, UnaryOp, placement, placement_of, spec,
+        Tree, TriangularSpec, UnaryOp, placement, placement_of, spec, visualize_sharding,
     };
 
     pub use crate::report::Report;

@@ -5,7 +5,7 @@ use std::panic::Location;
 use shardc_ir::{OpKind, ShardingId, TensorSharding, ValueDef, ValueId};
 
 use crate::graph::{Maker, State};
-use crate::{PartitionSpec, Tensor};
+use crate::{PartitionSpec, Placement, Tensor, placement_of};
 
 impl<'g> Tensor<'g> {
     /// Says how the tensor is split, and returns it. On a parameter this is how it has to be fed; marking it again replaces
@@ -96,6 +96,15 @@ impl<'g> Tensor<'g> {
         let state = self.graph().state.borrow();
         let value = state.values(self.graph(), &[self]).ok()??[0];
         state.marked(value).map(|id| state.module.shardings.get(id).clone())
+    }
+
+    /// Which device holds which block, by what [`Tensor::mark_sharding`] said of the tensor, if anything: what is left to
+    /// propagation counts as whole. [`Placement::visualize`] draws it.
+    #[must_use]
+    pub fn placement(self) -> Option<Placement> {
+        let sharding = self.sharding()?;
+        let state = self.graph().state.borrow();
+        Some(placement_of(&state.module.meshes[sharding.mesh], &self.shape(), &sharding))
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::panic::Location;
 
-use shardc_ir::{AttrDict, Func, Module, OpKind, PackedOption, Span, Visibility, verify};
+use shardc_ir::{
+    AttrDict, Func, Module, OpKind, PackedOption, ShardingId, Span, ValueId, Visibility, verify,
+};
 
 use shardc_passes::internal::symbols::drop_unused_funcs;
 
@@ -39,11 +41,12 @@ impl Graph {
             let text = format!("the program ends inside of the closure of {what}");
             state.report(at, &[], ErrorKind::Operands(text));
         }
+        let shardings = state.result_shardings(results, &values);
         if !state.errors.is_empty() {
             return Err(GraphErrors(std::mem::take(&mut state.errors)));
         }
         Maker::new(&mut state, at).with_types(OpKind::Return, &values, &[], &[]);
-        let module = state.module_of(results, &values);
+        let module = state.module_of(results, &values, shardings);
         state.is_finished = true;
         state.handles.clear();
         drop(state);
@@ -56,8 +59,39 @@ impl Graph {
 }
 
 impl State {
+    /// How each result is to be split, where something says so.
+    fn result_shardings(
+        &mut self,
+        results: &[(&str, Tensor<'_>)],
+        values: &[ValueId],
+    ) -> Vec<PackedOption<ShardingId>> {
+        let mut shardings = vec![PackedOption::default(); results.len()];
+        for (name, spec, at) in std::mem::take(&mut self.result_specs) {
+            let Some(place) = results.iter().position(|&(result, _)| result == name) else {
+                let known: Vec<String> = results.iter().map(|(result, _)| format!("{result:?}")).collect();
+                let known = if known.is_empty() { "none at all".to_owned() } else { known.join(", ") };
+                let text = format!("{spec} is for a result named {name:?}; there are {known}");
+                self.report(at, &[], ErrorKind::Operands(text));
+                continue;
+            };
+            // Without values something else is wrong.
+            let Some(&value) = values.get(place) else { continue };
+            let shape = self.module.shape(value).to_vec();
+            match spec.resolve(&self.module.meshes[self.mesh], self.mesh, &shape) {
+                Ok(sharding) => shardings[place] = self.module.shardings.intern(sharding).into(),
+                Err(kind) => self.report(at, &[results[place].1], kind),
+            }
+        }
+        shardings
+    }
+
     /// The module, whose entry function returns these values under these names.
-    fn module_of(&mut self, results: &[(&str, Tensor<'_>)], values: &[shardc_ir::ValueId]) -> Module {
+    fn module_of(
+        &mut self,
+        results: &[(&str, Tensor<'_>)],
+        values: &[ValueId],
+        res_shardings: Vec<PackedOption<ShardingId>>,
+    ) -> Module {
         let body = self.body();
         let res_attrs = results
             .iter()
@@ -77,7 +111,7 @@ impl State {
             params,
             results: types_of(&module, values),
             res_attrs,
-            res_shardings: vec![PackedOption::default(); values.len()],
+            res_shardings,
             arg_locs: std::mem::take(&mut self.parameter_locs),
             arg_names: Vec::new(),
             arg_spans: Vec::new(),

@@ -6,8 +6,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{AxisList, DType, Loc, LocId, MeshId, Module, PackedOption, RegionId, ValueDef, ValueId};
 
 use super::{Graph, KindResult, Tensor};
-use crate::Mesh;
 use crate::error::{ErrorKind, GraphError, OperandNote};
+use crate::{Mesh, PartitionSpec};
 
 /// A handle: what a [`Tensor`] stands for at present, and the region that this is of.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +49,8 @@ pub(crate) struct State {
     pub(crate) manual: Vec<AxisList>,
     /// How many channels of collectives there are.
     pub(crate) channels: i64,
+    /// How results are to be split, by name, and who said so.
+    pub(crate) result_specs: Vec<(String, PartitionSpec, &'static Location<'static>)>,
     pub(crate) is_finished: bool,
 }
 
@@ -76,6 +78,7 @@ impl State {
             groups: 0,
             manual: Vec::new(),
             channels: 0,
+            result_specs: Vec::new(),
             is_finished: false,
         }
     }

@@ -85,18 +85,4 @@ impl<'g> Tensor<'g> {
             Err(kind) => self.graph().report(&[self], kind),
         }
     }
-
-    /// [`mark_sharding`](Tensor::mark_sharding), of the tensor that is returned and of its gradient alone.
-    ///
-    /// Reported: as for `mark_sharding`.
-    #[must_use]
-    #[track_caller]
-    pub fn mark_sharding_with_gradients(self, spec: PartitionSpec) -> Tensor<'g> {
-        let of_gradient = spec.clone();
-        self.graph().custom_vjp(
-            self,
-            |x: Tensor<'g>| (x.mark_sharding(spec), ()),
-            |(), ct: Tensor<'g>| ct.mark_sharding(of_gradient),
-        )
-    }
 }

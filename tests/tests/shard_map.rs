@@ -86,7 +86,7 @@ const CASES: &[(&str, Make, Make)] =
             |_, x, w| vec![x.dot(w) * 2.0],
             |g, x, w| {
                 let twice = w * 2.0;
-                vec![g.shard_map_over(&["data"], x, &[spec!["data", None]], &[spec!["data", None]], |x| {
+                vec![g.shard_map_over(["data"], x, &[spec!["data", None]], &[spec!["data", None]], |x| {
                     x.dot(twice)
                 })]
             },

@@ -97,7 +97,7 @@ fn marks_that_do_not_fit() {
     _ = x.mark_sharding_with_gradients(spec!["row", None]);
     g.mark_result_sharding("z", spec![None]);
     g.mark_result_sharding("y", spec!["data"]);
-    let inside = g.shard_map_over(&["data"], x, &[spec!["data", None]], &[spec!["data", None]], |x| {
+    let inside = g.shard_map_over(["data"], x, &[spec!["data", None]], &[spec!["data", None]], |x| {
         x.exp().mark_sharding(spec!["model", None]).mark_sharding(spec![None, "data"])
     });
     let errors = g.finish(&[("y", inside)]).unwrap_err();

@@ -2,7 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use shardc_graph::{AxisRules, DType::F32, Graph, Mesh, spec};
+use shardc_graph::{
+    AxisRules,
+    DType::{C64, F32, I32},
+    Graph, Mesh, Tensor, spec,
+};
 use shardc_ir::OpKind;
 
 fn mesh() -> Mesh {
@@ -127,7 +131,7 @@ fn devices_meet_inside_of_a_shard_map_alone() {
     assert!(text.contains("SH0621") && text.contains("collectives stand inside of a shard_map"), "{text}");
     let over = |g: &Graph, what: &str| {
         let x = g.parameter("x", [8], F32);
-        let _ = g.shard_map_over(&["data"], x, &[spec!["data"]], &[spec![None]], |x| x.psum(what));
+        let _ = g.shard_map_over(["data"], x, &[spec!["data"]], &[spec![None]], |x| x.psum(what));
     };
     let text = errors(|g| over(g, "model"));
     assert!(
@@ -149,4 +153,63 @@ fn devices_meet_inside_of_a_shard_map_alone() {
         let _ = g.shard_map(x, &[spec!["data"]], &[spec!["data"]], |x| x.ppermute("data", &[(0, 1), (2, 1)]));
     });
     assert!(text.contains("the pair (2, 1)"), "{text}");
+}
+
+#[test]
+fn what_does_not_fit_inside_of_a_shard_map_is_told() {
+    let over = |make: for<'g> fn(Tensor<'g>) -> Tensor<'g>| {
+        let g = Graph::new("step", &mesh());
+        let x = g.parameter("x", [8, 4], F32);
+        let y = g.shard_map_over("data", x, &[spec!["data", None]], &[spec![_, _]], make);
+        // What follows from it reports nothing.
+        let _ = y.exp().dot(y);
+        let errors = g.finish(&[("y", y)]).unwrap_err();
+        let line = |error: &shardc_graph::GraphError| {
+            assert!(error.location.file().ends_with("shard.rs"), "{}", error.location);
+            let operands: String = error.operands.iter().map(|operand| format!("\n    {operand}")).collect();
+            let hint = error.kind.hint().map_or(String::new(), |hint| format!("\n    {hint}"));
+            format!("{}{operands}{hint}\n", error.kind)
+        };
+        errors.0.iter().map(line).collect::<String>()
+    };
+    let texts = [
+        over(|x| x.gt(0).psum("data").to(F32)),
+        over(|x| x.to(I32).pmean("data").to(F32)),
+        over(|x| x.to(C64).pmax("data").real()),
+        over(|x| x.psum(["data", "data"])),
+        over(|x| x.psum("dat")),
+        over(|x| x.all_gather("data", 2)),
+        over(|x| x.all_gather_stacked("data", 3)),
+        over(|x| x.psum_scatter("data", 0)),
+        over(|x| x.psum_scatter_stacked("data", 0)),
+        over(|x| x.all_to_all("data", 0, 1)),
+        over(|x| x.all_to_all_stacked("data", 0, 1)),
+        over(|x| x.all_to_all_stacked("data", 1, i64::MAX)),
+        over(|x| x.ppermute("data", &[(0, 4)])),
+        over(|x| x.graph().axis_index("model").to(F32) + x),
+        over(|x| {
+            x.graph().shard_map_over(["model", "model"], x, &[spec![None, None]], &[spec![None, None]], |x| x)
+        }),
+        over(|x| x.graph().shard_map_over("data", x, &[spec![None, None]], &[spec![None, None]], |x| x)),
+        over(|x| {
+            x.graph().shard_map_over("row", x, &[spec![None, None]], &[spec![None, None]], |x| x.psum("row"))
+        }),
+        over(|x| x.graph().shard_map_over("model", x, &[spec!["data", None]], &[spec![None, None]], |x| x)),
+        over(|x| x.graph().shard_map(x, &[spec!["model", None]], &[spec!["model"]], |x| x)),
+        over(|x| {
+            let whole = [spec![None, None]];
+            x.graph().shard_map(x, &whole, &whole, |x| x.graph().shard_map(x, &whole, &whole, |x| x))
+        }),
+    ];
+    insta::assert_snapshot!(texts.concat());
+}
+
+#[test]
+fn a_shard_map_of_more_devices_than_can_be_counted() {
+    let g = Graph::new("step", &mesh());
+    let x = g.parameter("x", [1i64 << 55], shardc_graph::DType::I8);
+    let _ = g.shard_map(x, &[spec![None]], &[spec!["data"]], |x| x);
+    let _ = g.shard_map(x, &[spec![None]], &[spec![None]], |x| x.all_gather("data", 0));
+    let errors = g.finish(&[]).unwrap_err();
+    assert_eq!(errors.0.len(), 2, "{errors}");
 }

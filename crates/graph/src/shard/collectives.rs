@@ -2,11 +2,12 @@
 
 use shardc_ir::reducer::reducer;
 use shardc_ir::{
-    AxisList, AxisRef, Channel, CollectiveSpec, DType, OpKind, ReductionKind, ReplicaGroups, TypeId, ValueId,
+    AxisList, AxisRef, Channel, CollectiveSpec, DType, DTypeClass, OpKind, ReductionKind, ReplicaGroups,
+    TypeId, ValueId,
 };
 
 use crate::error::ErrorKind;
-use crate::graph::{Graph, KindResult, Maker};
+use crate::graph::{Graph, KindResult, Maker, check_shape};
 use crate::{Tensor, axes};
 
 /// Axes of the mesh by name: one, or several, major to minor.
@@ -33,6 +34,24 @@ impl<const N: usize> AxisNames for [&str; N] {
     }
 }
 
+impl AxisNames for &String {
+    fn names(&self) -> Vec<&str> {
+        vec![self]
+    }
+}
+
+impl AxisNames for (&str, &str) {
+    fn names(&self) -> Vec<&str> {
+        vec![self.0, self.1]
+    }
+}
+
+impl<const N: usize> AxisNames for &[&str; N] {
+    fn names(&self) -> Vec<&str> {
+        self.to_vec()
+    }
+}
+
 impl AxisNames for &[&str] {
     fn names(&self) -> Vec<&str> {
         self.to_vec()
@@ -46,7 +65,7 @@ impl<'g> Tensor<'g> {
     #[must_use]
     #[track_caller]
     pub fn psum(self, axes: impl AxisNames) -> Tensor<'g> {
-        self.reduced(axes, ReductionKind::Add)
+        self.reduced("psum", axes, ReductionKind::Add)
     }
 
     /// The mean over the devices along these axes, on all of them.
@@ -56,7 +75,17 @@ impl<'g> Tensor<'g> {
     #[track_caller]
     pub fn pmean(self, axes: impl AxisNames) -> Tensor<'g> {
         let size = self.graph().axes_size(&axes);
-        self.psum(axes) / size as f64
+        let sum = self.meets(&axes, |m, x, met| {
+            let dtype = m.dtype_of(x);
+            if !matches!(dtype.class(), DTypeClass::Float | DTypeClass::Complex) {
+                let text = format!(
+                    "a mean of elements of type {dtype} is none of them: convert it, with .to(DType::F32)"
+                );
+                return Err(ErrorKind::Operands(text));
+            }
+            met.reduced(m, x, ReductionKind::Add)
+        });
+        sum / size as f64
     }
 
     /// The largest elements over the devices along these axes, on all of them.
@@ -65,7 +94,7 @@ impl<'g> Tensor<'g> {
     #[must_use]
     #[track_caller]
     pub fn pmax(self, axes: impl AxisNames) -> Tensor<'g> {
-        self.reduced(axes, ReductionKind::Max)
+        self.reduced("pmax", axes, ReductionKind::Max)
     }
 
     /// The smallest elements over the devices along these axes, on all of them.
@@ -74,7 +103,7 @@ impl<'g> Tensor<'g> {
     #[must_use]
     #[track_caller]
     pub fn pmin(self, axes: impl AxisNames) -> Tensor<'g> {
-        self.reduced(axes, ReductionKind::Min)
+        self.reduced("pmin", axes, ReductionKind::Min)
     }
 
     /// The blocks of the devices along these axes, one behind the other along dimension `dim`, on all of them (JAX's with `tiled`).
@@ -86,11 +115,20 @@ impl<'g> Tensor<'g> {
         self.meets(&axes, |m, x, met| {
             let mut shape = m.shape_of(x);
             let dim = axes::one("all_gather", dim, &shape)?;
-            shape[dim] *= met.size;
-            let ty = m.type_like(x, &shape);
+            shape[dim] = met.times(shape[dim]);
+            let ty = m.type_like(x, &shape)?;
             let spec = met.spec(m, true);
             Ok(m.with_types(OpKind::AllGather { dim: dim as u32, spec }, &[x], &[ty], &[])[0])
         })
+    }
+
+    /// The tensors of the devices along these axes, stacked along a new dimension `dim`, on all of them (JAX's without `tiled`).
+    ///
+    /// Reported: as for [`Tensor::psum`]; the result has no such dimension.
+    #[must_use]
+    #[track_caller]
+    pub fn all_gather_stacked(self, axes: impl AxisNames, dim: i64) -> Tensor<'g> {
+        self.expand_dims(dim).all_gather(axes, dim)
     }
 
     /// The sum over the devices along these axes, of which each keeps its block along dimension `dim` (JAX's with `tiled`).
@@ -102,11 +140,53 @@ impl<'g> Tensor<'g> {
         self.meets(&axes, |m, x, met| {
             let mut shape = m.shape_of(x);
             let dim = axes::one("psum_scatter", dim, &shape)?;
-            shape[dim] = met.part_of("psum_scatter", shape[dim])?;
-            let (ty, dtype) = (m.type_like(x, &shape), m.dtype_of(x));
+            shape[dim] = met.part_of("psum_scatter", &shape, dim)?;
+            let (ty, dtype) = (m.type_like(x, &shape)?, m.dtype_of(x));
+            adds("psum_scatter", dtype)?;
             let region = reducer(&mut m.state.module, ReductionKind::Add, dtype);
             let spec = met.spec(m, true);
             Ok(m.with_types(OpKind::ReduceScatter { dim: dim as u32, spec }, &[x], &[ty], &[region])[0])
+        })
+    }
+
+    /// The sum over the devices along these axes, of which each keeps the element along dimension `dim` that has its number; the
+    /// dimension vanishes (JAX's without `tiled`).
+    ///
+    /// Reported: as for [`Tensor::psum`]; there is no such dimension, or it does not have one element for each device.
+    #[must_use]
+    #[track_caller]
+    pub fn psum_scatter_stacked(self, axes: impl AxisNames, dim: i64) -> Tensor<'g> {
+        self.with_one_each("psum_scatter_stacked", &axes, dim).psum_scatter(axes, dim).squeeze(dim)
+    }
+
+    /// Each device sends the element along dimension `split` that has its number to each device along these axes, and stacks what
+    /// it gets along a new dimension `concat`; dimension `split` vanishes (JAX's without `tiled`). The result has dimension
+    /// `concat` there.
+    ///
+    /// Reported: as for [`Tensor::psum_scatter_stacked`].
+    #[must_use]
+    #[track_caller]
+    pub fn all_to_all_stacked(self, axes: impl AxisNames, split: i64, concat: i64) -> Tensor<'g> {
+        let given = self.with_one_each("all_to_all_stacked", &axes, split);
+        let rank = given.rank() as i64;
+        let from_first = |dim: i64| if dim < 0 { dim.saturating_add(rank) } else { dim };
+        let (split, concat) = (from_first(split), from_first(concat));
+        if given.is_poisoned() || split == concat {
+            return given.all_to_all(axes, split, concat);
+        }
+        // The new dimension stands at its place once the old one is gone.
+        let (split_at, concat_at) =
+            if concat < split { (split + 1, concat) } else { (split, concat.saturating_add(1)) };
+        given.expand_dims(concat_at).all_to_all(axes, split_at, concat_at).squeeze(split_at)
+    }
+
+    /// The tensor, if it has one element along dimension `dim` for each device along these axes.
+    #[track_caller]
+    fn with_one_each(self, op: &'static str, axes: &impl AxisNames, dim: i64) -> Tensor<'g> {
+        self.meets(axes, |m, x, met| {
+            let shape = m.shape_of(x);
+            met.one_each(op, &shape, axes::one(op, dim, &shape)?)?;
+            Ok(x)
         })
     }
 
@@ -121,9 +201,9 @@ impl<'g> Tensor<'g> {
             let mut shape = m.shape_of(x);
             let split = axes::one("all_to_all", split, &shape)?;
             let concat = axes::one("all_to_all", concat, &shape)?;
-            shape[split] = met.part_of("all_to_all", shape[split])?;
-            shape[concat] *= met.size;
-            let ty = m.type_like(x, &shape);
+            shape[split] = met.part_of("all_to_all", &shape, split)?;
+            shape[concat] = met.times(shape[concat]);
+            let ty = m.type_like(x, &shape)?;
             let (split_dim, concat_dim, split_count) = (split as u32, concat as u32, met.size as u32);
             let spec = met.spec(m, false);
             let kind = OpKind::AllToAll { split_dim, concat_dim, split_count, spec };
@@ -145,7 +225,10 @@ impl<'g> Tensor<'g> {
                 !is_in(from) || !is_in(to) || pairs[..i].iter().any(other)
             };
             if let Some((_, pair)) = pairs.iter().enumerate().find(|&pair| is_wrong(pair)) {
-                let text = format!("ppermute along {axis:?} of size {}: the pair {pair:?}", met.size);
+                let text = format!(
+                    "ppermute along {axis:?} of size {}: the pair {pair:?} is of a device that there is not, or that another pair has",
+                    met.size
+                );
                 return Err(ErrorKind::Operands(text));
             }
             let lists = met.groups.to_lists();
@@ -160,12 +243,19 @@ impl<'g> Tensor<'g> {
     }
 
     #[track_caller]
-    fn reduced(self, axes: impl AxisNames, kind: ReductionKind) -> Tensor<'g> {
+    fn reduced(self, op: &'static str, axes: impl AxisNames, kind: ReductionKind) -> Tensor<'g> {
         self.meets(&axes, |m, x, met| {
-            let (ty, dtype) = (m.state.module.values[x].ty, m.dtype_of(x));
-            let region = reducer(&mut m.state.module, kind, dtype);
-            let spec = met.spec(m, true);
-            Ok(m.with_types(OpKind::AllReduce(spec), &[x], &[ty], &[region])[0])
+            let dtype = m.dtype_of(x);
+            match (kind, dtype.class()) {
+                (ReductionKind::Add, _) => adds(op, dtype)?,
+                (_, DTypeClass::Complex) => {
+                    return Err(ErrorKind::Operands(format!(
+                        "{op} of {dtype}: complex numbers have no order"
+                    )));
+                }
+                _ => {}
+            }
+            met.reduced(m, x, kind)
         })
     }
 
@@ -183,14 +273,15 @@ impl<'g> Tensor<'g> {
 }
 
 impl Graph {
-    /// The number of the device along this axis, a scalar `i32`, inside of a `shard_map` over it.
+    /// The number of the device along these axes, a scalar `i32`, inside of a `shard_map` over them; along several it counts
+    /// along the last one fastest.
     ///
-    /// Reported: this is not inside of a `shard_map` over the axis.
+    /// Reported: this is not inside of a `shard_map` over the axes.
     #[must_use]
     #[track_caller]
-    pub fn axis_index(&self, axis: &str) -> Tensor<'_> {
+    pub fn axis_index(&self, axes: impl AxisNames) -> Tensor<'_> {
         let table = self.make(&[], |m, _| {
-            let met = Met::along(m, &[axis])?;
+            let met = Met::along(m, &axes.names())?;
             let mut table = vec![0i32; m.state.module.meshes[m.state.mesh].num_devices()];
             for group in met.groups.to_lists() {
                 for (number, device) in group.into_iter().enumerate() {
@@ -209,7 +300,7 @@ impl Graph {
         table.dynamic_index(0, device.to(DType::I32))
     }
 
-    /// How many devices there are along these axes; 1 for axes that the mesh lacks.
+    /// How many devices there are along these axes (JAX's `axis_size`); 1 for axes that the mesh lacks.
     #[must_use]
     pub fn axes_size(&self, axes: &impl AxisNames) -> i64 {
         let mesh = self.mesh();
@@ -227,11 +318,14 @@ impl Met {
     /// The devices along axes of a `shard_map` that is open.
     fn along(m: &Maker<'_>, names: &[&str]) -> KindResult<Met> {
         let mesh = &m.state.module.meshes[m.state.mesh];
-        let manual: &[AxisRef] = m.state.manual.last().map_or(&[], |axes| axes);
+        let manual: AxisList = m.state.manual.iter().flatten().copied().collect();
         let mut axes = AxisList::new();
         for &name in names {
             let axis = mesh.axes.get_index_of(name).map(AxisRef::whole);
             match axis.filter(|axis| manual.contains(axis)) {
+                Some(axis) if axes.contains(&axis) => {
+                    return Err(ErrorKind::Operands(format!("devices meet along {name:?} twice")));
+                }
                 Some(axis) => axes.push(axis),
                 None => {
                     let known = manual.iter().map(|&axis| mesh.axis_name(axis).to_owned()).collect();
@@ -243,11 +337,36 @@ impl Met {
     }
 
     /// The part of a dimension that each device has.
-    fn part_of(&self, op: &str, size: i64) -> KindResult<i64> {
-        if size % self.size == 0 {
-            return Ok(size / self.size);
+    fn part_of(&self, op: &str, shape: &[i64], dim: usize) -> KindResult<i64> {
+        if shape[dim] % self.size == 0 {
+            return Ok(shape[dim] / self.size);
         }
-        Err(ErrorKind::Operands(format!("{op}: {size} elements do not divide among {} devices", self.size)))
+        Err(ErrorKind::Operands(format!(
+            "{op}: dimension {dim} of {shape:?} does not divide among the {} devices that meet",
+            self.size
+        )))
+    }
+
+    /// The dimension has to have an element for each device.
+    fn one_each(&self, op: &str, shape: &[i64], dim: usize) -> KindResult<()> {
+        if shape[dim] == self.size {
+            return Ok(());
+        }
+        Err(ErrorKind::Operands(format!(
+            "{op}: dimension {dim} of {shape:?} has to have one element for each of the {} devices that meet",
+            self.size
+        )))
+    }
+
+    fn times(&self, size: i64) -> i64 {
+        size.checked_mul(self.size).unwrap_or(i64::MAX)
+    }
+
+    fn reduced(&self, m: &mut Maker<'_>, x: ValueId, kind: ReductionKind) -> KindResult<ValueId> {
+        let (ty, dtype) = (m.state.module.values[x].ty, m.dtype_of(x));
+        let region = reducer(&mut m.state.module, kind, dtype);
+        let spec = self.spec(m, true);
+        Ok(m.with_types(OpKind::AllReduce(spec), &[x], &[ty], &[region])[0])
     }
 
     fn spec(&self, m: &mut Maker<'_>, use_global_device_ids: bool) -> Box<CollectiveSpec> {
@@ -261,10 +380,21 @@ impl Met {
     }
 }
 
+/// Truth values are not added up.
+fn adds(op: &str, dtype: DType) -> KindResult<()> {
+    match dtype {
+        DType::I1 => Err(ErrorKind::Operands(format!(
+            "{op} adds numbers, not {dtype}: convert it, with .to(DType::I32)"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 impl Maker<'_> {
-    /// The type of a tensor of another shape.
-    fn type_like(&mut self, value: ValueId, shape: &[i64]) -> TypeId {
+    /// The type of a tensor of another shape, if that is one.
+    fn type_like(&mut self, value: ValueId, shape: &[i64]) -> KindResult<TypeId> {
+        check_shape(shape)?;
         let dtype = self.dtype_of(value);
-        self.state.module.types.tensor(shape, dtype)
+        Ok(self.state.module.types.tensor(shape, dtype))
     }
 }

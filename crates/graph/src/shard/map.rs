@@ -2,8 +2,9 @@
 
 use shardc_ir::{AxisList, AxisRef, ManualSpec, OpKind, ShardingId, TensorSharding, TypeId};
 
+use super::AxisNames;
 use crate::error::ErrorKind;
-use crate::graph::{Built, Graph, KindResult, Maker, take_captured};
+use crate::graph::{Built, Graph, KindResult, Maker, check_shape, take_captured};
 use crate::{PartitionSpec, Tree};
 
 impl Graph {
@@ -39,8 +40,19 @@ impl Graph {
         out_specs: &[PartitionSpec],
         body: impl FnOnce(I) -> O,
     ) -> O {
-        let axes = self.with_module(|module| module.meshes.values().next().map(shardc_ir::Mesh::all_axes));
-        let axes: AxisList = axes.into_iter().flatten().collect();
+        // Inside of another one it is over what that leaves.
+        let axes = {
+            let state = self.state.borrow();
+            let is_free = |axis: &AxisRef| !state.manual.iter().flatten().any(|manual| manual == axis);
+            let axes: AxisList =
+                state.module.meshes[state.mesh].all_axes().into_iter().filter(is_free).collect();
+            if axes.is_empty() && !state.manual.is_empty() {
+                let text = "shard_map inside of a shard_map over all axes of the mesh: none is left";
+                Err(ErrorKind::Operands(text.to_owned()))
+            } else {
+                Ok(axes)
+            }
+        };
         self.mapped(axes, inputs, in_specs, out_specs, body)
     }
 
@@ -51,24 +63,20 @@ impl Graph {
     #[track_caller]
     pub fn shard_map_over<'g, I: Tree<'g>, O: Tree<'g>>(
         &'g self,
-        axes: &[&str],
+        axes: impl AxisNames,
         inputs: I,
         in_specs: &[PartitionSpec],
         out_specs: &[PartitionSpec],
         body: impl FnOnce(I) -> O,
     ) -> O {
-        let found: Result<AxisList, ErrorKind> = axes.iter().map(|axis| self.axis(axis)).collect();
-        let axes = found.unwrap_or_else(|error| {
-            self.report(&inputs.leaves(), error);
-            AxisList::new()
-        });
+        let axes = self.free_axes(&axes.names());
         self.mapped(axes, inputs, in_specs, out_specs, body)
     }
 
     #[track_caller]
     fn mapped<'g, I: Tree<'g>, O: Tree<'g>>(
         &'g self,
-        axes: AxisList,
+        axes: KindResult<AxisList>,
         inputs: I,
         in_specs: &[PartitionSpec],
         out_specs: &[PartitionSpec],
@@ -77,7 +85,14 @@ impl Graph {
         let leaves = inputs.leaves();
         let mut shardings: Vec<ShardingId> = Vec::new();
         let mut types: Vec<Option<TypeId>> = Vec::new();
+        let (axes, fault) = match axes {
+            Ok(axes) => (axes, None),
+            Err(fault) => (AxisList::new(), Some(fault)),
+        };
         self.make_many(&leaves, 0, |m, values| {
+            if let Some(fault) = fault {
+                return Err(fault);
+            }
             let wholes: Vec<TypeId> = values.iter().map(|&v| m.state.module.values[v].ty).collect();
             (shardings, types) = blocks(m, &axes, "operands", &wholes, in_specs, Way::ToBlocks)?;
             Ok(Vec::new())
@@ -107,17 +122,30 @@ impl Graph {
         tree.rebuilt(&made)
     }
 
-    /// The axis of this name.
-    pub(super) fn axis(&self, name: &str) -> Result<AxisRef, ErrorKind> {
-        self.with_module(|module| {
-            let Some(mesh) = module.meshes.values().next() else {
-                return Err(ErrorKind::UnknownAxis { axis: name.to_owned(), known: Vec::new() });
+    /// The axes of these names, in the order of the mesh, if no `shard_map` around is over one of them.
+    fn free_axes(&self, names: &[&str]) -> KindResult<AxisList> {
+        let state = self.state.borrow();
+        let mesh = &state.module.meshes[state.mesh];
+        let mut axes = AxisList::new();
+        for &name in names {
+            let Some(index) = mesh.axes.get_index_of(name) else {
+                return Err(ErrorKind::UnknownAxis {
+                    axis: name.to_owned(),
+                    known: mesh.axes.iter().map(|(name, &size)| (name.to_string(), size)).collect(),
+                });
             };
-            mesh.axes.get_index_of(name).map(AxisRef::whole).ok_or_else(|| ErrorKind::UnknownAxis {
-                axis: name.to_owned(),
-                known: mesh.axes.iter().map(|(name, &size)| (name.to_string(), size)).collect(),
-            })
-        })
+            let axis = AxisRef::whole(index);
+            if axes.contains(&axis) {
+                return Err(ErrorKind::Operands(format!("shard_map is over the axis {name:?} twice")));
+            }
+            if state.manual.iter().flatten().any(|&manual| manual == axis) {
+                let text = format!("shard_map over {name:?} inside of a shard_map over it");
+                return Err(ErrorKind::Operands(text));
+            }
+            axes.push(axis);
+        }
+        axes.sort_unstable();
+        Ok(axes)
     }
 }
 
@@ -152,7 +180,7 @@ fn blocks(
         for (size, dim) in shape.iter_mut().zip(&module.shardings.get(id).dims) {
             let parts = mesh.axes_size(&dim.axes);
             match way {
-                Way::ToWholes => *size *= parts,
+                Way::ToWholes => *size = size.checked_mul(parts).unwrap_or(i64::MAX),
                 Way::ToBlocks if *size % parts == 0 => *size /= parts,
                 Way::ToBlocks => {
                     let text = format!(
@@ -163,6 +191,7 @@ fn blocks(
                 }
             }
         }
+        check_shape(&shape)?;
         shardings.push(id);
         others.push(Some(module.types.tensor(&shape, ty.dtype)));
     }
@@ -181,9 +210,11 @@ fn sharding(
     let mut resolved: TensorSharding = spec.resolve(mesh, m.state.mesh, shape)?;
     for dim in &mut resolved.dims {
         if let Some(other) = dim.axes.iter().find(|axis| !axes.contains(axis)) {
+            let over: Vec<&str> = axes.iter().map(|&axis| mesh.axis_name(axis)).collect();
             let text = format!(
-                "shard_map is not over the axis {:?}, which {spec} splits by",
-                mesh.axis_name(*other)
+                "shard_map is not over the axis {:?}, which {spec} splits by; it is over {}",
+                mesh.axis_name(*other),
+                if over.is_empty() { "none".to_owned() } else { over.join(", ") }
             );
             return Err(ErrorKind::Operands(text));
         }

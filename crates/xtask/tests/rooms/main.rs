@@ -22,7 +22,7 @@ use sources::{Crate, Use};
 const FLOORS: &[&[&str]] = &[
     &["shardc-ir", "shardc-data"],
     &["shardc-stablehlo", "shardc-passes", "shardc-autodiff"],
-    &["shardc-mlir", "shardc-graph", "shardc-shardy"],
+    &["shardc-mlir", "shardc-graph", "shardc-shardy", "shardc-strategy"],
     &["shardc-nn"],
     &["shardc-runtime"],
     &["shardc"],

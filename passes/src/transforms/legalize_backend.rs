@@ -10,7 +10,7 @@
 //! * The module says how many replicas or partitions run it, and its entry function is called `main`.
 //! * Among partitions ([`SpmdMode::Partition`]) operations and the entry's signature are marked `{manual}`, which XLA asks
 //!   for wherever there is more than one partition.
-//! * For XLA's CPU client values stay in its one memory, the results of Fourier transforms are pinned to row-major order, and
+//! * For XLA's CPU client values stay in its one memory, products in groups are plain ones, the results of Fourier transforms are pinned to row-major order, and
 //!   collectives in loops and branches take turns with those around them ([`BackendOptions::is_cpu`]).
 
 use shardc_ir::discardable::{GSPMD_SHARDING, SHARDING, SHARDING_RULE};
@@ -19,7 +19,7 @@ use shardc_ir::{
     SpmdMode, ValueId,
 };
 
-use super::{one_memory, order_collectives, row_major_fft};
+use super::{dense_ragged, one_memory, order_collectives, row_major_fft};
 
 /// Regions within regions, so that neither this nor the recursion of MLIR's readers overflows the stack.
 const MAX_DEPTH: usize = 128;
@@ -33,7 +33,8 @@ pub struct BackendOptions {
     /// function is then called `main`, as back ends ask. `None` takes the size of the module's largest mesh; where it has
     /// none, the numbers stay that it says itself, one if it says nothing.
     pub num_devices: Option<usize>,
-    /// Whether XLA's CPU client runs the program. It has one memory, and knows no call that moves values to another. It lets a Fourier transform take over the order of dimensions that an
+    /// Whether XLA's CPU client runs the program. It has one memory, and knows no call that
+    /// moves values to another. It has no `ragged_dot`. It lets a Fourier transform take over the order of dimensions that an
     /// `all_gather` after it wants, and then refuses at run time to do it in that order; and it mixes up collectives in loops
     /// with others.
     pub is_cpu: bool,
@@ -58,6 +59,7 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
     }
     if options.is_cpu {
         one_memory::stay(module);
+        dense_ragged::write_dense(module);
         row_major_fft::pin(module);
         order_collectives::order(module);
     }

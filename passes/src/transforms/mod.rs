@@ -6,6 +6,7 @@ pub(crate) mod clone_functions;
 pub(crate) mod cse;
 pub mod dce;
 pub mod decompose;
+mod dense_ragged;
 pub mod diagonals;
 pub mod fold_pads;
 pub mod fold_reshapes;

@@ -51,6 +51,7 @@ const CASES: &[(&str, Make)] = &[
     ("lstm_reverse", |p, x| Lstm::new(3).reverse().apply(&p.at("cell"), x[0])),
     ("gru", |p, x| Gru::new(3).apply(&p.at("cell"), x[0])),
     ("moe", |p, x| Moe::new(3, 2, 6).capacity_factor(3.0).apply(p, x[0]).0),
+    ("moe_dropless", |p, x| Moe::new(3, 2, 6).dropless().apply(p, x[0]).0),
     ("attention", |p, x| Attention::new(2).apply(p, x[0])),
     ("causal_attention", |_, x| attend(x, CAUSAL)),
     ("window_attention", |_, x| attend(x, Seen { window: Some(2), ..CAUSAL })),

@@ -80,6 +80,7 @@ CASES = {
     "lstm_reverse": (nn.RNN(nn.OptimizedLSTMCell(3), reverse=True, keep_order=True), x),
     "gru": (nn.RNN(nn.GRUCell(3)), x),
     "moe": (Moe(), x),
+    "moe_dropless": (Moe(), x),
     "attention": (nn.MultiHeadDotProductAttention(num_heads=2), x),
     "causal_attention": (lambda q, kv: attend(q, kv), q, kv),
     "window_attention": (lambda q, kv: attend(q, kv, window=2), q, kv),

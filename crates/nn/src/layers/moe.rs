@@ -1,13 +1,14 @@
 //! Mixtures of experts: of several maps, each token goes through a few.
 
-use shardc_graph::{DType, Tensor, spec};
+use shardc_graph::{DType, OpKind, Tensor, spec};
+use shardc_ir::{DimList, RaggedDotSpec};
 
 use super::linear::lecun;
 use super::{Activation, Dense};
 use crate::Scope;
 
 /// Gated maps, of which each token goes through the `top_k` that a router gives most to. An expert takes as many tokens of a row as
-/// it has room for, the first ones; what has no room goes around. Tokens reach experts by products with zeros and ones
+/// it has room for, the first ones; what has no room goes around, unless it is dropless. Tokens reach experts by products with zeros and ones
 /// (Lepikhin et al., "GShard", 2020).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moe {
@@ -21,6 +22,9 @@ pub struct Moe {
     pub capacity_factor: f64,
     /// What is between.
     pub activation: Activation,
+    /// Whether each expert takes all of its tokens, however many: these are sorted by expert, and each group is multiplied by its
+    /// expert's matrices (Gale et al., "MegaBlocks", 2022).
+    pub is_dropless: bool,
     /// The axis of the mesh that experts are split over, if any: tokens are exchanged along it, where a batch is split over it, too.
     pub expert_axis: Option<String>,
 }
@@ -35,8 +39,15 @@ impl Moe {
             hidden,
             capacity_factor: 1.25,
             activation: Activation::Silu,
+            is_dropless: false,
             expert_axis: None,
         }
+    }
+
+    /// With room for all tokens in each expert, which are sorted rather than put into slots.
+    #[must_use]
+    pub fn dropless(self) -> Self {
+        Moe { is_dropless: true, ..self }
     }
 
     /// With tokens that are exchanged along this axis of the mesh, which splits the experts.
@@ -64,16 +75,36 @@ impl Moe {
             let refused = g.refuse(&[x], text);
             return (refused, refused);
         }
-        let [batch, time, features] = x.dims::<3>();
         let (experts, reduce) = (self.num_experts, p.policy().reduce);
-        let mean = (time * self.top_k) as f64 / experts as f64;
-        let room = ((mean * self.capacity_factor).ceil() as i64).clamp(1, time);
         let router = Dense::new(experts).use_bias(false);
         let chances = router.apply(&p.at("router"), x).to(reduce).softmax(-1);
         let (weights, chosen) = chances.top_k(self.top_k);
         let weights = weights / weights.sum_keepdims(-1);
-        // [batch, time, choice, expert]: no token takes the room of one before it, so that a decoder does not look ahead.
+        // [batch, time, choice, expert].
         let goes = chosen.one_hot(experts, DType::I32);
+        let y = match self.is_dropless {
+            true => self.sorted(p, x, weights, chosen, goes),
+            false => self.in_slots(p, x, weights, goes),
+        };
+        let share = goes.to(reduce).sum(2).mean([0, 1]) / self.top_k as f64;
+        let balance = (share.stop_gradient() * chances.mean([0, 1])).sum(..) * experts as f64;
+        (y, balance)
+    }
+
+    /// Tokens in slots of experts: products with zeros and ones put them there and back.
+    #[track_caller]
+    fn in_slots<'g>(
+        &self,
+        p: &Scope<'g>,
+        x: Tensor<'g>,
+        weights: Tensor<'g>,
+        goes: Tensor<'g>,
+    ) -> Tensor<'g> {
+        let (g, reduce, experts) = (p.graph(), p.policy().reduce, self.num_experts);
+        let [batch, time, _] = x.dims::<3>();
+        let mean = (time * self.top_k) as f64 / experts as f64;
+        let room = ((mean * self.capacity_factor).ceil() as i64).clamp(1, time);
+        // No token takes the room of one before it, so that a decoder does not look ahead.
         let flat = goes.reshape([batch, time * self.top_k, experts]);
         let place = (flat.cumsum(1) - flat).reshape(goes.shape());
         let place = (place * goes).sum(-1);
@@ -81,19 +112,56 @@ impl Moe {
         let dispatch = goes.to(reduce).expand_dims(-1) * slot.expand_dims(-2);
         let combine = (dispatch * weights.expand_dims(-1).expand_dims(-1)).sum(2);
         let dispatch = dispatch.sum(2).stop_gradient().to(x.dtype());
-        let kernel = |name: &str, from: i64, to: i64| p.parameter(name, [experts, from, to], lecun(from));
         let of_experts = |t: Tensor<'g>| match &self.expert_axis {
             Some(axis) => t.mark_sharding(spec![axis, _, _, _]),
             None => t,
         };
+        let [gate, up, down] = self.kernels(p, x.size(-1));
         let taken = of_experts(g.einsum("btec,btf->ebcf", &[dispatch, x]));
-        let gate = g.einsum("ebcf,efh->ebch", &[taken, kernel("gate", features, self.hidden)]);
-        let up = g.einsum("ebcf,efh->ebch", &[taken, kernel("up", features, self.hidden)]);
-        let hidden = self.activation.apply(gate) * up;
-        let out = of_experts(g.einsum("ebch,ehf->ebcf", &[hidden, kernel("down", self.hidden, features)]));
-        let y = g.einsum("btec,ebcf->btf", &[combine.to(x.dtype()), out]);
-        let share = goes.to(reduce).sum(2).mean([0, 1]) / self.top_k as f64;
-        let balance = (share.stop_gradient() * chances.mean([0, 1])).sum(..) * experts as f64;
-        (y, balance)
+        let gate = g.einsum("ebcf,efh->ebch", &[taken, gate]);
+        let up = g.einsum("ebcf,efh->ebch", &[taken, up]);
+        let out = of_experts(g.einsum("ebch,ehf->ebcf", &[self.activation.apply(gate) * up, down]));
+        g.einsum("btec,ebcf->btf", &[combine.to(x.dtype()), out])
+    }
+
+    /// Tokens in groups, one for each expert.
+    #[track_caller]
+    fn sorted<'g>(
+        &self,
+        p: &Scope<'g>,
+        x: Tensor<'g>,
+        weights: Tensor<'g>,
+        chosen: Tensor<'g>,
+        goes: Tensor<'g>,
+    ) -> Tensor<'g> {
+        let [batch, time, features] = x.dims::<3>();
+        let count = batch * time * self.top_k;
+        let order = chosen.reshape([count]).argsort(0);
+        let taken = x.reshape([batch * time, features]).take(order / self.top_k, 0);
+        let sizes = goes.sum([0, 1, 2]);
+        let by_group = |x: Tensor<'g>, kernels: Tensor<'g>| {
+            let of = |dim: u32| DimList::from_elem(dim, 1);
+            let spec = RaggedDotSpec {
+                lhs_contract: of(1),
+                rhs_contract: of(1),
+                lhs_ragged: of(0),
+                rhs_group: of(0),
+                ..RaggedDotSpec::default()
+            };
+            p.graph().op(OpKind::RaggedDot(Box::new(spec)), &[x, kernels, sizes])
+        };
+        let [gate, up, down] = self.kernels(p, features);
+        let hidden = self.activation.apply(by_group(taken, gate)) * by_group(taken, up);
+        // Back in the order of tokens.
+        let out = by_group(hidden, down).take(order.argsort(0), 0);
+        let out = out.reshape([batch, time, self.top_k, features]);
+        (out * weights.to(x.dtype()).expand_dims(-1)).sum(2)
+    }
+
+    #[track_caller]
+    fn kernels<'g>(&self, p: &Scope<'g>, features: i64) -> [Tensor<'g>; 3] {
+        let kernel = |name, from, to| p.parameter(name, [self.num_experts, from, to], lecun(from));
+        let hidden = self.hidden;
+        [kernel("gate", features, hidden), kernel("up", features, hidden), kernel("down", hidden, features)]
     }
 }

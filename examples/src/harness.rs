@@ -32,6 +32,9 @@ pub struct Options {
     /// Print the loss of each step, and no progress bar
     #[arg(long)]
     pub losses: bool,
+    /// What all devices together can do in a second, in 10^12 floating-point operations: the bar shows which part is made use of
+    #[arg(long, value_name = "TFLOPS")]
+    pub peak: Option<f64>,
 }
 
 impl Options {
@@ -73,14 +76,15 @@ impl Options {
         self.steps.map_or(all, |steps| steps.min(all))
     }
 
-    /// Progress over so many steps.
+    /// Progress over so many runs of a step.
     #[must_use]
-    pub fn progress(&self, steps: u64) -> Progress {
+    pub fn progress(&self, step: &Step, steps: u64) -> Progress {
         let bar = if self.losses { ProgressBar::hidden() } else { ProgressBar::new(steps) };
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} (eta {eta})") {
             bar.set_style(style);
         }
-        Progress { bar, meter: None, prints: self.losses, step: 0, smooth: None }
+        let (flops, peak) = (step.flops().unwrap_or(0.0), self.peak.map(|tera| tera * 1e12));
+        Progress { bar, meter: None, flops, peak, prints: self.losses, step: 0, smooth: None }
     }
 }
 
@@ -90,6 +94,9 @@ pub struct Progress {
     bar: ProgressBar,
     /// From the second step on: the first warms up.
     meter: Option<Meter>,
+    /// Floating-point operations of a step, and those that the devices can do in a second.
+    flops: f64,
+    peak: Option<f64>,
     prints: bool,
     step: u64,
     /// The loss, smoothed.
@@ -109,12 +116,9 @@ impl Progress {
         match &mut self.meter {
             Some(meter) => {
                 meter.step(count);
-                let speed = meter.speed();
-                let message =
-                    format!("loss {smooth:.4}, {:.1} steps/s, {:.0} a second", speed.steps, speed.tokens);
-                self.bar.set_message(message);
+                self.bar.set_message(format!("loss {smooth:.4}, {}", meter.speed()));
             }
-            None => self.meter = Some(Meter::start()),
+            None => self.meter = Some(Meter::start().with_flops(self.flops, self.peak)),
         }
         self.bar.inc(1);
     }

@@ -61,7 +61,7 @@ pub fn learn_to_read(
     let steps = options.limited(data.epochs * batches.per_epoch());
     let train = options.compile(&client, training(steps)?)?;
     let mut state = train.init(options.seed)?;
-    let mut progress = options.progress(steps);
+    let mut progress = options.progress(&train, steps);
     for batch in batches.take(steps as usize) {
         let (x, y) = arrays(&images, &labels, &batch.examples)?;
         let metrics = train.run(&mut state, &[("images", &x), ("labels", &y)])?;

@@ -77,7 +77,7 @@ pub fn learn_to_write(
     let steps = options.limited(args.train);
     let train = options.compile(&client, training(args.train)?)?;
     let mut state = train.init(options.seed)?;
-    let mut progress = options.progress(steps);
+    let mut progress = options.progress(&train, steps);
     for step in 0..steps {
         let batch = batch(&tokens, options.seed, step)?;
         let metrics = train.run(&mut state, &[("tokens", &batch)])?;

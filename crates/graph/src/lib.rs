@@ -84,7 +84,7 @@ pub use operand::Operand;
 pub use ops::{Conv, DotDims, OutOfBounds, Padding, SliceRange};
 pub use placement::{DeviceBlock, Placement, placement, placement_of, visualize_sharding};
 pub use random::Key;
-pub use shard::{AxisNames, AxisRules};
+pub use shard::{AxisNames, AxisRules, ShardingSpec};
 pub use shardc_autodiff::Keep;
 pub use shardc_ir::{
     Attr, AttrDict, BinaryOp, CompareDirection, DType, FftKind, GatherSpec, OpKind, ScatterSpec,

@@ -107,8 +107,8 @@ pub mod graph {
         Attr, AttrDict, Axes, AxisName, AxisNames, AxisRules, BinaryOp, CompareDirection, Conv, DType,
         DeviceBlock, DimSpec, DotDims, Element, ErrorKind, FftKind, GatherSpec, Graph, GraphError,
         GraphErrors, IntoShape, Keep, Key, Mesh, OpKind, Operand, OperandNote, OutOfBounds, Padding,
-        PartitionSpec, Placement, RegionBody, ScanOptions, ScatterSpec, SliceRange, Tensor, Transposition,
-        Tree, TriangularSpec, UnaryOp, placement, placement_of, spec, visualize_sharding,
+        PartitionSpec, Placement, RegionBody, ScanOptions, ScatterSpec, ShardingSpec, SliceRange, Tensor,
+        Transposition, Tree, TriangularSpec, UnaryOp, placement, placement_of, spec, visualize_sharding,
     };
 
     pub use crate::report::Report;

@@ -1,9 +1,11 @@
 //! How tensors of a graph are split over its mesh.
 
 mod collectives;
+mod loading;
 mod map;
 mod mark;
 mod rules;
 
 pub use collectives::AxisNames;
+pub use loading::ShardingSpec;
 pub use rules::AxisRules;

@@ -1,0 +1,80 @@
+//! How a loader splits what it loads.
+
+use crate::{GraphError, Mesh, PartitionSpec, Placement, Tensor, placement};
+
+/// A partition specification on a mesh, for whoever loads arrays: which block goes to which device, and the mark on the tensor
+/// that takes them. PyTorch/XLA's loaders take a `ShardingSpec` likewise.
+///
+/// ```
+/// use shardc_graph::{Mesh, ShardingSpec, spec};
+/// let mesh = Mesh::new(&[("data", 4), ("model", 2)])?;
+/// let images = ShardingSpec::new(&mesh, spec!["data", None, None, None]);
+/// let placement = images.placement([32, 28, 28, 1])?;
+/// assert_eq!(placement.block_shape, [8, 28, 28, 1]);
+/// assert!(!images.can_apply([32]), "labels have one dimension");
+/// # Ok::<(), shardc_graph::GraphError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShardingSpec {
+    mesh: Mesh,
+    spec: PartitionSpec,
+}
+
+impl ShardingSpec {
+    /// Arrays that are split as `spec` says.
+    #[must_use]
+    pub fn new(mesh: &Mesh, spec: PartitionSpec) -> ShardingSpec {
+        ShardingSpec { mesh: mesh.clone(), spec }
+    }
+
+    /// Arrays whose first dimension, of `rank`, is split over these axes: batches.
+    ///
+    /// ```
+    /// use shardc_graph::{Mesh, ShardingSpec, spec};
+    /// let mesh = Mesh::new(&[("data", 4), ("model", 2)])?;
+    /// assert_eq!(ShardingSpec::batch(&mesh, "data", 2), ShardingSpec::new(&mesh, spec!["data", None]));
+    /// # Ok::<(), shardc_graph::GraphError>(())
+    /// ```
+    #[must_use]
+    pub fn batch(mesh: &Mesh, axes: impl Into<crate::DimSpec>, rank: usize) -> ShardingSpec {
+        let mut spec = PartitionSpec::replicated(rank);
+        if let Some(first) = spec.dims.first_mut() {
+            *first = axes.into();
+        }
+        ShardingSpec::new(mesh, spec)
+    }
+
+    /// The mesh.
+    #[must_use]
+    pub fn mesh(&self) -> &Mesh {
+        &self.mesh
+    }
+
+    /// What splits each dimension.
+    #[must_use]
+    pub fn spec(&self) -> &PartitionSpec {
+        &self.spec
+    }
+
+    /// Whether an array of this shape can be split like this: it has as many dimensions as the specification, and the mesh the
+    /// axes.
+    #[must_use]
+    pub fn can_apply(&self, shape: impl AsRef<[i64]>) -> bool {
+        placement(&self.mesh, shape, &self.spec).is_ok()
+    }
+
+    /// Which device is given which block of an array of this shape.
+    ///
+    /// # Errors
+    /// The specification does not fit the mesh or the shape.
+    #[track_caller]
+    pub fn placement(&self, shape: impl AsRef<[i64]>) -> Result<Placement, GraphError> {
+        placement(&self.mesh, shape, &self.spec)
+    }
+
+    /// Says of a tensor that it is split like this; see [`Tensor::mark_sharding`]. Its graph has a mesh with these axes.
+    #[track_caller]
+    pub fn apply<'g>(&self, tensor: Tensor<'g>) -> Tensor<'g> {
+        tensor.mark_sharding(self.spec.clone())
+    }
+}

@@ -11,7 +11,7 @@ use super::graph::{Graph, NONE};
 use crate::rules::RuleOptions;
 
 /// The classes of a function's dimensions.
-pub(crate) struct DimensionClasses {
+pub struct DimensionClasses {
     graph: Graph,
     /// For each slot its first dimension in `leader`.
     first: Vec<u32>,
@@ -21,7 +21,8 @@ pub(crate) struct DimensionClasses {
 
 impl DimensionClasses {
     /// Returns the classes of a function without calls, by union-find; `None` if it has no body.
-    pub(crate) fn of_func(module: &Module, func: FuncId) -> Option<DimensionClasses> {
+    #[must_use]
+    pub fn of_func(module: &Module, func: FuncId) -> Option<DimensionClasses> {
         let body = module.funcs[func].body?;
         let graph = Graph::of_func(module, func, body, &Parents::new(module, body), RuleOptions::default());
         let mut first = Vec::with_capacity(graph.values.len());
@@ -67,17 +68,19 @@ impl DimensionClasses {
     }
 
     /// Returns an upper bound of class numbers.
-    pub(crate) fn bound(&self) -> usize {
+    #[must_use]
+    pub fn bound(&self) -> usize {
         self.leader.len()
     }
 
     /// Returns the class of each dimension of a value; empty where it has none.
-    pub(crate) fn of(&self, value: ValueId) -> &[u32] {
+    #[must_use]
+    pub fn of(&self, value: ValueId) -> &[u32] {
         self.graph.slot(value).map_or(&[], |slot| self.of_slot(slot as usize))
     }
 
     /// Returns the classes of the dimensions of each value that has a slot of its own.
-    pub(crate) fn of_values(&self) -> impl Iterator<Item = &[u32]> {
+    pub fn of_values(&self) -> impl Iterator<Item = &[u32]> {
         (0..self.first.len()).map(|slot| self.of_slot(slot))
     }
 

@@ -31,7 +31,7 @@ mod schedule;
 pub(crate) use crate::sharding::sub_axes::overlaps;
 pub use conflicts::{Conflict, Reason, Winner};
 pub use debug::DebugOptions;
-pub(crate) use dimension_classes::DimensionClasses;
+pub use dimension_classes::DimensionClasses;
 pub use factors::PropagationStrategy;
 pub use finish::whole_axes;
 pub use groups::check as check_groups;

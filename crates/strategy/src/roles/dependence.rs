@@ -1,0 +1,171 @@
+//! Which arguments of a function each value depends on.
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{DTypeClass, Module, OpId, OpKind, RegionId, ValueId};
+
+/// A set of arguments, by number.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Arguments(Vec<u64>);
+
+impl Arguments {
+    pub(crate) fn one(i: usize) -> Self {
+        let mut set = Arguments(vec![0; i / 64 + 1]);
+        set.0[i / 64] = 1 << (i % 64);
+        set
+    }
+
+    pub(crate) fn contains(&self, i: usize) -> bool {
+        self.0.get(i / 64).is_some_and(|word| word >> (i % 64) & 1 == 1)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = usize> {
+        (0..self.0.len() * 64).filter(|&i| self.contains(i))
+    }
+
+    /// Adds what `other` has; returns whether that is anything new.
+    fn add(&mut self, other: &Arguments) -> bool {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        let mut grew = false;
+        for (word, more) in self.0.iter_mut().zip(&other.0) {
+            grew |= *more & !*word != 0;
+            *word |= more;
+        }
+        grew
+    }
+}
+
+/// What counts as a dependence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Through {
+    /// Any data flow.
+    Everything,
+    /// Data flow through floating-point numbers alone: what a derivative may go along.
+    Floats,
+}
+
+/// For each value of a function the arguments that it depends on. Loops are exact for each value that they carry.
+pub(crate) struct Dependence<'m> {
+    module: &'m Module,
+    through: Through,
+    of: FxHashMap<ValueId, Arguments>,
+}
+
+impl<'m> Dependence<'m> {
+    /// The dependences in a body without calls.
+    pub(crate) fn of_body(module: &'m Module, body: RegionId, through: Through) -> Self {
+        let mut out = Dependence { module, through, of: FxHashMap::default() };
+        for (i, &arg) in module.regions[body].args.iter().enumerate() {
+            if out.counts(arg) {
+                out.of.insert(arg, Arguments::one(i));
+            }
+        }
+        out.region(body);
+        out
+    }
+
+    /// The arguments that a value depends on.
+    pub(crate) fn of(&self, value: ValueId) -> Arguments {
+        self.of.get(&value).cloned().unwrap_or_default()
+    }
+
+    fn counts(&self, value: ValueId) -> bool {
+        self.through == Through::Everything
+            || self
+                .module
+                .tensor(value)
+                .is_some_and(|ty| matches!(ty.dtype.class(), DTypeClass::Float | DTypeClass::Complex))
+    }
+
+    /// Adds to what `value` depends on; returns whether that is anything new.
+    fn flow(&mut self, from: ValueId, to: ValueId) -> bool {
+        if !self.counts(to) {
+            return false;
+        }
+        let Some(more) = self.of.get(&from).cloned() else { return false };
+        self.of.entry(to).or_default().add(&more)
+    }
+
+    fn region(&mut self, region: RegionId) -> bool {
+        let mut grew = false;
+        for &op in self.module.regions[region].ops.iter() {
+            grew |= self.op(op);
+        }
+        grew
+    }
+
+    fn op(&mut self, op: OpId) -> bool {
+        let module = self.module;
+        let data = &module.ops[op];
+        let yields = |region: RegionId| -> Vec<ValueId> {
+            module.terminator(region).map(|end| module.ops[end].operands.to_vec()).unwrap_or_default()
+        };
+        match data.kind {
+            OpKind::While => {
+                let mut grew = false;
+                let yielded = data.regions.last().map(|&body| yields(body)).unwrap_or_default();
+                for &region in &data.regions {
+                    for (&init, &arg) in data.operands.iter().zip(&module.regions[region].args) {
+                        grew |= self.flow(init, arg);
+                    }
+                }
+                // As long as a trip brings anything new to what the next one begins with.
+                loop {
+                    let mut trip = false;
+                    for &region in &data.regions {
+                        trip |= self.region(region);
+                        for (&next, &arg) in yielded.iter().zip(&module.regions[region].args) {
+                            trip |= self.flow(next, arg);
+                        }
+                    }
+                    grew |= trip;
+                    if !trip {
+                        break;
+                    }
+                }
+                for ((&init, &next), &result) in data.operands.iter().zip(&yielded).zip(&data.results) {
+                    grew |= self.flow(init, result) | self.flow(next, result);
+                }
+                grew
+            }
+            OpKind::Case | OpKind::If => {
+                let mut grew = false;
+                for &region in &data.regions {
+                    grew |= self.region(region);
+                    for (&value, &result) in yields(region).iter().zip(&data.results) {
+                        grew |= self.flow(value, result);
+                    }
+                }
+                for (&operand, &result) in
+                    data.operands.iter().flat_map(|o| data.results.iter().map(move |r| (o, r)))
+                {
+                    grew |= self.flow(operand, result);
+                }
+                grew
+            }
+            // A barrier hands each value on by itself.
+            OpKind::OptimizationBarrier => {
+                let pairs = data.operands.iter().zip(&data.results);
+                pairs.fold(false, |grew, (&operand, &result)| grew | self.flow(operand, result))
+            }
+            _ => {
+                let mut all = Arguments::default();
+                let inner = data.regions.iter().flat_map(|&region| module.walk(region));
+                let read = inner.flat_map(|op| module.ops[op].operands.iter());
+                for value in data.operands.iter().chain(read) {
+                    if let Some(more) = self.of.get(value) {
+                        all.add(more);
+                    }
+                }
+                let mut grew = false;
+                for &result in &data.results {
+                    if self.counts(result) {
+                        grew |= self.of.entry(result).or_default().add(&all);
+                    }
+                }
+                grew
+            }
+        }
+    }
+}

@@ -43,6 +43,7 @@ mod fft;
 mod fold_slices;
 mod gathered;
 mod known_slices;
+mod late_sums;
 mod loop_invariant;
 mod manual;
 mod meshes;
@@ -147,6 +148,7 @@ pub(crate) fn plan_and_tell(
         module.funcs[func].res_shardings.iter().map(|s| s.expand()).collect();
     small_dims::take_off_axes(module, body, mesh_id, &declared);
     let mut results = result_shardings(module, func, body, mesh_id);
+    late_sums::leave_pending(module, body);
     if pending_regions::is_any_pending(module, body) {
         pending_regions::settle(module, body);
         pending_flow::flow(module, body, &results);

@@ -1,0 +1,93 @@
+//! Sums that products make less of.
+//!
+//! The gradient of a low-rank update `W + A B` is `x^T dy`, which only `A` and `B` are multiplied with. Summed over devices after
+//! those products, it is as many numbers as they have, rather than as many as `W`. So a product over a split dimension is left
+//! pending where all that reads it is products too, which together make half of it at most.
+
+use shardc_ir::{AxisList, Module, OpId, OpKind, ReductionKind, RegionId, TensorType, Uses, ValueId, Work};
+
+use super::pending_regions::{pending, set};
+use crate::analysis::linear::{Passes, passes};
+use crate::analysis::regions::program_ops;
+
+/// Leaves sums under `body` pending of which products make less.
+pub(super) fn leave_pending(module: &mut Module, body: RegionId) {
+    let uses = module.uses();
+    let products: Vec<OpId> = program_ops(module, body)
+        .into_iter()
+        .filter(|&op| matches!(module.ops[op].kind, OpKind::DotGeneral(_)))
+        .collect();
+    for op in products {
+        let over = summed_over(module, op);
+        let &[result] = module.ops[op].results.as_slice() else { continue };
+        if over.is_empty() {
+            continue;
+        }
+        let forms = forms(module, &uses, result);
+        let last = forms[forms.len() - 1];
+        if is_made_less_of(module, &uses, last) && forms.iter().all(|&v| pending(module, v).is_none()) {
+            for form in forms {
+                take_off(module, form, &over);
+            }
+            set(module, last, Some((over, ReductionKind::Add)));
+        }
+    }
+}
+
+/// Takes axes off the dimensions of a value: as a pending sum it cannot be split by them.
+fn take_off(module: &mut Module, value: ValueId, over: &AxisList) {
+    let Some(mut sharding) = module.shardings.sharding_of(value).cloned() else { return };
+    for dim in &mut sharding.dims {
+        dim.axes.retain(|axis| !over.iter().any(|other| other.axis == axis.axis));
+    }
+    let id = module.shardings.intern(sharding);
+    module.shardings.set(value, Some(id));
+}
+
+/// The axes that split the contracted dimensions of both operands of a product.
+fn summed_over(module: &Module, op: OpId) -> AxisList {
+    let data = &module.ops[op];
+    let OpKind::DotGeneral(spec) = &data.kind else { return AxisList::new() };
+    let of = |value: ValueId| module.shardings.sharding_of(value);
+    let (Some(lhs), Some(rhs)) = (of(data.operands[0]), of(data.operands[1])) else { return AxisList::new() };
+    let pairs = spec.lhs_contract.iter().zip(&spec.rhs_contract);
+    let both = pairs.flat_map(|(&l, &r)| {
+        lhs.axes(l as usize).iter().filter(move |axis| rhs.axes(r as usize).contains(axis))
+    });
+    both.copied().collect()
+}
+
+/// A value, and what becomes of it by way of light linear operations that alone read it, up to the first that others read, too.
+fn forms(module: &Module, uses: &Uses, value: ValueId) -> Vec<ValueId> {
+    let mut forms = vec![value];
+    let mut last = value;
+    while let &[(op, i)] = uses.of(last) {
+        let data = &module.ops[op];
+        let &[result] = data.results.as_slice() else { break };
+        let takes = passes(module, op, ReductionKind::Add);
+        let is_alone =
+            takes == Passes::Either || !(0..data.operands.len()).any(|j| j != i as usize && takes.takes(j));
+        if data.kind.def().work != Work::Light || !takes.takes(i as usize) || !is_alone {
+            break;
+        }
+        forms.push(result);
+        last = result;
+    }
+    forms
+}
+
+/// Whether all readers of a value are products with others, which together make half of it at most.
+fn is_made_less_of(module: &Module, uses: &Uses, value: ValueId) -> bool {
+    let bytes = |v: ValueId| module.stored(v).and_then(TensorType::num_bytes);
+    let readers = uses.of(value);
+    let is_product = |&(op, _): &(OpId, u32)| {
+        let data = &module.ops[op];
+        let other = |v: &&ValueId| **v != value;
+        matches!(data.kind, OpKind::DotGeneral(_)) && data.operands.iter().filter(other).count() == 1
+    };
+    if readers.is_empty() || !readers.iter().all(is_product) {
+        return false;
+    }
+    let made: Option<i64> = readers.iter().map(|&(op, _)| bytes(*module.ops[op].results.first()?)).sum();
+    made.zip(bytes(value)).is_some_and(|(made, bytes)| made.saturating_mul(2) <= bytes)
+}

@@ -15,7 +15,7 @@ use super::preconditions::{NO_CALLS, NO_COLLECTIVES, NO_RESHARDS, PLANNED, PROPA
 use super::repeated::Propagated;
 use super::replicated::all_replicated;
 use super::strategy::{Strategy, prioritize};
-use crate::collectives::clean::{CleanReport, clean_collectives, defer_sums};
+use crate::collectives::clean::{CleanReport, clean_collectives, defer_sums, sink_sums};
 use crate::collectives::verify::{verify_collectives, verify_pending, verify_with_calls, written_partings};
 use crate::gspmd::export_gspmd;
 use crate::localize::localize;
@@ -266,9 +266,10 @@ pub const PASSES: &[Pass] = &[
         options: &[],
         apply: |module, context| {
             if let Some(body) = module.funcs[entry(module)?].body {
+                let sunk = sink_sums(module, body);
                 let deferred = defer_sums(module, body, context.clean.keep_bytes);
                 context.handed.cleaned.deferred = deferred;
-                if deferred > 0 {
+                if deferred + sunk > 0 {
                     dce(module, body);
                 }
             }

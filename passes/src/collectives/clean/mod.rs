@@ -17,10 +17,12 @@ mod deduplicate;
 mod defer;
 mod hoist;
 mod rematerialize;
+mod sink;
 
 use shardc_ir::{FuncId, Module, Op, OpId, RegionId, SpmdMode};
 
 pub(crate) use self::defer::defer_sums;
+pub(crate) use self::sink::sink_sums;
 use super::devices;
 use crate::cost;
 use crate::localize::shield_loops;

@@ -1,0 +1,100 @@
+//! Completes sums after their parts are taken, where loops then add these up.
+//!
+//! The gradient of several parameters that lie side by side, as those of an LSTM's gates, is one product, of which slices are added
+//! to what the loop carries. Completed after the slices, each sum is what [`defer`](super::defer) takes out of the loop.
+
+use shardc_ir::{
+    AxisList, BinaryOp, Build, Module, OpId, OpKind, RegionId, Rewriter, ShardingId, TensorSharding,
+    TensorType, Uses, ValueId,
+};
+
+use crate::analysis::regions::has_program_regions;
+use crate::transforms::merge_reductions::pending_source;
+
+/// How often parts are taken of parts, at most.
+const MAX_PARTS: usize = 8;
+
+/// Completes sums in loops under a function body of a planned module later, where what takes parts of them makes no more of them and
+/// is only added up. Returns the number of parts. What completed them before stays, unused.
+pub(crate) fn sink_sums(module: &mut Module, body: RegionId) -> usize {
+    let uses = module.uses();
+    visit(&mut Rewriter::new(module), body, &uses, false)
+}
+
+fn visit(rw: &mut Rewriter<'_>, region: RegionId, uses: &Uses, in_loop: bool) -> usize {
+    let mut sunk = 0;
+    rw.enter(region);
+    while let Some(op) = rw.next_op() {
+        let kind = &rw.module.ops[op].kind;
+        if has_program_regions(kind) {
+            let in_loop = in_loop || matches!(kind, OpKind::While);
+            for inner in rw.module.ops[op].regions.clone() {
+                sunk += visit(rw, inner, uses, in_loop);
+            }
+        }
+        if in_loop && is_part(rw.module, op) {
+            sunk += usize::from(sink(rw, op, uses).is_some());
+        }
+    }
+    sunk
+}
+
+/// Whether an operation only moves elements of its one operand.
+fn is_part(module: &Module, op: OpId) -> bool {
+    matches!(module.ops[op].kind, OpKind::Transpose { .. } | OpKind::Reshape | OpKind::Slice { .. })
+}
+
+/// Does `op` on addends, if its operand is a completed sum that is only read to be added up.
+fn sink(rw: &mut Rewriter<'_>, op: OpId, uses: &Uses) -> Option<()> {
+    let module = &*rw.module;
+    let (&[completed], &[result]) = (module.ops[op].operands.as_slice(), module.ops[op].results.as_slice())
+    else {
+        return None;
+    };
+    let (source, pending) = pending_source(module, completed)?;
+    let (whole, after) = (module.shardings.of(completed)?, module.shardings.of(result)?);
+    let over = module.shardings.get(pending).unreduced.clone();
+    let is_as_addends = addends(module, whole, &over).same_placement(module.shardings.get(pending));
+    if !is_as_addends || !is_added_up(module, uses, completed, 0) {
+        return None;
+    }
+    let ty = module.values[result].ty;
+    let of_addends = rw.module.shardings.intern(addends(rw.module, after, &over));
+    rw.module.ops[op].operands[0] = source;
+    rw.module.renew_result(op, 0);
+    let part = rw.module.ops[op].results[0];
+    rw.module.shardings.set(part, Some(of_addends));
+    rw.keep();
+    let last = rw.op1(OpKind::Reshard(after), &[part], ty);
+    rw.module.shardings.set(last, Some(after));
+    rw.module.take_over(last, result);
+    Some(())
+}
+
+/// The sharding of a value as addends along axes: these split none of its dimensions.
+fn addends(module: &Module, of: ShardingId, over: &AxisList) -> TensorSharding {
+    let mut sharding = module.shardings.get(of).clone();
+    for dim in &mut sharding.dims {
+        dim.axes.retain(|axis| !over.iter().any(|other| other.axis == axis.axis));
+    }
+    TensorSharding { unreduced: over.clone(), ..sharding }
+}
+
+/// Whether all that reads a value adds it to something, or takes parts of it, no more than it is, that are only added.
+fn is_added_up(module: &Module, uses: &Uses, value: ValueId, depth: usize) -> bool {
+    let bytes = |v: ValueId| module.stored(v).and_then(TensorType::num_bytes);
+    let mut parts = Some(0i64);
+    for &(reader, _) in uses.of(value) {
+        let data = &module.ops[reader];
+        let &[result] = data.results.as_slice() else { return false };
+        if is_part(module, reader) {
+            if depth == MAX_PARTS || !is_added_up(module, uses, result, depth + 1) {
+                return false;
+            }
+            parts = parts.zip(bytes(result)).map(|(sum, n)| sum.saturating_add(n));
+        } else if !matches!(data.kind, OpKind::Binary(BinaryOp::Add)) {
+            return false;
+        }
+    }
+    parts.zip(bytes(value)).is_some_and(|(parts, all)| parts <= all)
+}

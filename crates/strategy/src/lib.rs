@@ -8,8 +8,10 @@
 //!
 //! This crate does no input or output, reads no environment and has no global state.
 
+mod apply;
 mod roles;
 mod settings;
 
+pub use apply::apply;
 pub use roles::{Argument, Role, Roles, Said, UnknownRole, roles};
 pub use settings::{Prefetch, Settings, Sharding, StateDict, Wrap};

@@ -1,0 +1,205 @@
+//! A strategy as shardings: what splits each argument and result of a training step.
+
+mod axes;
+mod dims;
+mod unshard;
+
+use rustc_hash::FxHashSet;
+use shardc_ir::{
+    Build, Diagnostic, DimSharding, Mesh, MeshId, Module, OpKind, RegionId, Rewriter, TensorSharding, ValueId,
+};
+use shardc_passes::propagate::DimensionClasses;
+use shardc_passes::transforms::inline::inline_calls;
+
+use crate::roles::{Role, Roles};
+use crate::settings::{Settings, Sharding};
+use axes::Axes;
+use dims::{Stacked, split_dim};
+use unshard::Unshard;
+
+/// Priorities of propagation. The batch goes first: a strategy of data parallelism computes each example on one device, and
+/// gathers parameters rather than activations where one axis splits both.
+const BATCH_FIRST: u32 = 0;
+const THEN_STATE: u32 = 1;
+
+/// Annotates a training step, in which calls are inlined, so that the compiler splits it by a strategy on a mesh.
+///
+/// * The batch is split along all axes, examples in their order.
+/// * Parameters, frozen ones too, optimizer state and accumulators of gradients are split along their largest dimension that
+///   divides, as the strategy says; what is too small for a part on each device stays whole.
+/// * Statistics, counters, keys and single numbers are whole everywhere.
+/// * What a step returns as next state is split as the state is; other results are whole if they are single numbers, else as the
+///   compiler finds.
+///
+/// # Errors
+/// The module has a mesh already (SH0331), a call cannot be inlined, or the strategy does not fit the mesh (SH1251).
+pub fn apply(
+    module: &mut Module,
+    roles: &Roles,
+    settings: &Settings,
+    mesh: &Mesh,
+) -> Result<(), Vec<Diagnostic>> {
+    if let Some((name, _)) = module.mesh_names.iter().find(|(_, id)| !module.meshes[**id].is_maximal()) {
+        let message = format!("the module has a mesh already: @{name}");
+        return Err(vec![
+            Diagnostic::invalid("SH0331", message).hint("a strategy takes a program without annotations"),
+        ]);
+    }
+    let axes = Axes::of(mesh, settings).map_err(|error| vec![error])?;
+    inline_calls(module)?;
+    let Some((func, body)) = module.entry().and_then(|f| Some((f, module.funcs[f].body?))) else {
+        return Err(vec![Diagnostic::invalid("SH1250", "the program has no function to train")]);
+    };
+    let id = module.add_mesh("mesh", mesh.clone());
+    let plan = Plan { settings, axes, mesh: id, stacked: Stacked::of(module, body) };
+    let args = module.regions[body].args.clone();
+    let mut placed: Vec<TensorSharding> = Vec::with_capacity(args.len());
+    for (argument, &arg) in roles.arguments.iter().zip(&args) {
+        let batch_dim = argument.batch_dim;
+        let mut sharding = plan.of_argument(module, arg, argument.role, batch_dim);
+        let priority = if argument.role == Role::Batch { BATCH_FIRST } else { THEN_STATE };
+        prioritize(&mut sharding, priority);
+        let interned = module.shardings.intern(sharding.clone());
+        module.shardings.set(arg, Some(interned));
+        placed.push(sharding);
+    }
+    match settings.sharding {
+        Sharding::NoShard => {}
+        Sharding::Zero1 => plan.update_in_parts(module, body, roles),
+        Sharding::FullShard | Sharding::HybridShard => plan.unshard(module, body, roles, &placed, true),
+        Sharding::ShardGradOp | Sharding::HybridShardZero2 => {
+            plan.unshard(module, body, roles, &placed, false)
+        }
+    }
+    let results = module.funcs[func].results.len();
+    module.funcs[func].res_shardings.resize(results, None.into());
+    for (argument, sharding) in roles.arguments.iter().zip(&placed) {
+        if let Some(result) = argument.next.filter(|&result| result < results) {
+            let interned = module.shardings.intern(sharding.clone());
+            module.funcs[func].res_shardings[result] = interned.into();
+        }
+    }
+    for result in 0..results {
+        let is_number =
+            module.types.stored(module.funcs[func].results[result]).is_some_and(|ty| ty.rank() == 0);
+        if is_number && module.funcs[func].res_shardings[result].is_none() {
+            let interned = module.shardings.intern(TensorSharding::replicated(id, 0));
+            module.funcs[func].res_shardings[result] = interned.into();
+        }
+    }
+    Ok(())
+}
+
+fn prioritize(sharding: &mut TensorSharding, priority: u32) {
+    for dim in sharding.dims.iter_mut().filter(|dim| !dim.axes.is_empty()) {
+        dim.priority = Some(priority);
+    }
+}
+
+struct Plan<'a> {
+    settings: &'a Settings,
+    axes: Axes,
+    mesh: MeshId,
+    stacked: Stacked,
+}
+
+impl Plan<'_> {
+    fn of_argument(
+        &self,
+        module: &Module,
+        arg: ValueId,
+        role: Role,
+        batch_dim: Option<usize>,
+    ) -> TensorSharding {
+        let whole = TensorSharding::replicated(self.mesh, module.rank(arg));
+        let is_split = match role {
+            Role::Parameter | Role::FrozenParameter | Role::GradientAccumulator => {
+                !matches!(self.settings.sharding, Sharding::Zero1)
+            }
+            Role::OptimizerState => true,
+            Role::Batch => {
+                let mut sharding = whole;
+                if let Some(dim) = batch_dim.and_then(|dim| sharding.dims.get_mut(dim)) {
+                    *dim = DimSharding::closed(&self.axes.data);
+                }
+                return sharding;
+            }
+            Role::ModelState | Role::Step | Role::Scalar | Role::RngKey => false,
+        };
+        if is_split { self.in_parts(module, arg) } else { whole }
+    }
+
+    /// A tensor like an argument, one of its dimensions split.
+    fn in_parts(&self, module: &Module, arg: ValueId) -> TensorSharding {
+        let mut sharding = TensorSharding::replicated(self.mesh, module.rank(arg));
+        let n = module.meshes[self.mesh].axes_size(&self.axes.shard);
+        let may = |dim: usize| {
+            !self.stacked.is_stacked(arg, dim) && (dim == 0 || !self.settings.shard_param_on_dim_0)
+        };
+        if let Some(dim) = split_dim(module.shape(arg), n, may) {
+            sharding.dims[dim] = DimSharding::closed(&self.axes.shard);
+        }
+        sharding
+    }
+
+    /// Gathers what is split where it is used.
+    fn unshard(
+        &self,
+        module: &mut Module,
+        body: RegionId,
+        roles: &Roles,
+        placed: &[TensorSharding],
+        otherwise_again: bool,
+    ) {
+        let classes = module.entry().and_then(|func| DimensionClasses::of_func(module, func));
+        let classes = classes.as_ref();
+        let args = &module.regions[body].args;
+        let of_batch = |i: usize| Some(*classes?.of(args[i]).get(roles.arguments[i].batch_dim?)?);
+        let batch: FxHashSet<u32> = roles.of(Role::Batch).filter_map(of_batch).collect();
+        let is_gathered = |i: &usize| {
+            matches!(roles.arguments[*i].role, Role::Parameter | Role::FrozenParameter)
+                && !placed[*i].is_unsplit()
+        };
+        let unshard = Unshard {
+            roles,
+            split: (0..placed.len()).filter(is_gathered).collect(),
+            stacked: &self.stacked,
+            whole: &|rank| TensorSharding::replicated(self.mesh, rank),
+            has_batch: &|value| {
+                classes.is_some_and(|classes| classes.of(value).iter().any(|class| batch.contains(class)))
+            },
+            again: self.settings.reshard_after_forward.unwrap_or(otherwise_again),
+        };
+        unshard.apply(module, body);
+    }
+
+    /// Lets each device compute its part of the next parameters, which are gathered then.
+    fn update_in_parts(&self, module: &mut Module, body: RegionId, roles: &Roles) {
+        let args = module.regions[body].args.clone();
+        let Some(end) = module.terminator(body) else { return };
+        let returned = module.ops[end].operands.clone();
+        let next = roles.of(Role::Parameter).filter_map(|i| Some((*args.get(i)?, roles.arguments[i].next?)));
+        let next: Vec<(ValueId, usize)> = next.filter(|(_, result)| *result < returned.len()).collect();
+        let parts: Vec<(usize, TensorSharding)> = next
+            .into_iter()
+            .map(|(arg, result)| {
+                let mut sharding = self.in_parts(module, arg);
+                prioritize(&mut sharding, THEN_STATE);
+                (result, sharding)
+            })
+            .collect();
+        let mut rw = Rewriter::new(module);
+        rw.enter(body);
+        while let Some(op) = rw.next_op() {
+            if op != end {
+                continue;
+            }
+            for (result, sharding) in &parts {
+                let interned = rw.module.shardings.intern(sharding.clone());
+                let ty = rw.module.values[returned[*result]].ty;
+                let value = rw.op1(OpKind::ShardingConstraint(interned), &[returned[*result]], ty);
+                rw.module.ops[end].operands[*result] = value;
+            }
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! Parameters that are gathered for use, and again for the backward part.
+//!
+//! FSDP gathers a parameter where it is used and drops it behind. In a program this is a constraint, whole on every device, on what
+//! the parameter is used as: behind a conversion to a narrower type, which is then what is sent. What updates the parameter reads
+//! the parts. Of a stack of layers each trip of a loop gathers its rows.
+//!
+//! The backward part reads what the forward part gathered, or, if a unit is to be sharded again in between, gathers once more: a
+//! barrier with what is asked for of the first result that needs it keeps the second gather from being the first one, and
+//! from coming earlier. What the forward part only gave another form is then given that form again.
+
+use std::collections::VecDeque;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{Build, Module, OpId, OpKind, RegionId, Rewriter, ShardingId, TensorSharding, ValueId};
+use shardc_passes::analysis::regions::has_program_regions;
+
+use super::dims::Stacked;
+use crate::roles::Roles;
+
+/// What is gathered, and how often.
+pub(super) struct Unshard<'a> {
+    pub(super) roles: &'a Roles,
+    /// Numbers of the arguments that are split.
+    pub(super) split: Vec<usize>,
+    pub(super) stacked: &'a Stacked,
+    pub(super) whole: &'a dyn Fn(usize) -> TensorSharding,
+    /// Whether a value has a dimension that counts examples.
+    pub(super) has_batch: &'a dyn Fn(ValueId) -> bool,
+    /// Whether the backward part gathers again.
+    pub(super) again: bool,
+}
+
+impl Unshard<'_> {
+    /// Gathers in a body without calls.
+    pub(super) fn apply(&self, module: &mut Module, body: RegionId) {
+        let flow = Flow::of(module, body, self);
+        let mut walk =
+            Walk { unshard: self, flow, gathered: FxHashMap::default(), again: FxHashMap::default() };
+        let mut rw = Rewriter::new(module);
+        rw.enter(body);
+        while let Some(op) = rw.next_op() {
+            walk.top(&mut rw, op);
+        }
+    }
+}
+
+/// How parameters run through a program.
+struct Flow {
+    /// What the loss is computed by.
+    forward: FxHashSet<OpId>,
+    /// Of a parameter, and of what the forward part gives another form alone: the parameter, and what made it of what.
+    forms: FxHashMap<ValueId, Form>,
+    /// Operations of the backward part that need a parameter whole, and with it.
+    backward: FxHashSet<OpId>,
+    /// What loops take out of stacks, rows by rows.
+    rows: FxHashSet<ValueId>,
+}
+
+#[derive(Clone, Copy)]
+struct Form {
+    arg: ValueId,
+    made: Option<(OpId, ValueId)>,
+    /// Whether it is still narrowed, before it is gathered.
+    is_part: bool,
+}
+
+impl Flow {
+    fn of(module: &Module, body: RegionId, unshard: &Unshard<'_>) -> Flow {
+        let args = &module.regions[body].args;
+        let returned =
+            module.terminator(body).map(|end| module.ops[end].operands.to_vec()).unwrap_or_default();
+        let forward = forward(module, returned.get(unshard.roles.loss).copied());
+        let is_stack = |arg: ValueId| (0..module.rank(arg)).any(|d| unshard.stacked.is_stacked(arg, d));
+        let mut forms: FxHashMap<ValueId, Form> = FxHashMap::default();
+        for &i in &unshard.split {
+            if !is_stack(args[i]) {
+                forms.insert(args[i], Form { arg: args[i], made: None, is_part: true });
+            }
+        }
+        for &op in &module.regions[body].ops {
+            let data = &module.ops[op];
+            let (&[operand], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else {
+                continue;
+            };
+            let Some(&form) = forms.get(&operand).filter(|_| forward.contains(&op)) else { continue };
+            let bits = |v: ValueId| module.stored(v).map_or(0, |ty| ty.dtype.bits());
+            let narrows = matches!(data.kind, OpKind::Convert) && bits(result) < bits(operand);
+            let keeps = matches!(data.kind, OpKind::Convert | OpKind::Transpose { .. } | OpKind::Reshape)
+                || matches!(data.kind, OpKind::BroadcastInDim { .. });
+            if keeps {
+                forms.insert(
+                    result,
+                    Form { made: Some((op, operand)), is_part: form.is_part && narrows, ..form },
+                );
+            }
+        }
+        let users = users(module, body);
+        let owned = |arg: ValueId| -> Vec<ValueId> {
+            let i = args.iter().position(|&a| a == arg);
+            let states = unshard.roles.arguments.iter().enumerate();
+            let own =
+                states.filter(|(j, argument)| Some(*j) == i || (argument.of.is_some() && argument.of == i));
+            own.filter_map(|(_, argument)| returned.get(argument.next?).copied()).collect()
+        };
+        let mut backward = FxHashSet::default();
+        let mut own: FxHashMap<ValueId, Vec<ValueId>> = FxHashMap::default();
+        for &op in &module.regions[body].ops {
+            if forward.contains(&op) || matches!(module.ops[op].kind, OpKind::Return) {
+                continue;
+            }
+            let read = reads(module, op);
+            let needs = |v: &ValueId| {
+                let form = forms.get(v)?;
+                (!is_like(module, op, *v)).then_some(form.arg)
+            };
+            if let Some(arg) = read.iter().find_map(needs) {
+                let own = own.entry(arg).or_insert_with(|| owned(arg));
+                if reaches_others(module, op, &users, &returned, own) {
+                    backward.insert(op);
+                }
+            }
+        }
+        Flow { forward, forms, backward, rows: rows(module, body, unshard) }
+    }
+}
+
+/// Whether an operation computes each element of something of the shape of `value` from one element of it: the update of a
+/// parameter, or a conversion.
+fn is_like(module: &Module, op: OpId, value: ValueId) -> bool {
+    let data = &module.ops[op];
+    matches!(
+        data.kind,
+        OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Convert | OpKind::Select | OpKind::Compare(..)
+    ) && data.operands.iter().chain(&data.results).all(|&v| module.shape(v) == module.shape(value))
+}
+
+/// The operations of the body that a value is computed by.
+fn forward(module: &Module, value: Option<ValueId>) -> FxHashSet<OpId> {
+    let mut seen = FxHashSet::default();
+    let mut todo: Vec<OpId> = value.and_then(|v| module.def_op(v)).into_iter().collect();
+    while let Some(op) = todo.pop() {
+        if seen.insert(op) {
+            todo.extend(reads(module, op).into_iter().filter_map(|v| module.def_op(v)));
+        }
+    }
+    seen
+}
+
+/// What an operation reads, with what its regions read from around it.
+fn reads(module: &Module, op: OpId) -> Vec<ValueId> {
+    let data = &module.ops[op];
+    let mut out = data.operands.to_vec();
+    for &region in &data.regions {
+        for inner in module.walk(region) {
+            out.extend(&module.ops[inner].operands);
+        }
+    }
+    out
+}
+
+fn users(module: &Module, body: RegionId) -> FxHashMap<ValueId, Vec<OpId>> {
+    let mut users: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();
+    for &op in &module.regions[body].ops {
+        for value in reads(module, op) {
+            users.entry(value).or_default().push(op);
+        }
+    }
+    users
+}
+
+/// Whether what an operation makes goes into a returned value that is not one of `own`.
+fn reaches_others(
+    module: &Module,
+    op: OpId,
+    users: &FxHashMap<ValueId, Vec<OpId>>,
+    returned: &[ValueId],
+    own: &[ValueId],
+) -> bool {
+    let (mut seen, mut todo) = (FxHashSet::from_iter([op]), vec![op]);
+    while let Some(op) = todo.pop() {
+        for result in &module.ops[op].results {
+            if returned.contains(result) && !own.contains(result) {
+                return true;
+            }
+            todo.extend(users.get(result).into_iter().flatten().copied().filter(|&user| seen.insert(user)));
+        }
+    }
+    false
+}
+
+/// The slices that loops take of stacked parameters.
+fn rows(module: &Module, body: RegionId, unshard: &Unshard<'_>) -> FxHashSet<ValueId> {
+    let args = &module.regions[body].args;
+    let split: FxHashSet<ValueId> = unshard.split.iter().map(|&i| args[i]).collect();
+    let slices = module
+        .walk(body)
+        .into_iter()
+        .filter(|&op| matches!(module.ops[op].kind, OpKind::DynamicSlice { .. }));
+    let of_split = slices.filter(|&op| {
+        let stack = module.ops[op].operands.first().and_then(|&v| unshard.stacked.origin(v));
+        stack.is_some_and(|stack| split.contains(&stack))
+    });
+    of_split.flat_map(|op| module.ops[op].results.to_vec()).collect()
+}
+
+struct Walk<'a> {
+    unshard: &'a Unshard<'a>,
+    flow: Flow,
+    /// What is whole of a form.
+    gathered: FxHashMap<ValueId, ValueId>,
+    /// What stands for a form in the backward part.
+    again: FxHashMap<ValueId, ValueId>,
+}
+
+impl Walk<'_> {
+    fn top(&mut self, rw: &mut Rewriter<'_>, op: OpId) {
+        let read = reads(rw.module, op);
+        for value in read.iter().copied() {
+            let Some(&form) = self.flow.forms.get(&value) else { continue };
+            let stands = if self.flow.forward.contains(&op) {
+                // What is narrowed first is gathered behind.
+                let narrows = |result: &ValueId| self.flow.forms.get(result).is_some_and(|form| form.is_part);
+                let is_form = rw.module.ops[op].results.first().is_some_and(narrows);
+                (form.is_part && !is_form).then(|| self.gathered(rw, value))
+            } else if self.flow.backward.contains(&op) && !is_like(rw.module, op, value) {
+                if self.unshard.again {
+                    let asked = self.asked_for(rw.module, &read);
+                    Some(self.again(rw, value, asked))
+                } else {
+                    form.is_part.then(|| self.gathered(rw, value))
+                }
+            } else {
+                None
+            };
+            if let Some(stands) = stands {
+                replace(rw.module, op, value, stands);
+            }
+        }
+        self.inside(rw, op);
+    }
+
+    /// Gathers rows of stacks inside of loops.
+    fn inside(&mut self, rw: &mut Rewriter<'_>, op: OpId) {
+        if has_program_regions(&rw.module.ops[op].kind) {
+            for region in rw.module.ops[op].regions.clone() {
+                rw.enter(region);
+                while let Some(inner) = rw.next_op() {
+                    self.inside(rw, inner);
+                }
+            }
+        }
+        let rows: Vec<ValueId> =
+            rw.module.ops[op].results.iter().copied().filter(|v| self.flow.rows.contains(v)).collect();
+        for row in rows {
+            rw.keep();
+            let whole = self.constrained(rw, row);
+            rw.stand_for(row, whole);
+        }
+    }
+
+    fn constrained(&self, rw: &mut Rewriter<'_>, value: ValueId) -> ValueId {
+        let whole: ShardingId = {
+            let sharding = (self.unshard.whole)(rw.module.rank(value));
+            rw.module.shardings.intern(sharding)
+        };
+        let ty = rw.module.values[value].ty;
+        rw.op1(OpKind::ShardingConstraint(whole), &[value], ty)
+    }
+
+    fn gathered(&mut self, rw: &mut Rewriter<'_>, value: ValueId) -> ValueId {
+        if let Some(&known) = self.gathered.get(&value) {
+            return known;
+        }
+        let whole = self.constrained(rw, value);
+        self.gathered.insert(value, whole);
+        whole
+    }
+
+    /// The nearest of what an operation of the backward part is computed from that has a batch: what is asked for of an activation.
+    /// (What is asked for of a parameter is a sum over devices, which a barrier would complete too early.)
+    fn asked_for(&self, module: &Module, read: &[ValueId]) -> Option<ValueId> {
+        let mut seen = FxHashSet::default();
+        let mut todo: VecDeque<ValueId> = read.iter().copied().collect();
+        while let Some(value) = todo.pop_front() {
+            let Some(op) = module.def_op(value).filter(|op| !self.flow.forward.contains(op)) else {
+                continue;
+            };
+            if self.flow.forms.contains_key(&value) || !seen.insert(op) {
+                continue;
+            }
+            if (self.unshard.has_batch)(value) {
+                return Some(value);
+            }
+            todo.extend(reads(module, op));
+        }
+        None
+    }
+
+    /// A form once more, behind a barrier with `asked`.
+    fn again(&mut self, rw: &mut Rewriter<'_>, value: ValueId, asked: Option<ValueId>) -> ValueId {
+        if let Some(&known) = self.again.get(&value) {
+            return known;
+        }
+        let new = match self.flow.forms.get(&value) {
+            Some(&Form { is_part: false, made: Some((made, from)), .. }) => {
+                let from = self.again(rw, from, asked);
+                remade(rw, made, from)
+            }
+            _ => {
+                let part = self.part_again(rw, value, asked);
+                self.constrained(rw, part)
+            }
+        };
+        self.again.insert(value, new);
+        new
+    }
+
+    /// A part of a parameter behind a barrier, as narrow as it was.
+    fn part_again(&mut self, rw: &mut Rewriter<'_>, value: ValueId, asked: Option<ValueId>) -> ValueId {
+        if let Some(&Form { made: Some((made, from)), .. }) = self.flow.forms.get(&value) {
+            let from = self.part_again(rw, from, asked);
+            return remade(rw, made, from);
+        }
+        let held: Vec<ValueId> = std::iter::once(value).chain(asked).collect();
+        let types: Vec<_> = held.iter().map(|&v| rw.module.values[v].ty).collect();
+        let barrier = rw.op(OpKind::OptimizationBarrier, &held, &types, &[]);
+        rw.module.ops[barrier].results[0]
+    }
+}
+
+/// A copy of an operation of one operand, which reads `from`.
+fn remade(rw: &mut Rewriter<'_>, op: OpId, from: ValueId) -> ValueId {
+    let data = &rw.module.ops[op];
+    let (kind, ty) = (data.kind.clone(), rw.module.values[data.results[0]].ty);
+    rw.op1(kind, &[from], ty)
+}
+
+fn replace(module: &mut Module, op: OpId, old: ValueId, new: ValueId) {
+    let mut inner: Vec<OpId> =
+        module.ops[op].regions.clone().iter().flat_map(|&region| module.walk(region)).collect();
+    inner.push(op);
+    for op in inner {
+        for operand in module.ops[op].operands.iter_mut().filter(|operand| **operand == old) {
+            *operand = new;
+        }
+    }
+}

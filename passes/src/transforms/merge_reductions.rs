@@ -8,6 +8,9 @@
 //! Where such sums are added to something else one after the other, `(x + a) + b`, they are added to each other first,
 //! `x + (a + b)`: devices add their parts in no particular order either.
 //!
+//! Where one of them is summed over more axes, as of a tied embedding whose two gradients are split over the devices of a node in
+//! different ways, it is summed over the others first: across nodes both are then summed as one.
+//!
 //! The transpose of a completed sum that nothing else reads is completed after it. The gradient of a weight is a product
 //! that is transposed, which back ends make one product of, as long as no collective stands between.
 
@@ -27,6 +30,7 @@ pub fn merge_reductions(module: &mut Module, body: RegionId) {
         while let Some(op) = rw.next_op() {
             // Regrouping first: it may make the operand that `merge` then looks at.
             regroup(&mut rw, op, &mut readers);
+            level(&mut rw, op, &mut readers);
             rw.keep();
             match rw.module.ops[op].kind {
                 OpKind::Transpose { .. } => transpose(&mut rw, op, &mut readers),
@@ -74,6 +78,42 @@ fn merge(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option<()>
     module.ops[op].operands = [one.source, other.source].into_iter().collect();
     complete_after(rw, op, one.pending, wanted, readers);
     Some(())
+}
+
+/// Completes an operand of an addition in two steps, where it is summed over more axes than the other one: the second step is then
+/// what completes the other one, too.
+fn level(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option<()> {
+    let module = &*rw.module;
+    let [a, b] = addends(module, op)?;
+    let (one, other) = (completed(module, a, readers)?, completed(module, b, readers)?);
+    let wanted = module.shardings.of(module.ops[op].results[0])?;
+    let (less, more) = match (leaves(module, one, wanted), leaves(module, other, wanted)) {
+        (true, false) => (one, other),
+        (false, true) => (other, one),
+        (true, true) | (false, false) => return None,
+    };
+    let [rest, all] = [less, more].map(|side| &module.shardings.get(side.pending).unreduced);
+    let is_completed = |side: Completed| {
+        let sharding = module.shardings.sharding_of(side.value);
+        sharding.is_some_and(|sharding| sharding.same_placement(module.shardings.get(wanted)))
+    };
+    if !rest.iter().all(|axis| all.contains(axis)) || !is_completed(less) || !is_completed(more) {
+        return None;
+    }
+    let ty = module.values[more.source].ty;
+    let first = rw.op1(OpKind::Reshard(less.pending), &[more.source], ty);
+    let second = rw.op1(OpKind::Reshard(wanted), &[first], ty);
+    rw.module.shardings.set(first, Some(less.pending));
+    rw.module.shardings.set(second, Some(wanted));
+    rw.module.ops[op].operands = [less.value, second].into_iter().collect();
+    readers.add(&[first, second]);
+    Some(())
+}
+
+/// Whether a sum is split as `wanted` before it is completed: only its addends are left to add.
+fn leaves(module: &Module, side: Completed, wanted: ShardingId) -> bool {
+    let pending = module.shardings.get(side.pending);
+    pending.completed().same_placement(module.shardings.get(wanted))
 }
 
 /// Inserts the reshard that completes the sum which `op` now makes, if it transposes a sum that is completed.

@@ -49,10 +49,10 @@ const MORE: &[(&str, &str, f64, &str)] = &[
     ),
     ("llama_tiny", "hybrid", 1.20, "107,000 parameters: some sums are done at once rather than in two steps"),
     (
-        "gpt2_base",
+        "lora_llama_tiny",
         "hybrid",
         1.05,
-        "of the embedding, which is read twice, both gradients are summed across nodes",
+        "3,000 trained parameters: sums are done at once rather than in two steps",
     ),
 ];
 
@@ -96,8 +96,11 @@ fn main() -> ExitCode {
 }
 
 fn annotated(program: &Program, sharding: Sharding, mesh: &str) -> Module {
+    annotated_by(program, Settings { sharding, ..Settings::default() }, mesh)
+}
+
+fn annotated_by(program: &Program, settings: Settings, mesh: &str) -> Module {
     let mut module = program.module.clone();
-    let settings = Settings { sharding, ..Settings::default() };
     apply(&mut module, &program.roles, &settings, &mesh.parse::<MeshSpec>().unwrap().to_mesh()).unwrap();
     shardc_ir::verify(&module).unwrap();
     module
@@ -119,6 +122,13 @@ fn equal(program: &Program) -> Result<(), String> {
             Verdict::Equal => {}
             Verdict::Wrong(why) | Verdict::Refused(why) => writeln!(faults, "{strategy}: {why}").unwrap(),
         }
+    }
+    let offloaded = annotated_by(program, Settings { offload_params: true, ..Settings::default() }, "fsdp=8");
+    let output = Compiler::new().partition_module(offloaded).map_err(|error| error.to_string())?;
+    if let Verdict::Wrong(why) | Verdict::Refused(why) =
+        compare(&client, reference.as_ref().unwrap(), &output)
+    {
+        writeln!(faults, "offload: {why}").unwrap();
     }
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }

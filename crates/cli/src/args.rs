@@ -125,6 +125,12 @@ pub(crate) enum Command {
         after_help = "Examples:\n  shardc plugin list\n  shardc plugin install cpu\n  shardc plugin doctor\n  shardc plugin doctor --plugin xla_cpu_pjrt.so"
     )]
     Plugin(PluginArgs),
+    /// Split a whole training step without annotations: FSDP, ZeRO, data parallelism
+    #[command(after_help = "Examples:\n  shardc fsdp roles step.mlir\n  \
+        shardc fsdp estimate step.mlir --mesh fsdp=8\n  \
+        shardc fsdp apply step.mlir --fsdp \"full_shard auto_wrap\" --mesh fsdp=8 -o annotated.mlir\n  \
+        shardc fsdp estimate --parameters 7.5e9 --devices 64")]
+    Fsdp(FsdpArgs),
     /// Print the completions of a shell
     #[command(
         after_help = "Example:\n  shardc completions bash > ~/.local/share/bash-completion/completions/shardc"
@@ -609,6 +615,94 @@ pub(crate) enum PluginCommand {
         #[arg(long, value_name = "FILE")]
         plugin: Option<PathBuf>,
     },
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct FsdpArgs {
+    #[command(subcommand)]
+    pub(crate) command: FsdpCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum FsdpCommand {
+    /// Say what the arguments of a step are: parameters, optimizer state, batch, ...
+    #[command(after_help = "Example:\n  shardc fsdp roles step.mlir --role arg12=batch --loss res3")]
+    Roles(StepArgs),
+    /// Annotate a step, so that it is partitioned as a strategy says
+    #[command(
+        after_help = "Example:\n  shardc fsdp apply step.mlir --fsdp full_shard --mesh fsdp=8 -o annotated.mlir\n  \
+        shardc partition annotated.mlir -o out.mlir --manifest out.json\n\n\
+        Words: full_shard (ZeRO-3), shard_grad_op (ZeRO-2), zero1, no_shard (DDP), hybrid_shard and hybrid_shard_zero2 (the first axis\n\
+        of the mesh counts nodes), auto_wrap, offload (parameters and optimizer state wait in host memory; TPU)."
+    )]
+    Apply(FsdpApplyArgs),
+    /// Compare strategies: what a device keeps and what it sends
+    #[command(after_help = "Examples:\n  shardc fsdp estimate step.mlir --mesh fsdp=8\n  \
+        shardc fsdp estimate --parameters 7.5e9 --devices 64\n\n\
+        Without a step, the formulas of the ZeRO paper for Adam in mixed precision: 2 + 2 + 12 bytes for each parameter.")]
+    Estimate(FsdpEstimateArgs),
+}
+
+/// A training step, and what the user knows of it.
+#[derive(Args, Debug)]
+pub(crate) struct StepArgs {
+    /// The step: StableHLO as text, MLIR bytecode or a portable artifact; - for the standard input
+    pub(crate) input: PathBuf,
+    /// What an argument is, where that is not found: ARG=ROLE, as in arg12=batch; see `shardc fsdp roles`
+    #[arg(long, value_name = "ARG=ROLE")]
+    pub(crate) role: Vec<String>,
+    /// The result that is the loss, where that is not found: resN or its name
+    #[arg(long, value_name = "RESULT")]
+    pub(crate) loss: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct FsdpApplyArgs {
+    #[command(flatten)]
+    pub(crate) step: StepArgs,
+    /// The strategy in words, as `accelerate launch` takes them: "full_shard auto_wrap offload"
+    #[arg(long, value_name = "WORDS", default_value = "full_shard")]
+    pub(crate) fsdp: String,
+    /// The devices: "fsdp=8", "node=2,fsdp=4". All axes split the batch
+    #[arg(long, value_name = "MESH")]
+    pub(crate) mesh: String,
+    /// Whether parameters are gathered once more for the backward part; as the strategy has it if not given
+    #[arg(long, value_name = "BOOL")]
+    pub(crate) reshard_after_forward: Option<bool>,
+    /// Split parameters along their first dimension only
+    #[arg(long)]
+    pub(crate) shard_param_on_dim_0: bool,
+    /// Format of the program
+    #[arg(long, value_enum, default_value_t = Emit::Pretty)]
+    pub(crate) emit: Emit,
+    /// Where the program goes; - for the standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct FsdpEstimateArgs {
+    /// The step: StableHLO as text, MLIR bytecode or a portable artifact; - for the standard input
+    #[arg(required_unless_present = "parameters", requires = "mesh")]
+    pub(crate) input: Option<PathBuf>,
+    /// What an argument is, where that is not found: ARG=ROLE
+    #[arg(long, value_name = "ARG=ROLE", requires = "input")]
+    pub(crate) role: Vec<String>,
+    /// The result that is the loss, where that is not found
+    #[arg(long, value_name = "RESULT", requires = "input")]
+    pub(crate) loss: Option<String>,
+    /// The devices: "fsdp=8"; with two axes the hybrid strategies, too
+    #[arg(long, value_name = "MESH")]
+    pub(crate) mesh: Option<String>,
+    /// How many parameters a model has, in place of a step
+    #[arg(long, value_name = "N", conflicts_with = "input", requires = "devices")]
+    pub(crate) parameters: Option<f64>,
+    /// How many devices there are
+    #[arg(long, value_name = "N", conflicts_with = "mesh")]
+    pub(crate) devices: Option<u64>,
+    /// How many nodes they are in
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "mesh")]
+    pub(crate) nodes: u64,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -54,6 +54,7 @@ mod manifest;
 #[cfg(feature = "runtime")]
 pub mod pretrained;
 mod report;
+pub mod strategy;
 #[cfg(feature = "runtime")]
 pub mod train;
 #[cfg(feature = "runtime")]

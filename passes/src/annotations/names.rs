@@ -263,7 +263,7 @@ fn glob(pattern: &str, text: &str) -> bool {
 }
 
 /// Number of characters to insert, drop or change to make `b` of `a`.
-pub(crate) fn edit_distance(a: &str, b: &str) -> usize {
+pub fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.chars().enumerate() {

@@ -56,6 +56,12 @@ fn need_with_calls(module: &Module, func: FuncId, of_call: &dyn Fn(OpId) -> u64)
     }
 }
 
+/// Returns the most bytes of arguments, results and temporaries that the function, its types being those of one device, needs.
+#[must_use]
+pub fn needed(module: &Module, func: FuncId) -> u64 {
+    need(module, func).bytes
+}
+
 /// Returns how many bytes more than `limit` the function needs on each device; 0 if it fits, or if `limit` is 0, which
 /// stands for an unknown memory size.
 #[must_use]

@@ -11,6 +11,7 @@ use crate::analysis::regions::program_ops;
 use crate::analysis::trip_count::run_counts;
 use crate::report::byte_size::bytes_text;
 use crate::report::warnings::counted;
+use crate::rules::is_identity;
 
 /// What the annotations of a program ask for. Known before planning, which makes reshards of constraints.
 #[derive(Clone, Debug)]
@@ -74,6 +75,8 @@ impl Asked {
                     | OpKind::ShardingConstraint(_)
                     | OpKind::Reshard(_) => (op, 0),
                     OpKind::BroadcastInDim { .. } if is_as_large(module, op) => (op, 0),
+                    // Weights that wait in host memory.
+                    OpKind::CustomCall(ref call) if is_identity(&call.target) => (op, 0),
                     _ => return false,
                 },
             };

@@ -4,6 +4,7 @@ pub(crate) mod compile;
 pub(crate) mod derivative;
 pub(crate) mod explain;
 mod fit;
+pub(crate) mod fsdp;
 pub(crate) mod lint;
 pub(crate) mod manual;
 pub(crate) mod ops;

@@ -52,6 +52,11 @@ impl Stacked {
         Stacked { dims, origin }
     }
 
+    /// Whether loops take rows of an argument.
+    pub(crate) fn has_rows(&self, arg: ValueId) -> bool {
+        self.dims.get(&arg).is_some_and(|dims| dims.contains(&true))
+    }
+
     /// The argument that a value is, or is carried into a loop as.
     pub(crate) fn origin(&self, value: ValueId) -> Option<ValueId> {
         self.origin.get(&value).copied()

@@ -2,6 +2,7 @@
 
 mod axes;
 mod dims;
+mod offload;
 mod unshard;
 
 use rustc_hash::FxHashSet;
@@ -72,6 +73,9 @@ pub fn apply(
         }
     }
     let results = module.funcs[func].results.len();
+    if settings.offload_params {
+        plan.offload(module, body, roles);
+    }
     module.funcs[func].res_shardings.resize(results, None.into());
     for (argument, sharding) in roles.arguments.iter().zip(&placed) {
         if let Some(result) = argument.next.filter(|&result| result < results) {
@@ -171,6 +175,16 @@ impl Plan<'_> {
             again: self.settings.reshard_after_forward.unwrap_or(otherwise_again),
         };
         unshard.apply(module, body);
+    }
+
+    fn offload(&self, module: &mut Module, body: RegionId, roles: &Roles) {
+        let waits = |i: &usize| {
+            let role = roles.arguments[*i].role;
+            matches!(role, Role::Parameter | Role::FrozenParameter | Role::OptimizerState)
+        };
+        let arguments: Vec<usize> = (0..roles.arguments.len()).filter(waits).collect();
+        let results: Vec<usize> = arguments.iter().filter_map(|&i| roles.arguments[i].next).collect();
+        offload::offload(module, body, &self.stacked, &arguments, &results);
     }
 
     /// Lets each device compute its part of the next parameters, which are gathered then.

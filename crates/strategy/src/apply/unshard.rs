@@ -70,10 +70,9 @@ impl Flow {
         let returned =
             module.terminator(body).map(|end| module.ops[end].operands.to_vec()).unwrap_or_default();
         let forward = forward(module, returned.get(unshard.roles.loss).copied());
-        let is_stack = |arg: ValueId| (0..module.rank(arg)).any(|d| unshard.stacked.is_stacked(arg, d));
         let mut forms: FxHashMap<ValueId, Form> = FxHashMap::default();
         for &i in &unshard.split {
-            if !is_stack(args[i]) {
+            if !unshard.stacked.has_rows(args[i]) {
                 forms.insert(args[i], Form { arg: args[i], made: None, is_part: true });
             }
         }

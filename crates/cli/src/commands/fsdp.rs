@@ -1,0 +1,255 @@
+//! `shardc fsdp`
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use shardc::strategy::{self, Kept, PerParameter, Role, Roles, Settings, Sharding};
+use shardc::{Compiler, Error, Module};
+use shardc_passes::cost::memory::needed;
+use shardc_passes::cost::traffic::summarize;
+use shardc_stablehlo::{PrintForm, PrintOptions};
+
+use crate::args::{Emit, FsdpApplyArgs, FsdpArgs, FsdpCommand, FsdpEstimateArgs, StepArgs};
+use crate::failure::{Failure, usage};
+use crate::output::Outputs;
+use crate::source::Source;
+use crate::ui::Ui;
+use crate::ui::table::{Table, bytes};
+use crate::words::COMMAND_LINE;
+
+/// Strategies in the order of what they split, with the words for them.
+const STRATEGIES: [(&str, Sharding); 6] = [
+    ("no_shard", Sharding::NoShard),
+    ("zero1", Sharding::Zero1),
+    ("shard_grad_op", Sharding::ShardGradOp),
+    ("full_shard", Sharding::FullShard),
+    ("hybrid_shard_zero2", Sharding::HybridShardZero2),
+    ("hybrid_shard", Sharding::HybridShard),
+];
+
+pub(crate) fn run(args: &FsdpArgs, ui: &Ui) -> Result<ExitCode> {
+    match &args.command {
+        FsdpCommand::Roles(args) => show_roles(args, ui),
+        FsdpCommand::Apply(args) => apply(args, ui),
+        FsdpCommand::Estimate(args) => estimate(args, ui),
+    }
+}
+
+/// A step and what its arguments are.
+fn read(source: &Source, role: &[String], loss: Option<&str>) -> Result<(Module, Roles)> {
+    let module = Compiler::read(&source.bytes).map_err(|e| source.explain(&e))?;
+    let texts: Vec<&str> = role.iter().map(String::as_str).collect();
+    let roles = strategy::said(&module, &texts, loss)
+        .and_then(|said| strategy::roles(&module, &said))
+        .map_err(|e| source.explain(&e))?;
+    Ok((module, roles))
+}
+
+fn show_roles(args: &StepArgs, ui: &Ui) -> Result<ExitCode> {
+    let source = Source::read(&args.input)?;
+    let (module, roles) = read(&source, &args.role, args.loss.as_deref())?;
+    let types = types(&module);
+    let text = || {
+        let mut table = Table::new(&["argument", "name", "type", "role", "next", "of", "batch"]);
+        let number = |of: Option<usize>, prefix: &str| of.map(|i| format!("{prefix}{i}")).unwrap_or_default();
+        for (i, argument) in roles.arguments.iter().enumerate() {
+            table.row(vec![
+                format!("arg{i}"),
+                argument.name.clone(),
+                types[i].clone(),
+                argument.role.to_string(),
+                number(argument.next, "res"),
+                number(argument.of, "arg"),
+                number(argument.batch_dim, "dimension "),
+            ]);
+        }
+        format!("{}the loss is res{}\n", ui.table(&table), roles.loss)
+    };
+    ui.result(text, || {
+        let argument = |(i, argument): (usize, &strategy::Argument)| {
+            json!({
+                "index": i,
+                "name": argument.name,
+                "type": types[i],
+                "role": argument.role.as_str(),
+                "next": argument.next,
+                "of": argument.of,
+                "batch_dim": argument.batch_dim,
+            })
+        };
+        let arguments: Vec<Value> = roles.arguments.iter().enumerate().map(argument).collect();
+        json!({ "version": 1, "arguments": arguments, "loss": roles.loss })
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The types of a step's arguments as text.
+fn types(module: &Module) -> Vec<String> {
+    let params = module.entry().map(|func| module.funcs[func].params.as_slice()).unwrap_or_default();
+    params.iter().map(|&ty| module.types.display(ty).to_string()).collect()
+}
+
+fn apply(args: &FsdpApplyArgs, ui: &Ui) -> Result<ExitCode> {
+    let mut outputs = Outputs::plan(&[("--output", &args.output)], &[("the input", &args.step.input)])?;
+    let refused = |e: Error| Failure::of(&e, COMMAND_LINE, "");
+    let mut settings = Settings::from_words(&args.fsdp).map_err(|e| refused(e.into()))?;
+    settings.reshard_after_forward = args.reshard_after_forward;
+    settings.shard_param_on_dim_0 = args.shard_param_on_dim_0;
+    let source = Source::read(&args.step.input)?;
+    let mut progress = ui.progress();
+    progress.stage("read");
+    let (mut module, roles) = read(&source, &args.step.role, args.step.loss.as_deref())?;
+    progress.stage("annotate");
+    strategy::apply(&mut module, &roles, &settings, &args.mesh).map_err(|e| source.explain(&e))?;
+    progress.stage("print");
+    let form = match args.emit {
+        Emit::Pretty => PrintForm::Pretty,
+        Emit::Generic => PrintForm::Generic,
+        Emit::Bytecode => {
+            let program = Compiler::write_bytecode(&module).map_err(|e| source.explain(&e))?;
+            progress.finish();
+            outputs.put(&args.output, program)?;
+            return outputs.commit().map(|()| ExitCode::SUCCESS);
+        }
+    };
+    let options = PrintOptions { form, ..PrintOptions::default() };
+    let program = shardc_stablehlo::print(&module, &options);
+    progress.finish();
+    outputs.put(&args.output, program)?;
+    outputs.commit()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What a device keeps and sends by a strategy.
+struct Row {
+    name: &'static str,
+    parameters: u64,
+    optimizer: u64,
+    /// Gradients by the formula, or accumulators of a step.
+    gradients: u64,
+    /// Other arguments of a step; `None` of formulas.
+    others: Option<u64>,
+    /// What the step needs besides arguments.
+    temporaries: Option<u64>,
+    sent: u64,
+}
+
+impl Row {
+    fn total(&self) -> u64 {
+        let others = self.others.unwrap_or(0) + self.temporaries.unwrap_or(0);
+        self.parameters + self.optimizer + self.gradients + others
+    }
+}
+
+fn estimate(args: &FsdpEstimateArgs, ui: &Ui) -> Result<ExitCode> {
+    let rows = match (&args.input, args.parameters, args.devices) {
+        (None, Some(parameters), Some(devices)) => formulas(parameters, devices, args.nodes),
+        (Some(input), _, _) => {
+            let source = Source::read(input)?;
+            let (module, roles) = read(&source, &args.role, args.loss.as_deref())?;
+            of_step(&source, &module, &roles, args.mesh.as_deref().unwrap_or_default(), ui)?
+        }
+        _ => return Err(usage("which step? `shardc fsdp estimate FILE --mesh fsdp=8`")),
+    };
+    let is_step = args.input.is_some();
+    let shown = |n: u64| if is_step { bytes(n) } else { format!("{:.1} GB", n as f64 / 1e9) };
+    let text = || {
+        let gradients = if is_step { ">accumulators" } else { ">gradients" };
+        let mut headings = vec!["strategy", ">parameters", gradients, ">optimizer"];
+        if is_step {
+            headings.extend([">others", ">temporaries"]);
+        }
+        headings.extend([">all", ">sent in a step"]);
+        let mut table = Table::new(&headings);
+        for row in &rows {
+            let mut cells = vec![row.name.to_owned()];
+            cells.extend([row.parameters, row.gradients, row.optimizer].map(shown));
+            cells.extend(row.others.into_iter().chain(row.temporaries).map(shown));
+            cells.extend([row.total(), row.sent].map(shown));
+            table.row(cells);
+        }
+        format!("Each device:\n{}", ui.table(&table))
+    };
+    ui.result(text, || {
+        let row = |row: &Row| {
+            json!({
+                "strategy": row.name,
+                "parameters": row.parameters,
+                "gradients": row.gradients,
+                "optimizer": row.optimizer,
+                "others": row.others,
+                "temporaries": row.temporaries,
+                "all": row.total(),
+                "sent": row.sent,
+            })
+        };
+        json!({ "version": 1, "strategies": rows.iter().map(row).collect::<Vec<_>>() })
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Strategies that a mesh of so many axes can have.
+fn possible(axes: usize) -> impl Iterator<Item = (&'static str, Sharding)> {
+    let is_hybrid = |s: Sharding| matches!(s, Sharding::HybridShard | Sharding::HybridShardZero2);
+    STRATEGIES.into_iter().filter(move |&(_, sharding)| axes > 1 || !is_hybrid(sharding))
+}
+
+/// By the formulas of the ZeRO paper.
+fn formulas(parameters: f64, devices: u64, nodes: u64) -> Vec<Row> {
+    let each = PerParameter::MIXED_ADAM;
+    let row = |(name, sharding)| {
+        let Kept { parameters: kept, gradients, optimizer } =
+            strategy::kept(parameters, each, sharding, devices, nodes);
+        let sent = strategy::sent(parameters * each.parameter, sharding, devices, nodes);
+        Row {
+            name,
+            parameters: kept as u64,
+            gradients: gradients as u64,
+            optimizer: optimizer as u64,
+            others: None,
+            temporaries: None,
+            sent: (sent.inside + sent.across) as u64,
+        }
+    };
+    possible(if nodes > 1 { 2 } else { 1 }).map(row).collect()
+}
+
+/// Of a step that is partitioned by each strategy.
+fn of_step(source: &Source, module: &Module, roles: &Roles, mesh: &str, ui: &Ui) -> Result<Vec<Row>> {
+    let mut progress = ui.progress();
+    let mut rows = Vec::new();
+    for (name, sharding) in possible(mesh.matches('=').count()) {
+        progress.stage(name);
+        let mut step = module.clone();
+        let settings = Settings { sharding, ..Settings::default() };
+        strategy::apply(&mut step, roles, &settings, mesh).map_err(|e| source.explain(&e))?;
+        let output = Compiler::new().partition_module(step).map_err(|e| source.explain(&e))?;
+        let inputs = &output.interface.inputs;
+        let of = |role: &dyn Fn(Role) -> bool| -> u64 {
+            let arguments = roles.arguments.iter().zip(inputs).filter(|(argument, _)| role(argument.role));
+            arguments
+                .map(|(_, tensor)| {
+                    let elements: i64 = tensor.local_shape.iter().product();
+                    (elements.unsigned_abs() * u64::from(tensor.global.dtype.bits())).div_ceil(8)
+                })
+                .sum()
+        };
+        let all = of(&|_| true);
+        let parameters = of(&|role| matches!(role, Role::Parameter | Role::FrozenParameter));
+        let optimizer = of(&|role| role == Role::OptimizerState);
+        let gradients = of(&|role| role == Role::GradientAccumulator);
+        let needed = output.module.entry().map_or(0, |func| needed(&output.module, func));
+        rows.push(Row {
+            name,
+            parameters,
+            optimizer,
+            gradients,
+            others: Some(all - parameters - optimizer - gradients),
+            temporaries: Some(needed.saturating_sub(all)),
+            sent: summarize(&output.module).iter().map(|row| row.bytes_in_run).sum(),
+        });
+    }
+    progress.finish();
+    Ok(rows)
+}

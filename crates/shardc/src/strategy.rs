@@ -1,0 +1,102 @@
+//! Strategies: FSDP, ZeRO and plain data parallelism for a whole training step without annotations.
+//!
+//! [`roles`] finds what the arguments of a step are, and [`apply`] annotates it, so that it is partitioned as the strategy says.
+//!
+//! ```
+//! use shardc::Compiler;
+//! use shardc::strategy::{Said, Settings, apply, roles};
+//!
+//! # fn main() -> Result<(), shardc::Error> {
+//! // A step of gradient descent on |x w|^2 / 2: it returns the next w, and the loss.
+//! let mut step = Compiler::parse(
+//!     br#"func.func @main(%w: tensor<64x16xf32> {tf.aliasing_output = 0 : i32}, %x: tensor<8x64xf32>)
+//!         -> (tensor<64x16xf32>, tensor<f32>) {
+//!       %zero = stablehlo.constant dense<0.0> : tensor<f32>
+//!       %rate = stablehlo.constant dense<0.1> : tensor<64x16xf32>
+//!       %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+//!           : (tensor<8x64xf32>, tensor<64x16xf32>) -> tensor<8x16xf32>
+//!       %square = stablehlo.multiply %y, %y : tensor<8x16xf32>
+//!       %loss = stablehlo.reduce(%square init: %zero) applies stablehlo.add across dimensions = [0, 1]
+//!           : (tensor<8x16xf32>, tensor<f32>) -> tensor<f32>
+//!       %gradient = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0]
+//!           : (tensor<8x64xf32>, tensor<8x16xf32>) -> tensor<64x16xf32>
+//!       %change = stablehlo.multiply %rate, %gradient : tensor<64x16xf32>
+//!       %next = stablehlo.subtract %w, %change : tensor<64x16xf32>
+//!       return %next, %loss : tensor<64x16xf32>, tensor<f32>
+//!     }"#,
+//! )?;
+//! let found = roles(&step, &Said::default())?;
+//! assert_eq!(found.arguments[0].role.as_str(), "parameter");
+//! assert_eq!((found.arguments[1].role.as_str(), found.arguments[1].batch_dim), ("batch", Some(0)));
+//!
+//! apply(&mut step, &found, &Settings::from_words("full_shard")?, "fsdp=4")?;
+//! let output = Compiler::new().partition_module(step)?;
+//! assert_eq!(output.manifest().inputs[0].local_shape, [16, 16]);
+//! let text = output.text();
+//! assert!(text.contains("all_gather") && text.contains("reduce_scatter"), "{text}");
+//! # Ok(())
+//! # }
+//! ```
+
+use shardc_ir::{Diagnostic, Module};
+use shardc_passes::annotations::names::{Named, Names};
+use shardc_passes::annotations::spec::MeshSpec;
+use shardc_strategy as strategy;
+pub use shardc_strategy::{Argument, Kept, PerParameter, Role, Roles, Said, Sent, Settings, Sharding};
+pub use shardc_strategy::{UnknownRole, kept, sent};
+
+use crate::Error;
+
+/// What a user says of a step: roles as `arg12=batch` or `params=frozen_parameter`, where a name stands for all arguments that it is
+/// the beginning of, and the result that is the loss, as `res3` or by name.
+///
+/// # Errors
+/// A name means nothing in the program (SH0333), or a role is none (SH1202); all at once.
+pub fn said(step: &Module, texts: &[&str], loss: Option<&str>) -> Result<Said, Error> {
+    let Some(func) = step.entry() else { return Ok(Said::default()) };
+    let names = Names::of(step, &step.funcs[func]);
+    let (mut said, mut errors) = (Said::default(), Vec::new());
+    for text in texts {
+        let Some((name, role)) = text.rsplit_once('=') else {
+            let message = format!("'{text}' is not of the form ARG=ROLE, such as arg12=batch");
+            errors.push(Diagnostic::invalid("SH1202", message));
+            continue;
+        };
+        match (names.find_arguments(name), role.parse::<Role>()) {
+            (Ok(found), Ok(role)) => said.roles.extend(found.into_iter().map(|i| (i, role))),
+            (found, role) => {
+                errors.extend(found.err());
+                errors.extend(role.err().map(|e| Diagnostic::invalid("SH1202", e.to_string())));
+            }
+        }
+    }
+    if let Some(loss) = loss {
+        match names.find(loss) {
+            Ok(Named::Result(i)) => said.loss = Some(i),
+            Ok(Named::Argument(i)) => {
+                let message = format!("the loss is a result, and {loss} is argument {i}");
+                errors.push(Diagnostic::invalid("SH1202", message).hint("results are res0, res1, ..."));
+            }
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.is_empty() { Ok(said) } else { Err(Error::Diagnostics(errors)) }
+}
+
+/// What the arguments of a training step are.
+///
+/// # Errors
+/// There is no entry function, its calls cannot be inlined, or no result is a loss (SH1250).
+pub fn roles(step: &Module, said: &Said) -> Result<Roles, Error> {
+    strategy::roles(step, said).map_err(Error::Diagnostics)
+}
+
+/// Annotates a training step for a mesh, as in `fsdp=8`. Its calls are inlined. All axes split the batch; of hybrid strategies the
+/// first counts nodes, each of which has a copy of the model.
+///
+/// # Errors
+/// The mesh cannot be read (SH0306), the program has one (SH0331), or the strategy does not fit it (SH1251).
+pub fn apply(step: &mut Module, roles: &Roles, settings: &Settings, mesh: &str) -> Result<(), Error> {
+    let mesh = mesh.parse::<MeshSpec>().map_err(|error| error.to_diagnostic("mesh", mesh))?;
+    strategy::apply(step, roles, settings, &mesh.to_mesh()).map_err(Error::Diagnostics)
+}

@@ -1,0 +1,108 @@
+//! What strategies cost by the ZeRO paper: bytes that a device keeps, and bytes that it sends in a step.
+
+use crate::settings::Sharding;
+
+/// What a model has for each parameter, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PerParameter {
+    /// The parameter itself.
+    pub parameter: f64,
+    /// Its gradient.
+    pub gradient: f64,
+    /// The optimizer's state.
+    pub optimizer: f64,
+}
+
+impl PerParameter {
+    /// Adam in mixed precision: parameters and gradients in 16 bits; a copy, momentum and variance in 32.
+    pub const MIXED_ADAM: PerParameter = PerParameter { parameter: 2.0, gradient: 2.0, optimizer: 12.0 };
+}
+
+/// Bytes of a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Kept {
+    /// Parameters.
+    pub parameters: f64,
+    /// Gradients.
+    pub gradients: f64,
+    /// The optimizer's state.
+    pub optimizer: f64,
+}
+
+impl Kept {
+    /// All together.
+    #[must_use]
+    pub fn total(self) -> f64 {
+        self.parameters + self.gradients + self.optimizer
+    }
+}
+
+/// What each of so many devices, of which `nodes` groups have a copy of their own if the strategy is hybrid, keeps of a model of so
+/// many parameters (Rajbhandari et al., "ZeRO", 2020, figure 1).
+///
+/// ```
+/// use shardc_strategy::{PerParameter, Sharding, kept};
+/// let gb = |sharding| kept(7.5e9, PerParameter::MIXED_ADAM, sharding, 64, 1).total() / 1e9;
+/// let all = [Sharding::NoShard, Sharding::Zero1, Sharding::ShardGradOp, Sharding::FullShard].map(gb);
+/// assert_eq!(all.map(|gb| format!("{gb:.1}")), ["120.0", "31.4", "16.6", "1.9"]);
+/// ```
+#[must_use]
+pub fn kept(parameters: f64, each: PerParameter, sharding: Sharding, devices: u64, nodes: u64) -> Kept {
+    let (n, inside) = (devices.max(1) as f64, (devices / nodes.max(1)).max(1) as f64);
+    // Parameters, gradients, optimizer: over how many devices each is split.
+    let [p, g, o] = match sharding {
+        Sharding::NoShard => [1.0, 1.0, 1.0],
+        Sharding::Zero1 => [1.0, 1.0, n],
+        Sharding::ShardGradOp => [1.0, n, n],
+        Sharding::FullShard => [n, n, n],
+        Sharding::HybridShard => [inside, inside, inside],
+        Sharding::HybridShardZero2 => [1.0, inside, inside],
+    };
+    Kept {
+        parameters: parameters * each.parameter / p,
+        gradients: parameters * each.gradient / g,
+        optimizer: parameters * each.optimizer / o,
+    }
+}
+
+/// Bytes that a device sends in a step, over a ring.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sent {
+    /// To devices of its node, or to all where there is one.
+    pub inside: f64,
+    /// To other nodes.
+    pub across: f64,
+}
+
+/// What a device sends in a step for parameters of so many bytes, and gradients of as many: twice as many to sum gradients, whole or
+/// in parts that are gathered as parameters, and once more to gather parameters again (section 7 of the paper). Of hybrid
+/// strategies the parts of gradients are summed across nodes.
+#[must_use]
+pub fn sent(bytes: f64, sharding: Sharding, devices: u64, nodes: u64) -> Sent {
+    let share = |k: u64| (k.max(1) - 1) as f64 / k.max(1) as f64;
+    let inside = (devices / nodes.max(1)).max(1);
+    let times = match sharding {
+        Sharding::NoShard | Sharding::Zero1 | Sharding::ShardGradOp | Sharding::HybridShardZero2 => 2.0,
+        Sharding::FullShard | Sharding::HybridShard => 3.0,
+    };
+    match sharding {
+        Sharding::HybridShard | Sharding::HybridShardZero2 => {
+            Sent { inside: times * bytes * share(inside), across: 2.0 * bytes / inside as f64 * share(nodes) }
+        }
+        _ => Sent { inside: times * bytes * share(devices), across: 0.0 },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sent_is_a_multiple_of_the_parameters() {
+        let of = |sharding| sent(8e9, sharding, 8, 1);
+        assert_eq!(of(Sharding::NoShard), Sent { inside: 14e9, across: 0.0 });
+        assert_eq!(of(Sharding::FullShard), Sent { inside: 21e9, across: 0.0 });
+        assert_eq!(sent(8e9, Sharding::HybridShard, 8, 2), Sent { inside: 18e9, across: 2e9 });
+        assert_eq!(sent(8e9, Sharding::FullShard, 1, 1), Sent::default());
+    }
+}

@@ -10,6 +10,65 @@ use shardc_strategy::{Said, roles};
 use shardc_tests::shared;
 use shardc_tests::skip::{Need, skipped};
 
+/// Annotated steps of the corpus, whose arguments have no names: the loss, and the roles of the arguments in their order, as their front
+/// ends give them. Two return gradients rather than next state; those of PyTorch/XLA donate nothing.
+const CORPUS: &[(&str, &str)] = &[
+    ("jax/hf_bart_tiny_tp_train", "res277 parameter*92 step*1 optimizer_state*184 batch*4 rng_key*1"),
+    ("jax/keras_mobilenetv2_dp_train", "res420 parameter*158 model_state*104 optimizer_state*158 batch*2"),
+    ("jax/keras_lstm_dp_train", "res27 parameter*12 rng_key*3 optimizer_state*12 batch*2"),
+    ("jax/linen_mnist_cnn_dp_train", "res16 parameter*8 optimizer_state*8 batch*2"),
+    (
+        "jax/linen_transformer_tp_dropout_train",
+        "res103 parameter*34 step*1 optimizer_state*68 batch*1 rng_key*1",
+    ),
+    ("jax/nnx_cnn_dp_train", "res25 parameter*8 step*1 optimizer_state*16 step*1 rng_key*1 batch*2"),
+    ("jax/moe_switch_top1_train_gspmd", "res3 parameter*3 batch*2"),
+    ("jax/llama_tiny_scan_remat_train", "res37 parameter*12 step*1 optimizer_state*24 batch*2"),
+    ("jax/mlp_dp_tp_train_gspmd", "res12 parameter*6 optimizer_state*6 batch*2"),
+    ("jax/hf_resnet_tiny_dp_train", "res183 parameter*50 model_state*32 step*1 optimizer_state*100 batch*2"),
+    ("jax/keras_dlrm_mp_train", "res20 parameter*10 optimizer_state*10 batch*6"),
+    ("jax/vocab_xent_gather_train", "res0 parameter*2 batch*1"),
+    ("jax/shardmap_megatron_sp_mlp_train", "res0 parameter*2 batch*1"),
+    (
+        "torch_xla/b_mlp_ddp_adam",
+        "res2 batch*2 parameter*6 scalar*1 optimizer_state*1 scalar*2 optimizer_state*1 scalar*3 optimizer_state*10",
+    ),
+    (
+        "torch_xla/b_mlp_fsdpv2_sgd",
+        "res2 batch*2 parameter*6 scalar*1 optimizer_state*1 scalar*1 optimizer_state*5",
+    ),
+    (
+        "torch_xla/e_gpt2_train_fsdpv2",
+        "res3 batch*3 parameter*4 scalar*2 parameter*16 scalar*1 step*2 scalar*1 parameter*1 scalar*1 parameter*8 scalar*1 step*2 scalar*1 optimizer_state*1 scalar*2 optimizer_state*1 scalar*4 optimizer_state*56",
+    ),
+];
+
+#[test]
+fn arguments_of_annotated_steps_are_what_their_front_ends_give() {
+    let Some(shared) = shared() else {
+        skipped(Need::Shared, "training steps of the shared data, which is not here").unwrap();
+        return;
+    };
+    let mut faults = String::new();
+    for (name, wanted) in CORPUS {
+        let text = std::fs::read(shared.join("corpus").join(name).with_extension("mlir")).unwrap();
+        let found = roles(&Compiler::read(&text).unwrap(), &Said::default()).unwrap();
+        let mut runs: Vec<(&str, usize)> = Vec::new();
+        for argument in &found.arguments {
+            match runs.last_mut() {
+                Some((role, count)) if *role == argument.role.as_str() => *count += 1,
+                _ => runs.push((argument.role.as_str(), 1)),
+            }
+        }
+        let runs: Vec<String> = runs.iter().map(|(role, count)| format!("{role}*{count}")).collect();
+        let text = format!("res{} {}", found.loss, runs.join(" "));
+        if text != *wanted {
+            writeln!(faults, "{name}: {text}\n  not {wanted}").unwrap();
+        }
+    }
+    assert!(faults.is_empty(), "\n{faults}");
+}
+
 #[test]
 fn arguments_of_training_steps_are_what_their_manifest_says() {
     let Some(shared) = shared() else {

@@ -124,7 +124,8 @@ pub fn is_known_target(target: &str) -> bool {
 }
 
 /// Whether a call gives its operand as it is. One that says it has an effect says so in order to stay where it is.
-pub(crate) fn is_identity(target: &str) -> bool {
+#[must_use]
+pub fn is_identity(target: &str) -> bool {
     known(target) == Some(Known::Identity)
 }
 

@@ -26,8 +26,8 @@ mod shape;
 pub mod sharding_rule;
 mod text;
 
-pub use custom_call::is_known_target;
 pub(crate) use custom_call::{is_identity, is_kernel, works_on_parts};
+pub use custom_call::{is_identity as is_identity_call, is_known_target};
 pub use letters::{LetterPlace, LettersFault, Side, TensorRef};
 pub use text::{RuleParseError, parse_rule};
 

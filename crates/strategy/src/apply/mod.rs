@@ -78,7 +78,7 @@ pub fn apply(
     }
     module.funcs[func].res_shardings.resize(results, None.into());
     for (argument, sharding) in roles.arguments.iter().zip(&placed) {
-        if let Some(result) = argument.next.filter(|&result| result < results) {
+        if let Some(result) = argument.next.or(argument.gradient).filter(|&result| result < results) {
             let interned = module.shardings.intern(sharding.clone());
             module.funcs[func].res_shardings[result] = interned.into();
         }

@@ -1,10 +1,11 @@
 //! Finding the roles of arguments.
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{AttrDict, BinaryOp, DType, Diagnostic, FuncId, Module, OpId, OpKind, ValueId};
+use shardc_ir::{BinaryOp, DType, Diagnostic, FuncId, Module, OpId, OpKind, ValueId};
 use shardc_passes::propagate::DimensionClasses;
 
 use super::dependence::{Arguments, Dependence, Through};
+use super::next::{gradients, next_values};
 use super::{Argument, Role, Roles, Said};
 
 /// What the arguments of the entry function are, in which nothing is called.
@@ -22,10 +23,17 @@ pub(super) fn classify(module: &Module, said: &Said) -> Result<Roles, Diagnostic
     facts.state(&mut roles);
     let classes = DimensionClasses::of_func(module, facts.func);
     let batch = classes.as_ref().and_then(|classes| facts.batch_class(classes, &roles));
-    let mut batch_dims = vec![None; roles.len()];
+    let of_batch = |i: usize| classes.as_ref()?.of(facts.args[i]).iter().position(|&c| Some(c) == batch);
+    let mut batch_dims: Vec<Option<usize>> = (0..roles.len()).map(of_batch).collect();
+    // Targets that meet nothing but a loss, which is computed otherwise, are shaped as the rest of the batch.
+    let shape = |i: usize| module.shape(facts.args[i]);
+    for i in 0..roles.len() {
+        let is_alike = |&j: &usize| roles[j].is_none() && batch_dims[j].is_some() && shape(j) == shape(i);
+        if roles[i].is_none() && batch_dims[i].is_none() {
+            batch_dims[i] = (0..roles.len()).find(is_alike).and_then(|j| batch_dims[j]);
+        }
+    }
     for (i, role) in roles.iter_mut().enumerate() {
-        let of_batch = |class: u32| classes.as_ref()?.of(facts.args[i]).iter().position(|&c| c == class);
-        batch_dims[i] = batch.and_then(of_batch);
         let found = role.unwrap_or_else(|| facts.given(i, batch_dims[i].is_some()));
         *role = Some(found);
         if found != Role::Batch {
@@ -41,6 +49,7 @@ pub(super) fn classify(module: &Module, said: &Said) -> Result<Roles, Diagnostic
         name: func.shown_argument(&module.locs, i),
         role,
         next: facts.next[i],
+        gradient: facts.gradient[i].filter(|_| role == Role::Parameter),
         of: of[i],
         batch_dim: batch_dims[i],
     });
@@ -53,6 +62,8 @@ struct Facts<'m> {
     args: &'m [ValueId],
     /// For state, its next value.
     next: Vec<Option<usize>>,
+    /// Where there is no state, the result that is the gradient by an argument.
+    gradient: Vec<Option<usize>>,
     loss: usize,
     /// For state, the arguments that its next value depends on.
     needs: Vec<Arguments>,
@@ -73,9 +84,13 @@ impl<'m> Facts<'m> {
         let all = Dependence::of_body(module, body, Through::Everything);
         let floats = Dependence::of_body(module, body, Through::Floats);
         let next = next_values(module, func, args, returned);
+        let has_state = next.iter().any(Option::is_some);
+        let gradient = if has_state { vec![None; args.len()] } else { gradients(module, args, returned) };
+        // What a loss is told by: state, or what there are gradients by.
+        let moved: Vec<bool> = next.iter().zip(&gradient).map(|(n, g)| n.is_some() || g.is_some()).collect();
         let loss = match said.loss.filter(|&i| i < returned.len()) {
             Some(loss) => loss,
-            None => loss(module, func, &next, returned, &all, &floats).ok_or_else(|| {
+            None => loss(module, func, (&next, &moved), returned, &all, &floats).ok_or_else(|| {
                 Diagnostic::invalid(
                     "SH1250",
                     "no result of the program is one number that depends on its arguments",
@@ -98,6 +113,7 @@ impl<'m> Facts<'m> {
             func,
             args,
             next,
+            gradient,
             loss,
             users,
         })
@@ -133,6 +149,11 @@ impl<'m> Facts<'m> {
                 });
             }
         }
+        for (i, role) in roles.iter_mut().enumerate() {
+            if self.gradient[i].is_some() && self.loss_moves_with.contains(i) {
+                role.get_or_insert(Role::Parameter);
+            }
+        }
         let trained = self.trained(roles);
         for (role, trained) in roles.iter_mut().zip(trained) {
             if trained {
@@ -157,7 +178,8 @@ impl<'m> Facts<'m> {
         let most = candidates.iter().map(|&i| among(&self.needs[i])).max().unwrap_or(0);
         let mut out = vec![false; roles.len()];
         for &i in &candidates {
-            let is_kept = self.needs[i].iter().eq([i]);
+            // Nothing is asked of a parameter that is kept, or whose gradient is stopped: it only decays.
+            let is_kept = !self.needs[i].iter().any(|j| self.next[j].is_none() && self.rank(j) > 0);
             // Statistics of a layer need what is before it alone.
             out[i] = is_kept || self.needs_data(i) && 2 * among(&self.needs[i]) >= most;
         }
@@ -271,34 +293,12 @@ impl<'m> Facts<'m> {
     }
 }
 
-/// For each argument the result that is its next value: the one that it is donated to. Of a program that donates nothing, results
-/// in the order of arguments of their type.
-fn next_values(module: &Module, func: FuncId, args: &[ValueId], returned: &[ValueId]) -> Vec<Option<usize>> {
-    let attrs = &module.funcs[func].arg_attrs;
-    let donated: Vec<Option<usize>> = (0..args.len())
-        .map(|i| attrs.get(i).and_then(AttrDict::donated_to).filter(|&result| result < returned.len()))
-        .collect();
-    if donated.iter().any(Option::is_some) {
-        return donated;
-    }
-    let ty = |v: ValueId| module.values[v].ty;
-    let mut next = vec![None; args.len()];
-    let mut first = 0;
-    for (result, &value) in returned.iter().enumerate().filter(|(_, v)| module.rank(**v) > 0) {
-        if let Some(argument) = (first..args.len()).find(|&i| ty(args[i]) == ty(value)) {
-            next[argument] = Some(result);
-            first = argument + 1;
-        }
-    }
-    next
-}
-
 /// The result that is the loss: one number of floats that is no state, and that moves with as much state and is computed from as
 /// much data as any. Of several, the one that is called so, or the one that is computed first.
 fn loss(
     module: &Module,
     func: FuncId,
-    next: &[Option<usize>],
+    (next, moved): (&[Option<usize>], &[bool]),
     returned: &[ValueId],
     all: &Dependence<'_>,
     floats: &Dependence<'_>,
@@ -307,8 +307,8 @@ fn loss(
         |v: ValueId| module.tensor(v).is_some_and(|ty| ty.shape.is_empty() && ty.dtype.is_float());
     let candidates: Vec<usize> =
         (0..returned.len()).filter(|&i| is_number(returned[i]) && !next.contains(&Some(i))).collect();
-    let moves_with = |i: usize| floats.of(returned[i]).iter().filter(|&a| next[a].is_some()).count();
-    let data = |i: usize| all.of(returned[i]).iter().filter(|&a| next[a].is_none()).count();
+    let moves_with = |i: usize| floats.of(returned[i]).iter().filter(|&a| moved[a]).count();
+    let data = |i: usize| all.of(returned[i]).iter().filter(|&a| !moved[a]).count();
     let (moved, most) =
         (candidates.iter().map(|&i| moves_with(i)).max()?, candidates.iter().map(|&i| data(i)).max()?);
     let is_called =

@@ -8,11 +8,13 @@
 //! * State that the next value of a parameter is computed from is the **optimizer's**; where the rest of it is computed from that
 //!   state and it starts anew or only adds up, it is an **accumulator of gradients**.
 //! * Other state of floats is the **model's** (running statistics), unless it follows parameters, as averages of them do.
+//! * Of a function that returns gradients, and no next state, **parameters** are what these are gradients by.
 //! * The **batch** is what is no state and has a dimension of the class (through all operations) that most values have in front and
 //!   that no parameter has; **frozen parameters** are other arrays that are no state.
 
 mod classify;
 mod dependence;
+mod next;
 
 use std::fmt;
 use std::str::FromStr;
@@ -105,6 +107,8 @@ pub struct Argument {
     pub role: Role,
     /// For state, the result that is its next value.
     pub next: Option<usize>,
+    /// Where the function returns gradients and no next state, the result that is the gradient of a parameter.
+    pub gradient: Option<usize>,
     /// For optimizer state and accumulators of gradients, the argument that is their parameter.
     pub of: Option<usize>,
     /// For the batch, the dimension that counts examples.

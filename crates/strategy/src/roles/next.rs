@@ -1,0 +1,122 @@
+//! Which result is the next value of an argument.
+//!
+//! A step says so of what it donates. Of other arguments it is found: a next value is computed element by element from the value
+//! before it, and from others of its shape. What it is a sum with, as a parameter is of its update, comes first; where that leaves
+//! several, those that have one candidate take it from the others, as moments do.
+
+use rustc_hash::FxHashSet;
+use shardc_ir::{AttrDict, BinaryOp, FuncId, Module, OpKind, ValueId};
+use shardc_passes::rules::is_identity_call;
+
+/// For each argument the result that is its next value, if any.
+pub(super) fn next_values(
+    module: &Module,
+    func: FuncId,
+    args: &[ValueId],
+    returned: &[ValueId],
+) -> Vec<Option<usize>> {
+    let attrs = &module.funcs[func].arg_attrs;
+    let mut next: Vec<Option<usize>> = (0..args.len())
+        .map(|i| attrs.get(i).and_then(AttrDict::donated_to).filter(|&result| result < returned.len()))
+        .collect();
+    // A step that names the results of what it donates has no other state, unless it leaves some to the back end.
+    let is_open = |i: usize| next[i].is_none() && attrs.get(i).is_some_and(|a| a.donation().is_some());
+    let has_named = next.iter().any(Option::is_some);
+    let open: Vec<usize> =
+        (0..args.len()).filter(|&i| next[i].is_none() && (!has_named || is_open(i))).collect();
+    // One number of floats is a loss, or a metric. PyTorch/XLA returns what is alive, the batch as it came too.
+    let is_state = |r: usize| {
+        module.tensor(returned[r]).is_some_and(|ty| !ty.shape.is_empty() || !ty.dtype.is_float())
+            && !args.contains(&returned[r])
+    };
+    let mut free: Vec<usize> =
+        (0..returned.len()).filter(|&r| is_state(r) && !next.contains(&Some(r))).collect();
+    let ty = |v: ValueId| module.values[v].ty;
+    let mut left: FxHashSet<usize> = open.into_iter().collect();
+    for sums_alone in [true, false] {
+        let reached: Vec<Vec<usize>> = free
+            .iter()
+            .map(|&r| {
+                let from = reached(module, returned[r], sums_alone);
+                (0..args.len())
+                    .filter(|&i| ty(args[i]) == ty(returned[r]) && from.contains(&args[i]))
+                    .collect()
+            })
+            .collect();
+        let mut is_taken = vec![false; free.len()];
+        // Each round settles one at least.
+        loop {
+            let only = (0..free.len()).filter(|&r| !is_taken[r]).find_map(|r| {
+                let mut candidates = reached[r].iter().filter(|i| left.contains(i));
+                let first = *candidates.next()?;
+                candidates.next().is_none().then_some((r, first))
+            });
+            let Some((r, i)) = only else { break };
+            next[i] = Some(free[r]);
+            left.remove(&i);
+            is_taken[r] = true;
+        }
+        let mut taken = is_taken.into_iter();
+        free.retain(|_| !taken.next().unwrap_or(false));
+    }
+    // A parameter in fewer bits is made anew of its copy in f32.
+    for r in free {
+        let is_made_of_state = !reached(module, returned[r], false).is_disjoint(&states(args, &next));
+        let same = |&i: &usize| left.contains(&i) && ty(args[i]) == ty(returned[r]);
+        if let Some(i) = (0..args.len()).find(same).filter(|_| is_made_of_state) {
+            next[i] = Some(r);
+            left.remove(&i);
+        }
+    }
+    next
+}
+
+/// The arguments that have a next value.
+fn states(args: &[ValueId], next: &[Option<usize>]) -> FxHashSet<ValueId> {
+    args.iter().zip(next).filter(|(_, next)| next.is_some()).map(|(&arg, _)| arg).collect()
+}
+
+/// Of a function that returns gradients and no next state, the result that is the gradient by each argument of floats: results in the
+/// order of arguments of their type.
+pub(super) fn gradients(module: &Module, args: &[ValueId], returned: &[ValueId]) -> Vec<Option<usize>> {
+    let ty = |v: ValueId| module.values[v].ty;
+    let is_float =
+        |v: ValueId| module.tensor(v).is_some_and(|ty| !ty.shape.is_empty() && ty.dtype.is_float());
+    let mut out = vec![None; args.len()];
+    let mut first = 0;
+    for (result, &value) in returned.iter().enumerate().filter(|(_, v)| is_float(**v) && !args.contains(v)) {
+        if let Some(i) = (first..args.len()).find(|&i| ty(args[i]) == ty(value)) {
+            out[i] = Some(result);
+            first = i + 1;
+        }
+    }
+    out
+}
+
+/// The arguments that a value is computed from element by element: by any arithmetic, or only by sums, in which they stand as they
+/// are.
+fn reached(module: &Module, value: ValueId, sums_alone: bool) -> FxHashSet<ValueId> {
+    let shape = module.shape(value);
+    let (mut seen, mut todo) = (FxHashSet::from_iter([value]), vec![value]);
+    while let Some(value) = todo.pop() {
+        let Some(op) = module.def_op(value) else { continue };
+        let data = &module.ops[op];
+        let goes_on = match &data.kind {
+            OpKind::Binary(BinaryOp::Add | BinaryOp::Subtract) | OpKind::Select | OpKind::Convert => true,
+            OpKind::ShardingConstraint(_) | OpKind::OptimizationBarrier => true,
+            OpKind::CustomCall(call) => *call.target == *"Sharding" || is_identity_call(&call.target),
+            OpKind::Binary(_) | OpKind::Unary(_) | OpKind::Clamp => !sums_alone,
+            _ => false,
+        };
+        if !goes_on {
+            continue;
+        }
+        // A barrier hands each value on by itself.
+        let only = matches!(data.kind, OpKind::OptimizationBarrier)
+            .then(|| data.results.iter().position(|&result| result == value))
+            .flatten();
+        let operands = data.operands.iter().enumerate().filter(|(i, _)| only.is_none_or(|only| *i == only));
+        todo.extend(operands.map(|(_, &v)| v).filter(|&v| module.shape(v) == shape && seen.insert(v)));
+    }
+    seen
+}

@@ -17,7 +17,9 @@
 //! For the programs of docs/QUALITY.md this is 0.98 to 1.7 of what the TPU compiler needs, and ten times too much for the
 //! convolutions of `keras_efficientnetb0_fsdp_fwd`, which it computes in pieces.
 
-use shardc_ir::{Class, Diagnostic, EntityRef, FuncId, Module, OpId, OpKind, RegionId, ValueId};
+use shardc_ir::{
+    AttrDict, Class, Diagnostic, EntityRef, FuncId, Module, OpId, OpKind, RegionId, TypeId, ValueId,
+};
 use smallvec::SmallVec;
 
 use crate::analysis::regions::has_program_regions;
@@ -56,10 +58,33 @@ fn need_with_calls(module: &Module, func: FuncId, of_call: &dyn Fn(OpId) -> u64)
     }
 }
 
-/// Returns the most bytes of arguments, results and temporaries that the function, its types being those of one device, needs.
+/// What a device is estimated to need for a program, in bytes, in the terms of XLA's compilers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryEstimate {
+    /// Arguments.
+    pub arguments: u64,
+    /// Results, those that take the memory of arguments included.
+    pub outputs: u64,
+    /// The part of the results that takes the memory of arguments.
+    pub aliases: u64,
+    /// What else is alive when most is.
+    pub temporaries: u64,
+    /// All that is alive when most is.
+    pub peak: u64,
+}
+
+/// Estimates what the function, its types being those of one device, needs.
 #[must_use]
-pub fn needed(module: &Module, func: FuncId) -> u64 {
-    need(module, func).bytes
+pub fn estimate(module: &Module, func: FuncId) -> MemoryEstimate {
+    let data = &module.funcs[func];
+    let Need { arguments, bytes: peak, .. } = need(module, func);
+    let size =
+        |ty: TypeId| module.types.stored(ty).and_then(|ty| u64::try_from(ty.num_bytes()?).ok()).unwrap_or(0);
+    let donated = data.arg_attrs.iter().filter_map(AttrDict::donated_to);
+    let aliases = donated.filter_map(|result| data.results.get(result)).map(|&ty| size(ty)).sum();
+    let outputs: u64 = data.results.iter().map(|&ty| size(ty)).sum();
+    let temporaries = peak.saturating_sub(arguments).saturating_sub(outputs.saturating_sub(aliases));
+    MemoryEstimate { arguments, outputs, aliases, temporaries, peak }
 }
 
 /// Returns how many bytes more than `limit` the function needs on each device; 0 if it fits, or if `limit` is 0, which

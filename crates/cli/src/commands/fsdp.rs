@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use shardc::strategy::{self, Kept, PerParameter, Role, Roles, Settings, Sharding};
 use shardc::{Compiler, Error, Module};
-use shardc_passes::cost::memory::needed;
+use shardc_passes::cost::memory::estimate as memory;
 use shardc_passes::cost::traffic::summarize;
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
@@ -239,14 +239,14 @@ fn of_step(source: &Source, module: &Module, roles: &Roles, mesh: &str, ui: &Ui)
         let parameters = of(&|role| matches!(role, Role::Parameter | Role::FrozenParameter));
         let optimizer = of(&|role| role == Role::OptimizerState);
         let gradients = of(&|role| role == Role::GradientAccumulator);
-        let needed = output.module.entry().map_or(0, |func| needed(&output.module, func));
+        let peak = output.module.entry().map_or(0, |func| memory(&output.module, func).peak);
         rows.push(Row {
             name,
             parameters,
             optimizer,
             gradients,
             others: Some(all - parameters - optimizer - gradients),
-            temporaries: Some(needed.saturating_sub(all)),
+            temporaries: Some(peak.saturating_sub(all)),
             sent: summarize(&output.module).iter().map(|row| row.bytes_in_run).sum(),
         });
     }

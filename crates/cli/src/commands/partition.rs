@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::json;
 use shardc::Stage;
+use shardc_passes::cost::memory::estimate;
 use shardc_passes::cost::traffic::summarize;
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
@@ -46,13 +47,23 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
     if args.summary {
         let rows = summarize(&job.output.module);
         let cleaned = job.output.cleaned.text();
+        let module = &job.output.module;
+        let memory = module.entry().map(|func| estimate(module, func)).unwrap_or_default();
         let text = || {
             let mut table = Table::new(&["collective", ">count", ">in loops", ">sent per device"]);
             for row in &rows {
                 let (count, in_loops) = (row.count.to_string(), row.in_loops.to_string());
                 table.row(vec![row.kind.clone(), count, in_loops, bytes(row.bytes_sent)]);
             }
-            let table = ui.summary_table(&table);
+            let needs = format!(
+                "memory of a device, estimated: arguments {}, outputs {} ({} in place), temporaries {}, peak {}\n",
+                bytes(memory.arguments),
+                bytes(memory.outputs),
+                bytes(memory.aliases),
+                bytes(memory.temporaries),
+                bytes(memory.peak)
+            );
+            let table = format!("{}{needs}", ui.summary_table(&table));
             match cleaned.as_str() {
                 "" => table,
                 cleaned => format!("{table}cleaned up: {cleaned}\n"),
@@ -62,7 +73,17 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
             let collectives = rows.iter().map(|row| {
                 json!({ "kind": row.kind, "count": row.count, "in_loops": row.in_loops, "bytes_sent": row.bytes_sent })
             });
-            json!({ "collectives": collectives.collect::<Vec<_>>(), "cleaned": cleaned })
+            json!({
+                "collectives": collectives.collect::<Vec<_>>(),
+                "memory": {
+                    "arguments": memory.arguments,
+                    "outputs": memory.outputs,
+                    "aliases": memory.aliases,
+                    "temporaries": memory.temporaries,
+                    "peak": memory.peak,
+                },
+                "cleaned": cleaned,
+            })
         });
     }
     // The program ends here: what it has in memory goes with it, all at once.

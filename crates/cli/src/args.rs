@@ -129,6 +129,7 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  shardc fsdp roles step.mlir\n  \
         shardc fsdp estimate step.mlir --mesh fsdp=8\n  \
         shardc fsdp apply step.mlir --fsdp \"full_shard auto_wrap\" --mesh fsdp=8 -o annotated.mlir\n  \
+        shardc partition step.mlir --config accelerate.yaml -o out.mlir --summary\n  \
         shardc fsdp estimate --parameters 7.5e9 --devices 64")]
     Fsdp(FsdpArgs),
     /// Print the completions of a shell
@@ -184,9 +185,24 @@ pub(crate) struct AnnotationArgs {
     pub(crate) spec: Vec<String>,
 }
 
+/// How a training step without annotations is split.
+#[derive(Args, Debug)]
+pub(crate) struct StrategyArgs {
+    /// Split a training step without annotations as a file of `accelerate config` says; its processes are the mesh, unless
+    /// --mesh is given
+    #[arg(long, value_name = "FILE", conflicts_with = "fsdp")]
+    pub(crate) config: Option<PathBuf>,
+    /// Split a training step without annotations by a strategy in words, as `accelerate launch` takes them: "full_shard
+    /// auto_wrap offload"; see `shardc fsdp apply --help`
+    #[arg(long, value_name = "WORDS")]
+    pub(crate) fsdp: Option<String>,
+}
+
 /// How a partitioned program is made.
 #[derive(Args, Debug)]
 pub(crate) struct HowArgs {
+    #[command(flatten)]
+    pub(crate) strategy: StrategyArgs,
     /// How devices see one another
     #[arg(long, value_enum, default_value_t = Mode::Replica)]
     pub(crate) spmd_mode: Mode,
@@ -660,12 +676,11 @@ pub(crate) struct StepArgs {
 pub(crate) struct FsdpApplyArgs {
     #[command(flatten)]
     pub(crate) step: StepArgs,
-    /// The strategy in words, as `accelerate launch` takes them: "full_shard auto_wrap offload"
-    #[arg(long, value_name = "WORDS", default_value = "full_shard")]
-    pub(crate) fsdp: String,
-    /// The devices: "fsdp=8", "node=2,fsdp=4". All axes split the batch
+    #[command(flatten)]
+    pub(crate) strategy: StrategyArgs,
+    /// The devices: "fsdp=8", "node=2,fsdp=4". All axes split the batch. Those of --config if not given
     #[arg(long, value_name = "MESH")]
-    pub(crate) mesh: String,
+    pub(crate) mesh: Option<String>,
     /// Whether parameters are gathered once more for the backward part; as the strategy has it if not given
     #[arg(long, value_name = "BOOL")]
     pub(crate) reshard_after_forward: Option<bool>,

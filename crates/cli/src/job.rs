@@ -119,12 +119,20 @@ pub(crate) fn partition_until(
     stop: Option<&StopArgs>,
     ui: &Ui,
 ) -> Result<Ran> {
-    let compiler = compiler(&input.annotations, Some(how))?;
+    let chosen = how.strategy.chosen(ui)?;
+    // A strategy puts its mesh into the program.
+    let mesh = input.annotations.mesh.as_deref();
+    let rest = AnnotationArgs { mesh: None, spec: input.annotations.spec.clone() };
+    let annotations = if chosen.is_some() { &rest } else { &input.annotations };
+    let compiler = compiler(annotations, Some(how))?;
     let mut progress = ui.progress();
     let mut watch = Watch::new(&how.observe, stop, &mut progress)?;
     let source = Source::read(&input.input)?;
     watch.stage(Stage::Read);
-    let module = Compiler::parse(&source.bytes).map_err(|e| source.explain(&e))?;
+    let mut module = Compiler::parse(&source.bytes).map_err(|e| source.explain(&e))?;
+    if let Some(chosen) = &chosen {
+        chosen.annotate(&mut module, mesh, &source)?;
+    }
     let output = compiler.partition_observed(module, &mut watch).map_err(|e| {
         let reproducer = reproducer::write(e, &source, &watch);
         source.explain(&reproducer)

@@ -42,7 +42,9 @@ use shardc_ir::{Diagnostic, Module};
 use shardc_passes::annotations::names::{Named, Names};
 use shardc_passes::annotations::spec::MeshSpec;
 use shardc_strategy as strategy;
-pub use shardc_strategy::{Argument, Kept, PerParameter, Role, Roles, Said, Sent, Settings, Sharding};
+pub use shardc_strategy::{
+    Accelerate, Argument, Kept, PerParameter, Role, Roles, Said, Sent, Settings, Sharding,
+};
 pub use shardc_strategy::{UnknownRole, kept, sent};
 
 use crate::Error;

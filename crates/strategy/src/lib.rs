@@ -7,12 +7,14 @@
 //!
 //! This crate does no input or output, reads no environment and has no global state.
 
+mod accelerate;
 mod apply;
 mod formulas;
 mod roles;
 mod settings;
 mod words;
 
+pub use accelerate::Accelerate;
 pub use apply::apply;
 pub use formulas::{Kept, PerParameter, Sent, kept, sent};
 pub use roles::{Argument, Role, Roles, Said, UnknownRole, roles};

@@ -5,18 +5,17 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::{Value, json};
 use shardc::strategy::{self, Kept, PerParameter, Role, Roles, Settings, Sharding};
-use shardc::{Compiler, Error, Module};
+use shardc::{Compiler, Module};
 use shardc_passes::cost::memory::estimate as memory;
 use shardc_passes::cost::traffic::summarize;
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
 use crate::args::{Emit, FsdpApplyArgs, FsdpArgs, FsdpCommand, FsdpEstimateArgs, StepArgs};
-use crate::failure::{Failure, usage};
+use crate::failure::usage;
 use crate::output::Outputs;
 use crate::source::Source;
 use crate::ui::Ui;
 use crate::ui::table::{Table, bytes};
-use crate::words::COMMAND_LINE;
 
 /// Strategies in the order of what they split, with the words for them.
 const STRATEGIES: [(&str, Sharding); 6] = [
@@ -92,16 +91,17 @@ fn types(module: &Module) -> Vec<String> {
 
 fn apply(args: &FsdpApplyArgs, ui: &Ui) -> Result<ExitCode> {
     let mut outputs = Outputs::plan(&[("--output", &args.output)], &[("the input", &args.step.input)])?;
-    let refused = |e: Error| Failure::of(&e, COMMAND_LINE, "");
-    let mut settings = Settings::from_words(&args.fsdp).map_err(|e| refused(e.into()))?;
-    settings.reshard_after_forward = args.reshard_after_forward;
-    settings.shard_param_on_dim_0 = args.shard_param_on_dim_0;
+    let chosen = args.strategy.chosen(ui)?.unwrap_or_default();
+    let mut settings = chosen.settings;
+    settings.reshard_after_forward = args.reshard_after_forward.or(settings.reshard_after_forward);
+    settings.shard_param_on_dim_0 |= args.shard_param_on_dim_0;
+    let mesh = chosen.mesh(args.mesh.as_deref())?;
     let source = Source::read(&args.step.input)?;
     let mut progress = ui.progress();
     progress.stage("read");
     let (mut module, roles) = read(&source, &args.step.role, args.step.loss.as_deref())?;
     progress.stage("annotate");
-    strategy::apply(&mut module, &roles, &settings, &args.mesh).map_err(|e| source.explain(&e))?;
+    strategy::apply(&mut module, &roles, &settings, mesh).map_err(|e| source.explain(&e))?;
     progress.stage("print");
     let form = match args.emit {
         Emit::Pretty => PrintForm::Pretty,

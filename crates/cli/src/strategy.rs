@@ -1,0 +1,49 @@
+//! The strategy that options ask for: by a configuration file, or in words.
+
+use anyhow::Result;
+use shardc::strategy::{self, Accelerate, Said, Settings};
+use shardc::{Error, Module};
+
+use crate::args::StrategyArgs;
+use crate::failure::{Failure, usage};
+use crate::source::Source;
+use crate::ui::Ui;
+use crate::words::COMMAND_LINE;
+
+/// A strategy, and the mesh that its file has.
+#[derive(Default)]
+pub(crate) struct Chosen {
+    pub(crate) settings: Settings,
+    mesh: Option<String>,
+}
+
+impl StrategyArgs {
+    /// The strategy, if options ask for one. What a file says without effect is told.
+    pub(crate) fn chosen(&self, ui: &Ui) -> Result<Option<Chosen>> {
+        if let Some(path) = &self.config {
+            let source = Source::read(path)?;
+            let read = Accelerate::parse(&source.text()).map_err(|e| source.explain(&Error::from(e)))?;
+            ui.warn(&source, &read.warnings);
+            return Ok(Some(Chosen { settings: read.settings, mesh: read.mesh() }));
+        }
+        let Some(words) = &self.fsdp else { return Ok(None) };
+        let settings =
+            Settings::from_words(words).map_err(|e| Failure::of(&Error::from(e), COMMAND_LINE, ""))?;
+        Ok(Some(Chosen { settings, mesh: None }))
+    }
+}
+
+impl Chosen {
+    /// The mesh: as it is given, or that of the file.
+    pub(crate) fn mesh<'a>(&'a self, given: Option<&'a str>) -> Result<&'a str> {
+        given.or(self.mesh.as_deref()).ok_or_else(|| usage("which devices? --mesh \"fsdp=8\""))
+    }
+
+    /// Annotates a step of which the user says nothing more.
+    pub(crate) fn annotate(&self, step: &mut Module, mesh: Option<&str>, source: &Source) -> Result<()> {
+        let mesh = self.mesh(mesh)?;
+        strategy::roles(step, &Said::default())
+            .and_then(|roles| strategy::apply(step, &roles, &self.settings, mesh))
+            .map_err(|e| source.explain(&e))
+    }
+}

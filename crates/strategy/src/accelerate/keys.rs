@@ -1,0 +1,142 @@
+//! Every key that `accelerate config` writes, and those of PyTorch/XLA's FSDP, with what they mean here.
+
+/// Where a key stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// At the top.
+    Top,
+    /// Under `fsdp_config`.
+    Fsdp,
+    /// Under `xla_fsdp_settings` of it.
+    Xla,
+}
+
+/// What a value has to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// `true`, `false`, or as words; `yes` and `no` too.
+    Bool,
+    /// A whole number, not negative.
+    Count,
+    /// One of these words, in capitals or not, or its number from one.
+    Word(&'static [&'static str]),
+    /// Whatever is written.
+    Any,
+    /// More keys.
+    Keys,
+}
+
+/// What a key does here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// It is done.
+    Done,
+    /// It is nothing to a compiler, and why.
+    Nothing(&'static str),
+}
+
+pub(super) struct Key {
+    pub(super) place: Place,
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    pub(super) effect: Effect,
+}
+
+pub(super) const DISTRIBUTED: &[&str] =
+    &["FSDP", "MULTI_GPU", "MULTI_CPU", "MULTI_NPU", "MULTI_XPU", "XLA", "TPU", "NO"];
+pub(super) const STRATEGIES: &[&str] =
+    &["FULL_SHARD", "SHARD_GRAD_OP", "NO_SHARD", "HYBRID_SHARD", "HYBRID_SHARD_ZERO2"];
+const WRAP: &[&str] = &["TRANSFORMER_BASED_WRAP", "SIZE_BASED_WRAP", "NO_WRAP"];
+const PREFETCH: &[&str] = &["BACKWARD_PRE", "BACKWARD_POST", "NO_PREFETCH"];
+const STATE: &[&str] = &["FULL_STATE_DICT", "LOCAL_STATE_DICT", "SHARDED_STATE_DICT"];
+const PRECISION: &[&str] = &["no", "fp16", "bf16", "fp8"];
+const DTYPES: &[&str] = &["float32", "float16", "bfloat16"];
+
+const LAUNCHER: Effect = Effect::Nothing("it is the launcher's");
+const TYPES: Effect = Effect::Nothing("the types in a step are its own: what it converts to is what is sent");
+const UNITS: Effect =
+    Effect::Nothing("there are no units: each parameter is gathered by itself, where it is used");
+const SCHEDULE: Effect = Effect::Nothing("when a gather begins is the back end's scheduler's to say");
+const CHECKPOINTS: Effect = Effect::Nothing("a compiled step has no state dict");
+const START: Effect = Effect::Nothing("how parameters come to the devices is the loader's");
+const BACKWARD: Effect =
+    Effect::Nothing("the step has its backward part: what it keeps is said where it is differentiated");
+const WRAPPER: Effect = Effect::Nothing("it is about PyTorch's modules");
+
+const fn top(name: &'static str, kind: Kind, effect: Effect) -> Key {
+    Key { place: Place::Top, name, kind, effect }
+}
+
+const fn fsdp(name: &'static str, kind: Kind, effect: Effect) -> Key {
+    Key { place: Place::Fsdp, name, kind, effect }
+}
+
+const fn xla(name: &'static str, kind: Kind, effect: Effect) -> Key {
+    Key { place: Place::Xla, name, kind, effect }
+}
+
+pub(super) const KEYS: &[Key] = &[
+    top("compute_environment", Kind::Any, LAUNCHER),
+    top("debug", Kind::Bool, LAUNCHER),
+    top("distributed_type", Kind::Word(DISTRIBUTED), Effect::Done),
+    top("downcast_bf16", Kind::Bool, TYPES),
+    top("enable_cpu_affinity", Kind::Bool, LAUNCHER),
+    top("fsdp_config", Kind::Keys, Effect::Done),
+    top("gpu_ids", Kind::Any, LAUNCHER),
+    top("machine_rank", Kind::Count, LAUNCHER),
+    top("main_process_ip", Kind::Any, LAUNCHER),
+    top("main_process_port", Kind::Any, LAUNCHER),
+    top("main_training_function", Kind::Any, LAUNCHER),
+    top("mixed_precision", Kind::Word(PRECISION), TYPES),
+    top("num_machines", Kind::Count, Effect::Done),
+    top("num_processes", Kind::Count, Effect::Done),
+    top("rdzv_backend", Kind::Any, LAUNCHER),
+    top("same_network", Kind::Bool, LAUNCHER),
+    top("tpu_env", Kind::Any, LAUNCHER),
+    top("tpu_use_cluster", Kind::Bool, LAUNCHER),
+    top("tpu_use_sudo", Kind::Bool, LAUNCHER),
+    top("use_cpu", Kind::Bool, LAUNCHER),
+    fsdp("fsdp_activation_checkpointing", Kind::Bool, BACKWARD),
+    fsdp("fsdp_auto_wrap_policy", Kind::Word(WRAP), UNITS),
+    fsdp("fsdp_backward_prefetch", Kind::Word(PREFETCH), SCHEDULE),
+    fsdp("fsdp_backward_prefetch_policy", Kind::Word(PREFETCH), SCHEDULE),
+    fsdp("fsdp_cpu_ram_efficient_loading", Kind::Bool, START),
+    fsdp("fsdp_forward_prefetch", Kind::Bool, SCHEDULE),
+    fsdp("fsdp_min_num_params", Kind::Count, UNITS),
+    fsdp("fsdp_offload_params", Kind::Bool, Effect::Done),
+    // In the second version a truth value; in the first one, newer files have the strategy here.
+    fsdp("fsdp_reshard_after_forward", Kind::Any, Effect::Done),
+    fsdp("fsdp_sharding_strategy", Kind::Word(STRATEGIES), Effect::Done),
+    fsdp("fsdp_state_dict_type", Kind::Word(STATE), CHECKPOINTS),
+    fsdp("fsdp_sync_module_states", Kind::Bool, START),
+    fsdp("fsdp_transformer_layer_cls_to_wrap", Kind::Any, UNITS),
+    fsdp("fsdp_use_orig_params", Kind::Bool, WRAPPER),
+    fsdp("fsdp_version", Kind::Count, WRAPPER),
+    fsdp("min_num_param", Kind::Count, UNITS),
+    fsdp("xla", Kind::Bool, WRAPPER),
+    fsdp("xla_fsdp_grad_ckpt", Kind::Bool, BACKWARD),
+    fsdp("xla_fsdp_settings", Kind::Keys, Effect::Done),
+    xla("auto_wrap_policy", Kind::Any, UNITS),
+    xla("auto_wrapper_callable", Kind::Any, UNITS),
+    xla("buffer_dtype", Kind::Word(DTYPES), TYPES),
+    xla("coalesce_all_gather_ops", Kind::Bool, SCHEDULE),
+    xla("compute_dtype", Kind::Word(DTYPES), TYPES),
+    xla("disable_reshard_on_root", Kind::Bool, UNITS),
+    xla("execute_sharding_on_init", Kind::Bool, START),
+    xla("flatten_parameters", Kind::Bool, UNITS),
+    xla("fp32_reduce_scatter", Kind::Bool, TYPES),
+    xla("mark_step_on_finalization", Kind::Bool, WRAPPER),
+    xla("optimization_barrier_in_backward", Kind::Bool, SCHEDULE),
+    xla("optimization_barrier_in_forward", Kind::Bool, SCHEDULE),
+    xla("param_init_fn", Kind::Any, START),
+    xla("pin_layout_in_collective_ops", Kind::Bool, SCHEDULE),
+    xla("reduce_scatter_bucket_size_mb", Kind::Count, SCHEDULE),
+    xla("reshard_after_forward", Kind::Bool, Effect::Done),
+    xla("shard_param_on_dim_0", Kind::Bool, Effect::Done),
+    xla("sharding_groups", Kind::Any, LAUNCHER),
+    xla("sharding_rank", Kind::Any, LAUNCHER),
+    xla("sharding_world_size", Kind::Any, LAUNCHER),
+    xla("sync_on_finalization", Kind::Bool, WRAPPER),
+    xla("_shard_size_multiple", Kind::Count, UNITS),
+    xla("_use_xla_patched_linear", Kind::Bool, WRAPPER),
+];

@@ -1,0 +1,278 @@
+//! Accelerate's YAML: what `accelerate config` writes and `accelerate launch` reads, as settings.
+//!
+//! Nothing is ignored without a word: a key that is not known, and one that says nothing to a compiler, are warnings, of which the
+//! latter are told together for each reason; a value that is wrong is an error at its line. All errors of a file are found at once.
+
+mod keys;
+
+use saphyr::{LoadableYamlNode, MarkedYaml, Scalar, YamlData};
+use shardc_ir::{Class, Diagnostic, Span};
+use shardc_passes::annotations::names::edit_distance;
+
+use crate::settings::{Settings, Sharding};
+use keys::{Effect, KEYS, Key, Kind, Place, STRATEGIES};
+
+/// What a configuration file says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Accelerate {
+    /// How a step is split.
+    pub settings: Settings,
+    /// How many devices there are (`num_processes`), where it is said.
+    pub devices: Option<u64>,
+    /// How many nodes they are in (`num_machines`), where it is said.
+    pub nodes: Option<u64>,
+    /// Keys that are not known, and those without effect, with the reasons.
+    pub warnings: Vec<Diagnostic>,
+}
+
+impl Accelerate {
+    /// Reads a configuration file.
+    ///
+    /// # Errors
+    /// The text is no YAML (SH1210), or values are wrong (SH1211); all at once, and the warnings behind them.
+    pub fn parse(text: &str) -> Result<Accelerate, Vec<Diagnostic>> {
+        let documents = MarkedYaml::load_from_str(text).map_err(|error| {
+            let at = byte(text, error.marker().index());
+            vec![
+                Diagnostic::invalid("SH1210", format!("this is no YAML: {}", error.info()))
+                    .at(Span::new(at, at + 1)),
+            ]
+        })?;
+        let mut reader = Reader {
+            text,
+            out: Accelerate::default(),
+            errors: Vec::new(),
+            idle: Vec::new(),
+            ..Reader::EMPTY
+        };
+        match documents.first() {
+            Some(document) => reader.keys(document, Place::Top),
+            None => return Ok(reader.out),
+        }
+        reader.settle();
+        if reader.errors.is_empty() {
+            return Ok(reader.out);
+        }
+        // What is told besides may be the reason.
+        Err(reader.errors.into_iter().chain(reader.out.warnings).collect())
+    }
+
+    /// The mesh of the file's devices: `fsdp=8`, or `node=2,fsdp=4` of a hybrid strategy on two machines.
+    #[must_use]
+    pub fn mesh(&self) -> Option<String> {
+        let (devices, nodes) = (self.devices?, self.nodes.unwrap_or(1).max(1));
+        let is_hybrid = matches!(self.settings.sharding, Sharding::HybridShard | Sharding::HybridShardZero2);
+        Some(match is_hybrid && nodes > 1 && devices % nodes == 0 {
+            true => format!("node={nodes},fsdp={}", devices / nodes),
+            false => format!("fsdp={devices}"),
+        })
+    }
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    out: Accelerate,
+    errors: Vec<Diagnostic>,
+    /// Keys without effect, by reason.
+    idle: Vec<(&'static str, Vec<(&'static str, Span)>)>,
+    is_fsdp: bool,
+    sharding: Option<Sharding>,
+}
+
+impl Reader<'_> {
+    const EMPTY: Reader<'static> = Reader {
+        text: "",
+        out: Accelerate {
+            settings: Settings {
+                sharding: Sharding::FullShard,
+                reshard_after_forward: None,
+                shard_param_on_dim_0: false,
+                offload_params: false,
+            },
+            devices: None,
+            nodes: None,
+            warnings: Vec::new(),
+        },
+        errors: Vec::new(),
+        idle: Vec::new(),
+        is_fsdp: true,
+        sharding: None,
+    };
+
+    fn keys(&mut self, node: &MarkedYaml<'_>, place: Place) {
+        let YamlData::Mapping(pairs) = &node.data else {
+            // `fsdp_config:` with nothing behind it.
+            if !matches!(node.data, YamlData::Value(Scalar::Null)) {
+                self.wrong(node, "keys with values are expected here".to_owned());
+            }
+            return;
+        };
+        for (key, value) in pairs {
+            let Some(name) = word(key) else {
+                self.wrong(key, "a key is a word".to_owned());
+                continue;
+            };
+            match KEYS.iter().find(|known| known.place == place && known.name == name) {
+                Some(known) => self.value(known, key, value),
+                None => self.unknown(&name, key, place),
+            }
+        }
+    }
+
+    fn unknown(&mut self, name: &str, key: &MarkedYaml<'_>, place: Place) {
+        let here = KEYS.iter().filter(|known| known.place == place);
+        let nearest = here.min_by_key(|known| edit_distance(known.name, name));
+        let elsewhere = KEYS.iter().find(|known| known.name == name);
+        let hint = match (elsewhere, nearest) {
+            (Some(known), _) => format!("it belongs {}", where_is(known.place)),
+            (None, Some(known)) => format!("the nearest key is {}", known.name),
+            (None, None) => String::new(),
+        };
+        let message = format!("'{name}' is no key {}", where_is(place));
+        let warning = Diagnostic::warning(Class::InvalidInput, "SH1212", message);
+        self.out.warnings.push(warning.at(self.span(key)).hint(hint));
+    }
+
+    fn value(&mut self, key: &Key, at: &MarkedYaml<'_>, value: &MarkedYaml<'_>) {
+        let is_right = match key.kind {
+            Kind::Bool => truth(value).is_some(),
+            Kind::Count => count(value).is_some(),
+            Kind::Word(words) => chosen(value, words).is_some(),
+            Kind::Any => true,
+            Kind::Keys => {
+                let place = if key.name == "fsdp_config" { Place::Fsdp } else { Place::Xla };
+                return self.keys(value, place);
+            }
+        };
+        if !is_right {
+            let wanted = match key.kind {
+                Kind::Bool => "true or false".to_owned(),
+                Kind::Count => "a whole number".to_owned(),
+                Kind::Word(words) => format!("one of {}", words.join(", ")),
+                Kind::Any | Kind::Keys => String::new(),
+            };
+            return self.wrong(value, format!("{} has to be {wanted}", key.name));
+        }
+        match key.effect {
+            Effect::Nothing(reason) => {
+                let here = (key.name, self.span(at));
+                match self.idle.iter_mut().find(|(known, _)| *known == reason) {
+                    Some((_, keys)) => keys.push(here),
+                    None => self.idle.push((reason, vec![here])),
+                }
+            }
+            Effect::Done => self.apply(key, value),
+        }
+    }
+
+    fn apply(&mut self, key: &Key, value: &MarkedYaml<'_>) {
+        let strategy = |value| chosen(value, STRATEGIES).and_then(sharding);
+        let settings = &mut self.out.settings;
+        match key.name {
+            "distributed_type" => {
+                // PyTorch/XLA's wrapper is asked for under `fsdp_config`, whatever the type.
+                self.is_fsdp =
+                    word(value).is_some_and(|w| ["FSDP", "XLA", "TPU"].contains(&w.to_uppercase().as_str()));
+            }
+            "num_processes" => self.out.devices = count(value),
+            "num_machines" => self.out.nodes = count(value),
+            "fsdp_offload_params" => settings.offload_params = truth(value).unwrap_or(false),
+            "fsdp_sharding_strategy" => self.sharding = strategy(value),
+            "fsdp_reshard_after_forward" => match (truth(value), strategy(value)) {
+                (Some(again), _) => settings.reshard_after_forward = Some(again),
+                (None, Some(sharding)) => self.sharding = Some(sharding),
+                (None, None) => {
+                    let message =
+                        format!("{} is true, false, or one of: {}", key.name, STRATEGIES.join(", "));
+                    self.wrong(value, message);
+                }
+            },
+            "reshard_after_forward" => settings.reshard_after_forward = truth(value),
+            "shard_param_on_dim_0" => settings.shard_param_on_dim_0 = truth(value).unwrap_or(false),
+            _ => {}
+        }
+    }
+
+    /// What the keys mean together.
+    fn settle(&mut self) {
+        self.out.settings.sharding = match (self.is_fsdp, self.sharding) {
+            (true, sharding) => sharding.unwrap_or_default(),
+            (false, _) => Sharding::NoShard,
+        };
+        for (reason, keys) in std::mem::take(&mut self.idle) {
+            let names: Vec<&str> = keys.iter().map(|(name, _)| *name).collect();
+            let message = format!("no effect here: {}", names.join(", "));
+            let warning = Diagnostic::warning(Class::InvalidInput, "SH1213", message);
+            let span = keys.first().map_or(Span::NONE, |(_, span)| *span);
+            self.out.warnings.push(warning.at(span).hint(reason));
+        }
+    }
+
+    fn wrong(&mut self, at: &MarkedYaml<'_>, message: String) {
+        let error = Diagnostic::invalid("SH1211", message).at(self.span(at));
+        self.errors.push(error);
+    }
+
+    fn span(&self, node: &MarkedYaml<'_>) -> Span {
+        let [start, end] = [node.span.start, node.span.end].map(|mark| byte(self.text, mark.index()));
+        Span::new(start, end.max(start + 1))
+    }
+}
+
+/// The place of a character in bytes.
+fn byte(text: &str, character: usize) -> usize {
+    text.char_indices().nth(character).map_or(text.len(), |(at, _)| at)
+}
+
+fn where_is(place: Place) -> &'static str {
+    match place {
+        Place::Top => "at the top",
+        Place::Fsdp => "under fsdp_config",
+        Place::Xla => "under xla_fsdp_settings",
+    }
+}
+
+/// A value as it is written.
+fn word(node: &MarkedYaml<'_>) -> Option<String> {
+    match &node.data {
+        YamlData::Value(Scalar::String(text)) => Some(text.to_string()),
+        YamlData::Value(Scalar::Boolean(value)) => Some(value.to_string()),
+        YamlData::Value(Scalar::Integer(value)) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+fn truth(node: &MarkedYaml<'_>) -> Option<bool> {
+    match word(node)?.to_lowercase().as_str() {
+        "true" | "yes" => Some(true),
+        "false" | "no" => Some(false),
+        _ => None,
+    }
+}
+
+fn count(node: &MarkedYaml<'_>) -> Option<u64> {
+    word(node)?.parse().ok()
+}
+
+/// Which of these words a value is, or is the number of from one. `no` may have become a truth value.
+fn chosen(node: &MarkedYaml<'_>, words: &'static [&'static str]) -> Option<&'static str> {
+    let text = word(node)?;
+    let text = if text == "false" { "no" } else { &text };
+    let named = words.iter().find(|word| word.eq_ignore_ascii_case(text));
+    let numbered = || words.get(text.parse::<usize>().ok()?.checked_sub(1)?);
+    named.or_else(numbered).copied()
+}
+
+fn sharding(word: &'static str) -> Option<Sharding> {
+    Some(match word {
+        "FULL_SHARD" => Sharding::FullShard,
+        "SHARD_GRAD_OP" => Sharding::ShardGradOp,
+        "NO_SHARD" => Sharding::NoShard,
+        "HYBRID_SHARD" => Sharding::HybridShard,
+        "HYBRID_SHARD_ZERO2" => Sharding::HybridShardZero2,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+use super::*;
+
+/// As the Accelerate guide has it for BERT: wrapped by layers, offloaded.
+const BERT: &str = "\
+compute_environment: LOCAL_MACHINE
+debug: false
+distributed_type: FSDP
+downcast_bf16: 'no'
+fsdp_config:
+  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP
+  fsdp_backward_prefetch_policy: BACKWARD_PRE
+  fsdp_forward_prefetch: false
+  fsdp_cpu_ram_efficient_loading: true
+  fsdp_offload_params: true
+  fsdp_sharding_strategy: FULL_SHARD
+  fsdp_state_dict_type: SHARDED_STATE_DICT
+  fsdp_sync_module_states: true
+  fsdp_transformer_layer_cls_to_wrap: BertLayer
+  fsdp_use_orig_params: true
+machine_rank: 0
+main_training_function: main
+mixed_precision: bf16
+num_machines: 1
+num_processes: 2
+rdzv_backend: static
+same_network: true
+tpu_env: []
+tpu_use_cluster: false
+tpu_use_sudo: false
+use_cpu: false
+";
+
+#[test]
+fn the_guides_file_is_read_whole() {
+    let read = Accelerate::parse(BERT).unwrap();
+    assert_eq!(read.settings.sharding, Sharding::FullShard);
+    assert!(read.settings.offload_params);
+    assert_eq!((read.devices, read.mesh().as_deref()), (Some(2), Some("fsdp=2")));
+    let told: Vec<String> = read.warnings.iter().map(ToString::to_string).collect();
+    assert!(told.iter().all(|text| !text.contains("is no key")), "{told:#?}");
+    let about = |key: &str| told.iter().filter(|text| text.contains(key)).count();
+    for key in ["rdzv_backend", "fsdp_use_orig_params", "mixed_precision", "fsdp_state_dict_type"] {
+        assert_eq!(about(key), 1, "{key}: {told:#?}");
+    }
+    assert_eq!(about("fsdp_offload_params"), 0, "it has an effect");
+}
+
+#[test]
+fn strategies_are_words_or_numbers() {
+    let of = |text: &str| {
+        let file = format!("distributed_type: FSDP\nfsdp_config:\n  fsdp_sharding_strategy: {text}\n");
+        Accelerate::parse(&file).map(|read| read.settings.sharding)
+    };
+    assert_eq!(of("1"), Ok(Sharding::FullShard));
+    assert_eq!(of("'2'"), Ok(Sharding::ShardGradOp));
+    assert_eq!(of("no_shard"), Ok(Sharding::NoShard));
+    assert_eq!(of("HYBRID_SHARD_ZERO2"), Ok(Sharding::HybridShardZero2));
+    assert!(of("0").is_err() && of("6").is_err() && of("FULL").is_err());
+}
+
+#[test]
+fn newer_files_and_those_of_pytorch_xla() {
+    let newer =
+        "distributed_type: FSDP\nfsdp_config:\n  fsdp_version: 2\n  fsdp_reshard_after_forward: false\n";
+    assert_eq!(Accelerate::parse(newer).unwrap().settings.reshard_after_forward, Some(false));
+    let first = "distributed_type: FSDP\nfsdp_config:\n  fsdp_reshard_after_forward: SHARD_GRAD_OP\n";
+    assert_eq!(Accelerate::parse(first).unwrap().settings.sharding, Sharding::ShardGradOp);
+    let xla = "distributed_type: XLA\nfsdp_config:\n  xla: true\n  xla_fsdp_settings:\n    compute_dtype: bfloat16\n    \
+               shard_param_on_dim_0: true\n  xla_fsdp_grad_ckpt: true\n";
+    let read = Accelerate::parse(xla).unwrap();
+    assert!(read.settings.shard_param_on_dim_0);
+    assert_eq!(read.settings.sharding, Sharding::FullShard);
+    let hybrid = "distributed_type: FSDP\nnum_machines: 2\nnum_processes: 16\nfsdp_config: {fsdp_sharding_strategy: 4}\n";
+    assert_eq!(Accelerate::parse(hybrid).unwrap().mesh().as_deref(), Some("node=2,fsdp=8"));
+    let ddp = "distributed_type: MULTI_GPU\nnum_processes: 4\n";
+    assert_eq!(Accelerate::parse(ddp).unwrap().settings.sharding, Sharding::NoShard);
+}
+
+#[test]
+fn unknown_keys_are_warnings_and_wrong_values_errors_at_their_lines() {
+    let read =
+        Accelerate::parse("fsdp_config:\n  fsdp_shardingstrategy: 1\nfsdp_offload_params: true\n").unwrap();
+    let told: Vec<_> =
+        read.warnings.iter().map(|w| (w.message.clone(), w.hint.clone().unwrap_or_default())).collect();
+    assert_eq!(told[0].0, "'fsdp_shardingstrategy' is no key under fsdp_config");
+    assert_eq!(told[0].1, "the nearest key is fsdp_sharding_strategy");
+    assert_eq!(told[1].1, "it belongs under fsdp_config");
+
+    let text =
+        "num_processes: two\nfsdp_config:\n  fsdp_offload_params: maybe\n  fsdp_sharding_strategy: ZERO\n";
+    let errors = Accelerate::parse(text).unwrap_err();
+    let lines: Vec<usize> = errors.iter().map(|e| text[..e.span.start as usize].lines().count()).collect();
+    assert_eq!(lines, [1, 3, 4], "{errors:#?}");
+    assert!(errors[2].message.contains("FULL_SHARD, SHARD_GRAD_OP"));
+    assert_eq!(Accelerate::parse("a: [").unwrap_err()[0].code, "SH1210");
+    assert_eq!(Accelerate::parse("").unwrap(), Accelerate::default());
+}

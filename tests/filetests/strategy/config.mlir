@@ -1,0 +1,29 @@
+// A file of `accelerate config` as it is: what has no effect on a compiled program is said, once for each reason; its processes
+// are the mesh. Unknown keys are warnings, wrong values errors, at their lines.
+// RUN: shardc partition %S/full_shard.mlir --config %S/accelerate.yaml -o %t --summary 2>&1 | FileCheck %s
+// RUN: shardc fsdp apply %S/full_shard.mlir --config %S/accelerate.yaml --mesh fsdp=2 | FileCheck %s --check-prefix=APPLY
+// RUN: not shardc partition %S/full_shard.mlir --config %S/wrong.yaml -o %t 2>&1 | FileCheck %s --check-prefix=WRONG
+// RUN: not shardc partition %S/full_shard.mlir --fsdp full_shard -o %t 2>&1 | FileCheck %s --check-prefix=NO-MESH
+// RUN: not shardc partition %S/full_shard.mlir --fsdp full_shard --config %S/accelerate.yaml -o %t 2>&1 | FileCheck %s --check-prefix=BOTH
+
+// CHECK: warning[SH1213]: no effect here: compute_environment, debug, machine_rank, main_training_function, rdzv_backend, same_network, tpu_env, tpu_use_cluster, tpu_use_sudo, use_cpu
+// CHECK: = help: it is the launcher's
+// CHECK: warning[SH1213]: no effect here: fsdp_auto_wrap_policy, fsdp_transformer_layer_cls_to_wrap
+// CHECK: accelerate.yaml:6:3
+// CHECK: = help: there are no units: each parameter is gathered by itself, where it is used
+// CHECK-NOT: fsdp_offload_params
+// CHECK: collective count in loops sent per device
+// CHECK: all_gather
+// CHECK: reduce_scatter
+// CHECK: memory of a device, estimated: arguments
+// APPLY: sdy.mesh @mesh = <["fsdp"=2]>
+// APPLY: mhlo.memory_kind = "pinned_host"
+// APPLY: annotate_device_placement
+// WRONG: error[SH1211]: fsdp_sharding_strategy has to be one of FULL_SHARD, SHARD_GRAD_OP, NO_SHARD, HYBRID_SHARD, HYBRID_SHARD_ZERO2
+// WRONG: wrong.yaml:4:27
+// WRONG: error[SH1211]: fsdp_offload_params has to be true or false
+// WRONG: error[SH1211]: num_processes has to be a whole number
+// WRONG: warning[SH1212]: 'fsdp_shard_strategy' is no key under fsdp_config
+// WRONG: = help: the nearest key is fsdp_sharding_strategy
+// NO-MESH: which devices? --mesh "fsdp=8"
+// BOTH: error: the argument '--fsdp <WORDS>' cannot be used with '--config <FILE>'

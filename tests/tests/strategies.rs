@@ -123,6 +123,17 @@ fn equal(program: &Program) -> Result<(), String> {
             Verdict::Wrong(why) | Verdict::Refused(why) => writeln!(faults, "{strategy}: {why}").unwrap(),
         }
     }
+    for mesh in ["model=4", "data=2,model=4", "node=2,fsdp=2,model=2"] {
+        let sharding = if mesh.starts_with("node") { Sharding::HybridShard } else { Sharding::FullShard };
+        let output = Compiler::new()
+            .partition_module(annotated(program, sharding, mesh))
+            .map_err(|error| error.to_string())?;
+        if let Verdict::Wrong(why) | Verdict::Refused(why) =
+            compare(&client, reference.as_ref().unwrap(), &output)
+        {
+            writeln!(faults, "{mesh}: {why}").unwrap();
+        }
+    }
     let offloaded = annotated_by(program, Settings { offload_params: true, ..Settings::default() }, "fsdp=8");
     let output = Compiler::new().partition_module(offloaded).map_err(|error| error.to_string())?;
     if let Verdict::Wrong(why) | Verdict::Refused(why) =

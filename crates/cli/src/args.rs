@@ -678,7 +678,8 @@ pub(crate) struct FsdpApplyArgs {
     pub(crate) step: StepArgs,
     #[command(flatten)]
     pub(crate) strategy: StrategyArgs,
-    /// The devices: "fsdp=8", "node=2,fsdp=4". All axes split the batch. Those of --config if not given
+    /// The devices: "fsdp=8", "node=2,fsdp=4", "data=4,model=2". An axis called model, tensor, tp or mp splits weights within
+    /// layers, all others the batch. Those of --config if not given
     #[arg(long, value_name = "MESH")]
     pub(crate) mesh: Option<String>,
     /// Whether parameters are gathered once more for the backward part; as the strategy has it if not given

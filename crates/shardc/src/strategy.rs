@@ -93,8 +93,9 @@ pub fn roles(step: &Module, said: &Said) -> Result<Roles, Error> {
     strategy::roles(step, said).map_err(Error::Diagnostics)
 }
 
-/// Annotates a training step for a mesh, as in `fsdp=8`. Its calls are inlined. All axes split the batch; of hybrid strategies the
-/// first counts nodes, each of which has a copy of the model.
+/// Annotates a training step for a mesh, as in `fsdp=8`. Its calls are inlined. Axes called `model`, `tensor`,
+/// `tp` or `mp` split weights within layers, all others the batch; of hybrid strategies the first counts nodes, each of which has a copy
+/// of the model.
 ///
 /// # Errors
 /// The mesh cannot be read (SH0306), the program has one (SH0331), or the strategy does not fit it (SH1251).

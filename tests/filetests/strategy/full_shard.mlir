@@ -7,6 +7,7 @@
 // RUN: shardc fsdp apply %s --fsdp no_shard --mesh data=4 | FileCheck %s --check-prefix=DDP
 // RUN: shardc fsdp apply %s --fsdp hybrid_shard --mesh node=2,fsdp=2 | FileCheck %s --check-prefix=HYBRID
 // RUN: shardc fsdp apply %s --fsdp full_shard --mesh fsdp=4 --shard-param-on-dim-0 | FileCheck %s --check-prefix=DIM0
+// RUN: shardc fsdp apply %s --fsdp full_shard --mesh data=2,model=2 | FileCheck %s --check-prefix=TENSOR
 // RUN: shardc fsdp roles %s | FileCheck %s --check-prefix=ROLES
 // RUN: shardc fsdp roles %s --role arg0=frozen_parameter | FileCheck %s --check-prefix=SAID
 // RUN: shardc fsdp apply %s --mesh fsdp=4 -o %t && shardc partition %t -o %t.out --summary 2>&1 | FileCheck %s --check-prefix=SENT
@@ -30,6 +31,12 @@
 // DDP: %arg2: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>
 // HYBRID: %arg0: tensor<16x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"fsdp"}p1]>
 // HYBRID: %arg3: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"node", "fsdp"}p0, {}]>
+// Megatron: the first weight by columns, the second by rows, each gathered along the other axis alone.
+// TENSOR: %arg0: tensor<16x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}p1, {"model"}p1]>
+// TENSOR: %arg1: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"model"}p1, {"data"}p1]>
+// TENSOR: %arg2: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"model"}p1, {"data"}p1]>
+// TENSOR: %arg3: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}p0, {}]>
+// TENSOR: sdy.sharding_constraint %arg0 <@mesh, [{}, {"model"}p1]>
 func.func @main(
     %w1: tensor<16x64xf32> {tf.aliasing_output = 0 : i32} loc("w1"),
     %w2: tensor<64x8xf32> {tf.aliasing_output = 1 : i32} loc("w2"),

@@ -9,7 +9,7 @@
 // WORDS: error[SH1201]: 'ful_shard' is no word for a strategy
 // WORDS: did you mean full_shard?
 // WORDS: error[SH1201]: 'zero1' is a second strategy, after 'no_shard'
-// HYBRID: error[SH1251]: a hybrid strategy needs a mesh of two axes or more
+// HYBRID: error[SH1251]: a hybrid strategy needs two axes of data parallelism
 // MESH: error[SH0306]
 // SAID: error[SH1202]: 'wieght' is no role
 // SAID: error[SH0333]

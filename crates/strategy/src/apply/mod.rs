@@ -3,9 +3,10 @@
 mod axes;
 mod dims;
 mod offload;
+mod tensor;
 mod unshard;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
     Build, Diagnostic, DimSharding, Mesh, MeshId, Module, OpKind, RegionId, Rewriter, TensorSharding, ValueId,
 };
@@ -16,6 +17,7 @@ use crate::roles::{Role, Roles};
 use crate::settings::{Settings, Sharding};
 use axes::Axes;
 use dims::{Stacked, split_dim};
+use tensor::Inner;
 use unshard::Unshard;
 
 /// Priorities of propagation. The batch goes first: a strategy of data parallelism computes each example on one device, and
@@ -25,7 +27,8 @@ const THEN_STATE: u32 = 1;
 
 /// Annotates a training step, in which calls are inlined, so that the compiler splits it by a strategy on a mesh.
 ///
-/// * The batch is split along all axes, examples in their order.
+/// * The batch is split along the axes of data parallelism, examples in their order.
+/// * Axes called `model`, `tensor`, `tp` or `mp` split weights within layers, and the vocabulary.
 /// * Parameters, frozen ones too, optimizer state and accumulators of gradients are split along their largest dimension that
 ///   divides, as the strategy says; what is too small for a part on each device stays whole.
 /// * Statistics, counters, keys and single numbers are whole everywhere.
@@ -52,8 +55,10 @@ pub fn apply(
         return Err(vec![Diagnostic::invalid("SH1250", "the program has no function to train")]);
     };
     let id = module.add_mesh("mesh", mesh.clone());
-    let plan = Plan { settings, axes, mesh: id, stacked: Stacked::of(module, body) };
     let args = module.regions[body].args.clone();
+    let stacked = Stacked::of(module, body);
+    let tensor_dims = tensor_dims(module, roles, &args, &stacked, mesh.axes_size(&axes.tensor));
+    let plan = Plan { settings, axes, mesh: id, stacked, tensor_dims };
     let mut placed: Vec<TensorSharding> = Vec::with_capacity(args.len());
     for (argument, &arg) in roles.arguments.iter().zip(&args) {
         let batch_dim = argument.batch_dim;
@@ -100,11 +105,36 @@ fn prioritize(sharding: &mut TensorSharding, priority: u32) {
     }
 }
 
+/// The dimensions of state that `n` devices split within layers.
+fn tensor_dims(
+    module: &Module,
+    roles: &Roles,
+    args: &[ValueId],
+    stacked: &Stacked,
+    n: i64,
+) -> FxHashMap<ValueId, usize> {
+    let classes = module.entry().and_then(|func| DimensionClasses::of_func(module, func));
+    let Some(classes) = classes.filter(|_| n > 1) else { return FxHashMap::default() };
+    let is_state = |role: Role| {
+        use Role::{FrozenParameter, GradientAccumulator, OptimizerState, Parameter};
+        matches!(role, FrozenParameter | GradientAccumulator | OptimizerState | Parameter)
+    };
+    let is_weight = |role: Role| matches!(role, Role::Parameter | Role::FrozenParameter);
+    let of = |is: &dyn Fn(Role) -> bool| -> Vec<ValueId> {
+        roles.arguments.iter().zip(args).filter(|(a, _)| is(a.role)).map(|(_, &arg)| arg).collect()
+    };
+    let inner = Inner::of(module, &classes, &of(&is_weight), stacked, n);
+    let dim = |arg: ValueId| Some((arg, inner.dim(module, &classes, arg, stacked, n)?));
+    of(&is_state).into_iter().filter_map(dim).collect()
+}
+
 struct Plan<'a> {
     settings: &'a Settings,
     axes: Axes,
     mesh: MeshId,
     stacked: Stacked,
+    /// The dimension of an argument that tensor parallelism splits.
+    tensor_dims: FxHashMap<ValueId, usize>,
 }
 
 impl Plan<'_> {
@@ -115,7 +145,7 @@ impl Plan<'_> {
         role: Role,
         batch_dim: Option<usize>,
     ) -> TensorSharding {
-        let whole = TensorSharding::replicated(self.mesh, module.rank(arg));
+        let whole = self.whole(module, arg);
         let is_split = match role {
             Role::Parameter | Role::FrozenParameter | Role::GradientAccumulator => {
                 !matches!(self.settings.sharding, Sharding::Zero1)
@@ -133,12 +163,24 @@ impl Plan<'_> {
         if is_split { self.in_parts(module, arg) } else { whole }
     }
 
-    /// A tensor like an argument, one of its dimensions split.
-    fn in_parts(&self, module: &Module, arg: ValueId) -> TensorSharding {
+    /// A tensor like an argument, split within layers alone.
+    fn whole(&self, module: &Module, arg: ValueId) -> TensorSharding {
         let mut sharding = TensorSharding::replicated(self.mesh, module.rank(arg));
+        if let Some(&dim) = self.tensor_dims.get(&arg) {
+            sharding.dims[dim] = DimSharding::closed(&self.axes.tensor);
+        }
+        sharding
+    }
+
+    /// A tensor like an argument, one more of its dimensions split.
+    fn in_parts(&self, module: &Module, arg: ValueId) -> TensorSharding {
+        let mut sharding = self.whole(module, arg);
+        let within = self.tensor_dims.get(&arg).copied();
         let n = module.meshes[self.mesh].axes_size(&self.axes.shard);
         let may = |dim: usize| {
-            !self.stacked.is_stacked(arg, dim) && (dim == 0 || !self.settings.shard_param_on_dim_0)
+            !self.stacked.is_stacked(arg, dim)
+                && (dim == 0 || !self.settings.shard_param_on_dim_0)
+                && Some(dim) != within
         };
         if let Some(dim) = split_dim(module.shape(arg), n, may) {
             sharding.dims[dim] = DimSharding::closed(&self.axes.shard);
@@ -162,13 +204,17 @@ impl Plan<'_> {
         let batch: FxHashSet<u32> = roles.of(Role::Batch).filter_map(of_batch).collect();
         let is_gathered = |i: &usize| {
             matches!(roles.arguments[*i].role, Role::Parameter | Role::FrozenParameter)
-                && !placed[*i].is_unsplit()
+                && !placed[*i].same_placement(&self.whole(module, module.regions[body].args[*i]))
         };
         let unshard = Unshard {
             roles,
             split: (0..placed.len()).filter(is_gathered).collect(),
             stacked: &self.stacked,
-            whole: &|rank| TensorSharding::replicated(self.mesh, rank),
+            whole: &|module, arg| {
+                let mut sharding = self.whole(module, arg);
+                prioritize(&mut sharding, THEN_STATE);
+                sharding
+            },
             has_batch: &|value| {
                 classes.is_some_and(|classes| classes.of(value).iter().any(|class| batch.contains(class)))
             },

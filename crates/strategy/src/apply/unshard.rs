@@ -11,7 +11,7 @@
 use std::collections::VecDeque;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{Build, Module, OpId, OpKind, RegionId, Rewriter, ShardingId, TensorSharding, ValueId};
+use shardc_ir::{Build, Module, OpId, OpKind, RegionId, Rewriter, TensorSharding, ValueId};
 use shardc_passes::analysis::regions::has_program_regions;
 
 use super::dims::Stacked;
@@ -23,7 +23,8 @@ pub(super) struct Unshard<'a> {
     /// Numbers of the arguments that are split.
     pub(super) split: Vec<usize>,
     pub(super) stacked: &'a Stacked,
-    pub(super) whole: &'a dyn Fn(usize) -> TensorSharding,
+    /// How an argument is split where it is gathered: within layers alone.
+    pub(super) whole: &'a dyn Fn(&Module, ValueId) -> TensorSharding,
     /// Whether a value has a dimension that counts examples.
     pub(super) has_batch: &'a dyn Fn(ValueId) -> bool,
     /// Whether the backward part gathers again.
@@ -251,17 +252,18 @@ impl Walk<'_> {
         let rows: Vec<ValueId> =
             rw.module.ops[op].results.iter().copied().filter(|v| self.flow.rows.contains(v)).collect();
         for row in rows {
+            let stack = rw.module.ops[op].operands.first().and_then(|&v| self.unshard.stacked.origin(v));
+            let Some(stack) = stack else { continue };
             rw.keep();
-            let whole = self.constrained(rw, row);
+            let whole = self.constrained(rw, row, stack);
             rw.stand_for(row, whole);
         }
     }
 
-    fn constrained(&self, rw: &mut Rewriter<'_>, value: ValueId) -> ValueId {
-        let whole: ShardingId = {
-            let sharding = (self.unshard.whole)(rw.module.rank(value));
-            rw.module.shardings.intern(sharding)
-        };
+    /// A value with the dimensions of an argument, gathered.
+    fn constrained(&self, rw: &mut Rewriter<'_>, value: ValueId, arg: ValueId) -> ValueId {
+        let sharding = (self.unshard.whole)(rw.module, arg);
+        let whole = rw.module.shardings.intern(sharding);
         let ty = rw.module.values[value].ty;
         rw.op1(OpKind::ShardingConstraint(whole), &[value], ty)
     }
@@ -270,7 +272,8 @@ impl Walk<'_> {
         if let Some(&known) = self.gathered.get(&value) {
             return known;
         }
-        let whole = self.constrained(rw, value);
+        let arg = self.flow.forms.get(&value).map_or(value, |form| form.arg);
+        let whole = self.constrained(rw, value, arg);
         self.gathered.insert(value, whole);
         whole
     }
@@ -307,7 +310,8 @@ impl Walk<'_> {
             }
             _ => {
                 let part = self.part_again(rw, value, asked);
-                self.constrained(rw, part)
+                let arg = self.flow.forms.get(&value).map_or(value, |form| form.arg);
+                self.constrained(rw, part, arg)
             }
         };
         self.again.insert(value, new);

@@ -5,11 +5,12 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use shardc::Compiler;
-use shardc::graph::Mesh;
-use shardc::nn::StepProgram;
+use shardc::graph::{Graph, GraphError, Keep, Mesh, PartitionSpec, Tensor, spec};
+use shardc::nn::{Policy, Scope, StepProgram};
 use shardc::runtime::{Client, ClientOptions, Environment, Plugin, PluginKind, plugin};
+use shardc::strategy::{self, Accelerate, Settings};
 use shardc::train::{Meter, Step};
+use shardc::{Compiler, Diagnostic};
 
 /// Where an example runs, and for how long.
 #[derive(Args, Clone, Debug)]
@@ -20,6 +21,15 @@ pub struct Options {
     /// Devices along the axis "model", each with its part of the weights
     #[arg(long, default_value_t = 2)]
     pub model: i64,
+    /// Devices along named axes, such as "fsdp=8", in place of --data and --model
+    #[arg(long, value_name = "MESH", value_parser = mesh)]
+    pub mesh: Option<Mesh>,
+    /// A strategy, in the words of `accelerate launch --fsdp`, such as "full_shard": what is not marked is split by it
+    #[arg(long, value_name = "WORDS", value_parser = words, conflicts_with = "config")]
+    pub fsdp: Option<Settings>,
+    /// A strategy, devices, precision and checkpointing by a file of `accelerate config`
+    #[arg(long, value_name = "FILE", value_parser = accelerate)]
+    pub config: Option<Accelerate>,
     /// Run on one device, without partitioning: the losses have to be the same
     #[arg(long)]
     pub single: bool,
@@ -38,31 +48,70 @@ pub struct Options {
 }
 
 impl Options {
+    /// These, with a mesh and a strategy where the command line has none.
+    ///
+    /// # Panics
+    /// An example names a mesh or a strategy that there is not.
+    #[must_use]
+    #[expect(clippy::expect_used, reason = "examples are tested")]
+    pub fn or(mut self, mesh: &str, fsdp: &str) -> Options {
+        if self.config.as_ref().is_none_or(|config| config.mesh().is_none()) {
+            self.mesh.get_or_insert_with(|| mesh.parse().expect("a mesh"));
+        }
+        if self.config.is_none() {
+            self.fsdp.get_or_insert_with(|| Settings::from_words(fsdp).expect("a strategy"));
+        }
+        self
+    }
+
     /// The mesh.
     ///
     /// # Errors
     /// A size is below one.
     pub fn mesh(&self) -> Result<Mesh> {
-        Ok(Mesh::new(&[("data", self.data), ("model", self.model)])?)
+        match (&self.mesh, self.config.as_ref().and_then(Accelerate::mesh)) {
+            (Some(mesh), _) => Ok(mesh.clone()),
+            (None, Some(mesh)) => Ok(mesh.parse()?),
+            (None, None) => Ok(Mesh::new(&[("data", self.data), ("model", self.model)])?),
+        }
+    }
+
+    /// The outermost scope of a graph, with the precision and the checkpointing that a file asks for.
+    #[must_use]
+    pub fn scope<'g>(&self, g: &'g Graph) -> Scope<'g> {
+        let model = self.config.as_ref().map(|config| config.model).unwrap_or_default();
+        let mut p = Scope::new(g);
+        if let Some(compute) = model.compute_dtype {
+            p = p.with_policy(Policy { compute, ..Policy::default() });
+        }
+        if model.activation_checkpointing { p.checkpointed(Keep::Nothing) } else { p }
     }
 
     /// The devices: virtual ones of XLA's CPU plugin.
     ///
     /// # Errors
     /// There is no plugin.
+    #[expect(clippy::print_stderr, reason = "what a file says without effect is told")]
     pub fn client(&self) -> Result<Client> {
+        for warning in self.config.iter().flat_map(|config| &config.warnings) {
+            eprintln!("{warning}");
+        }
         plugin::quiet_plugin_logs();
         let found = plugin::find(PluginKind::Cpu, &Environment::from_process())
             .context("`shardc plugin install cpu` fetches the plugin")?;
-        let devices = if self.single { 1 } else { (self.data * self.model) as usize };
+        let devices = if self.single { 1 } else { self.mesh()?.num_devices() };
         Ok(Client::new(&Plugin::load(&found.path)?, ClientOptions { cpu_device_count: Some(devices) })?)
     }
 
-    /// Compiles a step for these devices.
+    /// Compiles a step for these devices, split by the strategy.
     ///
     /// # Errors
-    /// It cannot be partitioned or compiled.
-    pub fn compile(&self, client: &Client, step: StepProgram) -> Result<Step> {
+    /// The strategy does not fit, or the step cannot be partitioned or compiled.
+    pub fn compile(&self, client: &Client, mut step: StepProgram) -> Result<Step> {
+        let settings = self.fsdp.or_else(|| Some(self.config.as_ref()?.settings));
+        if let Some(settings) = settings.filter(|_| !self.single) {
+            strategy::annotate(&mut step, &settings)?;
+        }
         Ok(if self.single {
             Step::single(client, step)?
         } else {
@@ -86,6 +135,34 @@ impl Options {
         let (flops, peak) = (step.flops().unwrap_or(0.0), self.peak.map(|tera| tera * 1e12));
         Progress { bar, meter: None, flops, peak, prints: self.losses, step: 0, smooth: None }
     }
+}
+
+fn mesh(text: &str) -> Result<Mesh, String> {
+    text.parse().map_err(|error: GraphError| error.to_string())
+}
+
+fn words(text: &str) -> Result<Settings, String> {
+    Settings::from_words(text).map_err(|errors| all(&errors))
+}
+
+fn accelerate(path: &str) -> Result<Accelerate, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    Accelerate::parse(&text).map_err(|errors| all(&errors))
+}
+
+fn all(errors: &[Diagnostic]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// A batch, split over the axis "data" where the mesh has one; a strategy splits it by itself.
+#[must_use]
+pub fn batch(tensor: Tensor<'_>) -> Tensor<'_> {
+    if tensor.graph().mesh().axis_size("data").is_none() {
+        return tensor;
+    }
+    let mut spec = PartitionSpec::replicated(tensor.rank());
+    spec.dims[0] = spec!["data"].dims.swap_remove(0);
+    tensor.mark_sharding(spec)
 }
 
 /// A bar with the loss and the speed.

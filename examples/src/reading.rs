@@ -8,14 +8,14 @@ use shardc::data::Batches;
 use shardc::data::idx::Idx;
 use shardc::graph::{
     DType::{F32, I32, UI8},
-    Graph, Tensor, spec,
+    Graph, Tensor,
 };
 use shardc::nn::StepProgram;
 use shardc::runtime::Client;
 use shardc::train::{HostArray, State, Step};
 
 use crate::digits::{self, SIDE};
-use crate::harness::Options;
+use crate::harness::{self, Options};
 
 /// Examples in a batch, on all devices together.
 pub const BATCH: usize = 64;
@@ -39,8 +39,8 @@ pub struct Digits {
 pub fn inputs(g: &Graph) -> (Tensor<'_>, Tensor<'_>) {
     let (batch, side) = (BATCH as i64, SIDE as i64);
     let images = g.parameter("images", [batch, side, side, 1], UI8);
-    let labels = g.parameter("labels", [batch], I32).mark_sharding(spec!["data"]);
-    (images.mark_sharding(spec!["data", None, None, None]).to(F32) / 255.0, labels)
+    let labels = harness::batch(g.parameter("labels", [batch], I32));
+    (harness::batch(images).to(F32) / 255.0, labels)
 }
 
 /// Trains by the step that `training` makes for so many of them, and tells how many digits that were not learnt from are read

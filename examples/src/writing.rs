@@ -6,12 +6,15 @@ use shardc::data::Shuffle;
 use shardc::data::text::Characters;
 use shardc::graph::{
     DType::{I32, UI32},
-    Graph, Key, Tensor, spec,
+    Graph, Keep, Key, Tensor,
 };
+use shardc::nn::loss::CrossEntropy;
+use shardc::nn::models::Decoder;
+use shardc::nn::optim::{self, AdamW, Schedule, clip_by_global_norm};
 use shardc::nn::{StepProgram, sample};
 use shardc::train::{HostArray, State, Step};
 
-use crate::harness::Options;
+use crate::harness::{Options, batch as batch_of};
 
 const TEXT: &str = include_str!("../data/sonnets.txt");
 
@@ -46,14 +49,14 @@ pub fn vocab_size() -> i64 {
 #[must_use]
 pub fn passages(g: &Graph) -> (Tensor<'_>, Tensor<'_>) {
     let shape = [BATCH as i64, CONTEXT + 1];
-    let tokens = g.parameter("tokens", shape, I32).mark_sharding(spec!["data", None]);
+    let tokens = batch_of(g.parameter("tokens", shape, I32));
     (tokens.slice(1, ..-1), tokens.slice(1, 1..))
 }
 
 /// Ends a graph that draws the next character of each passage, as likely as the logits hold it to be.
 #[must_use]
 pub fn drawn<'g>(g: &'g Graph, logits: impl FnOnce(Tensor<'g>) -> Tensor<'g>) -> Tensor<'g> {
-    let tokens = g.parameter("tokens", [SAMPLES as i64, CONTEXT], I32).mark_sharding(spec!["data", None]);
+    let tokens = batch_of(g.parameter("tokens", [SAMPLES as i64, CONTEXT], I32));
     let last = g.parameter("last", (), I32);
     let key = Key::from_tensor(g.parameter("key", [2], UI32));
     let logits = logits(tokens).dynamic_index(1, last) / 0.8;
@@ -88,6 +91,32 @@ pub fn learn_to_write(
     let next = options.compile(&client, sampling()?)?;
     println!("{}", write(&next, &mut next.adopt(&state)?, &characters, args.write)?);
     Ok(())
+}
+
+/// Trains a small Llama of which nothing is marked, each layer computed again for the backward part, and lets it write.
+///
+/// # Errors
+/// The strategy does not fit, or a program does not compile or run.
+pub fn learn_by_strategy(options: &Options, args: &Writing, layers: i64) -> Result<()> {
+    let (mesh, llama) = (options.mesh()?, Decoder::llama(vocab_size(), 96, 256, layers, 4, 2));
+    let training = |steps: u64| {
+        let g = Graph::new("train", &mesh);
+        let p = options.scope(&g).checkpointed(Keep::Nothing);
+        let (tokens, next) = passages(&g);
+        let loss = CrossEntropy::new().mean(llama.apply(&p, tokens, None), next);
+        let gradients = clip_by_global_norm(&p.gradients(loss), 1.0);
+        let rate =
+            Schedule::WarmupCosine { from: 0.0, peak: 3e-3, warmup: 20.0, steps: steps as f64, to: 3e-4 };
+        optim::apply(&AdamW::new(rate).with_weight_decay(0.01), &p, &gradients);
+        Ok(p.finish(&[("loss", loss)])?)
+    };
+    let sampling = || {
+        let g = Graph::new("next", &mesh);
+        let p = options.scope(&g);
+        let drawn = drawn(&g, |tokens| llama.apply(&p, tokens, None));
+        Ok(p.finish(&[("drawn", drawn)])?)
+    };
+    learn_to_write(options, args, training, sampling)
 }
 
 /// Passages with the character behind them, `[BATCH, CONTEXT + 1]`, from places that follow from seed and step.

@@ -21,18 +21,25 @@ fn losses(program: &str, arguments: &[&str]) -> Vec<f64> {
 }
 
 fn trains(program: &str, arguments: &[&str]) {
+    trains_alike(program, arguments, &[arguments.to_vec()]);
+}
+
+/// The losses of one device are those of each way to split it.
+fn trains_alike(program: &str, arguments: &[&str], ways: &[Vec<&str>]) {
     if plugin::find(PluginKind::Cpu, &Environment::from_process()).is_err() {
         skip(Need::CpuPlugin, "training needs the CPU plugin (`shardc plugin install cpu` fetches it)");
         return;
     }
-    let many = losses(program, arguments);
     let one = losses(program, &[arguments, &["--single"]].concat());
-    assert_eq!(many.len(), one.len());
-    for (step, (a, b)) in many.iter().zip(&one).enumerate() {
-        assert!((a - b).abs() <= 1e-4 * b.abs(), "step {step}: {a} on eight devices, {b} on one");
+    for way in ways {
+        let many = losses(program, way);
+        assert_eq!(many.len(), one.len());
+        for (step, (a, b)) in many.iter().zip(&one).enumerate() {
+            assert!((a - b).abs() <= 1e-4 * b.abs(), "{way:?} step {step}: {a} on many devices, {b} on one");
+        }
     }
-    let (first, last) = (many[0], many[many.len() - 1]);
-    assert!(last < 0.97 * first, "the loss does not fall: {many:?}");
+    let (first, last) = (one[0], one[one.len() - 1]);
+    assert!(last < 0.97 * first, "the loss does not fall: {one:?}");
 }
 
 #[test]
@@ -58,4 +65,34 @@ fn sonnets_are_learnt_by_a_recurrent_layer() {
 #[test]
 fn sonnets_are_learnt_by_experts() {
     trains(env!("CARGO_BIN_EXE_moe"), &["--steps", "8", "--write", "2"]);
+}
+
+/// What each strategy of a language model is done on.
+const STRATEGIES: [(&str, &str); 6] = [
+    ("no_shard", "data=8"),
+    ("zero1", "data=8"),
+    ("shard_grad_op", "fsdp=8"),
+    ("full_shard", "fsdp=8"),
+    ("hybrid_shard_zero2", "node=2,fsdp=4"),
+    ("hybrid_shard", "node=2,fsdp=4"),
+];
+
+#[test]
+fn digits_are_learnt_in_parts() {
+    trains(env!("CARGO_BIN_EXE_mnist_fsdp"), &["--steps", "20", "--examples", "2048"]);
+}
+
+#[test]
+fn sonnets_are_learnt_in_parts_by_every_strategy() {
+    let short = ["--steps", "20", "--layers", "2", "--write", "2"];
+    let strategies: Vec<Vec<&str>> = STRATEGIES
+        .iter()
+        .map(|&(words, mesh)| [&short[..], &["--fsdp", words, "--mesh", mesh]].concat())
+        .collect();
+    trains_alike(env!("CARGO_BIN_EXE_decoder_fsdp"), &short, &strategies);
+}
+
+#[test]
+fn sonnets_are_learnt_by_two_nodes() {
+    trains(env!("CARGO_BIN_EXE_hybrid_shard"), &["--steps", "20", "--layers", "2", "--write", "2"]);
 }

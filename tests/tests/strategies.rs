@@ -9,6 +9,13 @@ use std::sync::LazyLock;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
+use shardc::graph::{DType, Graph, Keep, Mesh};
+use shardc::nn::layers::Dense;
+use shardc::nn::loss::CrossEntropy;
+use shardc::nn::models::Decoder;
+use shardc::nn::optim::{self, AdamW, Sgd, clip_by_global_norm};
+use shardc::nn::{Policy, Scope, StepProgram};
+use shardc::strategy::roles_of;
 use shardc::{Compiler, Output};
 use shardc_ir::Module;
 use shardc_passes::annotations::spec::MeshSpec;
@@ -49,6 +56,12 @@ const MORE: &[(&str, &str, f64, &str)] = &[
     ),
     ("llama_tiny", "hybrid", 1.20, "107,000 parameters: some sums are done at once rather than in two steps"),
     (
+        "own llama_tiny",
+        "hybrid",
+        1.09,
+        "107,000 parameters: some sums are done at once rather than in two steps",
+    ),
+    (
         "lora_llama_tiny",
         "hybrid",
         1.05,
@@ -58,9 +71,74 @@ const MORE: &[(&str, &str, f64, &str)] = &[
 
 struct Program {
     name: String,
-    module: Module,
-    roles: Roles,
+    step: Step,
     is_executable: bool,
+}
+
+/// Where a step comes from.
+enum Step {
+    /// A file, which has no mesh.
+    Read(Module, Roles),
+    /// A graph of our own, which is written for a mesh.
+    Own(fn(&Mesh) -> StepProgram),
+}
+
+impl Program {
+    fn on(&self, mesh: &str) -> (Module, Roles) {
+        match &self.step {
+            Step::Read(module, roles) => (module.clone(), roles.clone()),
+            Step::Own(make) => {
+                let axes = mesh.split(',').map(|axis| axis.split_once('=').unwrap());
+                let axes: Vec<(&str, i64)> = axes.map(|(name, n)| (name, n.parse().unwrap())).collect();
+                let step = make(&Mesh::new(&axes).unwrap());
+                let roles = roles_of(&step).unwrap();
+                (step.module, roles)
+            }
+        }
+    }
+}
+
+/// Steps of our own graphs, and whether they are small enough to run.
+const OWN: [(&str, bool, fn(&Mesh) -> StepProgram); 4] = [
+    ("own mlp", true, mlp),
+    ("own llama_tiny", true, llama_tiny),
+    ("own gpt2", false, gpt2),
+    ("own llama7b_2l", false, llama7b_2l),
+];
+
+fn mlp(mesh: &Mesh) -> StepProgram {
+    let g = Graph::new("train", mesh);
+    let p = Scope::new(&g);
+    let (x, labels) = (g.parameter("x", [64, 128], DType::F32), g.parameter("labels", [64], DType::I32));
+    let hidden = Dense::new(256).apply(&p.at("hidden"), x).relu();
+    let loss = CrossEntropy::new().mean(Dense::new(16).apply(&p.at("out"), hidden), labels);
+    optim::apply(&Sgd::new(0.1).with_momentum(0.9), &p, &p.gradients(loss));
+    p.finish(&[("loss", loss)]).unwrap()
+}
+
+fn llama_tiny(mesh: &Mesh) -> StepProgram {
+    language_model(mesh, &Decoder::llama(256, 64, 192, 2, 4, 2), Policy::default(), [16, 32])
+}
+
+fn gpt2(mesh: &Mesh) -> StepProgram {
+    language_model(mesh, &Decoder::gpt2(50304, 1024, 768, 12, 12), Policy::mixed_bf16(), [16, 1024])
+}
+
+fn llama7b_2l(mesh: &Mesh) -> StepProgram {
+    let llama = Decoder::llama(32000, 4096, 11008, 2, 32, 32);
+    language_model(mesh, &llama, Policy::all(DType::BF16), [8, 2048])
+}
+
+/// A step of AdamW with clipped gradients, layers computed again.
+fn language_model(mesh: &Mesh, model: &Decoder, policy: Policy, batch: [i64; 2]) -> StepProgram {
+    let g = Graph::new("train", mesh);
+    let p = Scope::new(&g).with_policy(policy).checkpointed(Keep::Nothing);
+    let tokens = g.parameter("tokens", [batch[0], batch[1] + 1], DType::I32);
+    let logits = model.apply(&p, tokens.slice(1, ..-1), None);
+    let loss = CrossEntropy::new().mean(logits, tokens.slice(1, 1..));
+    let gradients = clip_by_global_norm(&p.gradients(loss), 1.0);
+    optim::apply(&AdamW::new(1e-3), &p, &gradients);
+    p.finish(&[("loss", loss)]).unwrap()
 }
 
 static PROGRAMS: LazyLock<Vec<Program>> = LazyLock::new(|| {
@@ -72,9 +150,14 @@ static PROGRAMS: LazyLock<Vec<Program>> = LazyLock::new(|| {
         let module = Compiler::read(&text).unwrap();
         let roles = roles(&module, &Said::default()).unwrap();
         let name = program["name"].as_str().unwrap().to_owned();
-        Program { name, module, roles, is_executable: program["executable"] == true }
+        Program { name, step: Step::Read(module, roles), is_executable: program["executable"] == true }
     };
-    manifest["programs"].as_array().unwrap().iter().map(read).collect()
+    let own = OWN.iter().map(|&(name, is_executable, make)| Program {
+        name: name.to_owned(),
+        step: Step::Own(make),
+        is_executable,
+    });
+    manifest["programs"].as_array().unwrap().iter().map(read).chain(own).collect()
 });
 
 fn main() -> ExitCode {
@@ -100,8 +183,8 @@ fn annotated(program: &Program, sharding: Sharding, mesh: &str) -> Module {
 }
 
 fn annotated_by(program: &Program, settings: Settings, mesh: &str) -> Module {
-    let mut module = program.module.clone();
-    apply(&mut module, &program.roles, &settings, &mesh.parse::<MeshSpec>().unwrap().to_mesh()).unwrap();
+    let (mut module, roles) = program.on(mesh);
+    apply(&mut module, &roles, &settings, &mesh.parse::<MeshSpec>().unwrap().to_mesh()).unwrap();
     shardc_ir::verify(&module).unwrap();
     module
 }
@@ -116,7 +199,7 @@ fn equal(program: &Program) -> Result<(), String> {
             .partition_module(annotated(program, sharding, mesh))
             .map_err(|error| error.to_string())?;
         if reference.is_none() {
-            reference = Some(Reference::new(&client, program.module.clone(), &output)?);
+            reference = Some(Reference::new(&client, program.on(mesh).0, &output)?);
         }
         match compare(&client, reference.as_ref().unwrap(), &output) {
             Verdict::Equal => {}
@@ -169,10 +252,11 @@ fn sent(output: &Output) -> f64 {
 /// What a device sends in a step by the paper: gradients are reduced and parameters gathered over `k` devices, each of which takes
 /// `(k - 1) / k` of their bytes; across nodes, of which each has a copy, the parts of gradients are summed. Frozen parameters are gathered.
 fn closed_form(program: &Program, sharding: Sharding) -> f64 {
-    let body = program.module.funcs[program.module.entry().unwrap()].body.unwrap();
-    let args = &program.module.regions[body].args;
+    let (module, roles) = program.on("fsdp=8");
+    let body = module.funcs[module.entry().unwrap()].body.unwrap();
+    let args = &module.regions[body].args;
     let bytes = |role| -> f64 {
-        let of = program.roles.of(role).map(|i| program.module.stored(args[i]).unwrap().num_bytes().unwrap());
+        let of = roles.of(role).map(|i| module.stored(args[i]).unwrap().num_bytes().unwrap());
         of.map(|n| n as f64).sum()
     };
     let (trained, frozen) = (bytes(Role::Parameter), bytes(Role::FrozenParameter));

@@ -24,6 +24,7 @@ impl StrategyArgs {
             let source = Source::read(path)?;
             let read = Accelerate::parse(&source.text()).map_err(|e| source.explain(&Error::from(e)))?;
             ui.warn(&source, &read.warnings);
+            ui.warn(&source, &read.of_models);
             return Ok(Some(Chosen { settings: read.settings, mesh: read.mesh() }));
         }
         let Some(words) = &self.fsdp else { return Ok(None) };

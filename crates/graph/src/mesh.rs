@@ -1,8 +1,10 @@
 //! Device meshes, checked when they are made.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
 use shardc_ir::MAX_DEVICES;
+use shardc_passes::annotations::spec::MeshSpec;
 
 use crate::error::{Here, KindResult};
 use crate::{ErrorKind, GraphError};
@@ -164,6 +166,17 @@ impl Mesh {
     #[must_use]
     pub fn as_ir(&self) -> &shardc_ir::Mesh {
         &self.0
+    }
+}
+
+/// Reads `data=4,model=2`: axes with their sizes, the major one first.
+impl FromStr for Mesh {
+    type Err = GraphError;
+
+    #[track_caller]
+    fn from_str(text: &str) -> Result<Mesh, GraphError> {
+        let spec = text.parse::<MeshSpec>().map_err(|error| ErrorKind::Mesh(error.to_string()).here())?;
+        Ok(Mesh(spec.to_mesh()))
     }
 }
 

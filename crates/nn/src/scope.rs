@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use indexmap::IndexMap;
-use shardc_graph::{DType, Graph, GraphErrors, IntoShape, Mesh, PartitionSpec, ScanOptions, Tensor};
+use shardc_graph::{
+    DType, Graph, GraphErrors, IntoShape, Keep, Mesh, PartitionSpec, ScanOptions, Tensor, Tree,
+};
 
 use crate::program::{self, StepProgram};
 use crate::variable::Entry;
@@ -22,6 +24,8 @@ pub struct Scope<'g> {
     prefix: String,
     policy: Policy,
     is_frozen: bool,
+    /// What a gradient keeps of each unit.
+    checkpoint: Option<Keep>,
     /// In a stack of layers, how many there are, and which one it is.
     layer: Option<(i64, Tensor<'g>)>,
 }
@@ -36,6 +40,7 @@ impl<'g> Scope<'g> {
             prefix: String::new(),
             policy: Policy::default(),
             is_frozen: false,
+            checkpoint: None,
             layer: None,
         }
     }
@@ -62,6 +67,35 @@ impl<'g> Scope<'g> {
     #[must_use]
     pub fn frozen(&self) -> Self {
         Scope { is_frozen: true, ..self.clone() }
+    }
+
+    /// The same scope, of whose units (layers of a [`stack`](Scope::stack), and what is a [`unit`](Scope::unit)) a gradient keeps
+    /// what `policy` says, and computes the rest again: gradient checkpointing, or activation checkpointing.
+    #[must_use]
+    pub fn checkpointed(&self, policy: Keep) -> Self {
+        Scope { checkpoint: Some(policy), ..self.clone() }
+    }
+
+    /// What `body` makes of `inputs` in the scope of this name below this one, as a unit: with [`Scope::checkpointed`] it is computed
+    /// again where the backward part reads what is in it.
+    #[track_caller]
+    pub fn unit<I: Tree<'g>, O: Tree<'g>>(
+        &self,
+        name: impl AsRef<str>,
+        inputs: I,
+        body: impl FnOnce(&Scope<'g>, I) -> O,
+    ) -> O {
+        self.at(name).remembered(inputs, body)
+    }
+
+    /// What `body` makes of `inputs`, of which a gradient keeps what is said.
+    #[track_caller]
+    fn remembered<I: Tree<'g>, O: Tree<'g>>(&self, inputs: I, body: impl FnOnce(&Scope<'g>, I) -> O) -> O {
+        match self.checkpoint.clone() {
+            // Units within are units of their own.
+            Some(policy) => self.graph.checkpoint(policy, inputs, |inputs| body(self, inputs)),
+            None => body(self, inputs),
+        }
     }
 
     /// Element types by role.
@@ -227,7 +261,7 @@ impl<'g> Scope<'g> {
     ///
     /// Reported: the layer changes shape or element type of what goes through it.
     #[track_caller]
-    pub fn stack<T: shardc_graph::Tree<'g>>(
+    pub fn stack<T: Tree<'g>>(
         &self,
         name: &str,
         layers: i64,
@@ -241,7 +275,7 @@ impl<'g> Scope<'g> {
     ///
     /// Reported: as for [`Scope::stack`].
     #[track_caller]
-    pub fn stack_with<T: shardc_graph::Tree<'g>, Y: shardc_graph::Tree<'g>>(
+    pub fn stack_with<T: Tree<'g>, Y: Tree<'g>>(
         &self,
         name: &str,
         layers: i64,
@@ -251,7 +285,7 @@ impl<'g> Scope<'g> {
         let numbers = self.graph.arange(layers, DType::I32);
         self.graph.scan_with(ScanOptions::default(), through, numbers, |through, index| {
             let scope = Scope { layer: Some((layers, index)), ..self.at(name) };
-            layer(&scope, through)
+            scope.remembered(through, layer)
         })
     }
 

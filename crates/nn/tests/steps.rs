@@ -4,8 +4,9 @@
 
 use shardc_graph::{
     DType::{BF16, F32, I32},
-    Graph, Mesh, spec,
+    Graph, Keep, Mesh, spec,
 };
+use shardc_ir::{OpKind, UnaryOp};
 use shardc_nn::{Init, Kind, Policy, Scope};
 
 fn mesh() -> Mesh {
@@ -31,6 +32,26 @@ fn a_stack_has_one_variable_for_all_layers() {
     let step = p.finish(&[]).unwrap();
     assert!(step.variables.iter().all(|v| v.is_stacked));
     assert_eq!(step.results, [Some(0), Some(1)]);
+}
+
+/// How many hyperbolic tangents the gradients of a stack of layers and a unit behind it compute.
+fn tangents(keep: Option<Keep>) -> usize {
+    let g = Graph::new("step", &mesh());
+    let p = Scope::new(&g);
+    let p = keep.map_or(p.clone(), |keep| p.checkpointed(keep));
+    let x = g.parameter("x", [16, 8], F32);
+    let x = p.stack("layers", 3, x, |p, x| x.dot(p.parameter("kernel", [8, 8], Init::ones())).tanh());
+    let y = p.unit("last", x, |p, x| x.dot(p.parameter("kernel", [8, 8], Init::ones())).tanh());
+    let gradients = p.gradients(y.sum(..));
+    let module = g.finish(&[("layers", gradients[0]), ("last", gradients[1])]).unwrap();
+    module.ops.values().filter(|op| matches!(op.kind, OpKind::Unary(UnaryOp::Tanh))).count()
+}
+
+#[test]
+fn units_are_computed_again_for_the_backward_part() {
+    assert_eq!(tangents(None), 2);
+    assert_eq!(tangents(Some(Keep::Everything)), 2);
+    assert_eq!(tangents(Some(Keep::Nothing)), 4);
 }
 
 #[test]

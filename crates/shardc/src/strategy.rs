@@ -39,11 +39,12 @@
 //! ```
 
 use shardc_ir::{Diagnostic, Module};
+use shardc_nn::{Kind, StepProgram};
 use shardc_passes::annotations::names::{Named, Names};
 use shardc_passes::annotations::spec::MeshSpec;
 use shardc_strategy as strategy;
 pub use shardc_strategy::{
-    Accelerate, Argument, Kept, PerParameter, Role, Roles, Said, Sent, Settings, Sharding,
+    Accelerate, Argument, Kept, ModelSettings, PerParameter, Role, Roles, Said, Sent, Settings, Sharding,
 };
 pub use shardc_strategy::{UnknownRole, kept, sent};
 
@@ -102,4 +103,59 @@ pub fn roles(step: &Module, said: &Said) -> Result<Roles, Error> {
 pub fn apply(step: &mut Module, roles: &Roles, settings: &Settings, mesh: &str) -> Result<(), Error> {
     let mesh = mesh.parse::<MeshSpec>().map_err(|error| error.to_diagnostic("mesh", mesh))?;
     strategy::apply(step, roles, settings, &mesh.to_mesh()).map_err(Error::Diagnostics)
+}
+
+/// Annotates a step of our own on its mesh. Variables say what they are; what is marked already stays as it is. A program that
+/// does not train, of the same variables, is split alike.
+///
+/// ```
+/// use shardc::graph::{DType::F32, Graph, Mesh};
+/// use shardc::nn::{Scope, layers::Dense, optim};
+/// use shardc::strategy::{Settings, annotate};
+/// use shardc::Compiler;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let g = Graph::new("train", &Mesh::new(&[("fsdp", 8)])?);
+/// let p = Scope::new(&g);
+/// let x = g.parameter("x", [32, 64], F32);
+/// let loss = Dense::new(16).apply(&p.at("dense"), x).square().mean(..);
+/// optim::apply(&optim::Sgd::new(0.1), &p, &p.gradients(loss));
+/// let mut step = p.finish(&[("loss", loss)])?;
+/// annotate(&mut step, &Settings::from_words("full_shard").map_err(shardc::Error::from)?)?;
+/// let output = Compiler::new().partition_module(step.module)?;
+/// let local = |i: usize| output.manifest().inputs[i].local_shape.clone();
+/// assert_eq!([local(0), local(1), local(2)], [vec![4, 64], vec![8, 16], vec![2]]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// The strategy does not fit the mesh (SH1251).
+pub fn annotate(step: &mut StepProgram, settings: &Settings) -> Result<(), Error> {
+    let roles = roles_of(step)?;
+    strategy::apply(&mut step.module, &roles, settings, step.mesh.as_ir()).map_err(Error::Diagnostics)
+}
+
+/// What the arguments of a step of our own are: what its variables say, and the rest is found.
+///
+/// # Errors
+/// Calls of the program cannot be inlined.
+pub fn roles_of(step: &StepProgram) -> Result<Roles, Error> {
+    let role = |kind: Kind| match kind {
+        Kind::Parameter => Role::Parameter,
+        Kind::Frozen => Role::FrozenParameter,
+        Kind::Optimizer => Role::OptimizerState,
+        Kind::Statistics => Role::ModelState,
+        Kind::Counter => Role::Step,
+        Kind::Key => Role::RngKey,
+    };
+    let said = step.variables.iter().zip(&step.arguments).map(|(v, &i)| (i, role(v.kind))).collect();
+    let mut roles = roles(&step.module, &Said { roles: said, loss: None })?;
+    let place = |name: &str| step.variables.iter().position(|v| v.name == name);
+    for ((variable, &i), &next) in step.variables.iter().zip(&step.arguments).zip(&step.results) {
+        let of = variable.of.as_deref().and_then(place).map(|v| step.arguments[v]);
+        let argument = &mut roles.arguments[i];
+        (argument.next, argument.of) = (next, of.or(argument.of));
+    }
+    Ok(roles)
 }

@@ -14,7 +14,7 @@ mod roles;
 mod settings;
 mod words;
 
-pub use accelerate::Accelerate;
+pub use accelerate::{Accelerate, ModelSettings};
 pub use apply::apply;
 pub use formulas::{Kept, PerParameter, Sent, kept, sent};
 pub use roles::{Argument, Role, Roles, Said, UnknownRole, roles};

@@ -63,7 +63,8 @@ fn show_roles(args: &StepArgs, ui: &Ui) -> Result<ExitCode> {
                 number(argument.batch_dim, "dimension "),
             ]);
         }
-        format!("{}the loss is res{}\n", ui.table(&table), roles.loss)
+        let loss = roles.loss.map(|loss| format!("the loss is res{loss}\n")).unwrap_or_default();
+        format!("{}{loss}", ui.table(&table))
     };
     ui.result(text, || {
         let argument = |(i, argument): (usize, &strategy::Argument)| {
@@ -236,7 +237,7 @@ fn of_step(source: &Source, module: &Module, roles: &Roles, mesh: &str, ui: &Ui)
                 .sum()
         };
         let all = of(&|_| true);
-        let parameters = of(&|role| matches!(role, Role::Parameter | Role::FrozenParameter));
+        let parameters = of(&Role::is_weight);
         let optimizer = of(&|role| role == Role::OptimizerState);
         let gradients = of(&|role| role == Role::GradientAccumulator);
         let peak = output.module.entry().map_or(0, |func| memory(&output.module, func).peak);

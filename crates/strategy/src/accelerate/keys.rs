@@ -31,6 +31,8 @@ pub(super) enum Kind {
 pub(super) enum Effect {
     /// It is done.
     Done,
+    /// It is done where a model is written by it, and is nothing to a step that is compiled already, and why.
+    Model(&'static str),
     /// It is nothing to a compiler, and why.
     Nothing(&'static str),
 }
@@ -54,13 +56,14 @@ const DTYPES: &[&str] = &["float32", "float16", "bfloat16"];
 
 const LAUNCHER: Effect = Effect::Nothing("it is the launcher's");
 const TYPES: Effect = Effect::Nothing("the types in a step are its own: what it converts to is what is sent");
+const COMPUTE: Effect = Effect::Model("the types in a step are its own: what it converts to is what is sent");
 const UNITS: Effect =
     Effect::Nothing("there are no units: each parameter is gathered by itself, where it is used");
 const SCHEDULE: Effect = Effect::Nothing("when a gather begins is the back end's scheduler's to say");
 const CHECKPOINTS: Effect = Effect::Nothing("a compiled step has no state dict");
 const START: Effect = Effect::Nothing("how parameters come to the devices is the loader's");
 const BACKWARD: Effect =
-    Effect::Nothing("the step has its backward part: what it keeps is said where it is differentiated");
+    Effect::Model("the step has its backward part: what it keeps is said where it is differentiated");
 const WRAPPER: Effect = Effect::Nothing("it is about PyTorch's modules");
 
 const fn top(name: &'static str, kind: Kind, effect: Effect) -> Key {
@@ -87,7 +90,7 @@ pub(super) const KEYS: &[Key] = &[
     top("main_process_ip", Kind::Any, LAUNCHER),
     top("main_process_port", Kind::Any, LAUNCHER),
     top("main_training_function", Kind::Any, LAUNCHER),
-    top("mixed_precision", Kind::Word(PRECISION), TYPES),
+    top("mixed_precision", Kind::Word(PRECISION), COMPUTE),
     top("num_machines", Kind::Count, Effect::Done),
     top("num_processes", Kind::Count, Effect::Done),
     top("rdzv_backend", Kind::Any, LAUNCHER),
@@ -120,7 +123,7 @@ pub(super) const KEYS: &[Key] = &[
     xla("auto_wrapper_callable", Kind::Any, UNITS),
     xla("buffer_dtype", Kind::Word(DTYPES), TYPES),
     xla("coalesce_all_gather_ops", Kind::Bool, SCHEDULE),
-    xla("compute_dtype", Kind::Word(DTYPES), TYPES),
+    xla("compute_dtype", Kind::Word(DTYPES), COMPUTE),
     xla("disable_reshard_on_root", Kind::Bool, UNITS),
     xla("execute_sharding_on_init", Kind::Bool, START),
     xla("flatten_parameters", Kind::Bool, UNITS),

@@ -6,7 +6,7 @@
 mod keys;
 
 use saphyr::{LoadableYamlNode, MarkedYaml, Scalar, YamlData};
-use shardc_ir::{Class, Diagnostic, Span};
+use shardc_ir::{Class, DType, Diagnostic, Span};
 use shardc_passes::annotations::names::edit_distance;
 
 use crate::settings::{Settings, Sharding};
@@ -21,8 +21,21 @@ pub struct Accelerate {
     pub devices: Option<u64>,
     /// How many nodes they are in (`num_machines`), where it is said.
     pub nodes: Option<u64>,
+    /// What a model is to be written like.
+    pub model: ModelSettings,
     /// Keys that are not known, and those without effect, with the reasons.
     pub warnings: Vec<Diagnostic>,
+    /// Of a step that is compiled already: keys without effect, as they say how a model is to be written.
+    pub of_models: Vec<Diagnostic>,
+}
+
+/// What a configuration file says of how a model is written, rather than of how its step is split.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ModelSettings {
+    /// What layers compute with; parameters stay as they are kept.
+    pub compute_dtype: Option<DType>,
+    /// Whether each layer is computed again for the backward part.
+    pub activation_checkpointing: bool,
 }
 
 impl Accelerate {
@@ -69,12 +82,20 @@ impl Accelerate {
     }
 }
 
+/// Keys without effect, for one reason.
+struct Idle {
+    reason: &'static str,
+    /// Whether a model takes them.
+    is_of_models: bool,
+    keys: Vec<(&'static str, Span)>,
+}
+
 struct Reader<'t> {
     text: &'t str,
     out: Accelerate,
     errors: Vec<Diagnostic>,
-    /// Keys without effect, by reason.
-    idle: Vec<(&'static str, Vec<(&'static str, Span)>)>,
+    /// By reason.
+    idle: Vec<Idle>,
     is_fsdp: bool,
     sharding: Option<Sharding>,
 }
@@ -91,7 +112,9 @@ impl Reader<'_> {
             },
             devices: None,
             nodes: None,
+            model: ModelSettings { compute_dtype: None, activation_checkpointing: false },
             warnings: Vec::new(),
+            of_models: Vec::new(),
         },
         errors: Vec::new(),
         idle: Vec::new(),
@@ -153,15 +176,18 @@ impl Reader<'_> {
             };
             return self.wrong(value, format!("{} has to be {wanted}", key.name));
         }
-        match key.effect {
-            Effect::Nothing(reason) => {
-                let here = (key.name, self.span(at));
-                match self.idle.iter_mut().find(|(known, _)| *known == reason) {
-                    Some((_, keys)) => keys.push(here),
-                    None => self.idle.push((reason, vec![here])),
-                }
-            }
-            Effect::Done => self.apply(key, value),
+        let (reason, is_of_models) = match key.effect {
+            Effect::Nothing(reason) => (reason, false),
+            Effect::Model(reason) => (reason, true),
+            Effect::Done => return self.apply(key, value),
+        };
+        let here = (key.name, self.span(at));
+        match self.idle.iter_mut().find(|idle| idle.reason == reason && idle.is_of_models == is_of_models) {
+            Some(idle) => idle.keys.push(here),
+            None => self.idle.push(Idle { reason, is_of_models, keys: vec![here] }),
+        }
+        if is_of_models {
+            self.apply(key, value);
         }
     }
 
@@ -187,6 +213,17 @@ impl Reader<'_> {
                     self.wrong(value, message);
                 }
             },
+            "mixed_precision" | "compute_dtype" => {
+                self.out.model.compute_dtype =
+                    word(value).and_then(|word| match word.to_lowercase().as_str() {
+                        "bf16" | "bfloat16" => Some(DType::BF16),
+                        "fp16" | "float16" => Some(DType::F16),
+                        _ => None,
+                    });
+            }
+            "fsdp_activation_checkpointing" | "xla_fsdp_grad_ckpt" => {
+                self.out.model.activation_checkpointing |= truth(value).unwrap_or(false);
+            }
             "reshard_after_forward" => settings.reshard_after_forward = truth(value),
             "shard_param_on_dim_0" => settings.shard_param_on_dim_0 = truth(value).unwrap_or(false),
             _ => {}
@@ -199,12 +236,13 @@ impl Reader<'_> {
             (true, sharding) => sharding.unwrap_or_default(),
             (false, _) => Sharding::NoShard,
         };
-        for (reason, keys) in std::mem::take(&mut self.idle) {
+        for Idle { reason, is_of_models, keys } in std::mem::take(&mut self.idle) {
             let names: Vec<&str> = keys.iter().map(|(name, _)| *name).collect();
             let message = format!("no effect here: {}", names.join(", "));
             let warning = Diagnostic::warning(Class::InvalidInput, "SH1213", message);
             let span = keys.first().map_or(Span::NONE, |(_, span)| *span);
-            self.out.warnings.push(warning.at(span).hint(reason));
+            let told = if is_of_models { &mut self.out.of_models } else { &mut self.out.warnings };
+            told.push(warning.at(span).hint(reason));
         }
     }
 

@@ -36,8 +36,13 @@ fn the_guides_file_is_read_whole() {
     assert_eq!(read.settings.sharding, Sharding::FullShard);
     assert!(read.settings.offload_params);
     assert_eq!((read.devices, read.mesh().as_deref()), (Some(2), Some("fsdp=2")));
-    let told: Vec<String> = read.warnings.iter().map(ToString::to_string).collect();
+    let all = read.warnings.iter().chain(&read.of_models);
+    let told: Vec<String> = all.map(ToString::to_string).collect();
     assert!(told.iter().all(|text| !text.contains("is no key")), "{told:#?}");
+    assert_eq!(
+        read.model,
+        ModelSettings { compute_dtype: Some(DType::BF16), activation_checkpointing: false }
+    );
     let about = |key: &str| told.iter().filter(|text| text.contains(key)).count();
     for key in ["rdzv_backend", "fsdp_use_orig_params", "mixed_precision", "fsdp_state_dict_type"] {
         assert_eq!(about(key), 1, "{key}: {told:#?}");

@@ -32,35 +32,49 @@ const THEN_STATE: u32 = 1;
 /// * Parameters, frozen ones too, optimizer state and accumulators of gradients are split along their largest dimension that
 ///   divides, as the strategy says; what is too small for a part on each device stays whole.
 /// * Statistics, counters, keys and single numbers are whole everywhere.
+/// * What the program says itself, of arguments and results, on the same mesh, stays as it is; a parameter of which it says
+///   something is not gathered for use.
 /// * What a step returns as next state is split as the state is; other results are whole if they are single numbers, else as the
 ///   compiler finds.
 ///
 /// # Errors
-/// The module has a mesh already (SH0331), a call cannot be inlined, or the strategy does not fit the mesh (SH1251).
+/// The module has another mesh (SH0331), the roles are those of another program (SH1250), a call cannot be inlined, or the strategy does not fit the mesh (SH1251).
 pub fn apply(
     module: &mut Module,
     roles: &Roles,
     settings: &Settings,
     mesh: &Mesh,
 ) -> Result<(), Vec<Diagnostic>> {
-    if let Some((name, _)) = module.mesh_names.iter().find(|(_, id)| !module.meshes[**id].is_maximal()) {
-        let message = format!("the module has a mesh already: @{name}");
-        return Err(vec![
-            Diagnostic::invalid("SH0331", message).hint("a strategy takes a program without annotations"),
-        ]);
+    if let Some(missing) = args_missing(module, roles) {
+        return Err(vec![missing]);
+    }
+    let known = module.mesh_names.iter().find(|(_, id)| !module.meshes[**id].is_maximal());
+    let known = known.map(|(name, &id)| (name.clone(), id));
+    if let Some((name, id)) = &known
+        && module.meshes[*id] != *mesh
+    {
+        let message = format!("the module has a mesh already, and it is another one: @{name}");
+        let hint = "a strategy takes a program without annotations, or with some on the same mesh";
+        return Err(vec![Diagnostic::invalid("SH0331", message).hint(hint)]);
     }
     let axes = Axes::of(mesh, settings).map_err(|error| vec![error])?;
     inline_calls(module)?;
     let Some((func, body)) = module.entry().and_then(|f| Some((f, module.funcs[f].body?))) else {
         return Err(vec![Diagnostic::invalid("SH1250", "the program has no function to train")]);
     };
-    let id = module.add_mesh("mesh", mesh.clone());
+    let id = known.map_or_else(|| module.add_mesh("mesh", mesh.clone()), |(_, id)| id);
     let args = module.regions[body].args.clone();
     let stacked = Stacked::of(module, body);
     let tensor_dims = tensor_dims(module, roles, &args, &stacked, mesh.axes_size(&axes.tensor));
     let plan = Plan { settings, axes, mesh: id, stacked, tensor_dims };
     let mut placed: Vec<TensorSharding> = Vec::with_capacity(args.len());
-    for (argument, &arg) in roles.arguments.iter().zip(&args) {
+    let mut said: FxHashSet<usize> = FxHashSet::default();
+    for (i, (argument, &arg)) in roles.arguments.iter().zip(&args).enumerate() {
+        if let Some(sharding) = module.shardings.of(arg) {
+            placed.push(module.shardings.get(sharding).clone());
+            said.insert(i);
+            continue;
+        }
         let batch_dim = argument.batch_dim;
         let mut sharding = plan.of_argument(module, arg, argument.role, batch_dim);
         let priority = if argument.role == Role::Batch { BATCH_FIRST } else { THEN_STATE };
@@ -69,12 +83,15 @@ pub fn apply(
         module.shardings.set(arg, Some(interned));
         placed.push(sharding);
     }
+    leave_groups(module, body, roles, &args, &said);
     match settings.sharding {
         Sharding::NoShard => {}
         Sharding::Zero1 => plan.update_in_parts(module, body, roles),
-        Sharding::FullShard | Sharding::HybridShard => plan.unshard(module, body, roles, &placed, true),
+        Sharding::FullShard | Sharding::HybridShard => {
+            plan.unshard(module, body, roles, (&placed, &said), true)
+        }
         Sharding::ShardGradOp | Sharding::HybridShardZero2 => {
-            plan.unshard(module, body, roles, &placed, false)
+            plan.unshard(module, body, roles, (&placed, &said), false)
         }
     }
     let results = module.funcs[func].results.len();
@@ -83,7 +100,8 @@ pub fn apply(
     }
     module.funcs[func].res_shardings.resize(results, None.into());
     for (argument, sharding) in roles.arguments.iter().zip(&placed) {
-        if let Some(result) = argument.next.or(argument.gradient).filter(|&result| result < results) {
+        let result = argument.next.or(argument.gradient).filter(|&result| result < results);
+        if let Some(result) = result.filter(|&result| module.funcs[func].res_shardings[result].is_none()) {
             let interned = module.shardings.intern(sharding.clone());
             module.funcs[func].res_shardings[result] = interned.into();
         }
@@ -97,6 +115,36 @@ pub fn apply(
         }
     }
     Ok(())
+}
+
+/// Takes state out of sharding groups where the strategy places it: a next value is split as its state, but not what it is
+/// computed by, as it is where parameters are whole and their next values are computed in parts.
+fn leave_groups(
+    module: &mut Module,
+    body: RegionId,
+    roles: &Roles,
+    args: &[ValueId],
+    said: &FxHashSet<usize>,
+) {
+    let returned = module.terminator(body).map(|end| module.ops[end].operands.to_vec()).unwrap_or_default();
+    let placed = (0..args.len()).filter(|i| !said.contains(i));
+    let state = placed.filter_map(|i| Some([args[i], *returned.get(roles.arguments[i].next?)?]));
+    let state: FxHashSet<ValueId> = state.flatten().collect();
+    let mut rw = Rewriter::new(module);
+    rw.enter(body);
+    while let Some(op) = rw.next_op() {
+        let data = &rw.module.ops[op];
+        if matches!(data.kind, OpKind::ShardingGroup { .. }) && state.contains(&data.operands[0]) {
+            rw.erase();
+        }
+    }
+}
+
+/// What is wrong if roles are not those of the module's arguments.
+fn args_missing(module: &Module, roles: &Roles) -> Option<Diagnostic> {
+    let (has, told) = (module.entry().map_or(0, |f| module.funcs[f].params.len()), roles.arguments.len());
+    let message = || format!("these are the roles of {told} arguments, and the program has {has}");
+    (has != told).then(|| Diagnostic::invalid("SH1250", message()).hint("find the roles of this program"))
 }
 
 fn prioritize(sharding: &mut TensorSharding, priority: u32) {
@@ -119,11 +167,10 @@ fn tensor_dims(
         use Role::{FrozenParameter, GradientAccumulator, OptimizerState, Parameter};
         matches!(role, FrozenParameter | GradientAccumulator | OptimizerState | Parameter)
     };
-    let is_weight = |role: Role| matches!(role, Role::Parameter | Role::FrozenParameter);
     let of = |is: &dyn Fn(Role) -> bool| -> Vec<ValueId> {
         roles.arguments.iter().zip(args).filter(|(a, _)| is(a.role)).map(|(_, &arg)| arg).collect()
     };
-    let inner = Inner::of(module, &classes, &of(&is_weight), stacked, n);
+    let inner = Inner::of(module, &classes, &of(&Role::is_weight), stacked, n);
     let dim = |arg: ValueId| Some((arg, inner.dim(module, &classes, arg, stacked, n)?));
     of(&is_state).into_iter().filter_map(dim).collect()
 }
@@ -194,7 +241,7 @@ impl Plan<'_> {
         module: &mut Module,
         body: RegionId,
         roles: &Roles,
-        placed: &[TensorSharding],
+        (placed, said): (&[TensorSharding], &FxHashSet<usize>),
         otherwise_again: bool,
     ) {
         let classes = module.entry().and_then(|func| DimensionClasses::of_func(module, func));
@@ -203,7 +250,8 @@ impl Plan<'_> {
         let of_batch = |i: usize| Some(*classes?.of(args[i]).get(roles.arguments[i].batch_dim?)?);
         let batch: FxHashSet<u32> = roles.of(Role::Batch).filter_map(of_batch).collect();
         let is_gathered = |i: &usize| {
-            matches!(roles.arguments[*i].role, Role::Parameter | Role::FrozenParameter)
+            roles.arguments[*i].role.is_weight()
+                && !said.contains(i)
                 && !placed[*i].same_placement(&self.whole(module, module.regions[body].args[*i]))
         };
         let unshard = Unshard {
@@ -226,7 +274,7 @@ impl Plan<'_> {
     fn offload(&self, module: &mut Module, body: RegionId, roles: &Roles) {
         let waits = |i: &usize| {
             let role = roles.arguments[*i].role;
-            matches!(role, Role::Parameter | Role::FrozenParameter | Role::OptimizerState)
+            role.is_weight() || role == Role::OptimizerState
         };
         let arguments: Vec<usize> = (0..roles.arguments.len()).filter(waits).collect();
         let results: Vec<usize> = arguments.iter().filter_map(|&i| roles.arguments[i].next).collect();

@@ -32,6 +32,12 @@ pub(super) struct Unshard<'a> {
 }
 
 impl Unshard<'_> {
+    /// Whether rows of an argument are gathered in loops: what is kept from the forward part to the backward part is gathered at
+    /// once.
+    fn takes_rows(&self, arg: ValueId) -> bool {
+        self.again && self.stacked.has_rows(arg)
+    }
+
     /// Gathers in a body without calls.
     pub(super) fn apply(&self, module: &mut Module, body: RegionId) {
         let flow = Flow::of(module, body, self);
@@ -70,10 +76,14 @@ impl Flow {
         let args = &module.regions[body].args;
         let returned =
             module.terminator(body).map(|end| module.ops[end].operands.to_vec()).unwrap_or_default();
-        let forward = forward(module, returned.get(unshard.roles.loss).copied());
+        // A program that does not train is a forward part alone.
+        let forward = match unshard.roles.loss {
+            Some(loss) => forward(module, returned.get(loss).as_slice()),
+            None => forward(module, &returned.iter().collect::<Vec<_>>()),
+        };
         let mut forms: FxHashMap<ValueId, Form> = FxHashMap::default();
         for &i in &unshard.split {
-            if !unshard.stacked.has_rows(args[i]) {
+            if !unshard.takes_rows(args[i]) {
                 forms.insert(args[i], Form { arg: args[i], made: None, is_part: true });
             }
         }
@@ -134,10 +144,10 @@ fn is_like(module: &Module, op: OpId, value: ValueId) -> bool {
     ) && data.operands.iter().chain(&data.results).all(|&v| module.shape(v) == module.shape(value))
 }
 
-/// The operations of the body that a value is computed by.
-fn forward(module: &Module, value: Option<ValueId>) -> FxHashSet<OpId> {
+/// The operations of the body that values are computed by.
+fn forward(module: &Module, values: &[&ValueId]) -> FxHashSet<OpId> {
     let mut seen = FxHashSet::default();
-    let mut todo: Vec<OpId> = value.and_then(|v| module.def_op(v)).into_iter().collect();
+    let mut todo: Vec<OpId> = values.iter().filter_map(|v| module.def_op(**v)).collect();
     while let Some(op) = todo.pop() {
         if seen.insert(op) {
             todo.extend(reads(module, op).into_iter().filter_map(|v| module.def_op(v)));
@@ -198,7 +208,7 @@ fn rows(module: &Module, body: RegionId, unshard: &Unshard<'_>) -> FxHashSet<Val
         .filter(|&op| matches!(module.ops[op].kind, OpKind::DynamicSlice { .. }));
     let of_split = slices.filter(|&op| {
         let stack = module.ops[op].operands.first().and_then(|&v| unshard.stacked.origin(v));
-        stack.is_some_and(|stack| split.contains(&stack))
+        stack.is_some_and(|stack| split.contains(&stack) && unshard.takes_rows(stack))
     });
     of_split.flat_map(|op| module.ops[op].results.to_vec()).collect()
 }

@@ -11,7 +11,7 @@ use super::{Argument, Role, Roles, Said};
 /// What the arguments of the entry function are, in which nothing is called.
 ///
 /// # Errors
-/// There is no entry function, or no result is a loss (SH1250).
+/// There is no entry function, or no result is a loss (SH1250) and nobody says what parameters are.
 pub(super) fn classify(module: &Module, said: &Said) -> Result<Roles, Diagnostic> {
     let facts = Facts::of(module, said)?;
     let mut roles: Vec<Option<Role>> = vec![None; facts.args.len()];
@@ -64,10 +64,10 @@ struct Facts<'m> {
     next: Vec<Option<usize>>,
     /// Where there is no state, the result that is the gradient by an argument.
     gradient: Vec<Option<usize>>,
-    loss: usize,
+    loss: Option<usize>,
     /// For state, the arguments that its next value depends on.
     needs: Vec<Arguments>,
-    /// The arguments that the loss depends on, and those on whose floats it depends by way of floats.
+    /// The arguments that the loss, or without one any result, depends on, and those on whose floats it depends by way of floats.
     loss_needs: Arguments,
     loss_moves_with: Arguments,
     users: FxHashMap<ValueId, Vec<OpId>>,
@@ -88,15 +88,18 @@ impl<'m> Facts<'m> {
         let gradient = if has_state { vec![None; args.len()] } else { gradients(module, args, returned) };
         // What a loss is told by: state, or what there are gradients by.
         let moved: Vec<bool> = next.iter().zip(&gradient).map(|(n, g)| n.is_some() || g.is_some()).collect();
-        let loss = match said.loss.filter(|&i| i < returned.len()) {
-            Some(loss) => loss,
-            None => loss(module, func, (&next, &moved), returned, &all, &floats).ok_or_else(|| {
-                Diagnostic::invalid(
-                    "SH1250",
-                    "no result of the program is one number that depends on its arguments",
-                )
-                .hint("a training step returns its loss; name the result that is it")
-            })?,
+        let says_parameters = said.roles.iter().any(|(_, role)| role.is_weight());
+        let found = || loss(module, func, (&next, &moved), returned, &all, &floats);
+        let loss = said.loss.filter(|&i| i < returned.len()).or_else(found);
+        if loss.is_none() && !says_parameters {
+            let message = "no result of the program is one number that depends on its arguments";
+            let hint =
+                "a training step returns its loss; name the result that is it, or what its parameters are";
+            return Err(Diagnostic::invalid("SH1250", message).hint(hint));
+        }
+        let of_loss = |needs: &Dependence<'_>| -> Arguments {
+            let values = loss.map_or(returned, |loss| &returned[loss..=loss]);
+            values.iter().fold(Arguments::default(), |sum, &value| Arguments::union(sum, &needs.of(value)))
         };
         let needs = |next: &Option<usize>| next.map(|r| all.of(returned[r])).unwrap_or_default();
         let mut users: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();
@@ -107,8 +110,8 @@ impl<'m> Facts<'m> {
         }
         Ok(Facts {
             needs: next.iter().map(needs).collect(),
-            loss_needs: all.of(returned[loss]),
-            loss_moves_with: floats.of(returned[loss]),
+            loss_needs: of_loss(&all),
+            loss_moves_with: of_loss(&floats),
             module,
             func,
             args,

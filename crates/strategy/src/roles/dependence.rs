@@ -22,6 +22,12 @@ impl Arguments {
         (0..self.0.len() * 64).filter(|&i| self.contains(i))
     }
 
+    /// What either has.
+    pub(crate) fn union(mut self, other: &Arguments) -> Self {
+        self.add(other);
+        self
+    }
+
     /// Adds what `other` has; returns whether that is anything new.
     fn add(&mut self, other: &Arguments) -> bool {
         if self.0.len() < other.0.len() {

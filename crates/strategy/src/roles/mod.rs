@@ -60,6 +60,12 @@ impl Role {
         Role::RngKey,
     ];
 
+    /// Whether it is a part of the model that layers compute with: trained or frozen.
+    #[must_use]
+    pub fn is_weight(self) -> bool {
+        matches!(self, Role::Parameter | Role::FrozenParameter)
+    }
+
     /// A name without blanks: `parameter`, `frozen_parameter`, ...
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -120,8 +126,8 @@ pub struct Argument {
 pub struct Roles {
     /// Its arguments, in order.
     pub arguments: Vec<Argument>,
-    /// The result that is the loss.
-    pub loss: usize,
+    /// The result that is the loss; none where the user says what parameters are, of a program that does not train.
+    pub loss: Option<usize>,
 }
 
 impl Roles {
@@ -143,7 +149,7 @@ pub struct Said {
 /// What the arguments of the entry function of a training step are. Calls are inlined in a copy.
 ///
 /// # Errors
-/// There is no entry function, its calls cannot be inlined, or no result is a loss (SH1250).
+/// There is no entry function, its calls cannot be inlined, or no result is a loss (SH1250) and no parameters are named.
 pub fn roles(module: &Module, said: &Said) -> Result<Roles, Vec<Diagnostic>> {
     let mut inlined = module.clone();
     shardc_passes::transforms::inline::inline_calls(&mut inlined)?;

@@ -1,0 +1,67 @@
+//! Learns to read digits with parameters, gradients and optimizer state in parts on eight devices (FSDP, ZeRO-3). Nothing is marked:
+//! the strategy places everything. Each convolution is a unit of its own, which is computed again for the backward part.
+//!
+//! ```text
+//! cargo run --release -p shardc-examples --bin mnist_fsdp
+//! cargo run --release -p shardc-examples --bin mnist_fsdp -- --fsdp shard_grad_op --mesh fsdp=4
+//! ```
+
+use anyhow::Result;
+use clap::Parser;
+use shardc::graph::{DType::F32, Graph, Keep, Padding, Tensor};
+use shardc::nn::layers::{Conv, Dense};
+use shardc::nn::loss::CrossEntropy;
+use shardc::nn::optim::{self, AdamW, Schedule};
+use shardc::nn::{Scope, StepProgram};
+use shardc_examples::harness::Options;
+use shardc_examples::reading::{self, Digits};
+
+#[derive(Parser)]
+#[command(about = "Learns to read digits, all state in parts on eight devices")]
+struct Args {
+    #[command(flatten)]
+    options: Options,
+    #[command(flatten)]
+    digits: Digits,
+}
+
+fn main() -> Result<()> {
+    let args = Args::parse();
+    let options = args.options.or("fsdp=8", "full_shard");
+    let (training, evaluation) = (|steps| training_step(&options, steps), || evaluation(&options));
+    reading::learn_to_read(&options, &args.digits, training, evaluation)
+}
+
+/// Units in units: of the two in `features` each is gathered, used and dropped by itself, in both parts.
+fn model<'g>(p: &Scope<'g>, images: Tensor<'g>) -> Tensor<'g> {
+    let x = p.unit("features", images, |p, x| {
+        let x = p.unit("conv1", x, |p, x| pooled(Conv::new(16, &[3, 3]).apply(p, x).relu()));
+        p.unit("conv2", x, |p, x| pooled(Conv::new(32, &[3, 3]).apply(p, x).relu()))
+    });
+    let [batch, ..] = x.dims::<4>();
+    let x = p.unit("wide", x.reshape([batch, -1]), |p, x| Dense::new(128).apply(p, x).relu());
+    Dense::new(10).apply(&p.at("out"), x)
+}
+
+fn pooled(x: Tensor<'_>) -> Tensor<'_> {
+    x.max_pool(&[2, 2], &[2, 2], &Padding::Valid)
+}
+
+fn training_step(options: &Options, steps: u64) -> Result<StepProgram> {
+    let g = Graph::new("train", &options.mesh()?);
+    let p = options.scope(&g).checkpointed(Keep::Nothing);
+    let (images, labels) = reading::inputs(&g);
+    let loss = CrossEntropy::new().mean(model(&p, images), labels);
+    let rate = Schedule::WarmupCosine { from: 0.0, peak: 2e-3, warmup: 20.0, steps: steps as f64, to: 0.0 };
+    optim::apply(&AdamW::new(rate), &p, &p.gradients(loss));
+    Ok(p.finish(&[("loss", loss)])?)
+}
+
+/// How many are read right, and what is read.
+fn evaluation(options: &Options) -> Result<StepProgram> {
+    let g = Graph::new("evaluate", &options.mesh()?);
+    let p = options.scope(&g);
+    let (images, labels) = reading::inputs(&g);
+    let guesses = model(&p, images).argmax(-1);
+    Ok(p.finish(&[("right", guesses.eq(labels).to(F32).sum(..)), ("guesses", guesses)])?)
+}

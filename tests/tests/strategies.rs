@@ -75,18 +75,20 @@ struct Program {
     is_executable: bool,
 }
 
+type Make = fn(&Mesh) -> StepProgram;
+
 /// Where a step comes from.
 enum Step {
     /// A file, which has no mesh.
-    Read(Module, Roles),
+    Read(Box<Module>, Roles),
     /// A graph of our own, which is written for a mesh.
-    Own(fn(&Mesh) -> StepProgram),
+    Own(Make),
 }
 
 impl Program {
     fn on(&self, mesh: &str) -> (Module, Roles) {
         match &self.step {
-            Step::Read(module, roles) => (module.clone(), roles.clone()),
+            Step::Read(module, roles) => ((**module).clone(), roles.clone()),
             Step::Own(make) => {
                 let axes = mesh.split(',').map(|axis| axis.split_once('=').unwrap());
                 let axes: Vec<(&str, i64)> = axes.map(|(name, n)| (name, n.parse().unwrap())).collect();
@@ -99,7 +101,7 @@ impl Program {
 }
 
 /// Steps of our own graphs, and whether they are small enough to run.
-const OWN: [(&str, bool, fn(&Mesh) -> StepProgram); 4] = [
+const OWN: [(&str, bool, Make); 4] = [
     ("own mlp", true, mlp),
     ("own llama_tiny", true, llama_tiny),
     ("own gpt2", false, gpt2),
@@ -150,7 +152,11 @@ static PROGRAMS: LazyLock<Vec<Program>> = LazyLock::new(|| {
         let module = Compiler::read(&text).unwrap();
         let roles = roles(&module, &Said::default()).unwrap();
         let name = program["name"].as_str().unwrap().to_owned();
-        Program { name, step: Step::Read(module, roles), is_executable: program["executable"] == true }
+        Program {
+            name,
+            step: Step::Read(Box::new(module), roles),
+            is_executable: program["executable"] == true,
+        }
     };
     let own = OWN.iter().map(|&(name, is_executable, make)| Program {
         name: name.to_owned(),

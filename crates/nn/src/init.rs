@@ -2,6 +2,8 @@
 
 use shardc_graph::{DType, Key, Tensor};
 
+use crate::nf4::OfWeights;
+
 /// How a variable begins. Fans count what goes into an element of the output and out of one of the input: of a shape
 /// `[.., in, out]` the last two dimensions, times those before, which are a window.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +28,8 @@ pub enum Init {
     },
     /// A matrix in the last two dimensions with ones along its diagonal.
     Identity,
+    /// A part of weights in four bits.
+    Nf4(Box<OfWeights>),
 }
 
 /// What divides the variance of a variable.
@@ -117,6 +121,22 @@ impl Init {
         matches!(self, Init::Constant(_) | Init::Identity)
     }
 
+    /// Of weights that are kept otherwise, how many there are: with their payload, and none with the rest.
+    pub(crate) fn num_weights(&self) -> Option<i64> {
+        match self {
+            Init::Nf4(part) => Some(part.num_weights()),
+            _ => None,
+        }
+    }
+
+    /// The variable whose key draws the values, where that is another one.
+    pub(crate) fn drawn_as(&self) -> Option<&str> {
+        match self {
+            Init::Nf4(part) => Some(part.name()),
+            _ => None,
+        }
+    }
+
     /// The values, drawn with a key.
     ///
     /// Reported: they are no elements of the type.
@@ -124,6 +144,7 @@ impl Init {
     pub fn values<'g>(&self, key: Key<'g>, shape: &[i64], dtype: DType) -> Tensor<'g> {
         let g = key.to_tensor().graph();
         match *self {
+            Init::Nf4(ref part) => part.values(key),
             Init::Constant(number) => g.full(shape, number, dtype),
             Init::Normal(deviation) => key.normal(shape, dtype) * deviation,
             Init::TruncatedNormal(deviation) => key.truncated_normal(shape, dtype, -2.0, 2.0) * deviation,

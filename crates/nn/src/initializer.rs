@@ -23,7 +23,7 @@ impl StepProgram {
 
 #[track_caller]
 fn values<'g>(variable: &Variable, key: Key<'g>) -> Tensor<'g> {
-    let key = key.fold_in(i64::from(hash(&variable.name)));
+    let key = key.fold_in(i64::from(hash(variable.init.drawn_as().unwrap_or(&variable.name))));
     let (shape, dtype) = (variable.shape.as_slice(), variable.dtype);
     match shape.split_first() {
         // Each layer has a key of its own.
@@ -39,6 +39,6 @@ fn values<'g>(variable: &Variable, key: Key<'g>) -> Tensor<'g> {
 }
 
 /// A number for a name (FNV-1a).
-fn hash(name: &str) -> u32 {
+pub(crate) fn hash(name: &str) -> u32 {
     name.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }

@@ -34,8 +34,10 @@
 mod init;
 mod initializer;
 pub mod layers;
+mod lora;
 pub mod loss;
 pub mod models;
+mod nf4;
 pub mod optim;
 mod policy;
 mod program;
@@ -44,7 +46,9 @@ mod scope;
 mod variable;
 
 pub use init::{Distribution, Fan, Init};
+pub use nf4::{Nf4, OfWeights, Quantized};
 pub use policy::Policy;
-pub use program::{Port, StepProgram};
+pub use program::{Parameters, Port, StepProgram};
 pub use scope::Scope;
+pub use shardc_strategy::{Lora, Targets};
 pub use variable::{Kind, Param, Variable};

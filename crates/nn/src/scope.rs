@@ -8,9 +8,10 @@ use shardc_graph::{
     DType, Graph, GraphErrors, IntoShape, Keep, Mesh, PartitionSpec, ScanOptions, Tensor, Tree,
 };
 
+use crate::lora::{Adapters, SharedMaps};
 use crate::program::{self, StepProgram};
 use crate::variable::Entry;
-use crate::{Init, Kind, Param, Policy, Variable};
+use crate::{Init, Kind, Nf4, Param, Policy, Variable};
 
 /// The variables of one graph, by name, in the order in which they were asked for.
 type Entries<'g> = Rc<RefCell<IndexMap<String, Entry<'g>>>>;
@@ -19,15 +20,23 @@ type Entries<'g> = Rc<RefCell<IndexMap<String, Entry<'g>>>>;
 /// and scopes below share their variables.
 #[derive(Clone, Debug)]
 pub struct Scope<'g> {
-    graph: &'g Graph,
-    entries: Entries<'g>,
-    prefix: String,
-    policy: Policy,
-    is_frozen: bool,
+    pub(crate) graph: &'g Graph,
+    pub(crate) entries: Entries<'g>,
+    pub(crate) prefix: String,
+    pub(crate) policy: Policy,
+    pub(crate) is_frozen: bool,
     /// What a gradient keeps of each unit.
-    checkpoint: Option<Keep>,
+    pub(crate) checkpoint: Option<Keep>,
+    /// Whether linear maps are the output of a model.
+    pub(crate) is_output: bool,
+    /// What linear maps get beside them.
+    pub(crate) adapters: Option<Adapters<'g>>,
+    /// The linear maps so far.
+    pub(crate) maps: SharedMaps,
+    /// How frozen kernels of linear maps are kept, if in four bits.
+    pub(crate) quantized: Option<Nf4>,
     /// In a stack of layers, how many there are, and which one it is.
-    layer: Option<(i64, Tensor<'g>)>,
+    pub(crate) layer: Option<(i64, Tensor<'g>)>,
 }
 
 impl<'g> Scope<'g> {
@@ -41,6 +50,10 @@ impl<'g> Scope<'g> {
             policy: Policy::default(),
             is_frozen: false,
             checkpoint: None,
+            is_output: false,
+            adapters: None,
+            maps: SharedMaps::default(),
+            quantized: None,
             layer: None,
         }
     }
@@ -67,6 +80,28 @@ impl<'g> Scope<'g> {
     #[must_use]
     pub fn frozen(&self) -> Self {
         Scope { is_frozen: true, ..self.clone() }
+    }
+
+    /// The same scope, whose linear maps are the output of a model: they stay in all bits, and adapters go to them only by name.
+    #[must_use]
+    pub fn output(&self) -> Self {
+        Scope { is_output: true, ..self.clone() }
+    }
+
+    /// The same scope, whose frozen kernels of linear maps, but for the [`output`](Scope::output), are kept in four bits, and become
+    /// numbers again where they are used (Dettmers et al., "QLoRA", 2023).
+    #[must_use]
+    pub fn quantized(&self, nf4: Nf4) -> Self {
+        Scope { quantized: Some(nf4), ..self.clone() }
+    }
+
+    /// The kernel of a linear map.
+    #[track_caller]
+    pub(crate) fn kernel(&self, shape: &[i64], init: Init) -> Tensor<'g> {
+        match self.quantized.filter(|_| self.is_frozen && !self.is_output) {
+            Some(nf4) => nf4.variable(self, "kernel", shape, &init),
+            None => self.parameter("kernel", shape, init),
+        }
     }
 
     /// The same scope, of whose units (layers of a [`stack`](Scope::stack), and what is a [`unit`](Scope::unit)) a gradient keeps
@@ -302,6 +337,9 @@ impl<'g> Scope<'g> {
     /// All that was reported since the graph began.
     #[track_caller]
     pub fn finish(&self, metrics: &[(&str, Tensor<'g>)]) -> Result<StepProgram, GraphErrors> {
+        if let Some(text) = self.maps.borrow().unmatched() {
+            self.graph.refuse(&[], text);
+        }
         program::finish(self.graph, &self.entries.borrow(), metrics)
     }
 

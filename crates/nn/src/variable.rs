@@ -40,6 +40,15 @@ pub struct Variable {
     pub of: Option<String>,
 }
 
+impl Variable {
+    /// How many numbers of the model it stands for.
+    pub(crate) fn num_weights(&self) -> u64 {
+        let layers = if self.is_stacked { self.shape.first().copied().unwrap_or(1) } else { 1 };
+        let elements = self.shape.iter().product::<i64>();
+        self.init.num_weights().map_or(elements, |weights| weights * layers).unsigned_abs()
+    }
+}
+
 /// A parameter as the optimiser sees it.
 #[derive(Clone, Debug)]
 pub struct Param<'g> {

@@ -10,6 +10,7 @@
 mod accelerate;
 mod apply;
 mod formulas;
+mod lora;
 mod roles;
 mod settings;
 mod words;
@@ -17,5 +18,6 @@ mod words;
 pub use accelerate::{Accelerate, ModelSettings};
 pub use apply::apply;
 pub use formulas::{Kept, PerParameter, Sent, kept, sent};
+pub use lora::{Lora, Targets, TargetsError};
 pub use roles::{Argument, Role, Roles, Said, UnknownRole, roles};
 pub use settings::{Settings, Sharding};

@@ -6,16 +6,28 @@ use crate::error::ErrorKind;
 use crate::{Operand, Tensor, number};
 
 impl<'g> Tensor<'g> {
-    /// The same bits as elements of type `dtype`, of the same size.
+    /// The same bits as elements of type `dtype`. Of elements of half the size the result has one more dimension, of two, behind the
+    /// others, the lower half first; two of them, along the last dimension, become one of twice the size. So for other multiples.
     ///
-    /// Reported: the element types differ in size.
+    /// Reported: the last dimension is not one element of the larger type, or one of both is no number of bits.
     #[must_use]
     #[track_caller]
     pub fn bitcast(self, dtype: DType) -> Tensor<'g> {
         self.graph().make(&[self], |m, values| {
-            let (shape, of) = (m.shape_of(values[0]), m.dtype_of(values[0]));
-            if of.bits() != dtype.bits() || (of == DType::I1) != (dtype == DType::I1) {
-                return Err(ErrorKind::Operands(format!("{of} and {dtype} do not have as many bits")));
+            let (mut shape, of) = (m.shape_of(values[0]), m.dtype_of(values[0]));
+            let (from, to) = (i64::from(of.bits()), i64::from(dtype.bits()));
+            let fits = match (from.max(to) / from.min(to), from.max(to) % from.min(to)) {
+                (1, 0) => true,
+                (times, 0) if from > to => {
+                    shape.push(times);
+                    true
+                }
+                (times, 0) => shape.pop() == Some(times),
+                _ => false,
+            };
+            if !fits || (of == DType::I1) != (dtype == DType::I1) {
+                let text = format!("{of}{:?} has no whole number of {dtype}", m.shape_of(values[0]));
+                return Err(ErrorKind::Operands(text));
             }
             m.typed(OpKind::BitcastConvert, values, &shape, dtype)
         })

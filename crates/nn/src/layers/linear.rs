@@ -50,8 +50,9 @@ impl Dense {
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
-        let kernel = p.parameter("kernel", [x.size(-1), self.features], self.kernel_init.clone());
-        let y = x.dot(kernel);
+        let inputs = x.size(-1);
+        let y = x.dot(p.kernel(&[inputs, self.features], self.kernel_init.clone()));
+        let y = p.adapted(x, &[inputs], &[self.features], y);
         if !self.use_bias {
             return y;
         }
@@ -112,10 +113,11 @@ impl DenseGeneral {
         };
         let inputs = &shape[first..];
         let init = self.kernel_init.clone().unwrap_or_else(|| lecun(inputs.iter().product()));
-        let kernel = p.parameter("kernel", [inputs, &self.features].concat(), init);
+        let kernel = p.kernel(&[inputs, &self.features].concat(), init);
         let from_last: Vec<i64> = (first as i64..shape.len() as i64).collect();
         let from_first: Vec<i64> = (0..self.axes as i64).collect();
         let y = x.dot_general(kernel, &DotDims::contracting(&from_last, &from_first));
+        let y = p.adapted(x, inputs, &self.features, y);
         if !self.use_bias {
             return y;
         }

@@ -158,7 +158,7 @@ impl Decoder {
             return self.table(self.vocab_size).attend(&p.at("wte"), x);
         }
         let head = Dense::new(self.vocab_size).use_bias(false).kernel_init(Init::normal(0.02));
-        head.apply(&p.at("lm_head"), x)
+        head.apply(&p.at("lm_head").output(), x)
     }
 
     /// Vectors of tokens, or of positions.

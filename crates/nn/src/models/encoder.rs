@@ -75,7 +75,7 @@ impl Vit {
         };
         let x = p.stack("h", self.num_layers, x, |p, x| block.apply(p, x, None));
         let x = block.norm(&p.at("ln_f"), x.slice(1, 0..1).squeeze(1));
-        Dense::new(self.num_classes).apply(&p.at("head"), x)
+        Dense::new(self.num_classes).apply(&p.at("head").output(), x)
     }
 }
 

@@ -1,0 +1,247 @@
+//! NF4: weights in four bits, whose sixteen values are quantiles of a normal distribution (Dettmers et al., "QLoRA", 2023).
+//!
+//! Numbers, in the order of memory, go in blocks of 64; each is one of sixteen values times the largest magnitude of its block. With
+//! double quantisation these magnitudes are in eight bits, in blocks of 256 again. Payload and statistics are those of
+//! bitsandbytes, bit by bit.
+
+use shardc_graph::{DType, Graph, Key, Tensor};
+
+use crate::{Init, Kind, Scope};
+
+/// Numbers of a block.
+const BLOCK: i64 = 64;
+
+/// Magnitudes of a block of them.
+const NESTED_BLOCK: i64 = 256;
+
+/// What four bits stand for.
+const VALUES: [f32; 16] = [
+    -1.0,
+    -0.696_192_8,
+    -0.525_073_05,
+    -0.394_917_5,
+    -0.284_441_38,
+    -0.184_773_43,
+    -0.091_050_036,
+    0.0,
+    0.079_580_3,
+    0.160_930_2,
+    0.246_112_3,
+    0.337_915_24,
+    0.440_709_83,
+    0.562_617,
+    0.722_956_84,
+    1.0,
+];
+
+/// Weights in four bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nf4 {
+    /// Whether the magnitudes of blocks are in eight bits.
+    pub double: bool,
+    /// What the bits are packed in: `ui8`, or a type that is split and gathered like other parameters (`bnb_4bit_quant_storage`).
+    pub storage: DType,
+}
+
+/// With double quantisation, packed in bytes.
+impl Default for Nf4 {
+    fn default() -> Self {
+        Nf4 { double: true, storage: DType::UI8 }
+    }
+}
+
+/// What is kept of weights in four bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Quantized<'g> {
+    /// The four bits of each number, the first of two in the upper half of a byte: `[blocks, 32 / bytes of the storage]`.
+    pub payload: Tensor<'g>,
+    /// The largest magnitude of each block: `[blocks]` in `f32`, or in `ui8`.
+    pub magnitudes: Tensor<'g>,
+    /// With double quantisation, what eight bits are multiples of, for each 256 blocks, and their mean.
+    pub nested: Option<(Tensor<'g>, Tensor<'g>)>,
+}
+
+impl Nf4 {
+    /// Weights, rounded to the nearest of the sixteen values.
+    ///
+    /// Reported: they are not of floats, or the storage is no type of 8, 16 or 32 bits.
+    #[must_use]
+    #[track_caller]
+    pub fn quantize<'g>(&self, weights: Tensor<'g>) -> Quantized<'g> {
+        let (g, n) = (weights.graph(), weights.num_elements());
+        let blocks = weights.to(DType::F32).reshape([n]).pad(0.0, &[0], &[(-n).rem_euclid(BLOCK)]);
+        let blocks = blocks.reshape([-1, BLOCK]);
+        let magnitudes = blocks.abs().amax(1);
+        // A block of zeros stays one.
+        let by = magnitudes.max(f64::from(f32::MIN_POSITIVE)).expand_dims(1);
+        let codes = nearest(blocks / by, &VALUES);
+        let pairs = codes.reshape([-1, BLOCK / 2, 2]);
+        let bytes = (pairs.at(2, 0).shift_left(4) | pairs.at(2, 1)).to(DType::UI8);
+        let payload = match self.per_byte() {
+            Some(1) => bytes.bitcast(self.storage),
+            Some(k) => bytes.reshape([-1, BLOCK / 2 / k, k]).bitcast(self.storage),
+            None => g.refuse(&[weights], format!("four bits are not packed in {}", self.storage)),
+        };
+        if !self.double {
+            return Quantized { payload, magnitudes, nested: None };
+        }
+        let count = magnitudes.size(0);
+        let offset = magnitudes.mean(..);
+        let centred = (magnitudes - offset).pad(0.0, &[0], &[(-count).rem_euclid(NESTED_BLOCK)]);
+        let centred = centred.reshape([-1, NESTED_BLOCK]);
+        let scales = centred.abs().amax(1);
+        let by = scales.max(f64::from(f32::MIN_POSITIVE)).expand_dims(1);
+        let codes = nearest(centred / by, &dynamic_map()).to(DType::UI8);
+        let magnitudes = codes.reshape([-1]).slice(0, ..count);
+        Quantized { payload, magnitudes, nested: Some((scales, offset)) }
+    }
+
+    /// The weights again, of this shape.
+    ///
+    /// Reported: the shape has another number of elements than were quantised.
+    #[must_use]
+    #[track_caller]
+    pub fn dequantize<'g>(&self, of: &Quantized<'g>, shape: &[i64], dtype: DType) -> Tensor<'g> {
+        let g = of.payload.graph();
+        let blocks = of.payload.size(0);
+        let bytes = of.payload.bitcast(DType::UI8).reshape([blocks, BLOCK / 2]);
+        let codes = g.stack(&[bytes.shift_right_logical(4), bytes & 15], 2).reshape([blocks, BLOCK]);
+        let magnitudes = match of.nested {
+            None => of.magnitudes,
+            Some((scales, offset)) => {
+                let values = g.constant(&dynamic_map(), [256]).take(of.magnitudes.to(DType::I32), 0);
+                let by = scales.expand_dims(1).broadcast_to([scales.size(0), NESTED_BLOCK]);
+                values * by.reshape([-1]).slice(0, ..blocks) + offset
+            }
+        };
+        let numbers = value_of(codes) * magnitudes.expand_dims(1);
+        let n: i64 = shape.iter().product();
+        numbers.reshape([-1]).slice(0, ..n).reshape(shape).to(dtype)
+    }
+
+    /// The frozen weights `name` of a scope, as layers compute with them; four variables keep them: `NAME.nf4`, `NAME.absmax`, and
+    /// with double quantisation `NAME.scales` and `NAME.offset`.
+    #[track_caller]
+    pub(crate) fn variable<'g>(&self, p: &Scope<'g>, name: &str, shape: &[i64], init: &Init) -> Tensor<'g> {
+        let blocks = -(-shape.iter().product::<i64>()).div_euclid(BLOCK);
+        let bytes = self.per_byte().unwrap_or(1);
+        let of = |part: Part| {
+            let (init, shape) = (Box::new(init.clone()), shape.to_vec());
+            Init::Nf4(Box::new(OfWeights { nf4: *self, part, name: p.full_name(name), shape, init }))
+        };
+        let keep = |part: Part, shape: &[i64], dtype: DType| {
+            p.variable(&format!("{name}.{}", part.name()), Kind::Frozen, shape, dtype, of(part))
+        };
+        let payload = keep(Part::Payload, &[blocks, BLOCK / 2 / bytes], self.storage);
+        let quantized = if self.double {
+            let scales = keep(Part::Scales, &[-(-blocks).div_euclid(NESTED_BLOCK)], DType::F32);
+            let nested = Some((scales, keep(Part::Offset, &[], DType::F32)));
+            Quantized { payload, magnitudes: keep(Part::Magnitudes, &[blocks], DType::UI8), nested }
+        } else {
+            Quantized { payload, magnitudes: keep(Part::Magnitudes, &[blocks], DType::F32), nested: None }
+        };
+        self.dequantize(&quantized, shape, p.policy().compute)
+    }
+
+    /// Bytes of an element of the storage.
+    fn per_byte(&self) -> Option<i64> {
+        match self.storage.bits() {
+            bits @ (8 | 16 | 32) => Some(i64::from(bits / 8)),
+            _ => None,
+        }
+    }
+}
+
+/// One of the arrays that weights are kept as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Payload,
+    Magnitudes,
+    Scales,
+    Offset,
+}
+
+impl Part {
+    fn name(self) -> &'static str {
+        match self {
+            Part::Payload => "nf4",
+            Part::Magnitudes => "absmax",
+            Part::Scales => "scales",
+            Part::Offset => "offset",
+        }
+    }
+}
+
+/// How one of the arrays begins that weights are kept as: all are of the same weights, which have a name and begin somehow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OfWeights {
+    nf4: Nf4,
+    part: Part,
+    name: String,
+    shape: Vec<i64>,
+    init: Box<Init>,
+}
+
+impl OfWeights {
+    /// The name of the weights.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How many weights there are, told by the payload alone.
+    pub(crate) fn num_weights(&self) -> i64 {
+        if self.part == Part::Payload { self.shape.iter().product() } else { 0 }
+    }
+
+    #[track_caller]
+    pub(crate) fn values<'g>(&self, key: Key<'g>) -> Tensor<'g> {
+        let of = self.nf4.quantize(self.init.values(key, &self.shape, DType::F32));
+        match (self.part, of.nested) {
+            (Part::Payload, _) => of.payload,
+            (Part::Scales, Some((scales, _))) => scales,
+            (Part::Offset, Some((_, offset))) => offset,
+            _ => of.magnitudes,
+        }
+    }
+}
+
+/// For each number the place of the nearest of ascending values, as `ui32`; of two the lower one.
+#[track_caller]
+fn nearest<'g>(numbers: Tensor<'g>, values: &[f32]) -> Tensor<'g> {
+    let g: &Graph = numbers.graph();
+    let between = values.windows(2).map(|pair| f32::midpoint(pair[0], pair[1]));
+    let zero = g.full(numbers.shape(), 0.0, DType::UI32);
+    between.fold(zero, |place, limit| place + numbers.gt(f64::from(limit)).to(DType::UI32))
+}
+
+/// What four bits stand for: a choice by each bit, which is computed element by element.
+#[track_caller]
+fn value_of(codes: Tensor<'_>) -> Tensor<'_> {
+    let g = codes.graph();
+    let mut level: Vec<Tensor<'_>> =
+        VALUES.iter().map(|&value| g.full(codes.shape(), f64::from(value), DType::F32)).collect();
+    for bit in 0..4 {
+        let is_set = (codes & (1 << bit)).ne(0);
+        level = level.chunks(2).map(|pair| is_set.select(pair[1], pair[0])).collect();
+    }
+    level[0]
+}
+
+/// What eight bits of a magnitude stand for: numbers of one to seven digits behind a sign, the finer the smaller they are (Dettmers,
+/// "8-Bit Approximations for Parallelism in Deep Learning", 2016).
+fn dynamic_map() -> [f32; 256] {
+    let mut values = vec![0.0, 1.0];
+    for digits in 0..7 {
+        let count = 1 << digits;
+        let power = 10f64.powi(digits - 6);
+        for i in 0..count {
+            let at = |i: i32| 0.1 + 0.9 * f64::from(i) / f64::from(count);
+            let mean = f64::from(at(i) as f32 + at(i + 1) as f32) / 2.0;
+            values.extend([(power * mean) as f32, (-power * mean) as f32]);
+        }
+    }
+    values.sort_by(f32::total_cmp);
+    let mut map = [0.0; 256];
+    map.copy_from_slice(&values);
+    map
+}

@@ -1,0 +1,121 @@
+//! Which linear maps get adapters.
+
+use std::fmt;
+use std::str::FromStr;
+
+use fancy_regex::Regex;
+
+/// Which linear maps get adapters: PEFT's `target_modules`.
+#[derive(Clone, Debug, Default)]
+pub enum Targets {
+    /// Every linear map but the output: `all-linear`.
+    #[default]
+    AllLinear,
+    /// Those of these names, or whose last parts they are: `q_proj,v_proj`.
+    Names(Vec<String>),
+    /// Those whose whole name a regular expression matches.
+    Pattern(Regex),
+}
+
+/// Why a text names no targets.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TargetsError {
+    /// There is nothing in it.
+    #[error("no targets are named")]
+    Empty,
+    /// It is no regular expression.
+    #[error("'{0}' is no regular expression: {1}")]
+    Pattern(String, String),
+}
+
+impl Targets {
+    /// Whether a map of this name, with dots between its parts, gets adapters.
+    #[must_use]
+    pub fn has(&self, name: &str, is_output: bool) -> bool {
+        match self {
+            Targets::AllLinear => !is_output,
+            Targets::Names(names) => names.iter().any(|target| ends_with(name, target)),
+            Targets::Pattern(pattern) => pattern.is_match(name).unwrap_or(false),
+        }
+    }
+
+    /// What of it finds no map among these names.
+    #[must_use]
+    pub fn unmatched(&self, names: &[&str]) -> Vec<String> {
+        let is_unmatched = |target: &&String| !names.iter().any(|name| ends_with(name, target));
+        match self {
+            Targets::Names(targets) => targets.iter().filter(is_unmatched).cloned().collect(),
+            _ if names.iter().any(|name| self.has(name, false)) => Vec::new(),
+            _ => vec![self.to_string()],
+        }
+    }
+}
+
+/// Whether a name is another one, or its last parts.
+fn ends_with(name: &str, target: &str) -> bool {
+    name.strip_suffix(target).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+}
+
+/// Reads `all-linear`; names with commas between; anything else is a regular expression.
+impl FromStr for Targets {
+    type Err = TargetsError;
+
+    fn from_str(text: &str) -> Result<Targets, TargetsError> {
+        let is_name =
+            |name: &str| name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/'));
+        match text.trim() {
+            "" => Err(TargetsError::Empty),
+            "all-linear" => Ok(Targets::AllLinear),
+            text if text.split(',').all(|name| is_name(name.trim())) => {
+                let names = text.split(',').map(|name| name.trim().to_owned());
+                Ok(Targets::Names(names.filter(|name| !name.is_empty()).collect()))
+            }
+            text => {
+                // What is found has to be all of the name, whichever of several ways it is found by.
+                let whole = Regex::new(&format!("^(?:{text})$"));
+                whole.map(Targets::Pattern).map_err(|e| TargetsError::Pattern(text.to_owned(), e.to_string()))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Targets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Targets::AllLinear => f.write_str("all-linear"),
+            Targets::Names(names) => f.write_str(&names.join(",")),
+            Targets::Pattern(pattern) => {
+                let text = pattern.as_str();
+                f.write_str(text.strip_prefix("^(?:").and_then(|t| t.strip_suffix(")$")).unwrap_or(text))
+            }
+        }
+    }
+}
+
+impl PartialEq for Targets {
+    fn eq(&self, other: &Targets) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other) && self.to_string() == other.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_by_name_and_by_pattern() {
+        let of = |text: &str| text.parse::<Targets>().unwrap();
+        assert!(of("all-linear").has("h.mlp.up", false) && !of("all-linear").has("lm_head", true));
+        let names = of("q_proj, attn.out");
+        assert!(names.has("layers.0.q_proj", false) && names.has("q_proj", false));
+        assert!(names.has("h.attn.out", false) && !names.has("h.attn.outer", false));
+        assert!(!names.has("layers.0.xq_proj", false));
+        assert_eq!(names.unmatched(&["h.q_proj"]), ["attn.out"]);
+        let pattern = of(r"layers\.[0-3]\.(q|v)_proj");
+        assert!(pattern.has("layers.3.v_proj", true) && !pattern.has("layers.4.v_proj", false));
+        assert!(!pattern.has("model.layers.3.v_proj", false), "the whole name");
+        assert_eq!(pattern.to_string().parse(), Ok(pattern));
+        assert!("a|b(".parse::<Targets>().is_err() && "".parse::<Targets>().is_err());
+        assert!(of("a|ab").has("ab", false));
+    }
+}

@@ -1,6 +1,8 @@
 //! What the examples share.
 
+pub mod ahead;
 pub mod digits;
 pub mod harness;
+pub mod llama70b;
 pub mod reading;
 pub mod writing;

@@ -3,6 +3,7 @@
 use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
 use shardc_passes::annotations::spec::{Annotation, SpecError};
 use shardc_passes::collectives::clean::{CleanOptions, CleanReport};
+use shardc_passes::cost::memory::{MemoryEstimate, estimate};
 use shardc_passes::driver::calls::KeptFunctions;
 use shardc_passes::driver::context::PassContext;
 use shardc_passes::driver::partition::{self, Interface, Outcome, Partitioned};
@@ -582,6 +583,12 @@ impl Output {
     #[must_use]
     pub fn num_devices(&self) -> usize {
         self.interface.mesh.num_devices()
+    }
+
+    /// What a device is estimated to need for the program, in bytes.
+    #[must_use]
+    pub fn memory(&self) -> MemoryEstimate {
+        self.module.entry().map(|func| estimate(&self.module, func)).unwrap_or_default()
     }
 
     /// How to feed the program, in the form that other programs read.

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::json;
 use shardc::Stage;
-use shardc_passes::cost::memory::estimate;
 use shardc_passes::cost::traffic::summarize;
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
@@ -47,8 +46,7 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
     if args.summary {
         let rows = summarize(&job.output.module);
         let cleaned = job.output.cleaned.text();
-        let module = &job.output.module;
-        let memory = module.entry().map(|func| estimate(module, func)).unwrap_or_default();
+        let memory = job.output.memory();
         let text = || {
             let mut table = Table::new(&["collective", ">count", ">in loops", ">sent per device"]);
             for row in &rows {

@@ -1,0 +1,180 @@
+//! Models that are too large for this machine: partitioned and compiled for a TPU slice that need not be there.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use shardc::Compiler;
+use shardc::exec::compile_options;
+use shardc::graph::Mesh;
+use shardc::nn::StepProgram;
+use shardc::runtime::aot::{self, CompileReport, CompileRequest, Target};
+use shardc::runtime::{Environment, PluginKind, plugin};
+use shardc::strategy::{self, Role, Roles, Settings};
+
+/// Slices of a generation, from small to large, and the memory of a device, in bytes.
+type Generation = (&'static str, u64, &'static [(&'static str, i64)]);
+
+const GENERATIONS: [Generation; 3] = [
+    (
+        "v5e",
+        16 << 30,
+        &[("2x2", 4), ("2x4", 8), ("4x4", 16), ("4x8", 32), ("8x8", 64), ("8x16", 128), ("16x16", 256)],
+    ),
+    ("v5p", 95 << 30, &[("2x2x1", 4), ("2x2x2", 8), ("2x2x4", 16), ("2x4x4", 32), ("4x4x4", 64)]),
+    (
+        "v6e",
+        32 << 30,
+        &[("2x2", 4), ("2x4", 8), ("4x4", 16), ("4x8", 32), ("8x8", 64), ("8x16", 128), ("16x16", 256)],
+    ),
+];
+
+/// What is compiled for.
+#[derive(Args, Clone, Debug)]
+pub struct Ahead {
+    /// Generation of TPUs: v5e, v5p or v6e
+    #[arg(long, default_value = "v5p")]
+    pub generation: String,
+    /// One slice, such as 4x4, instead of the smallest that fits
+    #[arg(long)]
+    pub slice: Option<String>,
+    /// Parameters and optimizer state wait in host memory
+    #[arg(long)]
+    pub offload: bool,
+    /// Partition and estimate alone: nothing is compiled
+    #[arg(long)]
+    pub estimate: bool,
+}
+
+/// Does what a compilation in another process is asked for, if this process was started for that: to be called first.
+pub fn serve() {
+    let mut arguments = std::env::args_os().skip(1);
+    if let (Some(command), Some(request)) = (arguments.next(), arguments.next())
+        && command == aot::CHILD_COMMAND
+    {
+        std::process::exit(i32::from(aot::run_child(request.as_ref())));
+    }
+}
+
+/// Finds the smallest slice that a step fits in, in parts (`full_shard`), and says what a device of it holds.
+///
+/// # Errors
+/// There is no such slice or generation, no plugin, or nothing fits.
+#[expect(clippy::print_stdout, reason = "an example shows its results")]
+pub fn smallest_slice(args: &Ahead, make: impl Fn(&Mesh) -> Result<StepProgram>) -> Result<()> {
+    let known = GENERATIONS.into_iter().find(|(name, ..)| *name == args.generation);
+    let (generation, memory, slices) = known.context("the generations are v5e, v5p and v6e")?;
+    let is_asked_for = |name: &str| args.slice.as_deref().is_none_or(|slice| slice == name);
+    for &(name, devices) in slices.iter().filter(|(name, _)| is_asked_for(name)) {
+        let started = Instant::now();
+        let mut step = make(&Mesh::new(&[("fsdp", devices)])?)?;
+        let settings = Settings { offload_params: args.offload, ..Settings::default() };
+        let roles = strategy::roles_of(&step)?;
+        strategy::annotate(&mut step, &settings)?;
+        let parameters = step.parameters();
+        let output = Compiler::new().partition_module(step.module)?;
+        let partitioned = started.elapsed().as_secs_f64();
+        let classes = Classes::of(&output.interface.inputs, &roles);
+        // What waits in host memory takes none of a device.
+        let (host, device) = if args.offload {
+            (classes.state(), classes.all() - classes.state())
+        } else {
+            (0, classes.all())
+        };
+        let estimate = output.memory().peak.saturating_sub(host);
+        println!("{generation}:{name}, {devices} devices of {}: {parameters}", gigabytes(memory));
+        println!("  {classes}");
+        println!(
+            "  partitioned in {partitioned:.1} s; estimated {} at the peak, {} in host memory",
+            gigabytes(estimate),
+            gigabytes(host)
+        );
+        if device.max(estimate / 2) > memory {
+            println!("  does not fit");
+            continue;
+        }
+        if args.estimate {
+            return Ok(());
+        }
+        let found = plugin::find(PluginKind::Tpu, &Environment::from_process())
+            .context("`shardc plugin install tpu` fetches the compiler")?;
+        let request = CompileRequest {
+            target: Target::parse(&format!("tpu:{generation}:{name}"))?,
+            plugin: found.path,
+            program: output.backend_code()?,
+            options: compile_options(output.interface.mode, output.num_devices()),
+            executable: None,
+        };
+        match aot::compile_in_child(&std::env::current_exe()?, &request) {
+            Ok(report) => {
+                println!("  compiled in {:.1} s: {}", report.compile_seconds, described(&report));
+                return Ok(());
+            }
+            Err(error) if error.to_string().to_lowercase().contains("memory") => println!("  does not fit"),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    bail!("no slice fits");
+}
+
+/// Bytes of a device's arguments by what they are.
+struct Classes {
+    weights: u64,
+    adapters: u64,
+    optimizer: u64,
+    others: u64,
+}
+
+impl Classes {
+    fn of(inputs: &[shardc::InterfaceTensor], roles: &Roles) -> Classes {
+        let of = |is: &dyn Fn(Role) -> bool| -> u64 {
+            let of_role = inputs.iter().zip(&roles.arguments).filter(|(_, argument)| is(argument.role));
+            let bytes = of_role.map(|(input, _)| {
+                let elements: i64 = input.local_shape.iter().product();
+                (elements.unsigned_abs() * u64::from(input.global.dtype.bits())).div_ceil(8)
+            });
+            bytes.sum()
+        };
+        let is_other = |role: Role| !role.is_weight() && role != Role::OptimizerState;
+        Classes {
+            weights: of(&|role| role == Role::FrozenParameter),
+            adapters: of(&|role| role == Role::Parameter),
+            optimizer: of(&|role| role == Role::OptimizerState),
+            others: of(&is_other),
+        }
+    }
+
+    fn state(&self) -> u64 {
+        self.weights + self.adapters + self.optimizer
+    }
+
+    fn all(&self) -> u64 {
+        self.state() + self.others
+    }
+}
+
+impl std::fmt::Display for Classes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [weights, adapters, optimizer, others] =
+            [self.weights, self.adapters, self.optimizer, self.others].map(gigabytes);
+        write!(
+            f,
+            "each has {weights} of frozen weights, {adapters} of trained ones, {optimizer} of optimizer state, {others} of the rest"
+        )
+    }
+}
+
+fn described(report: &CompileReport) -> String {
+    let peak = report.argument_bytes + report.output_bytes - report.alias_bytes + report.temp_bytes;
+    format!(
+        "arguments {}, temporaries {}, {} in all; {} sent in a step by each device, loop bodies once",
+        gigabytes(report.argument_bytes),
+        gigabytes(report.temp_bytes),
+        gigabytes(peak),
+        gigabytes(report.bytes_sent())
+    )
+}
+
+fn gigabytes(bytes: u64) -> String {
+    format!("{:.2} GiB", bytes as f64 / f64::from(1 << 30))
+}

@@ -1,0 +1,41 @@
+//! What `lora_70b` and `qlora_70b` share: a step of PEFT's guide for Llama-2-70B.
+
+use anyhow::Result;
+use shardc::graph::{DType, Graph, Keep, Mesh};
+use shardc::nn::loss::CrossEntropy;
+use shardc::nn::models::Decoder;
+use shardc::nn::optim::{self, AdamW, Schedule, accumulated, clip_by_global_norm};
+use shardc::nn::{Lora, Nf4, Policy, Scope, StepProgram};
+
+/// Tokens of a sequence.
+const TOKENS: i64 = 2048;
+
+/// Sequences of a device, in each of the parts that gradients are accumulated over.
+const SEQUENCES: i64 = 2;
+
+/// Parts that gradients are accumulated over.
+const PARTS: i64 = 2;
+
+/// A step of training adapters: rank 8, alpha 16, dropout 0.1, at all linear maps; two times two sequences of 2048 tokens on each
+/// device; AdamW with a cosine, gradients clipped at a norm of one; layers computed again; all in `bf16`.
+///
+/// # Errors
+/// The graph does not hold together.
+pub fn step(mesh: &Mesh, nf4: Option<Nf4>) -> Result<StepProgram> {
+    let llama = Decoder::llama(32_000, 8192, 28_672, 80, 64, 8);
+    let g = Graph::new("train", mesh);
+    let p = Scope::new(&g).with_policy(Policy { params: DType::BF16, ..Policy::mixed_bf16() });
+    let lora = Lora::new(8, 16.0).dropout(0.1);
+    let p = p.checkpointed(Keep::Nothing).with_lora(&lora, Some(g.key(0)));
+    let p = nf4.map_or(p.clone(), |nf4| p.quantized(nf4));
+    let batch = SEQUENCES * PARTS * mesh.num_devices() as i64;
+    let tokens = g.parameter("tokens", [batch, TOKENS + 1], DType::I32);
+    let (loss, gradients) = accumulated(&p, PARTS, &tokens, |p, tokens| {
+        let logits = llama.apply(p, tokens.slice(1, ..-1), None);
+        CrossEntropy::new().mean(logits, tokens.slice(1, 1..))
+    });
+    let gradients = clip_by_global_norm(&gradients, 1.0);
+    let rate = Schedule::WarmupCosine { from: 0.0, peak: 1e-4, warmup: 30.0, steps: 1000.0, to: 0.0 };
+    optim::apply(&AdamW::new(rate).with_weight_decay(1e-4), &p, &gradients);
+    Ok(p.finish(&[("loss", loss)])?)
+}

@@ -1,8 +1,11 @@
 //! Initial values of variables, the same for every mesh: those of `jax.nn.initializers` for the same key.
 
+mod of_weights;
+
 use shardc_graph::{DType, Key, Tensor};
 
-use crate::nf4::OfWeights;
+pub use of_weights::OfWeights;
+pub(crate) use of_weights::Part;
 
 /// How a variable begins. Fans count what goes into an element of the output and out of one of the input: of a shape
 /// `[.., in, out]` the last two dimensions, times those before, which are a window.

@@ -45,8 +45,8 @@ pub mod sample;
 mod scope;
 mod variable;
 
-pub use init::{Distribution, Fan, Init};
-pub use nf4::{Nf4, OfWeights, Quantized};
+pub use init::{Distribution, Fan, Init, OfWeights};
+pub use nf4::{Nf4, Quantized};
 pub use policy::Policy;
 pub use program::{Parameters, Port, StepProgram};
 pub use scope::Scope;

@@ -4,15 +4,13 @@
 //! double quantisation these magnitudes are in eight bits, in blocks of 256 again. Payload and statistics are those of
 //! bitsandbytes, bit by bit.
 
-use shardc_graph::{DType, Graph, Key, Tensor};
-
-use crate::{Init, Kind, Scope};
+use shardc_graph::{DType, Graph, Tensor};
 
 /// Numbers of a block.
-const BLOCK: i64 = 64;
+pub(crate) const BLOCK: i64 = 64;
 
 /// Magnitudes of a block of them.
-const NESTED_BLOCK: i64 = 256;
+pub(crate) const NESTED_BLOCK: i64 = 256;
 
 /// What four bits stand for.
 const VALUES: [f32; 16] = [
@@ -119,88 +117,11 @@ impl Nf4 {
         numbers.reshape([-1]).slice(0, ..n).reshape(shape).to(dtype)
     }
 
-    /// The frozen weights `name` of a scope, as layers compute with them; four variables keep them: `NAME.nf4`, `NAME.absmax`, and
-    /// with double quantisation `NAME.scales` and `NAME.offset`.
-    #[track_caller]
-    pub(crate) fn variable<'g>(&self, p: &Scope<'g>, name: &str, shape: &[i64], init: &Init) -> Tensor<'g> {
-        let blocks = -(-shape.iter().product::<i64>()).div_euclid(BLOCK);
-        let bytes = self.per_byte().unwrap_or(1);
-        let of = |part: Part| {
-            let (init, shape) = (Box::new(init.clone()), shape.to_vec());
-            Init::Nf4(Box::new(OfWeights { nf4: *self, part, name: p.full_name(name), shape, init }))
-        };
-        let keep = |part: Part, shape: &[i64], dtype: DType| {
-            p.variable(&format!("{name}.{}", part.name()), Kind::Frozen, shape, dtype, of(part))
-        };
-        let payload = keep(Part::Payload, &[blocks, BLOCK / 2 / bytes], self.storage);
-        let quantized = if self.double {
-            let scales = keep(Part::Scales, &[-(-blocks).div_euclid(NESTED_BLOCK)], DType::F32);
-            let nested = Some((scales, keep(Part::Offset, &[], DType::F32)));
-            Quantized { payload, magnitudes: keep(Part::Magnitudes, &[blocks], DType::UI8), nested }
-        } else {
-            Quantized { payload, magnitudes: keep(Part::Magnitudes, &[blocks], DType::F32), nested: None }
-        };
-        self.dequantize(&quantized, shape, p.policy().compute)
-    }
-
     /// Bytes of an element of the storage.
-    fn per_byte(&self) -> Option<i64> {
+    pub(crate) fn per_byte(&self) -> Option<i64> {
         match self.storage.bits() {
             bits @ (8 | 16 | 32) => Some(i64::from(bits / 8)),
             _ => None,
-        }
-    }
-}
-
-/// One of the arrays that weights are kept as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    Payload,
-    Magnitudes,
-    Scales,
-    Offset,
-}
-
-impl Part {
-    fn name(self) -> &'static str {
-        match self {
-            Part::Payload => "nf4",
-            Part::Magnitudes => "absmax",
-            Part::Scales => "scales",
-            Part::Offset => "offset",
-        }
-    }
-}
-
-/// How one of the arrays begins that weights are kept as: all are of the same weights, which have a name and begin somehow.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OfWeights {
-    nf4: Nf4,
-    part: Part,
-    name: String,
-    shape: Vec<i64>,
-    init: Box<Init>,
-}
-
-impl OfWeights {
-    /// The name of the weights.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// How many weights there are, told by the payload alone.
-    pub(crate) fn num_weights(&self) -> i64 {
-        if self.part == Part::Payload { self.shape.iter().product() } else { 0 }
-    }
-
-    #[track_caller]
-    pub(crate) fn values<'g>(&self, key: Key<'g>) -> Tensor<'g> {
-        let of = self.nf4.quantize(self.init.values(key, &self.shape, DType::F32));
-        match (self.part, of.nested) {
-            (Part::Payload, _) => of.payload,
-            (Part::Scales, Some((scales, _))) => scales,
-            (Part::Offset, Some((_, offset))) => offset,
-            _ => of.magnitudes,
         }
     }
 }

@@ -95,15 +95,6 @@ impl<'g> Scope<'g> {
         Scope { quantized: Some(nf4), ..self.clone() }
     }
 
-    /// The kernel of a linear map.
-    #[track_caller]
-    pub(crate) fn kernel(&self, shape: &[i64], init: Init) -> Tensor<'g> {
-        match self.quantized.filter(|_| self.is_frozen && !self.is_output) {
-            Some(nf4) => nf4.variable(self, "kernel", shape, &init),
-            None => self.parameter("kernel", shape, init),
-        }
-    }
-
     /// The same scope, of whose units (layers of a [`stack`](Scope::stack), and what is a [`unit`](Scope::unit)) a gradient keeps
     /// what `policy` says, and computes the rest again: gradient checkpointing, or activation checkpointing.
     #[must_use]

@@ -91,6 +91,11 @@ impl AttrDict {
         self.name(ARG_INFO)
     }
 
+    /// Sets the front end's name of the argument with these attributes.
+    pub fn set_arg_info(&mut self, name: &str) {
+        self.set(ARG_INFO, Attr::Str(name.into()));
+    }
+
     /// The front end's name of the result with these attributes.
     #[must_use]
     pub fn result_info(&self) -> Option<&str> {

@@ -132,6 +132,16 @@ pub(crate) enum Command {
         shardc partition step.mlir --config accelerate.yaml -o out.mlir --summary\n  \
         shardc fsdp estimate --parameters 7.5e9 --devices 64")]
     Fsdp(FsdpArgs),
+    /// Put adapters of low rank (LoRA) beside the linear maps of a program
+    #[command(
+        after_help = "Examples:\n  shardc lora model.mlir --rank 8 --targets wq,wv -o adapted.mlir\n  \
+        shardc grad adapted.mlir --wrt lora --value -o grad.mlir\n  \
+        shardc lora model.mlir --rank 8 --alpha 16 -o adapted.mlir --init init.mlir --merge merge.mlir\n\n\
+        The program computes forward: a loss, or anything else. It keeps its arguments, and takes adapters behind them,\n\
+        lora.NAME.a (inputs x rank) and lora.NAME.b (rank x outputs); with zeros for all b it computes what it did. What it\n\
+        multiplies by weights is told on the standard error, with the share of parameters that is trained."
+    )]
+    Lora(LoraArgs),
     /// Print the completions of a shell
     #[command(
         after_help = "Example:\n  shardc completions bash > ~/.local/share/bash-completion/completions/shardc"
@@ -670,6 +680,47 @@ pub(crate) struct StepArgs {
     /// The result that is the loss, where that is not found: resN or its name
     #[arg(long, value_name = "RESULT")]
     pub(crate) loss: Option<String>,
+}
+
+/// Which linear maps get adapters, and what kind.
+#[derive(Args, Debug)]
+pub(crate) struct LoraArgs {
+    /// StableHLO as text, MLIR bytecode or a portable artifact; - for the standard input
+    pub(crate) input: PathBuf,
+    /// The rank of the adapters
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub(crate) rank: i64,
+    /// What adapters add is scaled by alpha over the rank; the rank if not given
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) alpha: Option<f64>,
+    /// Scale by alpha over the square root of the rank
+    #[arg(long)]
+    pub(crate) rslora: bool,
+    /// What part of what goes into adapters is set to zero: the program then takes dropout_key, two words, new in each step
+    #[arg(long, value_name = "PART", default_value_t = 0.0)]
+    pub(crate) dropout: f64,
+    /// The linear maps: all-linear (all but the output), names or their last parts (wq,wv), or a regular expression that matches whole
+    /// names
+    #[arg(long, value_name = "TARGETS", default_value = "all-linear")]
+    pub(crate) targets: String,
+    /// What an argument is, where that is not found: ARG=ROLE, as in arg12=batch; see `shardc fsdp roles`
+    #[arg(long, value_name = "ARG=ROLE")]
+    pub(crate) role: Vec<String>,
+    /// Write the program that makes the first values of the adapters of a key, ui32[2]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) init: Option<PathBuf>,
+    /// Write the program that takes weights and adapters, and returns the weights with the adapters in them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) merge: Option<PathBuf>,
+    /// Write the program that takes adapters out of weights again
+    #[arg(long, value_name = "FILE")]
+    pub(crate) unmerge: Option<PathBuf>,
+    /// Format of the programs
+    #[arg(long, value_enum, default_value_t = Emit::Pretty)]
+    pub(crate) emit: Emit,
+    /// Where the program goes; - for the standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
 }
 
 #[derive(Args, Debug)]

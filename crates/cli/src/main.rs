@@ -66,6 +66,7 @@ fn run(command: &Command, ui: &Ui) -> Result<ExitCode> {
         Command::Jvp(args) => commands::derivative::run(args, Derivative::Jvp, ui),
         Command::Opt(args) => commands::opt::run(args, ui),
         Command::Plugin(args) => commands::plugin::run(args, ui),
+        Command::Lora(args) => commands::lora::run(args, ui),
         Command::Fsdp(args) => commands::fsdp::run(args, ui),
         Command::Completions { shell } => commands::manual::completions(*shell, ui),
         Command::Man { directory } => commands::manual::pages(directory.as_deref(), ui),

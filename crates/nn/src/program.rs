@@ -1,11 +1,11 @@
 //! Training steps as programs.
 
 use std::collections::HashSet;
-use std::fmt;
 
 use indexmap::IndexMap;
 use shardc_graph::{DType, ErrorKind, Graph, GraphError, GraphErrors, Mesh, Tensor};
 use shardc_ir::Module;
+use shardc_strategy::Parameters;
 
 use crate::variable::Entry;
 use crate::{Kind, Variable};
@@ -42,32 +42,6 @@ pub struct StepProgram {
     pub metrics: Vec<Port>,
     /// What the program may do, but hardly means to: a parameter whose gradient was forgotten.
     pub warnings: Vec<GraphError>,
-}
-
-/// How many numbers a model is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parameters {
-    /// Those that are trained.
-    pub trained: u64,
-    /// All; of weights in four bits the numbers that they stand for.
-    pub all: u64,
-}
-
-/// As PEFT prints it: `trainable params: 8,388,608 || all params: 6,746,804,224 || trainable%: 0.1243`.
-impl fmt::Display for Parameters {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let share = 100.0 * self.trained as f64 / self.all.max(1) as f64;
-        let (trained, all) = (grouped(self.trained), grouped(self.all));
-        write!(f, "trainable params: {trained} || all params: {all} || trainable%: {share:.4}")
-    }
-}
-
-/// A number with commas between groups of three digits.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let groups: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
-    groups.join(",")
 }
 
 impl StepProgram {

@@ -50,6 +50,7 @@ mod error;
 #[cfg(feature = "runtime")]
 pub mod exec;
 pub mod explain;
+pub mod lora;
 mod manifest;
 #[cfg(feature = "runtime")]
 pub mod pretrained;

@@ -18,6 +18,8 @@ mod words;
 pub use accelerate::{Accelerate, ModelSettings};
 pub use apply::apply;
 pub use formulas::{Kept, PerParameter, Sent, kept, sent};
-pub use lora::{Lora, Targets, TargetsError};
+pub use lora::{
+    Adapted, Adapter, LinearMap, Lora, Parameters, Reform, Side, Step, Targets, TargetsError, adapt,
+};
 pub use roles::{Argument, Role, Roles, Said, UnknownRole, roles};
 pub use settings::{Settings, Sharding};

@@ -84,17 +84,26 @@ impl Pair {
         Ok(derivatives(client, &wide, &self.ranges, seed, true, false)?.map(|checked| checked.compared))
     }
 
+    /// Random arguments of a program that takes those of the function first; others are between minus one and one.
+    ///
+    /// # Errors
+    /// It has no entry function, or an argument has no size.
+    pub fn inputs(&self, module: &Module) -> Result<Vec<HostArray>, Wrong> {
+        let entry = module.entry().ok_or_else(|| Error::from(module.no_entry()))?;
+        let mut rng = Rng::new("pairs", 0, 0);
+        match drawn(module, &module.funcs[entry].params, &self.ranges, &mut rng) {
+            Some(inputs) => Ok(inputs),
+            None => differ("an argument without a size".to_owned()),
+        }
+    }
+
     /// Random arguments, and what value and gradients are at them on one device.
     ///
     /// # Errors
     /// Something is refused.
     pub fn reference(&self, client: &Client) -> Result<Reference, Wrong> {
         let gradient = self.gradient()?;
-        let entry = gradient.entry().ok_or_else(|| Error::from(gradient.no_entry()))?;
-        let mut rng = Rng::new("pairs", 0, 0);
-        let Some(inputs) = drawn(&gradient, &gradient.funcs[entry].params, &self.ranges, &mut rng) else {
-            return differ("an argument without a size".to_owned());
-        };
+        let inputs = self.inputs(&gradient)?;
         let outputs = exec::Program::single(client, &gradient)?.run(client, &inputs)?;
         Ok(Reference { gradient, inputs, outputs })
     }

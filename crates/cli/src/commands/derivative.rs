@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
+use shardc::Compiler;
 use shardc::autodiff::{self, Checkpoint, CustomDerivative, CustomRule, Derivative, Request};
-use shardc::{Compiler, Module};
-use shardc_stablehlo::{PrintForm, PrintOptions};
 
-use crate::args::{DerivativeArgs, Emit};
+use super::printed;
+use crate::args::DerivativeArgs;
 use crate::failure::usage;
 use crate::output::Outputs;
 use crate::source::Source;
@@ -64,13 +64,4 @@ fn rule(text: &str) -> Result<CustomRule> {
         None => CustomDerivative::Jvp { function: rule.to_owned() },
     };
     Ok(CustomRule { name: name.to_owned(), derivative })
-}
-
-fn printed(module: &Module, emit: Emit) -> Result<Vec<u8>, shardc::Error> {
-    let form = match emit {
-        Emit::Pretty => PrintForm::Pretty,
-        Emit::Generic => PrintForm::Generic,
-        Emit::Bytecode => return Compiler::write_bytecode(module),
-    };
-    Ok(shardc_stablehlo::print(module, &PrintOptions { form, ..PrintOptions::default() }).into_bytes())
 }

@@ -8,9 +8,9 @@ use shardc::strategy::{self, Kept, PerParameter, Role, Roles, Settings, Sharding
 use shardc::{Compiler, Module};
 use shardc_passes::cost::memory::estimate as memory;
 use shardc_passes::cost::traffic::summarize;
-use shardc_stablehlo::{PrintForm, PrintOptions};
 
-use crate::args::{Emit, FsdpApplyArgs, FsdpArgs, FsdpCommand, FsdpEstimateArgs, StepArgs};
+use super::printed;
+use crate::args::{FsdpApplyArgs, FsdpArgs, FsdpCommand, FsdpEstimateArgs, StepArgs};
 use crate::failure::usage;
 use crate::output::Outputs;
 use crate::source::Source;
@@ -104,18 +104,7 @@ fn apply(args: &FsdpApplyArgs, ui: &Ui) -> Result<ExitCode> {
     progress.stage("annotate");
     strategy::apply(&mut module, &roles, &settings, mesh).map_err(|e| source.explain(&e))?;
     progress.stage("print");
-    let form = match args.emit {
-        Emit::Pretty => PrintForm::Pretty,
-        Emit::Generic => PrintForm::Generic,
-        Emit::Bytecode => {
-            let program = Compiler::write_bytecode(&module).map_err(|e| source.explain(&e))?;
-            progress.finish();
-            outputs.put(&args.output, program)?;
-            return outputs.commit().map(|()| ExitCode::SUCCESS);
-        }
-    };
-    let options = PrintOptions { form, ..PrintOptions::default() };
-    let program = shardc_stablehlo::print(&module, &options);
+    let program = printed(&module, args.emit).map_err(|e| source.explain(&e))?;
     progress.finish();
     outputs.put(&args.output, program)?;
     outputs.commit()?;

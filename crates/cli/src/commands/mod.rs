@@ -6,6 +6,7 @@ pub(crate) mod explain;
 mod fit;
 pub(crate) mod fsdp;
 pub(crate) mod lint;
+pub(crate) mod lora;
 pub(crate) mod manual;
 pub(crate) mod ops;
 pub(crate) mod opt;
@@ -24,8 +25,21 @@ use shardc::runtime::{
     Client, ClientOptions, Environment, MemoryLimit, Plugin, PluginKind, RuntimeError, plugin as plugins,
 };
 
-use crate::args::DeviceArgs;
+use shardc::{Compiler, Module};
+use shardc_stablehlo::{PrintForm, PrintOptions};
+
+use crate::args::{DeviceArgs, Emit};
 use crate::failure::Failure;
+
+/// A program as it is written to a file.
+fn printed(module: &Module, emit: Emit) -> Result<Vec<u8>, shardc::Error> {
+    let form = match emit {
+        Emit::Pretty => PrintForm::Pretty,
+        Emit::Generic => PrintForm::Generic,
+        Emit::Bytecode => return Compiler::write_bytecode(module),
+    };
+    Ok(shardc_stablehlo::print(module, &PrintOptions { form, ..PrintOptions::default() }).into_bytes())
+}
 
 /// A client of as many CPU devices as the program is for, of the plugin given or found.
 fn cpu_client(args: &DeviceArgs, mesh: &Mesh) -> Result<Client> {

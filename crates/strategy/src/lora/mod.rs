@@ -3,8 +3,18 @@
 //! A map `W x` becomes `W x + s B A dropout(x)` with `A` of `rank` rows, `B` of zeros at first, and `s = alpha / rank`; only `A` and `B` are
 //! trained.
 
+mod adapt;
+mod dropout;
+mod forms;
+mod maps;
+mod names;
+mod parameters;
 mod targets;
 
+pub use adapt::{Adapted, Adapter, adapt};
+pub use forms::{Reform, Step};
+pub use maps::{LinearMap, Side};
+pub use parameters::Parameters;
 pub use targets::{Targets, TargetsError};
 
 /// Which linear maps get adapters, and what kind.

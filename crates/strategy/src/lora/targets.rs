@@ -51,8 +51,13 @@ impl Targets {
     }
 }
 
-/// Whether a name is another one, or its last parts.
+/// Whether a name, or that of which it is a part (`h.down[0:32]`), is another one, or its last parts.
 fn ends_with(name: &str, target: &str) -> bool {
+    let whole = name.split_once('[').map_or(name, |(whole, _)| whole);
+    [name, whole].iter().any(|name| is_behind(name, target))
+}
+
+fn is_behind(name: &str, target: &str) -> bool {
     name.strip_suffix(target).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
@@ -110,6 +115,7 @@ mod tests {
         assert!(names.has("layers.0.q_proj", false) && names.has("q_proj", false));
         assert!(names.has("h.attn.out", false) && !names.has("h.attn.outer", false));
         assert!(!names.has("layers.0.xq_proj", false));
+        assert!(names.has("h.attn.out[0:32]", false));
         assert_eq!(names.unmatched(&["h.q_proj"]), ["attn.out"]);
         let pattern = of(r"layers\.[0-3]\.(q|v)_proj");
         assert!(pattern.has("layers.3.v_proj", true) && !pattern.has("layers.4.v_proj", false));

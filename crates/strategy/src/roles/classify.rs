@@ -8,12 +8,20 @@ use super::dependence::{Arguments, Dependence, Through};
 use super::next::{gradients, next_values};
 use super::{Argument, Role, Roles, Said};
 
+/// Whether a program is a training step, or what one is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trains {
+    Yes,
+    /// It is a forward part alone: nothing that it returns is a gradient, and it may have no loss.
+    No,
+}
+
 /// What the arguments of the entry function are, in which nothing is called.
 ///
 /// # Errors
 /// There is no entry function, or no result is a loss (SH1250) and nobody says what parameters are.
-pub(super) fn classify(module: &Module, said: &Said) -> Result<Roles, Diagnostic> {
-    let facts = Facts::of(module, said)?;
+pub(super) fn classify(module: &Module, said: &Said, trains: Trains) -> Result<Roles, Diagnostic> {
+    let facts = Facts::of(module, said, trains)?;
     let mut roles: Vec<Option<Role>> = vec![None; facts.args.len()];
     for &(i, role) in &said.roles {
         if let Some(place) = roles.get_mut(i) {
@@ -74,7 +82,7 @@ struct Facts<'m> {
 }
 
 impl<'m> Facts<'m> {
-    fn of(module: &'m Module, said: &Said) -> Result<Self, Diagnostic> {
+    fn of(module: &'m Module, said: &Said, trains: Trains) -> Result<Self, Diagnostic> {
         let none = || Diagnostic::invalid("SH1250", "the program has no function to train");
         let func = module.entry().ok_or_else(none)?;
         let body = module.funcs[func].body.ok_or_else(none)?;
@@ -85,13 +93,16 @@ impl<'m> Facts<'m> {
         let floats = Dependence::of_body(module, body, Through::Floats);
         let next = next_values(module, func, args, returned);
         let has_state = next.iter().any(Option::is_some);
-        let gradient = if has_state { vec![None; args.len()] } else { gradients(module, args, returned) };
+        let gradient = match trains {
+            Trains::Yes if !has_state => gradients(module, args, returned),
+            _ => vec![None; args.len()],
+        };
         // What a loss is told by: state, or what there are gradients by.
         let moved: Vec<bool> = next.iter().zip(&gradient).map(|(n, g)| n.is_some() || g.is_some()).collect();
         let says_parameters = said.roles.iter().any(|(_, role)| role.is_weight());
         let found = || loss(module, func, (&next, &moved), returned, &all, &floats);
         let loss = said.loss.filter(|&i| i < returned.len()).or_else(found);
-        if loss.is_none() && !says_parameters {
+        if loss.is_none() && !says_parameters && trains == Trains::Yes {
             let message = "no result of the program is one number that depends on its arguments";
             let hint =
                 "a training step returns its loss; name the result that is it, or what its parameters are";

@@ -1,4 +1,4 @@
-//! Which arguments of a function each value depends on.
+//! Which arguments of a function, or other values in it, each value depends on.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{DTypeClass, Module, OpId, OpKind, RegionId, ValueId};
@@ -61,10 +61,20 @@ pub(crate) struct Dependence<'m> {
 impl<'m> Dependence<'m> {
     /// The dependences in a body without calls.
     pub(crate) fn of_body(module: &'m Module, body: RegionId, through: Through) -> Self {
+        Dependence::on(module, body, through, module.regions[body].args.iter().copied().enumerate())
+    }
+
+    /// The same on chosen values in place of arguments, each with its number.
+    pub(crate) fn on(
+        module: &'m Module,
+        body: RegionId,
+        through: Through,
+        values: impl IntoIterator<Item = (usize, ValueId)>,
+    ) -> Self {
         let mut out = Dependence { module, through, of: FxHashMap::default() };
-        for (i, &arg) in module.regions[body].args.iter().enumerate() {
-            if out.counts(arg) {
-                out.of.insert(arg, Arguments::one(i));
+        for (i, value) in values {
+            if out.counts(value) {
+                out.of.entry(value).or_default().add(&Arguments::one(i));
             }
         }
         out.region(body);

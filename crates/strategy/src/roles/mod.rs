@@ -21,7 +21,8 @@ use std::str::FromStr;
 
 use shardc_ir::{Diagnostic, Module};
 
-use classify::classify;
+use classify::{Trains, classify};
+pub(crate) use dependence::{Dependence, Through};
 
 /// What an argument of a training step is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -153,5 +154,11 @@ pub struct Said {
 pub fn roles(module: &Module, said: &Said) -> Result<Roles, Vec<Diagnostic>> {
     let mut inlined = module.clone();
     shardc_passes::transforms::inline::inline_calls(&mut inlined)?;
-    classify(&inlined, said).map_err(|diagnostic| vec![diagnostic])
+    classify(&inlined, said, Trains::Yes).map_err(|diagnostic| vec![diagnostic])
+}
+
+/// What the arguments of a program are that computes forward alone, and in which nothing is called: what floats it has beside the
+/// batch are frozen parameters.
+pub(crate) fn forward_roles(module: &Module, said: &Said) -> Result<Roles, Diagnostic> {
+    classify(module, said, Trains::No)
 }

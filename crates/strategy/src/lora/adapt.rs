@@ -1,0 +1,257 @@
+//! Adapters beside the linear maps of a program that computes forward.
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{
+    AttrDict, BinaryOp, DType, Diagnostic, DotSpec, FuncId, Module, OpId, OpKind, RegionId, Rewriter,
+    SizeList, TensorBuild, ValueId,
+};
+use shardc_passes::analysis::regions::has_program_regions;
+use shardc_passes::transforms::inline::inline_calls;
+
+use super::dropout::Dropout;
+use super::maps::{LinearMap, Product, Side, linear_maps};
+use super::{Lora, Parameters};
+use crate::roles::{Roles, Said, forward_roles};
+
+/// A linear map with its adapters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Adapter {
+    /// The map.
+    pub map: LinearMap,
+    /// The argument that is `A`, of [`LinearMap::shape_a`].
+    pub a: usize,
+    /// The argument that is `B`, of [`LinearMap::shape_b`].
+    pub b: usize,
+}
+
+/// What a program got.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Adapted {
+    /// Adapters, in the order of the program.
+    pub adapters: Vec<Adapter>,
+    /// The linear maps that are no targets.
+    pub others: Vec<LinearMap>,
+    /// The argument that is the key of dropout, two words, if anything is dropped.
+    pub key: Option<usize>,
+    /// How much of the program is trained.
+    pub parameters: Parameters,
+}
+
+/// Puts adapters of low rank beside the linear maps of a program that computes forward (Hu et al., "LoRA", 2021): what a product with
+/// a weight `W` gives, `x W`, becomes `x W + s (x A) B`. Arguments are added behind the others: `lora.NAME.a` and `lora.NAME.b` for each
+/// map, in `f32` if the weight is narrower, and `dropout_key`, `ui32[2]`, if `x` goes through dropout first. With zeros for every
+/// `B` the program computes what it did.
+///
+/// A map is a product, in loops too, of what depends on the batch with a weight, which may be converted, transposed, reshaped, cut
+/// before, or one row of a stack, whose rows have adapters of their own. The output of the model is the map whose result goes into no
+/// other, unless others are called alike but for numbers. Calls are inlined.
+///
+/// # Errors
+/// A target that there is no map for, a rank below 1, a dropout that is no probability below 1 (SH1252); no entry function (SH1250); a
+/// call cannot be inlined.
+pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, Vec<Diagnostic>> {
+    check(lora).map_err(|error| vec![error])?;
+    inline_calls(module)?;
+    let roles = forward_roles(module, said).map_err(|error| vec![error])?;
+    let none = || vec![Diagnostic::invalid("SH1250", "the program has no function")];
+    let (func, body) = module.entry().and_then(|f| Some((f, module.funcs[f].body?))).ok_or_else(none)?;
+    let (maps, products) = linear_maps(module, func, body, &roles);
+    let names: Vec<&str> = maps.iter().map(|map| map.name.as_str()).collect();
+    let unmatched = lora.targets.unmatched(&names);
+    if !unmatched.is_empty() {
+        let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let message = format!("no linear map of the program is a target {}", unmatched.join(", "));
+        return Err(vec![Diagnostic::invalid("SH1252", message).hint(format!("its linear maps: {known}"))]);
+    }
+    let num_arguments = module.funcs[func].params.len();
+    let mut adding = Adding { module, func, body };
+    let (mut adapters, mut others, mut places) = (Vec::new(), Vec::new(), FxHashMap::default());
+    for (i, map) in maps.into_iter().enumerate() {
+        if lora.targets.has(&map.name, map.is_output) {
+            places.insert(i, adapters.len());
+            let dtype = adding.dtype(map.weight);
+            let a = adding.argument(&format!("lora.{}.a", map.name), &map.shape_a(lora.rank), dtype);
+            let b = adding.argument(&format!("lora.{}.b", map.name), &map.shape_b(lora.rank), dtype);
+            adapters.push(Adapter { map, a, b });
+        } else {
+            others.push(map);
+        }
+    }
+    let key = (lora.dropout > 0.0).then(|| adding.argument("dropout_key", &[2], DType::UI32));
+    let args = module.regions[body].args.clone();
+    let dropout = key.map(|key| Dropout { probability: lora.dropout, key: args[key] });
+    let parameters = count(module, &args[..num_arguments], &roles, lora, &adapters);
+    let mut beside = Beside { lora, adapters: &adapters, places, products, args: &args, dropout };
+    let mut rw = Rewriter::new(module);
+    beside.region(&mut rw, body);
+    Ok(Adapted { adapters, others, key, parameters })
+}
+
+fn check(lora: &Lora) -> Result<(), Diagnostic> {
+    if lora.rank < 1 {
+        return Err(
+            Diagnostic::invalid("SH1252", format!("adapters of rank {}", lora.rank)).hint("1 or more")
+        );
+    }
+    if !(0.0..1.0).contains(&lora.dropout) {
+        let message = format!("a dropout of {}", lora.dropout);
+        return Err(Diagnostic::invalid("SH1252", message).hint("from 0 to below 1"));
+    }
+    Ok(())
+}
+
+fn count(module: &Module, args: &[ValueId], roles: &Roles, lora: &Lora, adapters: &[Adapter]) -> Parameters {
+    let size = |shape: &[i64]| shape.iter().product::<i64>().unsigned_abs();
+    let weights = args.iter().zip(&roles.arguments).filter(|(_, argument)| argument.role.is_weight());
+    let weights: u64 = weights.map(|(&arg, _)| size(module.shape(arg))).sum();
+    let of =
+        |adapter: &Adapter| size(&adapter.map.shape_a(lora.rank)) + size(&adapter.map.shape_b(lora.rank));
+    let trained: u64 = adapters.iter().map(of).sum();
+    Parameters { trained, all: weights + trained }
+}
+
+/// Gives a function more arguments.
+struct Adding<'m> {
+    module: &'m mut Module,
+    func: FuncId,
+    body: RegionId,
+}
+
+impl Adding<'_> {
+    /// The element type of adapters of a weight: what is trained has no less than 32 bits.
+    fn dtype(&self, weight: usize) -> DType {
+        let dtype = self.module.tensor(self.module.regions[self.body].args[weight]).map(|ty| ty.dtype);
+        dtype.filter(|dtype| dtype.bits() > 32).unwrap_or(DType::F32)
+    }
+
+    fn argument(&mut self, name: &str, shape: &[i64], dtype: DType) -> usize {
+        let ty = self.module.types.tensor(shape, dtype);
+        self.module.add_arg(self.body, ty);
+        let func = &mut self.module.funcs[self.func];
+        let place = func.params.len();
+        func.params.push(ty);
+        func.arg_attrs.resize(place + 1, AttrDict::default());
+        func.arg_attrs[place].set_arg_info(name);
+        // Names of the text are of its own arguments.
+        if !func.arg_names.is_empty() {
+            func.arg_names.push(format!("arg{place}").into());
+        }
+        if !func.arg_spans.is_empty() {
+            func.arg_spans.push(func.span);
+        }
+        place
+    }
+}
+
+/// What is computed beside products.
+struct Beside<'a> {
+    lora: &'a Lora,
+    adapters: &'a [Adapter],
+    /// For a map, its adapters.
+    places: FxHashMap<usize, usize>,
+    products: FxHashMap<OpId, Product>,
+    args: &'a [ValueId],
+    dropout: Option<Dropout>,
+}
+
+impl Beside<'_> {
+    fn region(&mut self, rw: &mut Rewriter<'_>, region: RegionId) {
+        rw.enter(region);
+        while let Some(op) = rw.next_op() {
+            if has_program_regions(&rw.module.ops[op].kind) {
+                for inner in rw.module.ops[op].regions.clone() {
+                    self.region(rw, inner);
+                }
+            }
+            let Some(product) = self.products.remove(&op) else { continue };
+            let Some(&place) = self.places.get(&product.map) else { continue };
+            rw.keep();
+            let result = rw.module.ops[op].results[0];
+            if let Some(sum) = self.product(rw, op, place, &product.rows) {
+                rw.stand_for(result, sum);
+            }
+        }
+    }
+
+    /// What a product gives, with what the adapters add.
+    fn product(&self, rw: &mut Rewriter<'_>, op: OpId, place: usize, rows: &[ValueId]) -> Option<ValueId> {
+        let data = &rw.module.ops[op];
+        let (OpKind::DotGeneral(spec), &[result]) = (&data.kind, data.results.as_slice()) else {
+            return None;
+        };
+        let (spec, adapter) = (spec.clone(), &self.adapters[place]);
+        let (x, batch, contracted) = match adapter.map.side {
+            Side::Left => (data.operands[1], spec.rhs_batch.clone(), spec.rhs_contract.clone()),
+            Side::Right => (data.operands[0], spec.lhs_batch.clone(), spec.lhs_contract.clone()),
+        };
+        let (read, given) = (rw.dtype(x)?, rw.dtype(result)?);
+        let x = match &self.dropout {
+            Some(dropout) => dropout.apply(rw, x, place, rows)?,
+            None => x,
+        };
+        let a = self.rows(rw, adapter.a, rows, read)?;
+        let b = self.rows(rw, adapter.b, rows, given)?;
+        let (along, into) = (batch.len() as u32, contracted.len() as u32);
+        let low = DotSpec {
+            rhs_batch: (0..along).collect(),
+            rhs_contract: (along..along + into).collect(),
+            lhs_batch: batch,
+            lhs_contract: contracted,
+            ..*spec.clone()
+        };
+        let rank = self.lora.rank;
+        let wide = rw.module.shape(x).to_vec();
+        let kept =
+            |d: &usize| !low.lhs_batch.contains(&(*d as u32)) && !low.lhs_contract.contains(&(*d as u32));
+        let free = (0..wide.len()).filter(kept).map(|d| wide[d]);
+        let shape: Vec<i64> =
+            low.lhs_batch.iter().map(|&d| wide[d as usize]).chain(free).chain([rank]).collect();
+        let low = rw.tensor(OpKind::DotGeneral(Box::new(low)), &[x, a], &shape, given);
+        let scale = rw.full(self.lora.scale(), low)?;
+        let low = rw.binary(BinaryOp::Multiply, low, scale);
+        let last = shape.len() as u32 - 1;
+        let (of_low, of_b) = ([last].into_iter().collect(), [along].into_iter().collect());
+        let dims = (0..along).collect();
+        let (operands, lhs_contract, rhs_contract) = match adapter.map.side {
+            Side::Left => ([b, low], of_b, of_low),
+            Side::Right => ([low, b], of_low, of_b),
+        };
+        let up = DotSpec {
+            lhs_batch: dims,
+            rhs_batch: (0..along).collect(),
+            lhs_contract,
+            rhs_contract,
+            // Both operands are of the type of the result.
+            algorithm: None,
+            ..*spec
+        };
+        let up = rw.alike_to(OpKind::DotGeneral(Box::new(up)), &operands, result);
+        Some(rw.binary(BinaryOp::Add, result, up))
+    }
+
+    /// An adapter, or a row of it, in an element type.
+    fn rows(
+        &self,
+        rw: &mut Rewriter<'_>,
+        argument: usize,
+        rows: &[ValueId],
+        dtype: DType,
+    ) -> Option<ValueId> {
+        let mut value = self.args[argument];
+        let (shape, kept) = (rw.module.shape(value).to_vec(), rw.dtype(value)?);
+        if !rows.is_empty() {
+            let index = rw.dtype(rows[0])?;
+            let mut operands = vec![value];
+            for &row in rows {
+                operands.push(rw.convert(row, index));
+            }
+            let zero = rw.zeros(&[], index);
+            operands.resize(1 + shape.len(), zero);
+            let row = &shape[rows.len()..];
+            let sizes: SizeList = std::iter::repeat_n(1, rows.len()).chain(row.iter().copied()).collect();
+            let sliced = rw.tensor(OpKind::DynamicSlice { sizes: sizes.clone() }, &operands, &sizes, kept);
+            value = rw.tensor(OpKind::Reshape, &[sliced], row, kept);
+        }
+        Some(rw.convert(value, dtype))
+    }
+}

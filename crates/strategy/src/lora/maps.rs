@@ -1,0 +1,172 @@
+//! The linear maps of a program: products with a weight.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{DTypeClass, FuncId, Module, OpId, OpKind, RegionId, ValueId};
+
+use super::forms::{Form, Step, forms};
+use super::names;
+use crate::roles::{Dependence, Role, Roles, Through};
+
+/// Which operand of a product the weight is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The first.
+    Left,
+    /// The second.
+    Right,
+}
+
+/// A linear map of a program: a product of what depends on the batch with a weight.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinearMap {
+    /// What it is called: as its weight, with dots between the parts, and without `kernel` or `weight` behind.
+    pub name: String,
+    /// The argument that is its weight.
+    pub weight: usize,
+    /// What the weight goes through before the product.
+    pub steps: Vec<Step>,
+    /// Of a stack that a loop takes one row of at a time, how many there are; each has adapters of its own.
+    pub stacked: Vec<i64>,
+    /// Which operand of the product the weight is.
+    pub side: Side,
+    /// The shape of the weight in the product.
+    pub shape: Vec<i64>,
+    /// Its dimensions that go along (experts).
+    pub batch: Vec<usize>,
+    /// Its dimensions that are summed over: what goes in.
+    pub contracted: Vec<usize>,
+    /// Its other dimensions: what comes out.
+    pub free: Vec<usize>,
+    /// Whether what it gives goes into no other map, and no other map is like it: then it is the output of the model.
+    pub is_output: bool,
+}
+
+impl LinearMap {
+    fn sizes(&self, dims: &[usize]) -> Vec<i64> {
+        dims.iter().map(|&d| self.shape[d]).collect()
+    }
+
+    /// The shape of `A`: what it is stacked by, what goes along, what goes in, and the rank.
+    #[must_use]
+    pub fn shape_a(&self, rank: i64) -> Vec<i64> {
+        [self.stacked.clone(), self.sizes(&self.batch), self.sizes(&self.contracted), vec![rank]].concat()
+    }
+
+    /// The shape of `B`: what it is stacked by, what goes along, the rank, and what comes out.
+    #[must_use]
+    pub fn shape_b(&self, rank: i64) -> Vec<i64> {
+        [self.stacked.clone(), self.sizes(&self.batch), vec![rank], self.sizes(&self.free)].concat()
+    }
+}
+
+/// A product: which map it computes, and which rows of stacks it reads.
+#[derive(Clone, Debug)]
+pub(super) struct Product {
+    pub(super) map: usize,
+    pub(super) rows: Vec<ValueId>,
+}
+
+/// The linear maps of a body without calls, in the order of the program, and their products.
+pub(super) fn linear_maps(
+    module: &Module,
+    func: FuncId,
+    body: RegionId,
+    roles: &Roles,
+) -> (Vec<LinearMap>, FxHashMap<OpId, Product>) {
+    let forms = forms(module, body, |i| roles.arguments[i].role.is_weight());
+    let needs = Dependence::of_body(module, body, Through::Everything);
+    let batch: Vec<usize> = roles.of(Role::Batch).collect();
+    let is_data = |value: ValueId| {
+        let needs = needs.of(value);
+        batch.iter().any(|&i| needs.contains(i))
+    };
+    let mut maps: Vec<LinearMap> = Vec::new();
+    let mut of_weight: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+    let mut products: FxHashMap<OpId, Product> = FxHashMap::default();
+    for op in module.walk(body) {
+        let Some((map, form)) = linear_map(module, op, &forms, &is_data) else { continue };
+        let known = of_weight.entry(map.weight).or_default();
+        let place = match known.iter().copied().find(|&i| maps[i] == map) {
+            Some(place) => place,
+            None => {
+                known.push(maps.len());
+                maps.push(map);
+                maps.len() - 1
+            }
+        };
+        let rows = form.rows.iter().map(|&(_, index)| index).collect();
+        products.insert(op, Product { map: place, rows });
+    }
+    for map in &mut maps {
+        let base = names::module(&module.funcs[func].shown_argument(&module.locs, map.weight));
+        let part = map.steps.iter().filter_map(Step::part).collect::<Vec<_>>().concat();
+        map.name = format!("{base}{part}");
+    }
+    let followed = followed(module, body, &maps, &products);
+    for i in 0..maps.len() {
+        let is_alike = |other: &LinearMap| {
+            names::is_numbered_alike(&other.name, &maps[i].name) && other.shape == maps[i].shape
+        };
+        let alone = maps.iter().enumerate().all(|(j, other)| j == i || !is_alike(other));
+        maps[i].is_output = alone && !followed.contains(&i);
+    }
+    (maps, products)
+}
+
+/// The map that an operation computes, still without a name, and the form of its weight.
+fn linear_map<'f>(
+    module: &Module,
+    op: OpId,
+    forms: &'f FxHashMap<ValueId, Form>,
+    is_data: &impl Fn(ValueId) -> bool,
+) -> Option<(LinearMap, &'f Form)> {
+    let OpKind::DotGeneral(spec) = &module.ops[op].kind else { return None };
+    let &[left, right] = module.ops[op].operands.as_slice() else { return None };
+    let (side, weight, form) = match (forms.get(&left), forms.get(&right)) {
+        (_, Some(form)) if is_data(left) => (Side::Right, right, form),
+        (Some(form), _) if is_data(right) => (Side::Left, left, form),
+        _ => return None,
+    };
+    let ty = module.tensor(weight).filter(|ty| ty.dtype.class() == DTypeClass::Float)?;
+    let (batch, contracted) = match side {
+        Side::Left => (&spec.lhs_batch, &spec.lhs_contract),
+        Side::Right => (&spec.rhs_batch, &spec.rhs_contract),
+    };
+    let dims = |list: &[u32]| -> Vec<usize> { list.iter().map(|&d| d as usize).collect() };
+    let (batch, contracted) = (dims(batch), dims(contracted));
+    let map = LinearMap {
+        name: String::new(),
+        weight: form.argument,
+        steps: form.steps.clone(),
+        stacked: form.rows.iter().map(|&(n, _)| n).collect(),
+        side,
+        shape: ty.shape.to_vec(),
+        free: (0..ty.shape.len()).filter(|d| !batch.contains(d) && !contracted.contains(d)).collect(),
+        batch,
+        contracted,
+        is_output: false,
+    };
+    (!map.contracted.is_empty()).then_some((map, form))
+}
+
+/// The maps of which another one, or the same in the next trip of a loop, reads what they give.
+fn followed(
+    module: &Module,
+    body: RegionId,
+    maps: &[LinearMap],
+    products: &FxHashMap<OpId, Product>,
+) -> FxHashSet<usize> {
+    let given =
+        products.iter().flat_map(|(&op, product)| module.ops[op].results.iter().map(|&v| (product.map, v)));
+    let needs = Dependence::on(module, body, Through::Everything, given);
+    let mut out = FxHashSet::default();
+    for op in module.walk(body) {
+        let Some(product) = products.get(&op) else { continue };
+        let other = match maps[product.map].side {
+            Side::Left => 1,
+            Side::Right => 0,
+        };
+        out.extend(needs.of(module.ops[op].operands[other]).iter());
+    }
+    out
+}

@@ -344,6 +344,26 @@ impl Module {
         arg
     }
 
+    /// Adds a parameter to a function, behind the others, and to its body; it has no name. Returns its place and its value.
+    pub fn add_parameter(&mut self, func: FuncId, body: RegionId, ty: TypeId) -> (usize, ValueId) {
+        let value = self.add_arg(body, ty);
+        let func = &mut self.funcs[func];
+        let place = func.params.len();
+        func.params.push(ty);
+        func.arg_attrs.resize(place + 1, AttrDict::default());
+        if !func.arg_locs.is_empty() {
+            func.arg_locs.resize(place + 1, None.into());
+        }
+        // Names of the text are of its own parameters.
+        if !func.arg_names.is_empty() {
+            func.arg_names.push(format!("arg{place}").into());
+        }
+        if !func.arg_spans.is_empty() {
+            func.arg_spans.push(func.span);
+        }
+        (place, value)
+    }
+
     /// Adds an operation and its results; no region lists it yet.
     pub fn add_op(
         &mut self,

@@ -204,7 +204,6 @@ impl Maker<'_> {
     fn add_argument(&mut self, body: RegionId, like: ValueId, asked: Asked) -> ValueId {
         let ty = self.module.values[like].ty;
         let func = &self.module.funcs[self.func];
-        let n = func.params.len();
         let (name, sharding) = match asked {
             Asked::Argument(i) => {
                 let i = self.request.wrt[i];
@@ -218,22 +217,13 @@ impl Maker<'_> {
             }
         };
         let loc = self.module.locs.intern(Loc::Name { name: name.into(), child: None });
-        let arg = self.module.add_arg(body, ty);
+        let (place, arg) = self.module.add_parameter(self.func, body, ty);
         if !self.request.free_shardings {
             self.module.shardings.set(arg, sharding);
         }
-        let func = &mut self.module.funcs[self.func];
-        func.params.push(ty);
-        func.arg_attrs.resize(n + 1, AttrDict::default());
-        func.arg_locs.resize(n + 1, None.into());
-        func.arg_locs[n] = Some(loc).into();
-        // Names of the text are of its own arguments.
-        if !func.arg_names.is_empty() {
-            func.arg_names.push(format!("arg{n}").into());
-        }
-        if !func.arg_spans.is_empty() {
-            func.arg_spans.push(func.span);
-        }
+        let locs = &mut self.module.funcs[self.func].arg_locs;
+        locs.resize(place + 1, None.into());
+        locs[place] = Some(loc).into();
         arg
     }
 

@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
-    AttrDict, BinaryOp, DType, Diagnostic, DotSpec, FuncId, Module, OpId, OpKind, RegionId, Rewriter,
-    SizeList, TensorBuild, ValueId,
+    BinaryOp, DType, Diagnostic, DotSpec, FuncId, Module, OpId, OpKind, RegionId, Rewriter, SizeList,
+    TensorBuild, ValueId,
 };
 use shardc_passes::analysis::regions::has_program_regions;
 use shardc_passes::transforms::inline::inline_calls;
@@ -124,21 +124,11 @@ impl Adding<'_> {
         dtype.filter(|dtype| dtype.bits() > 32).unwrap_or(DType::F32)
     }
 
+    /// The place of a new argument.
     fn argument(&mut self, name: &str, shape: &[i64], dtype: DType) -> usize {
         let ty = self.module.types.tensor(shape, dtype);
-        self.module.add_arg(self.body, ty);
-        let func = &mut self.module.funcs[self.func];
-        let place = func.params.len();
-        func.params.push(ty);
-        func.arg_attrs.resize(place + 1, AttrDict::default());
-        func.arg_attrs[place].set_arg_info(name);
-        // Names of the text are of its own arguments.
-        if !func.arg_names.is_empty() {
-            func.arg_names.push(format!("arg{place}").into());
-        }
-        if !func.arg_spans.is_empty() {
-            func.arg_spans.push(func.span);
-        }
+        let (place, _) = self.module.add_parameter(self.func, self.body, ty);
+        self.module.funcs[self.func].arg_attrs[place].set_arg_info(name);
         place
     }
 }

@@ -66,17 +66,17 @@ const STROKES: [&[&[(f32, f32)]]; 10] = [
 ];
 
 /// Random numbers (SplitMix64).
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn bits(&mut self) -> u64 {
+    pub(crate) fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let n = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         n ^ (n >> 31)
     }
 
-    fn between(&mut self, low: f32, high: f32) -> f32 {
+    pub(crate) fn between(&mut self, low: f32, high: f32) -> f32 {
         low + (high - low) * ((self.bits() >> 40) as f32 / (1u64 << 24) as f32)
     }
 }

@@ -4,5 +4,6 @@ pub mod ahead;
 pub mod digits;
 pub mod harness;
 pub mod llama70b;
+pub mod pictures;
 pub mod reading;
 pub mod writing;

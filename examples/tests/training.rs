@@ -96,3 +96,13 @@ fn sonnets_are_learnt_in_parts_by_every_strategy() {
 fn sonnets_are_learnt_by_two_nodes() {
     trains(env!("CARGO_BIN_EXE_hybrid_shard"), &["--steps", "20", "--layers", "2", "--write", "2"]);
 }
+
+#[test]
+fn digits_are_learnt_by_a_residual_network() {
+    trains(env!("CARGO_BIN_EXE_resnet_data_parallel"), &["--steps", "20", "--examples", "2048"]);
+}
+
+#[test]
+fn pictures_are_learnt_from_folders() {
+    trains(env!("CARGO_BIN_EXE_resnet50_imagenet"), &["--steps", "20", "--checkpoint", "--rate", "0.01"]);
+}

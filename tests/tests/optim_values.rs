@@ -41,6 +41,7 @@ fn ten_steps_are_those_of_optax() {
     let (x, y) = (array("x", &[8, 4]), array("y", &[8, 3]));
     let cosine = Schedule::WarmupCosine { from: 0.0, peak: 0.1, warmup: 3.0, steps: 8.0, to: 0.01 };
     let piecewise = Schedule::Piecewise { from: 0.2, factors: vec![(3.0, 0.5), (6.0, 0.1)] };
+    let steps_down = Schedule::Piecewise { from: 0.2, factors: vec![(6.0, 0.1)] };
     let steps = [
         ("sgd", plain(&Sgd::new(0.1))),
         ("momentum", plain(&Sgd::new(0.1).with_momentum(0.9))),
@@ -54,6 +55,8 @@ fn ten_steps_are_those_of_optax() {
         ("cosine", plain(&Sgd::new(cosine))),
         ("linear", plain(&Sgd::new(Schedule::Linear { from: 0.2, to: 0.02, steps: 6.0 }))),
         ("piecewise", plain(&Sgd::new(piecewise))),
+        ("decayed", plain(&Sgd::new(0.1).with_momentum(0.9).with_weight_decay(0.05))),
+        ("warmup", plain(&Sgd::new(steps_down.with_warmup(3.0)))),
         (
             "clipped",
             step(|p, gradients| optim::apply(&AdamW::adam(0.1), p, &clip_by_global_norm(gradients, 0.3))),

@@ -3,10 +3,13 @@
 //! Internal: this crate may change in any release. Front ends use `shardc::data`, which names the same.
 //!
 //! * [`idx`]: files of images and labels, as MNIST has them;
+//! * `image_folder`: folders of images, one for each class, as ImageNet is given out (feature `images`);
 //! * [`text`]: texts as numbers, one for each character that occurs;
 //! * [`Shuffle`]: the order of an epoch, the same for every number of processes.
 
 pub mod idx;
+#[cfg(feature = "images")]
+pub mod image_folder;
 mod shuffle;
 pub mod text;
 

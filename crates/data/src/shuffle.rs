@@ -56,6 +56,24 @@ fn mix(number: u64) -> u64 {
     number ^ (number >> 31)
 }
 
+/// Random numbers (SplitMix64).
+#[cfg(feature = "images")]
+pub(crate) struct Random(pub(crate) u64);
+
+#[cfg(feature = "images")]
+impl Random {
+    pub(crate) fn bits(&mut self) -> u64 {
+        let bits = mix(self.0);
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        bits
+    }
+
+    /// A number from the first to below the second.
+    pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * ((self.bits() >> 11) as f64 / (1u64 << 53) as f64)
+    }
+}
+
 /// The batches of a training run, one after the other: each epoch in another order, without what is left over at its end. The
 /// position is one number, which a checkpoint keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -117,11 +117,30 @@ impl<'g> Scope<'g> {
     /// What `body` makes of `inputs`, of which a gradient keeps what is said.
     #[track_caller]
     fn remembered<I: Tree<'g>, O: Tree<'g>>(&self, inputs: I, body: impl FnOnce(&Scope<'g>, I) -> O) -> O {
-        match self.checkpoint.clone() {
-            // Units within are units of their own.
-            Some(policy) => self.graph.checkpoint(policy, inputs, |inputs| body(self, inputs)),
-            None => body(self, inputs),
+        // Units within are units of their own.
+        let Some(policy) = self.checkpoint.clone() else { return body(self, inputs) };
+        let take = || -> Vec<(String, Tensor<'g>)> {
+            let mut entries = self.entries.borrow_mut();
+            let taken =
+                entries.iter_mut().filter_map(|(name, entry)| Some((name.clone(), entry.next.take()?)));
+            taken.collect()
+        };
+        let before = take();
+        let mut names = Vec::new();
+        // What the body sets variables to comes out of it, too.
+        let (outputs, values) = self.graph.checkpoint(policy, inputs, |inputs| {
+            let outputs = body(self, inputs);
+            let (set, values): (Vec<String>, Vec<Tensor<'g>>) = take().into_iter().unzip();
+            names = set;
+            (outputs, values)
+        });
+        let mut entries = self.entries.borrow_mut();
+        for (name, next) in before.into_iter().chain(names.into_iter().zip(values)) {
+            if let Some(entry) = entries.get_mut(&name) {
+                entry.next = Some(next);
+            }
         }
+        outputs
     }
 
     /// Element types by role.

@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use shardc_graph::{DType::I32, Graph, Mesh};
+use shardc_graph::{
+    DType::{F32, I32},
+    Graph, Mesh,
+};
 use shardc_nn::loss::CrossEntropy;
-use shardc_nn::models::Decoder;
+use shardc_nn::models::{Decoder, ResNet};
 use shardc_nn::{Policy, Scope, StepProgram};
 
 fn step(model: &Decoder, policy: Policy) -> StepProgram {
@@ -61,4 +64,22 @@ fn a_decoder_like_llama_is_trained_in_two_precisions() {
     assert!(names.contains(&"h.attn.key.kernel [2, 8, 2, 2]".to_owned()), "{names:?}");
     assert!(names.contains(&"lm_head.kernel [8, 32]".to_owned()), "{names:?}");
     assert!(!names.iter().any(|name| name.contains("bias")), "{names:?}");
+}
+
+#[test]
+fn residual_networks_have_torchvisions_parameters() {
+    let counted = |model: &ResNet, size: i64| {
+        let g = Graph::new("evaluate", &Mesh::new(&[]).unwrap());
+        let p = Scope::new(&g);
+        let logits = model.apply(&p, g.parameter("images", [2, size, size, 3], F32), false);
+        assert_eq!(logits.shape(), [2, 1000]);
+        let step = p.finish(&[("logits", logits)]).unwrap();
+        (step.parameters().all, names(&step))
+    };
+    let (count, names) = counted(&ResNet::resnet18(1000), 224);
+    assert_eq!(count, 11_689_512);
+    assert!(names.contains(&"layer2.0.downsample.conv.kernel [1, 1, 64, 128]".to_owned()), "{names:?}");
+    assert!(!names.iter().any(|name| name.starts_with("layer1.0.downsample")));
+    assert_eq!(counted(&ResNet::resnet50(1000), 224).0, 25_557_032);
+    assert_eq!(counted(&ResNet::resnet50(1000).sizes(&[1, 1], 16).small_images(), 32).0, 158_584);
 }

@@ -7,6 +7,7 @@ use shardc_graph::{
     Graph, Keep, Mesh, spec,
 };
 use shardc_ir::{OpKind, UnaryOp};
+use shardc_nn::layers::BatchNorm;
 use shardc_nn::{Init, Kind, Policy, Scope};
 
 fn mesh() -> Mesh {
@@ -103,4 +104,23 @@ fn mistakes_are_reported() {
             "the variable \"w\" is f32[4] and becomes f32[]",
         ]
     );
+}
+
+#[test]
+fn statistics_are_kept_of_units_that_are_computed_again() {
+    let make = |keep: Option<Keep>| {
+        let g = Graph::new("step", &mesh());
+        let p = Scope::new(&g);
+        let p = keep.map_or(p.clone(), |keep| p.checkpointed(keep));
+        let x = g.parameter("x", [16, 8], F32);
+        let y = p.unit("norm", x, |p, x| BatchNorm::new().apply(p, x, true));
+        let y = p.unit("other", y, |p, x| BatchNorm::new().apply(p, x.tanh(), true));
+        for (param, gradient) in p.trainable().iter().zip(p.gradients(y.square().mean(..))) {
+            p.set(&param.name, param.tensor - gradient);
+        }
+        p.finish(&[]).unwrap()
+    };
+    for keep in [None, Some(Keep::Nothing)] {
+        assert!(make(keep).results.iter().all(Option::is_some), "all change");
+    }
 }

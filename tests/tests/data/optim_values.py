@@ -18,6 +18,8 @@ OPTIMIZERS = {
     "cosine": optax.sgd(cosine), "linear": optax.sgd(optax.linear_schedule(0.2, 0.02, 6)),
     "piecewise": optax.sgd(optax.piecewise_constant_schedule(0.2, {3: 0.5, 6: 0.1})),
     "adafactor": optax.adafactor(0.1, min_dim_size_to_factor=2), "adafactor_whole": optax.adafactor(0.1), "muon": optax.contrib.muon(0.02),
+    "decayed": optax.chain(optax.add_decayed_weights(0.05), optax.sgd(0.1, 0.9)),
+    "warmup": optax.sgd(lambda n: 0.2 * jnp.where(n < 3, n / 3, 1.0) * jnp.where(n < 6, 1.0, 0.1)),
     "clipped": optax.chain(optax.clip_by_global_norm(0.3), optax.adam(0.1)),
 }
 out = dict(w=w0, b=b0, x=x, y=y)

@@ -18,11 +18,13 @@ pub struct BatchNorm {
     pub use_bias: bool,
     /// Whether there is a scale.
     pub use_scale: bool,
+    /// How the scale begins.
+    pub scale_init: Init,
 }
 
 impl Default for BatchNorm {
     fn default() -> Self {
-        BatchNorm { momentum: 0.99, epsilon: 1e-5, use_bias: true, use_scale: true }
+        BatchNorm { momentum: 0.99, epsilon: 1e-5, use_bias: true, use_scale: true, scale_init: Init::ones() }
     }
 }
 
@@ -37,6 +39,12 @@ impl BatchNorm {
     #[must_use]
     pub fn momentum(self, momentum: f64) -> Self {
         BatchNorm { momentum, ..self }
+    }
+
+    /// With a scale that begins so.
+    #[must_use]
+    pub fn scale_init(self, scale_init: Init) -> Self {
+        BatchNorm { scale_init, ..self }
     }
 
     /// `x` normalised, by the batch where it is trained. Parameters: `scale` and `bias`; statistics: `mean` and `var`; all of the
@@ -63,7 +71,10 @@ impl BatchNorm {
         } else {
             (running_mean, running_var)
         };
-        let affine = Affine { features, use_scale: self.use_scale, use_bias: self.use_bias };
+        let affine = Affine {
+            scale_init: self.scale_init.clone(),
+            ..Affine::new(features, self.use_scale, self.use_bias)
+        };
         affine.normalized(p, x, wide - mean, var, self.epsilon)
     }
 }

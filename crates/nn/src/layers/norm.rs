@@ -54,7 +54,7 @@ impl LayerNorm {
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
         let wide = x.to(p.policy().reduce);
         let (mean, var) = moments(wide, &[-1]);
-        let affine = Affine { features: x.size(-1), use_scale: self.use_scale, use_bias: self.use_bias };
+        let affine = Affine::new(x.size(-1), self.use_scale, self.use_bias);
         affine.normalized(p, x, wide - mean, var, self.epsilon)
     }
 }
@@ -94,7 +94,7 @@ impl RmsNorm {
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
         let wide = x.to(p.policy().reduce);
-        let affine = Affine { features: x.size(-1), use_scale: self.use_scale, use_bias: false };
+        let affine = Affine::new(x.size(-1), self.use_scale, false);
         affine.normalized(p, x, wide, wide.square().mean_keepdims(-1), self.epsilon)
     }
 }
@@ -146,7 +146,7 @@ impl GroupNorm {
         over.push(shape.len() as i64);
         let (mean, var) = moments(wide, &over);
         let whole = |t: Tensor<'g>| t.broadcast_to(&cut).reshape(&shape);
-        let affine = Affine { features, use_scale: self.use_scale, use_bias: self.use_bias };
+        let affine = Affine::new(features, self.use_scale, self.use_bias);
         affine.normalized(p, x, (wide - mean).reshape(&shape), whole(var), self.epsilon)
     }
 }
@@ -165,9 +165,15 @@ pub(crate) struct Affine {
     pub(crate) features: i64,
     pub(crate) use_scale: bool,
     pub(crate) use_bias: bool,
+    pub(crate) scale_init: Init,
 }
 
 impl Affine {
+    /// With a scale that begins with ones.
+    pub(crate) fn new(features: i64, use_scale: bool, use_bias: bool) -> Self {
+        Affine { features, use_scale, use_bias, scale_init: Init::ones() }
+    }
+
     /// What has mean zero, by its deviation, scaled and shifted, in the element type of `x`. Parameters are widened as they are
     /// kept, so that none is rounded before it is used.
     #[track_caller]
@@ -183,7 +189,7 @@ impl Affine {
         let kept = p.with_policy(crate::Policy { compute: reduce, ..p.policy() });
         let mut by = (var + epsilon).rsqrt();
         if self.use_scale {
-            by = by * kept.parameter("scale", [self.features], Init::ones());
+            by = by * kept.parameter("scale", [self.features], self.scale_init.clone());
         }
         let mut y = centered * by;
         if self.use_bias {

@@ -4,7 +4,9 @@ mod block;
 mod decoder;
 mod encoder;
 mod megatron;
+mod resnet;
 
 pub use decoder::Decoder;
 pub use encoder::{Bert, Vit};
 pub use megatron::megatron;
+pub use resnet::ResNet;

@@ -39,6 +39,13 @@ pub enum Schedule {
         /// From which step on it is multiplied by what.
         factors: Vec<(f64, f64)>,
     },
+    /// Another schedule, which over the first steps is multiplied by the part of them that was done.
+    Warmup {
+        /// How many steps it takes to get to the schedule.
+        steps: f64,
+        /// The schedule, from the first step on.
+        then: Box<Schedule>,
+    },
 }
 
 impl From<f64> for Schedule {
@@ -48,6 +55,12 @@ impl From<f64> for Schedule {
 }
 
 impl Schedule {
+    /// The same, reached from zero in a straight line in so many steps.
+    #[must_use]
+    pub fn with_warmup(self, steps: f64) -> Schedule {
+        Schedule::Warmup { steps, then: Box::new(self) }
+    }
+
     /// The step size after `count` steps, a scalar `f32`.
     #[must_use]
     #[track_caller]
@@ -67,6 +80,10 @@ impl Schedule {
                 let alpha = if peak == 0.0 { 0.0 } else { to / peak };
                 let down = peak * ((1.0 - alpha) * wave + alpha);
                 count.lt(warmup).select(line(from, peak, warmup), down)
+            }
+            Schedule::Warmup { steps, ref then } => {
+                let steps = steps.max(1.0);
+                then.at(count) * (count.clamp(0.0, steps) / steps)
             }
             Schedule::Piecewise { from, ref factors } => {
                 let rate = g.scalar(from, DType::F32);

@@ -14,19 +14,27 @@ pub struct Sgd {
     pub momentum: f64,
     /// Whether the gradient is taken as if that had been done (Nesterov).
     pub nesterov: bool,
+    /// How much of each parameter is added to its gradient.
+    pub weight_decay: f64,
 }
 
 impl Sgd {
     /// Without momentum.
     #[must_use]
     pub fn new(rate: impl Into<Schedule>) -> Sgd {
-        Sgd { rate: rate.into(), momentum: 0.0, nesterov: false }
+        Sgd { rate: rate.into(), momentum: 0.0, nesterov: false, weight_decay: 0.0 }
     }
 
     /// With momentum.
     #[must_use]
     pub fn with_momentum(self, momentum: f64) -> Sgd {
         Sgd { momentum, ..self }
+    }
+
+    /// With so much of each parameter added to its gradient.
+    #[must_use]
+    pub fn with_weight_decay(self, weight_decay: f64) -> Sgd {
+        Sgd { weight_decay, ..self }
     }
 }
 
@@ -40,7 +48,10 @@ impl Optimizer for Sgd {
     ) -> Vec<Tensor<'g>> {
         let rate = self.rate.at(count);
         let update = |(param, &gradient): (&Param<'g>, &Tensor<'g>)| {
-            let gradient = gradient.to(DType::F32);
+            let gradient = match self.weight_decay {
+                0.0 => gradient.to(DType::F32),
+                decay => gradient.to(DType::F32) + decay * param.tensor.to(DType::F32),
+            };
             if self.momentum == 0.0 {
                 return -rate * gradient;
             }

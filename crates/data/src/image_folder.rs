@@ -1,0 +1,219 @@
+//! Folders of images, one for each class: ImageNet as it is given out, and any other set in torchvision's `ImageFolder` form.
+//!
+//! `DIR/CLASS/FILE.jpg`: classes are numbered in the order of their names, and examples are ordered by class and name. What is no JPEG or
+//! PNG file by its name is left out.
+
+use std::path::{Path, PathBuf};
+
+use image::imageops::FilterType;
+use image::{DynamicImage, ImageReader, RgbImage, imageops};
+
+use crate::shuffle::Random;
+
+/// Names of files that are images end so.
+const ENDINGS: [&str; 3] = ["jpg", "jpeg", "png"];
+
+/// How often a random cut is tried that fits the image, before the middle of it is taken.
+const TRIES: usize = 10;
+
+/// A folder with a folder of images for each class.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageFolder {
+    /// Names of the classes.
+    pub classes: Vec<String>,
+    /// Files, and the numbers of their classes.
+    pub examples: Vec<(PathBuf, usize)>,
+}
+
+/// Why a folder or an image cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ImageFolderError {
+    /// A folder or file cannot be opened.
+    #[error("error[SH1101]: {path}: {source}")]
+    Io {
+        /// The folder or file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file is no image, or is cut off.
+    #[error("error[SH1103]: {path}: {source}")]
+    Image {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: image::ImageError,
+    },
+    /// There is nothing to read.
+    #[error("error[SH1104]: {path}: no folder in it has images")]
+    Empty {
+        /// The folder.
+        path: PathBuf,
+    },
+}
+
+/// Which part of an image is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// The middle of the image, whose shorter side was made eight sevenths of what is taken: for evaluation.
+    Middle,
+    /// A random part, from eight percent to all of the area, three quarters to four thirds as wide as high, mirrored every other time: for
+    /// training (Szegedy et al., "Going Deeper with Convolutions", 2015). The number says which.
+    Random(u64),
+}
+
+impl ImageFolder {
+    /// Looks through a folder.
+    ///
+    /// # Errors
+    /// It cannot be read (SH1101), or has no images (SH1104).
+    pub fn open(dir: &Path) -> Result<ImageFolder, ImageFolderError> {
+        let mut folder = ImageFolder { classes: Vec::new(), examples: Vec::new() };
+        for class in sorted(dir)?.into_iter().filter(|path| path.is_dir()) {
+            let number = folder.classes.len();
+            let images = sorted(&class)?.into_iter().filter(|path| is_image(path));
+            folder.examples.extend(images.map(|path| (path, number)));
+            folder.classes.push(class.file_name().unwrap_or_default().to_string_lossy().into_owned());
+        }
+        if folder.examples.is_empty() {
+            return Err(ImageFolderError::Empty { path: dir.to_owned() });
+        }
+        Ok(folder)
+    }
+
+    /// How many examples there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.examples.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.examples.is_empty()
+    }
+
+    /// An example as a square image: `[side, side, 3]` bytes, red first.
+    ///
+    /// # Errors
+    /// The file cannot be read (SH1101), or is no image (SH1103).
+    pub fn example(&self, i: usize, side: u32, cut: Cut) -> Result<Vec<u8>, ImageFolderError> {
+        let path = &self.examples[i].0;
+        let reader = ImageReader::open(path).and_then(ImageReader::with_guessed_format);
+        let reader = reader.map_err(|source| ImageFolderError::Io { path: path.clone(), source })?;
+        let image =
+            reader.decode().map_err(|source| ImageFolderError::Image { path: path.clone(), source })?;
+        Ok(square(&image, side, cut).into_raw())
+    }
+}
+
+/// What is in a folder, by name.
+fn sorted(dir: &Path) -> Result<Vec<PathBuf>, ImageFolderError> {
+    let failed = |source| ImageFolderError::Io { path: dir.to_owned(), source };
+    let entries = std::fs::read_dir(dir).map_err(failed)?;
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>().map_err(failed)?;
+    paths.sort();
+    Ok(paths)
+}
+
+fn is_image(path: &Path) -> bool {
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+    ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str()))
+}
+
+/// A part of an image, as a square.
+fn square(image: &DynamicImage, side: u32, cut: Cut) -> RgbImage {
+    let (width, height) = (image.width().max(1), image.height().max(1));
+    match cut {
+        Cut::Middle => {
+            let scale = f64::from(side) * 8.0 / 7.0 / f64::from(width.min(height));
+            let scaled = |n: u32| ((f64::from(n) * scale).round() as u32).max(side);
+            let resized = image.resize_exact(scaled(width), scaled(height), FilterType::Triangle);
+            let (x, y) = ((resized.width() - side) / 2, (resized.height() - side) / 2);
+            resized.crop_imm(x, y, side, side).to_rgb8()
+        }
+        Cut::Random(number) => {
+            let mut random = Random(number);
+            let (x, y, w, h) = random_part(width, height, &mut random);
+            let part = image.crop_imm(x, y, w, h).resize_exact(side, side, FilterType::Triangle).to_rgb8();
+            if random.bits() & 1 == 1 { imageops::flip_horizontal(&part) } else { part }
+        }
+    }
+}
+
+/// A random part of an image of this size: where it begins, and its size.
+fn random_part(width: u32, height: u32, random: &mut Random) -> (u32, u32, u32, u32) {
+    let area = f64::from(width) * f64::from(height);
+    for _ in 0..TRIES {
+        let part = area * random.between(0.08, 1.0);
+        let ratio = random.between((0.75f64).ln(), (4.0f64 / 3.0).ln()).exp();
+        let (w, h) = ((part * ratio).sqrt().round() as u32, (part / ratio).sqrt().round() as u32);
+        if (1..=width).contains(&w) && (1..=height).contains(&h) {
+            let place = |free: u32, random: &mut Random| (random.bits() % (u64::from(free) + 1)) as u32;
+            let x = place(width - w, random);
+            return (x, place(height - h, random), w, h);
+        }
+    }
+    let side = width.min(height);
+    ((width - side) / 2, (height - side) / 2, side, side)
+}
+
+#[cfg(test)]
+mod tests {
+    use image::Rgb;
+
+    use super::*;
+
+    #[test]
+    fn classes_are_folders_and_images_are_cut() {
+        let dir = tempfile::tempdir().unwrap();
+        for (class, names) in [("b", &["1.png", "0.PNG", "notes.txt"][..]), ("a", &["x.jpg"]), ("c", &[])] {
+            let class = dir.path().join(class);
+            std::fs::create_dir(&class).unwrap();
+            for name in names {
+                let path = class.join(name);
+                if name.ends_with(".txt") {
+                    std::fs::write(&path, "no image").unwrap();
+                } else {
+                    // The left half is red, the right one blue.
+                    let point = |x: u32, _| if x < 20 { Rgb([255, 0, 0]) } else { Rgb([0, 0, 255]) };
+                    RgbImage::from_fn(40, 20, point).save(&path).unwrap();
+                }
+            }
+        }
+        let folder = ImageFolder::open(dir.path()).unwrap();
+        assert_eq!(folder.classes, ["a", "b", "c"]);
+        let names: Vec<(String, usize)> = folder
+            .examples
+            .iter()
+            .map(|(path, class)| (path.file_name().unwrap().to_string_lossy().into_owned(), *class))
+            .collect();
+        let named = |name: &str, class| (name.to_owned(), class);
+        assert_eq!(names, [named("x.jpg", 0), named("0.PNG", 1), named("1.png", 1)]);
+        let middle = folder.example(1, 8, Cut::Middle).unwrap();
+        assert_eq!(middle.len(), 8 * 8 * 3);
+        assert!(middle[0] > 200 && middle[2] < 50 && middle[7 * 3] < 50 && middle[7 * 3 + 2] > 200);
+        let random = |number| folder.example(2, 8, Cut::Random(number)).unwrap();
+        assert_eq!(random(1), random(1));
+        assert!((0..32).any(|number| random(number) != random(0)));
+        std::fs::write(dir.path().join("a/y.png"), "no image").unwrap();
+        let folder = ImageFolder::open(dir.path()).unwrap();
+        assert!(folder.example(1, 8, Cut::Middle).unwrap_err().to_string().starts_with("error[SH1103]"));
+        let nothing = ImageFolder::open(&dir.path().join("c")).unwrap_err();
+        assert!(nothing.to_string().starts_with("error[SH1104]"), "{nothing}");
+    }
+
+    #[test]
+    fn random_parts_lie_in_the_image() {
+        let mut random = Random(5);
+        let mut areas = 0.0;
+        for _ in 0..1000 {
+            let (x, y, w, h) = random_part(37, 90, &mut random);
+            assert!(w > 0 && h > 0 && x + w <= 37 && y + h <= 90);
+            areas += f64::from(w * h) / (37.0 * 90.0);
+        }
+        assert!((200.0..600.0).contains(&areas), "{areas}");
+        assert_eq!(random_part(1000, 2, &mut random), (499, 0, 2, 2), "nothing fits but the middle");
+    }
+}

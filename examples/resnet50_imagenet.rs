@@ -1,0 +1,200 @@
+//! Trains ResNet-50 as on ImageNet, with all state in parts on eight devices (FSDP): each block is a unit of its own. Nothing is marked.
+//! The step size goes up over the first epochs and to a tenth after each third of the rest; evaluation is on the middle of images.
+//!
+//! ```text
+//! cargo run --release -p shardc-examples --bin resnet50_imagenet
+//! cargo run --release -p shardc-examples --bin resnet50_imagenet -- --folder imagenet --side 224 --batch 256 --epochs 90
+//! ```
+//!
+//! `--folder` has `train` and `val`, in each of which every class has a folder of JPEG or PNG files. Without it, pictures are drawn, for
+//! which a network with a block in each stage is enough.
+
+use std::path::PathBuf;
+use std::thread;
+
+use anyhow::{Context, Result, ensure};
+use clap::Parser;
+use shardc::data::Batches;
+use shardc::data::image_folder::{Cut, ImageFolder};
+use shardc::graph::{
+    DType::{F32, I32, UI8},
+    Graph, Keep, Tensor,
+};
+use shardc::nn::loss::CrossEntropy;
+use shardc::nn::models::ResNet;
+use shardc::nn::optim::{self, Schedule, Sgd};
+use shardc::nn::{Scope, StepProgram};
+use shardc::train::HostArray;
+use shardc_examples::harness::{self, Options};
+use shardc_examples::pictures;
+
+/// Mean of the colours of ImageNet.
+const MEAN: [f32; 3] = [0.485, 0.456, 0.406];
+
+/// Their standard deviation.
+const DEVIATION: [f32; 3] = [0.229, 0.224, 0.225];
+
+#[derive(Parser)]
+#[command(about = "Trains ResNet-50 on a folder of images, all state in parts on eight devices")]
+struct Args {
+    #[command(flatten)]
+    options: Options,
+    /// A folder with `train` and `val`, and in these one folder of images for each class; drawn pictures if not given
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// Points of an image in each direction
+    #[arg(long, default_value_t = 32)]
+    side: u32,
+    /// Images in a batch, on all devices together
+    #[arg(long, default_value_t = 32)]
+    batch: usize,
+    /// How often all images are seen
+    #[arg(long, default_value_t = 8)]
+    epochs: u64,
+    /// The largest step size; 0.1 for 256 images in a batch if not given, and more for drawn pictures
+    #[arg(long)]
+    rate: Option<f64>,
+    /// Features of the first stage; 64, and 16 for drawn pictures if not given
+    #[arg(long)]
+    features: Option<i64>,
+    /// Blocks of each stage; 3,4,6,3, and 1,1,1,1 for drawn pictures if not given
+    #[arg(long, value_delimiter = ',')]
+    blocks: Option<Vec<i64>>,
+    /// Compute blocks again for the backward part
+    #[arg(long)]
+    checkpoint: bool,
+}
+
+#[expect(clippy::print_stdout, reason = "an example shows its results")]
+fn main() -> Result<()> {
+    let args = Args::parse();
+    let options = args.options.clone().or("fsdp=8", "full_shard");
+    let drawn = tempfile::tempdir()?;
+    let folder = match &args.folder {
+        Some(folder) => folder.clone(),
+        None => {
+            pictures::draw(&drawn.path().join("train"), 40, 1)?;
+            pictures::draw(&drawn.path().join("val"), 16, 2)?;
+            drawn.path().to_owned()
+        }
+    };
+    let images = ImageFolder::open(&folder.join("train"))?;
+    let seen = ImageFolder::open(&folder.join("val"))?;
+    ensure!(images.classes == seen.classes, "`train` and `val` have other classes");
+    let model = Model { args: &args, options: &options, classes: images.classes.len() as i64 };
+    let client = options.client()?;
+    let batches = Batches::new(images.len() as u64, args.batch as u64, options.seed);
+    let per_epoch = batches.per_epoch();
+    let steps = options.limited(args.epochs * per_epoch);
+    let train = options.compile(&client, model.training_step(steps)?)?;
+    let mut state = train.init(options.seed)?;
+    let mut progress = options.progress(&train, steps);
+    for (number, batch) in batches.take(steps as usize).enumerate() {
+        // Each image is cut anew in each epoch.
+        let cut = |i: u64| Cut::Random(options.seed ^ i ^ (number as u64 / per_epoch) << 40);
+        let (x, y) = arrays(&images, &batch.examples, args.side, cut)?;
+        let metrics = train.run(&mut state, &[("images", &x), ("labels", &y)])?;
+        progress.step(metrics.scalar("loss")?, args.batch as u64);
+    }
+    progress.finish();
+    let evaluate = options.compile(&client, model.evaluation()?)?;
+    let mut weights = evaluate.adopt(&state)?;
+    let (mut right, mut count) = (0.0, 0);
+    for first in (0..seen.len() / args.batch * args.batch).step_by(args.batch) {
+        let examples: Vec<u64> = (first..first + args.batch).map(|i| i as u64).collect();
+        let (x, y) = arrays(&seen, &examples, args.side, |_| Cut::Middle)?;
+        right += evaluate.run(&mut weights, &[("images", &x), ("labels", &y)])?.scalar("right")?;
+        count += args.batch;
+    }
+    println!(
+        "{:.1} % of {count} images that were not learnt from are named right",
+        100.0 * right / count as f64
+    );
+    Ok(())
+}
+
+/// The model, and what it is trained on.
+struct Model<'a> {
+    args: &'a Args,
+    options: &'a Options,
+    classes: i64,
+}
+
+impl Model<'_> {
+    fn logits<'g>(&self, p: &Scope<'g>, images: Tensor<'g>, train: bool) -> Tensor<'g> {
+        let (blocks, features): (&[i64], i64) = match self.args.folder {
+            Some(_) => (&[3, 4, 6, 3], 64),
+            None => (&[1, 1, 1, 1], 16),
+        };
+        let blocks = self.args.blocks.as_deref().unwrap_or(blocks);
+        let model = ResNet::resnet50(self.classes).sizes(blocks, self.args.features.unwrap_or(features));
+        let model = if self.args.side < 64 { model.small_images() } else { model };
+        model.apply(p, images, train)
+    }
+
+    /// Parameters of a graph: images with colours of mean zero and deviation one, and labels.
+    fn inputs<'g>(&self, g: &'g Graph) -> (Tensor<'g>, Tensor<'g>) {
+        let (batch, side) = (self.args.batch as i64, i64::from(self.args.side));
+        let images = g.parameter("images", [batch, side, side, 3], UI8);
+        let labels = harness::batch(g.parameter("labels", [batch], I32));
+        let [mean, deviation] = [MEAN, DEVIATION].map(|colours| g.constant(&colours, [3]));
+        ((harness::batch(images).to(F32) / 255.0 - mean) / deviation, labels)
+    }
+
+    fn training_step(&self, steps: u64) -> Result<StepProgram> {
+        let g = Graph::new("train", &self.options.mesh()?);
+        let p = self.options.scope(&g);
+        let p = if self.args.checkpoint { p.checkpointed(Keep::Nothing) } else { p };
+        let (images, labels) = self.inputs(&g);
+        let loss = CrossEntropy::new().label_smoothing(0.1).mean(self.logits(&p, images, true), labels);
+        let third = steps as f64 / 3.0;
+        let rate = match self.args.folder {
+            Some(_) => 0.1 * self.args.batch as f64 / 256.0,
+            None => 0.1,
+        };
+        let down = Schedule::Piecewise {
+            from: self.args.rate.unwrap_or(rate),
+            factors: [1.0, 2.0].map(|n| ((n * third).round(), 0.1)).to_vec(),
+        };
+        let sgd = Sgd::new(down.with_warmup((steps as f64 / 18.0).ceil()));
+        optim::apply(&sgd.with_momentum(0.9).with_weight_decay(1e-4), &p, &p.gradients(loss));
+        Ok(p.finish(&[("loss", loss)])?)
+    }
+
+    /// How many are named right.
+    fn evaluation(&self) -> Result<StepProgram> {
+        let g = Graph::new("evaluate", &self.options.mesh()?);
+        let p = self.options.scope(&g);
+        let (images, labels) = self.inputs(&g);
+        let guesses = self.logits(&p, images, false).argmax(-1);
+        Ok(p.finish(&[("right", guesses.eq(labels).to(F32).sum(..))])?)
+    }
+}
+
+/// A batch for the devices; images are read on all cores.
+fn arrays(
+    folder: &ImageFolder,
+    examples: &[u64],
+    side: u32,
+    cut: impl Fn(u64) -> Cut + Sync,
+) -> Result<(HostArray, HostArray)> {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let read = |part: &[u64]| -> Result<Vec<u8>> {
+        let images = part.iter().map(|&i| Ok(folder.example(i as usize, side, cut(i))?));
+        Ok(images.collect::<Result<Vec<_>>>()?.concat())
+    };
+    let pixels = thread::scope(|scope| {
+        let parts = examples.chunks(examples.len().div_ceil(cores).max(1));
+        let threads: Vec<_> = parts.map(|part| scope.spawn(|| read(part))).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().ok().context("reading an image failed")?)
+            .collect::<Result<Vec<_>>>()
+    })?;
+    let labels: Vec<i32> = examples.iter().map(|&i| folder.examples[i as usize].1 as i32).collect();
+    let side = side as usize;
+    Ok((
+        HostArray::from_slice(&pixels.concat(), &[examples.len(), side, side, 3])?,
+        HostArray::from_slice(&labels, &[examples.len()])?,
+    ))
+}

@@ -1,0 +1,52 @@
+//! A vision transformer of ten billion parameters: which TPU slice is the smallest that a training step fits with all state in parts,
+//! and what a device of it holds. Nothing is trained: no device is needed, only the TPU compiler (`shardc plugin install tpu`).
+//!
+//! ```text
+//! cargo run --release -p shardc-examples --bin vit_10b
+//! cargo run --release -p shardc-examples --bin vit_10b -- --generation v5e --offload
+//! ```
+
+use anyhow::Result;
+use clap::Parser;
+use shardc::graph::{DType, Graph, Keep, Mesh};
+use shardc::nn::loss::CrossEntropy;
+use shardc::nn::models::Vit;
+use shardc::nn::optim::{self, AdamW, Schedule, clip_by_global_norm};
+use shardc::nn::{Policy, Scope, StepProgram};
+use shardc_examples::ahead::{self, Ahead};
+
+/// Points of an image in each direction.
+const SIDE: i64 = 224;
+
+/// Images of a device.
+const IMAGES: i64 = 8;
+
+#[derive(Parser)]
+#[command(
+    about = "A vision transformer of ten billion parameters, compiled for the smallest TPU slice that it fits"
+)]
+struct Args {
+    #[command(flatten)]
+    ahead: Ahead,
+}
+
+fn main() -> Result<()> {
+    ahead::serve();
+    ahead::smallest_slice(&Args::parse().ahead, step)
+}
+
+/// A step of training: 32 layers of 5120 features, each gathered by itself and computed again; AdamW with clipping, computed in `bf16`
+/// with parameters in `f32`.
+fn step(mesh: &Mesh) -> Result<StepProgram> {
+    let g = Graph::new("train", mesh);
+    let p = Scope::new(&g).with_policy(Policy::mixed_bf16()).checkpointed(Keep::Nothing);
+    let batch = IMAGES * mesh.num_devices() as i64;
+    let images = g.parameter("images", [batch, SIDE, SIDE, 3], DType::F32).to(DType::BF16);
+    let labels = g.parameter("labels", [batch], DType::I32);
+    let logits = Vit::new(14, 5120, 32, 32, 1000).apply(&p, images);
+    let loss = CrossEntropy::new().mean(logits, labels);
+    let gradients = clip_by_global_norm(&p.gradients(loss), 1.0);
+    let rate = Schedule::WarmupCosine { from: 0.0, peak: 1e-3, warmup: 10_000.0, steps: 300_000.0, to: 0.0 };
+    optim::apply(&AdamW::new(rate).with_weight_decay(0.1), &p, &gradients);
+    Ok(p.finish(&[("loss", loss)])?)
+}

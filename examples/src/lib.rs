@@ -1,5 +1,6 @@
 //! What the examples share.
 
+pub mod adapting;
 pub mod ahead;
 pub mod digits;
 pub mod harness;

@@ -16,7 +16,8 @@ use shardc::train::{HostArray, State, Step};
 
 use crate::harness::{Options, batch as batch_of};
 
-const TEXT: &str = include_str!("../data/sonnets.txt");
+/// The sonnets.
+pub(crate) const TEXT: &str = include_str!("../data/sonnets.txt");
 
 /// Passages in a batch, on all devices together.
 pub const BATCH: usize = 16;
@@ -120,7 +121,7 @@ pub fn learn_by_strategy(options: &Options, args: &Writing, layers: i64) -> Resu
 }
 
 /// Passages with the character behind them, `[BATCH, CONTEXT + 1]`, from places that follow from seed and step.
-fn batch(tokens: &[i32], seed: u64, step: u64) -> Result<HostArray> {
+pub(crate) fn batch(tokens: &[i32], seed: u64, step: u64) -> Result<HostArray> {
     let length = CONTEXT as usize + 1;
     let places = Shuffle::new((tokens.len() - length) as u64, seed);
     let at = |i: usize| places.at(step, i as u64) as usize;

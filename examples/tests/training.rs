@@ -106,3 +106,10 @@ fn digits_are_learnt_by_a_residual_network() {
 fn pictures_are_learnt_from_folders() {
     trains(env!("CARGO_BIN_EXE_resnet50_imagenet"), &["--steps", "20", "--checkpoint", "--rate", "0.01"]);
 }
+
+#[test]
+fn adapters_are_learnt() {
+    for program in [env!("CARGO_BIN_EXE_lora"), env!("CARGO_BIN_EXE_qlora")] {
+        trains(program, &["--steps", "20"]);
+    }
+}

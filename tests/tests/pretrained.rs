@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+use safetensors::SafeTensors;
 use serde_json::Value;
 use shardc::Compiler;
 use shardc::graph::{
@@ -9,8 +10,8 @@ use shardc::graph::{
     Graph, Mesh, Tensor, spec,
 };
 use shardc::nn::models::{Bert, Decoder, Vit, megatron};
-use shardc::nn::{Scope, StepProgram};
-use shardc::pretrained::{Family, read};
+use shardc::nn::{Lora, Scope, StepProgram};
+use shardc::pretrained::{Family, read, read_adapters, write_adapters};
 use shardc::runtime::HostArray;
 use shardc::train::Step;
 use shardc_tests::devices::client;
@@ -103,5 +104,49 @@ fn what_a_checkpoint_lacks_is_said_of_all() {
         "{text}"
     );
     let text = wrong(Family::Gpt2, &program.variables, b"no file at all");
-    assert!(text.contains("SH0722"), "{text}");
+    assert!(text.contains("SH0725"), "{text}");
+}
+
+#[test]
+fn adapters_of_peft_say_what_they_say_there() {
+    let Some(client) = client().unwrap() else { return };
+    let (base, file) = (MODELS[1].2, include_bytes!("data/pretrained/llama_lora.safetensors"));
+    let values: Value = serde_json::from_str(VALUES).unwrap();
+    let list = |value: &Value| -> Vec<f64> {
+        value.as_array().unwrap().iter().map(|n| n.as_f64().unwrap()).collect()
+    };
+    let lora = Lora::new(2, 6.0).targets("attn.query,attn.value,mlp.down".parse().unwrap());
+    let g = Graph::new("model", &Mesh::new(&[("data", 2)]).unwrap());
+    let p = Scope::new(&g).with_lora(&lora, None);
+    let logits = Decoder::llama(12, 16, 20, 2, 4, 2).apply(&p, tokens(&g), None);
+    let program = p.finish(&[("result", logits)]).unwrap();
+    let step = Step::compile(&client, &Compiler::new(), program).unwrap();
+    let mut arrays = read(Family::Llama, step.variables(), &[base]).unwrap();
+    arrays.extend(read_adapters(Family::Llama, step.variables(), file).unwrap());
+    let mut state = step.put(&arrays).unwrap();
+    let tokens: Vec<i32> = list(&values["tokens"]).iter().map(|&n| n as i32).collect();
+    let tokens = HostArray::from_slice(&tokens, &[2, 5]).unwrap();
+    let have = step.run(&mut state, &[("tokens", &tokens)]).unwrap().get("result").unwrap().to_f64_vec();
+    let want = list(&values["llama_lora"]["data"]);
+    let off = have.iter().zip(&want).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(have.len() == want.len() && off < 2e-5, "off by {off:e}: {have:?}, not {want:?}");
+
+    // Written again, they are the same tensors.
+    let files =
+        write_adapters(Family::Llama, step.variables(), &lora, |name| Ok(arrays[name].clone())).unwrap();
+    let (written, theirs) =
+        (SafeTensors::deserialize(&files.weights).unwrap(), SafeTensors::deserialize(file).unwrap());
+    assert_eq!(written.len(), theirs.len());
+    for (name, tensor) in theirs.tensors() {
+        assert_eq!(written.tensor(&name).unwrap(), tensor, "{name}");
+    }
+    let config: Value = serde_json::from_str(&files.config).unwrap();
+    assert_eq!((config["r"].as_i64(), config["lora_alpha"].as_f64()), (Some(2), Some(6.0)));
+    assert_eq!(config["target_modules"], serde_json::json!(["q_proj", "v_proj", "down_proj"]));
+
+    let text = read_adapters(Family::Llama, step.variables(), base).unwrap_err().to_string();
+    assert!(text.contains("q_proj.lora_A.weight\" is missing"), "{text}");
+    let gpt2 = write_adapters(Family::Gpt2, step.variables(), &lora, |name| Ok(arrays[name].clone()));
+    let text = gpt2.unwrap_err().to_string();
+    assert!(text.contains("SH0724") && text.contains("h.attn.query"), "{text}");
 }

@@ -1,9 +1,11 @@
 """Writes tiny random models as Hugging Face saves them, and what they say: pretrained/*.safetensors and pretrained/values.json.
 
-    python pretrained.py        (made with torch 2.15.0, transformers 5.23.0; in the folder of this file)
+    python pretrained.py        (made with torch 2.15.0, transformers 5.23.0, peft 0.21.2; in the folder of this file)
+
+The Llama is saved with adapters of PEFT's, too: pretrained/llama_lora.safetensors.
 """
 import json, os, shutil, tempfile
-import torch, transformers as hf
+import peft, torch, transformers as hf
 
 torch.manual_seed(0)
 os.makedirs("pretrained", exist_ok=True)
@@ -34,5 +36,18 @@ for name, (model, inputs) in MODELS.items():
         with tempfile.TemporaryDirectory() as dir:
             (model.bfloat16() if name == "vit" else model).save_pretrained(dir)
             shutil.copy(f"{dir}/model.safetensors", f"pretrained/{name}.safetensors")
+torch.manual_seed(1)
+llama = MODELS["llama"][0]
+adapted = peft.get_peft_model(llama, peft.LoraConfig(r=2, lora_alpha=6, target_modules=["q_proj", "v_proj", "down_proj"], lora_dropout=0.1))
+adapted.eval()
+with torch.no_grad():
+    for name, parameter in adapted.named_parameters():
+        if "lora_" in name:
+            parameter.copy_(0.3 * torch.randn_like(parameter))
+    out = adapted(input_ids=tokens).logits
+values["llama_lora"] = dict(shape=list(out.shape), data=[float(f"{v:.9g}") for v in out.flatten().tolist()])
+with tempfile.TemporaryDirectory() as dir:
+    adapted.save_pretrained(dir)
+    shutil.copy(f"{dir}/adapter_model.safetensors", "pretrained/llama_lora.safetensors")
 with open("pretrained/values.json", "w") as file:
     json.dump(values, file)

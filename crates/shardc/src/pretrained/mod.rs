@@ -11,6 +11,7 @@
 //! # }
 //! ```
 
+mod adapters;
 mod names;
 
 use std::collections::HashMap;
@@ -21,6 +22,7 @@ use shardc_ir::{DType, Diagnostic};
 use shardc_nn::{Kind, Variable};
 use shardc_runtime::HostArray;
 
+pub use self::adapters::{AdapterFiles, read_adapters, write_adapters};
 use self::names::{How, places};
 use crate::Error;
 
@@ -39,10 +41,11 @@ pub enum Family {
 }
 
 /// The parameters among `variables`, read from files of one checkpoint, given as their bytes: those of a model of the family. Layers
-/// are put together, kernels transposed, and elements converted to the type that a variable has. What else is in the files is left.
+/// are put together, kernels transposed, and elements converted to the type that a variable has. What else is in the files is left, and
+/// adapters are not looked for ([`read_adapters`]).
 ///
 /// # Errors
-/// A file is none (SH0722), or parameters are missing or have other shapes, which is said of all (SH0723).
+/// A file is none (SH0725), or parameters are missing or have other shapes, which is said of all (SH0723).
 pub fn read(
     family: Family,
     variables: &[Variable],
@@ -50,13 +53,12 @@ pub fn read(
 ) -> Result<IndexMap<String, HostArray>, Error> {
     let mut tensors: HashMap<String, TensorView<'_>> = HashMap::new();
     for (i, file) in files.iter().enumerate() {
-        let parsed = SafeTensors::deserialize(file).map_err(|error| {
-            Diagnostic::invalid("SH0722", format!("file {i} is no safetensors file: {error}"))
-        })?;
-        tensors.extend(parsed.tensors());
+        tensors.extend(parse(i, file)?.tensors());
     }
     let (mut arrays, mut wrong) = (IndexMap::new(), Vec::new());
-    for variable in variables.iter().filter(|v| matches!(v.kind, Kind::Parameter | Kind::Frozen)) {
+    let is_read =
+        |v: &&Variable| matches!(v.kind, Kind::Parameter | Kind::Frozen) && !adapters::is_adapter(&v.name);
+    for variable in variables.iter().filter(is_read) {
         match assembled(family, variable, &tensors) {
             Ok(array) => _ = arrays.insert(variable.name.clone(), array),
             Err(text) => wrong.push(text),
@@ -67,6 +69,12 @@ pub fn read(
     }
     let text = format!("the checkpoint is not of this model: {}", wrong.join("; "));
     Err(Diagnostic::invalid("SH0723", text).into())
+}
+
+/// The tensors of a file.
+fn parse(i: usize, file: &[u8]) -> Result<SafeTensors<'_>, Diagnostic> {
+    let wrong = |error| Diagnostic::invalid("SH0725", format!("file {i} is no safetensors file: {error}"));
+    SafeTensors::deserialize(file).map_err(wrong)
 }
 
 /// One variable: of a stack, of all layers.

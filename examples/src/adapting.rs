@@ -1,0 +1,130 @@
+//! What `lora` and `qlora` share: adapters that learn to write sonnets beside a frozen model, are saved, and load again.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use shardc::data::text::Characters;
+use shardc::graph::{Graph, Keep, Mesh, Tensor};
+use shardc::nn::loss::CrossEntropy;
+use shardc::nn::models::Decoder;
+use shardc::nn::optim::{self, AdamW, Schedule, clip_by_global_norm};
+use shardc::nn::{Kind, Lora, Nf4, Scope, StepProgram};
+use shardc::pretrained::{Family, read_adapters, write_adapters};
+use shardc::train::{State, Step};
+
+use crate::harness::Options;
+use crate::writing::{self, BATCH, CONTEXT};
+
+/// How adapters are trained, and where they go.
+#[derive(Args, Debug)]
+pub struct Adapting {
+    /// Steps of training
+    #[arg(long, default_value_t = 200)]
+    pub train: u64,
+    /// Layers of the frozen model
+    #[arg(long, default_value_t = 2)]
+    pub layers: i64,
+    /// The rank of the adapters
+    #[arg(long, default_value_t = 8)]
+    pub rank: i64,
+    /// Where adapter_model.safetensors and adapter_config.json go, as PEFT has them; a folder that is thrown away if not given
+    #[arg(long, value_name = "DIR")]
+    pub save: Option<PathBuf>,
+}
+
+/// Trains adapters, saves them, and loads them beside the frozen model that they were trained on: they say the same there.
+///
+/// # Errors
+/// A program does not compile or run, a file cannot be written, or loaded adapters say something else.
+#[expect(clippy::print_stdout, reason = "an example shows its results")]
+pub fn learn(options: &Options, args: &Adapting, nf4: Option<Nf4>) -> Result<()> {
+    let model = Model { mesh: options.mesh()?, args, nf4, lora: Lora::new(args.rank, 16.0).dropout(0.1) };
+    let tokens = Characters::of(writing::TEXT).encode(writing::TEXT);
+    let client = options.client()?;
+    let train = model.training()?;
+    println!("{}", train.parameters());
+    let steps = options.limited(args.train);
+    let train = options.compile(&client, train)?;
+    let mut state = train.init(options.seed)?;
+    let mut progress = options.progress(&train, steps);
+    for step in 0..steps {
+        let batch = writing::batch(&tokens, options.seed, step)?;
+        let metrics = train.run(&mut state, &[("tokens", &batch)])?;
+        progress.step(metrics.scalar("loss")?, (BATCH as i64 * CONTEXT) as u64);
+    }
+    progress.finish();
+    let thrown_away = tempfile::tempdir()?;
+    let folder = args.save.as_deref().unwrap_or(thrown_away.path());
+    let evaluate = options.compile(&client, model.evaluation()?)?;
+    let loss = |state: &mut State| -> Result<f64> {
+        let batch = writing::batch(&tokens, options.seed, u64::MAX)?;
+        Ok(evaluate.run(state, &[("tokens", &batch)])?.scalar("loss")?)
+    };
+    let trained = loss(&mut evaluate.adopt(&state)?)?;
+    save(folder, &evaluate, &model.lora, &state)?;
+    let before = loss(&mut evaluate.init(options.seed)?)?;
+    let loaded = loss(&mut load(folder, &evaluate, options.seed)?)?;
+    println!(
+        "loss {before:.4} without adapters, {trained:.4} with them, {loaded:.4} with those that were loaded"
+    );
+    ensure!(loaded == trained, "adapters that were loaded say something else");
+    Ok(())
+}
+
+/// A small Llama, and what is trained beside it.
+struct Model<'a> {
+    mesh: Mesh,
+    args: &'a Adapting,
+    nf4: Option<Nf4>,
+    lora: Lora,
+}
+
+impl Model<'_> {
+    /// A step that trains adapters: AdamW with a cosine, clipping, each layer computed again.
+    fn training(&self) -> Result<StepProgram> {
+        let g = Graph::new("train", &self.mesh);
+        let p = Scope::new(&g).checkpointed(Keep::Nothing).with_lora(&self.lora, Some(g.key(7)));
+        let (p, loss) = self.loss(&g, p);
+        let gradients = clip_by_global_norm(&p.gradients(loss), 1.0);
+        let steps = self.args.train as f64;
+        let rate = Schedule::WarmupCosine { from: 0.0, peak: 1e-2, warmup: 10.0, steps, to: 0.0 };
+        optim::apply(&AdamW::new(rate), &p, &gradients);
+        Ok(p.finish(&[("loss", loss)])?)
+    }
+
+    fn evaluation(&self) -> Result<StepProgram> {
+        let g = Graph::new("evaluate", &self.mesh);
+        let p = Scope::new(&g).with_lora(&self.lora, None);
+        let (p, loss) = self.loss(&g, p);
+        Ok(p.finish(&[("loss", loss)])?)
+    }
+
+    fn loss<'g>(&self, g: &'g Graph, p: Scope<'g>) -> (Scope<'g>, Tensor<'g>) {
+        let p = self.nf4.map_or(p.clone(), |nf4| p.quantized(nf4));
+        let llama = Decoder::llama(writing::vocab_size(), 96, 256, self.args.layers, 4, 2);
+        let (tokens, next) = writing::passages(g);
+        let loss = CrossEntropy::new().mean(llama.apply(&p, tokens, None), next);
+        (p, loss)
+    }
+}
+
+fn save(folder: &Path, step: &Step, lora: &Lora, state: &State) -> Result<()> {
+    let files = write_adapters(Family::Llama, step.variables(), lora, |name| state.get(name))?;
+    std::fs::create_dir_all(folder)?;
+    std::fs::write(folder.join("adapter_model.safetensors"), files.weights)?;
+    std::fs::write(folder.join("adapter_config.json"), files.config)?;
+    Ok(())
+}
+
+/// The frozen model as it began, with adapters out of a file.
+fn load(folder: &Path, step: &Step, seed: u64) -> Result<State> {
+    let path = folder.join("adapter_model.safetensors");
+    let file = std::fs::read(&path).with_context(|| path.display().to_string())?;
+    let mut arrays = read_adapters(Family::Llama, step.variables(), &file)?;
+    let base = step.init(seed)?;
+    for variable in step.variables().iter().filter(|variable| variable.kind != Kind::Parameter) {
+        arrays.insert(variable.name.clone(), base.get(&variable.name)?);
+    }
+    Ok(step.put(&arrays)?)
+}

@@ -39,7 +39,8 @@ pub struct Adapting {
 /// A program does not compile or run, a file cannot be written, or loaded adapters say something else.
 #[expect(clippy::print_stdout, reason = "an example shows its results")]
 pub fn learn(options: &Options, args: &Adapting, nf4: Option<Nf4>) -> Result<()> {
-    let model = Model { mesh: options.mesh()?, args, nf4, lora: Lora::new(args.rank, 16.0).dropout(0.1) };
+    let model =
+        Model { options, mesh: options.mesh()?, args, nf4, lora: Lora::new(args.rank, 16.0).dropout(0.1) };
     let tokens = Characters::of(writing::TEXT).encode(writing::TEXT);
     let client = options.client()?;
     let train = model.training()?;
@@ -74,6 +75,7 @@ pub fn learn(options: &Options, args: &Adapting, nf4: Option<Nf4>) -> Result<()>
 
 /// A small Llama, and what is trained beside it.
 struct Model<'a> {
+    options: &'a Options,
     mesh: Mesh,
     args: &'a Adapting,
     nf4: Option<Nf4>,
@@ -84,7 +86,7 @@ impl Model<'_> {
     /// A step that trains adapters: AdamW with a cosine, clipping, each layer computed again.
     fn training(&self) -> Result<StepProgram> {
         let g = Graph::new("train", &self.mesh);
-        let p = Scope::new(&g).checkpointed(Keep::Nothing).with_lora(&self.lora, Some(g.key(7)));
+        let p = self.options.scope(&g).checkpointed(Keep::Nothing).with_lora(&self.lora, Some(g.key(7)));
         let (p, loss) = self.loss(&g, p);
         let gradients = clip_by_global_norm(&p.gradients(loss), 1.0);
         let steps = self.args.train as f64;
@@ -95,7 +97,7 @@ impl Model<'_> {
 
     fn evaluation(&self) -> Result<StepProgram> {
         let g = Graph::new("evaluate", &self.mesh);
-        let p = Scope::new(&g).with_lora(&self.lora, None);
+        let p = self.options.scope(&g).with_lora(&self.lora, None);
         let (p, loss) = self.loss(&g, p);
         Ok(p.finish(&[("loss", loss)])?)
     }

@@ -17,7 +17,7 @@ use shardc::train::{HostArray, State, Step};
 use crate::harness::{Options, batch as batch_of};
 
 /// The sonnets.
-pub(crate) const TEXT: &str = include_str!("../data/sonnets.txt");
+pub const TEXT: &str = include_str!("../data/sonnets.txt");
 
 /// Passages in a batch, on all devices together.
 pub const BATCH: usize = 16;
@@ -121,7 +121,10 @@ pub fn learn_by_strategy(options: &Options, args: &Writing, layers: i64) -> Resu
 }
 
 /// Passages with the character behind them, `[BATCH, CONTEXT + 1]`, from places that follow from seed and step.
-pub(crate) fn batch(tokens: &[i32], seed: u64, step: u64) -> Result<HostArray> {
+///
+/// # Errors
+/// The text is shorter than a passage.
+pub fn batch(tokens: &[i32], seed: u64, step: u64) -> Result<HostArray> {
     let length = CONTEXT as usize + 1;
     let places = Shuffle::new((tokens.len() - length) as u64, seed);
     let at = |i: usize| places.at(step, i as u64) as usize;

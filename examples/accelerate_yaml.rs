@@ -1,0 +1,115 @@
+//! Trains by files of `accelerate config`, unchanged: that of Accelerate's guide to FSDP, for a BERT whose layers are units, with offloading
+//! and computing in `bf16`; and those of PEFT's guide, for LoRA, and for QLoRA with offloading. What such a file says without effect is
+//! told.
+//!
+//! ```text
+//! cargo run --release -p shardc-examples --bin accelerate_yaml
+//! cargo run --release -p shardc-examples --bin accelerate_yaml -- --config my.yaml --trained lora
+//! ```
+//!
+//! TPUs keep what is offloaded in the memory of the host; processors have one memory.
+
+use anyhow::Result;
+use clap::{Parser, ValueEnum};
+use shardc::data::text::Characters;
+use shardc::graph::{DType, Graph, Keep};
+use shardc::nn::layers::Dense;
+use shardc::nn::loss::CrossEntropy;
+use shardc::nn::models::Bert;
+use shardc::nn::optim::{self, AdamW, clip_by_global_norm};
+use shardc::nn::{Nf4, StepProgram};
+use shardc::strategy::Accelerate;
+use shardc_examples::adapting::{self, Adapting};
+use shardc_examples::harness::Options;
+use shardc_examples::writing::{self, BATCH, CONTEXT};
+
+/// The files of the guides.
+const FILES: [(&str, Trained, &str); 3] = [
+    ("accelerate_bert.yaml", Trained::Bert, include_str!("data/accelerate_bert.yaml")),
+    ("peft_lora.yaml", Trained::Lora, include_str!("data/peft_lora.yaml")),
+    ("peft_qlora.yaml", Trained::Qlora, include_str!("data/peft_qlora.yaml")),
+];
+
+/// What is trained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Trained {
+    /// A small BERT, which guesses characters that are covered
+    Bert,
+    /// Adapters of a small Llama
+    Lora,
+    /// Adapters of a small Llama in four bits
+    Qlora,
+}
+
+#[derive(Parser)]
+#[command(about = "Trains by files of `accelerate config`")]
+struct Args {
+    #[command(flatten)]
+    options: Options,
+    /// What is trained by the file of --config, or by one of the guides; by all of them if not given
+    #[arg(long)]
+    trained: Option<Trained>,
+    #[command(flatten)]
+    adapting: Adapting,
+}
+
+#[expect(clippy::print_stdout, reason = "an example shows its results")]
+fn main() -> Result<()> {
+    let args = Args::parse();
+    if args.options.config.is_some() {
+        return train(&args.options, &args.adapting, args.trained.unwrap_or(Trained::Bert));
+    }
+    for (name, trained, text) in
+        FILES.iter().filter(|(_, trained, _)| args.trained.is_none_or(|wanted| wanted == *trained))
+    {
+        println!("{name}");
+        let config = Accelerate::parse(text).map_err(shardc::Error::Diagnostics)?;
+        let options = Options { config: Some(config), ..args.options.clone() };
+        train(&options, &args.adapting, *trained)?;
+    }
+    Ok(())
+}
+
+fn train(options: &Options, args: &Adapting, trained: Trained) -> Result<()> {
+    match trained {
+        Trained::Bert => bert(options, args),
+        Trained::Lora => adapting::learn(options, args, None),
+        Trained::Qlora => adapting::learn(options, args, Some(Nf4 { double: true, storage: DType::BF16 })),
+    }
+}
+
+/// Trains a small BERT to guess covered characters.
+#[expect(clippy::print_stdout, reason = "an example shows its results")]
+fn bert(options: &Options, args: &Adapting) -> Result<()> {
+    let tokens = Characters::of(writing::TEXT).encode(writing::TEXT);
+    let client = options.client()?;
+    let steps = options.limited(args.train);
+    let step = options.compile(&client, bert_step(options, args.layers)?)?;
+    let mut state = step.init(options.seed)?;
+    let mut progress = options.progress(&step, steps);
+    for number in 0..steps {
+        let batch = writing::batch(&tokens, options.seed, number)?;
+        let metrics = step.run(&mut state, &[("tokens", &batch)])?;
+        progress.step(metrics.scalar("loss")?, (BATCH as i64 * CONTEXT) as u64);
+    }
+    println!("loss {:.4} a covered character", progress.finish());
+    Ok(())
+}
+
+fn bert_step(options: &Options, layers: i64) -> Result<StepProgram> {
+    let g = Graph::new("train", &options.mesh()?);
+    let p = options.scope(&g).checkpointed(Keep::Nothing);
+    let (tokens, _) = writing::passages(&g);
+    // One in seven characters is covered, another one in each passage.
+    let (rows, columns) = (g.arange(BATCH as i64, DType::I32), g.arange(CONTEXT, DType::I32));
+    let is_covered = ((rows.expand_dims(1) * 3 + columns.expand_dims(0)) % 7).eq(0);
+    let cover = writing::vocab_size();
+    let seen = is_covered.select(cover, tokens);
+    let types = g.full([BATCH as i64, CONTEXT], 0.0, DType::I32);
+    let x = Bert::new(cover + 1, CONTEXT, 96, layers, 4).apply(&p, seen, types);
+    let logits = Dense::new(writing::vocab_size()).apply(&p.at("head"), x);
+    let loss = CrossEntropy::new().ignore(-1).mean(logits, is_covered.select(tokens, -1));
+    let gradients = clip_by_global_norm(&p.gradients(loss), 1.0);
+    optim::apply(&AdamW::new(3e-3), &p, &gradients);
+    Ok(p.finish(&[("loss", loss)])?)
+}

@@ -667,6 +667,11 @@ pub(crate) enum FsdpCommand {
         shardc fsdp estimate --parameters 7.5e9 --devices 64\n\n\
         Without a step, the formulas of the ZeRO paper for Adam in mixed precision: 2 + 2 + 12 bytes for each parameter.")]
     Estimate(FsdpEstimateArgs),
+    /// Ask what a strategy is to be, and write it as `accelerate config` does
+    #[command(after_help = "Examples:\n  shardc fsdp config -o fsdp.yaml\n  \
+        shardc partition step.mlir --config fsdp.yaml -o out.mlir\n\n\
+        An empty line takes the answer in brackets, and so does the end of the input.")]
+    Config(FsdpConfigArgs),
 }
 
 /// A training step, and what the user knows of it.
@@ -680,6 +685,16 @@ pub(crate) struct StepArgs {
     /// The result that is the loss, where that is not found: resN or its name
     #[arg(long, value_name = "RESULT")]
     pub(crate) loss: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct FsdpConfigArgs {
+    /// Ask nothing: every answer is the one in brackets
+    #[arg(long)]
+    pub(crate) defaults: bool,
+    /// Where the file goes; - for the standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
 }
 
 /// Which linear maps get adapters, and what kind.

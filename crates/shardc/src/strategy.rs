@@ -44,9 +44,10 @@ use shardc_passes::annotations::names::{Named, Names};
 use shardc_passes::annotations::spec::MeshSpec;
 use shardc_strategy as strategy;
 pub use shardc_strategy::{
-    Accelerate, Argument, Kept, ModelSettings, PerParameter, Role, Roles, Said, Sent, Settings, Sharding,
+    Accelerate, Argument, Kept, ModelSettings, PerParameter, Question, Role, Roles, Said, Sent, Settings,
+    Sharding,
 };
-pub use shardc_strategy::{UnknownRole, kept, sent};
+pub use shardc_strategy::{UnknownRole, kept, next_question, sent, written};
 
 use crate::Error;
 

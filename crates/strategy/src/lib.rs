@@ -15,7 +15,7 @@ mod roles;
 mod settings;
 mod words;
 
-pub use accelerate::{Accelerate, ModelSettings};
+pub use accelerate::{Accelerate, ModelSettings, Question, next_question, written};
 pub use apply::apply;
 pub use formulas::{Kept, PerParameter, Sent, kept, sent};
 pub use lora::{

@@ -1,5 +1,6 @@
 //! `shardc fsdp`
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -10,7 +11,7 @@ use shardc_passes::cost::memory::estimate as memory;
 use shardc_passes::cost::traffic::summarize;
 
 use super::printed;
-use crate::args::{FsdpApplyArgs, FsdpArgs, FsdpCommand, FsdpEstimateArgs, StepArgs};
+use crate::args::{FsdpApplyArgs, FsdpArgs, FsdpCommand, FsdpConfigArgs, FsdpEstimateArgs, StepArgs};
 use crate::failure::usage;
 use crate::output::Outputs;
 use crate::source::Source;
@@ -32,7 +33,31 @@ pub(crate) fn run(args: &FsdpArgs, ui: &Ui) -> Result<ExitCode> {
         FsdpCommand::Roles(args) => show_roles(args, ui),
         FsdpCommand::Apply(args) => apply(args, ui),
         FsdpCommand::Estimate(args) => estimate(args, ui),
+        FsdpCommand::Config(args) => config(args),
     }
+}
+
+/// Asks on the standard error and reads answers from the standard input; behind its end, every answer is the default.
+fn config(args: &FsdpConfigArgs) -> Result<ExitCode> {
+    let mut outputs = Outputs::plan(&[("--output", &args.output)], &[])?;
+    let mut answers = Vec::new();
+    let (mut lines, mut told) = (std::io::stdin().lines(), std::io::stderr());
+    while let Some(question) = strategy::next_question(&answers) {
+        let choices = question.choices();
+        let choices = if choices.is_empty() { String::new() } else { format!(" ({})", choices.join(", ")) };
+        write!(told, "{}{choices} [{}] ", question.text, question.default)?;
+        let answer = if args.defaults { None } else { lines.next().transpose()? };
+        if answer.is_none() {
+            writeln!(told)?;
+        }
+        match question.value(answer.as_deref().unwrap_or_default()) {
+            Some(value) => answers.push((question.key, value)),
+            None => writeln!(told, "that is no answer to it")?,
+        }
+    }
+    outputs.put(&args.output, strategy::written(&answers))?;
+    outputs.commit()?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// A step and what its arguments are.

@@ -4,6 +4,7 @@
 //! latter are told together for each reason; a value that is wrong is an error at its line. All errors of a file are found at once.
 
 mod keys;
+mod questions;
 
 use saphyr::{LoadableYamlNode, MarkedYaml, Scalar, YamlData};
 use shardc_ir::{Class, DType, Diagnostic, Span};
@@ -11,6 +12,7 @@ use shardc_passes::annotations::names::edit_distance;
 
 use crate::settings::{Settings, Sharding};
 use keys::{Effect, KEYS, Key, Kind, Place, STRATEGIES};
+pub use questions::{Question, next_question, written};
 
 /// What a configuration file says.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -186,3 +186,22 @@ fn dropout_drops_what_it_is_asked_to() {
     assert_ne!(first, second);
     assert_eq!(first, kept([0, 1]));
 }
+
+#[test]
+fn a_weight_that_is_read_both_ways_is_two_maps() {
+    let text = br#"func.func @main(%w: tensor<16x16xf32>, %x: tensor<4x16xf32>) -> tensor<4x16xf32> {
+        %h = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+            : (tensor<4x16xf32>, tensor<16x16xf32>) -> tensor<4x16xf32>
+        %y = stablehlo.dot_general %h, %w, contracting_dims = [1] x [1]
+            : (tensor<4x16xf32>, tensor<16x16xf32>) -> tensor<4x16xf32>
+        return %y : tensor<4x16xf32>
+    }"#;
+    let mut module = Compiler::parse(text).unwrap();
+    let lora = Lora { targets: "w.*".parse().unwrap(), ..Lora::new(2, 2.0) };
+    let adapted = adapt(&mut module, &lora, &[]).unwrap();
+    let names: Vec<&str> = adapted.adapters.iter().map(|adapter| adapter.map.name.as_str()).collect();
+    assert_eq!(names, ["w", "w.2"]);
+    initial(&module, &adapted).unwrap();
+    let merge = merged(&module, &adapted, &lora, Merge::Into).unwrap();
+    assert_eq!(merge.funcs[merge.entry().unwrap()].params.len(), 5);
+}

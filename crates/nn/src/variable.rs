@@ -41,9 +41,18 @@ pub struct Variable {
 }
 
 impl Variable {
+    /// How many layers it is a stack of, one if it is none, and the shape of a layer's.
+    #[must_use]
+    pub fn layers(&self) -> (i64, &[i64]) {
+        match self.shape.split_first() {
+            Some((&layers, own)) if self.is_stacked => (layers, own),
+            _ => (1, &self.shape),
+        }
+    }
+
     /// How many numbers of the model it stands for.
     pub(crate) fn num_weights(&self) -> u64 {
-        let layers = if self.is_stacked { self.shape.first().copied().unwrap_or(1) } else { 1 };
+        let (layers, _) = self.layers();
         let elements = self.shape.iter().product::<i64>();
         self.init.num_weights().map_or(elements, |weights| weights * layers).unsigned_abs()
     }

@@ -140,10 +140,7 @@ impl Place {
             let text = format!("{map:?} is no map of {family:?} that adapters have a place for");
             return Err(refused(text));
         };
-        let (layers, own) = match variable.shape.split_first() {
-            Some((&layers, own)) if variable.is_stacked => (layers, own),
-            _ => (1, variable.shape.as_slice()),
-        };
+        let (layers, own) = variable.layers();
         let all = own.iter().product::<i64>() as usize;
         let rank = if factor == "lora_A" { own.last() } else { own.first() }.map_or(1, |&n| n as usize);
         let (rows, columns) =

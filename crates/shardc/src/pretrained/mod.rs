@@ -87,10 +87,7 @@ fn assembled(
     let Some(places) = places(family, name) else {
         return Err(format!("{name:?} is no parameter of {family:?}"));
     };
-    let (layers, own) = match variable.shape.split_first() {
-        Some((&layers, own)) if variable.is_stacked => (layers, own),
-        _ => (1, variable.shape.as_slice()),
-    };
+    let (layers, own) = variable.layers();
     let count: i64 = own.iter().product();
     let mut data = Vec::with_capacity((layers * count) as usize * variable.dtype.bytes());
     for layer in 0..layers {

@@ -97,10 +97,15 @@ pub(super) fn linear_maps(
         let rows = form.rows.iter().map(|&(_, index)| index).collect();
         products.insert(op, Product { map: place, rows });
     }
+    let mut taken: FxHashMap<String, usize> = FxHashMap::default();
     for map in &mut maps {
         let base = names::module(&module.funcs[func].shown_argument(&module.locs, map.weight));
         let part = map.steps.iter().filter_map(Step::part).collect::<Vec<_>>().concat();
-        map.name = format!("{base}{part}");
+        let name = format!("{base}{part}");
+        // A weight that is read both ways is two maps.
+        let times = taken.entry(name.clone()).or_default();
+        *times += 1;
+        map.name = if *times == 1 { name } else { format!("{name}.{times}") };
     }
     let followed = followed(module, body, &maps, &products);
     for i in 0..maps.len() {

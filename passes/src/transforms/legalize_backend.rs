@@ -10,8 +10,9 @@
 //! * The module says how many replicas or partitions run it, and its entry function is called `main`.
 //! * Among partitions ([`SpmdMode::Partition`]) operations and the entry's signature are marked `{manual}`, which XLA asks
 //!   for wherever there is more than one partition.
-//! * For XLA's CPU client values stay in its one memory, products in groups are plain ones, the results of Fourier transforms are pinned to row-major order, and
-//!   collectives in loops and branches take turns with those around them ([`BackendOptions::is_cpu`]).
+//! * For XLA's CPU client values stay in its one memory, products in groups are plain ones, those that are wider than their operands
+//!   have them widened, the results of Fourier transforms are pinned to row-major order, and collectives in loops and branches take
+//!   turns with those around them ([`BackendOptions::is_cpu`]).
 
 use shardc_ir::discardable::{GSPMD_SHARDING, SHARDING, SHARDING_RULE};
 use shardc_ir::{
@@ -19,7 +20,7 @@ use shardc_ir::{
     SpmdMode, ValueId,
 };
 
-use super::{dense_ragged, one_memory, order_collectives, row_major_fft};
+use super::{dense_ragged, one_memory, order_collectives, row_major_fft, wide_products};
 
 /// Regions within regions, so that neither this nor the recursion of MLIR's readers overflows the stack.
 const MAX_DEPTH: usize = 128;
@@ -34,7 +35,7 @@ pub struct BackendOptions {
     /// none, the numbers stay that it says itself, one if it says nothing.
     pub num_devices: Option<usize>,
     /// Whether XLA's CPU client runs the program. It has one memory, and knows no call that
-    /// moves values to another. It has no `ragged_dot`. It lets a Fourier transform take over the order of dimensions that an
+    /// moves values to another. It has no `ragged_dot`, and no product of `bf16` that gives `f32`. It lets a Fourier transform take over the order of dimensions that an
     /// `all_gather` after it wants, and then refuses at run time to do it in that order; and it mixes up collectives in loops
     /// with others.
     pub is_cpu: bool,
@@ -60,6 +61,7 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
     if options.is_cpu {
         one_memory::stay(module);
         dense_ragged::write_dense(module);
+        wide_products::widen(module);
         row_major_fft::pin(module);
         order_collectives::order(module);
     }

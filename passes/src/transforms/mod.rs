@@ -18,3 +18,4 @@ mod one_memory;
 mod order_collectives;
 mod row_major_fft;
 pub mod unquantize;
+mod wide_products;

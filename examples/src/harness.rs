@@ -108,7 +108,9 @@ impl Options {
     /// # Errors
     /// The strategy does not fit, or the step cannot be partitioned or compiled.
     pub fn compile(&self, client: &Client, mut step: StepProgram) -> Result<Step> {
-        let settings = self.fsdp.or_else(|| Some(self.config.as_ref()?.settings));
+        // The model is written in the types of the file already.
+        let of_file = || Some(Settings { compute_dtype: None, ..self.config.as_ref()?.settings });
+        let settings = self.fsdp.or_else(of_file);
         if let Some(settings) = settings.filter(|_| !self.single) {
             strategy::annotate(&mut step, &settings)?;
         }

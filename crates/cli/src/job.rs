@@ -27,12 +27,7 @@ pub(crate) fn compiler(annotations: &AnnotationArgs, how: Option<&HowArgs>) -> R
         compiler = compiler.annotation(annotation);
     }
     if let Some(how) = how {
-        let clean = CleanOptions {
-            combine_bytes: how.combine_bytes,
-            keep_bytes: how.keep_bytes,
-            memory_bytes: how.memory,
-        };
-        compiler = compiler.spmd_mode(how.spmd_mode.into()).strict(how.strict).clean(clean);
+        compiler = compiler.spmd_mode(how.spmd_mode.into()).strict(how.strict).clean(how.clean_options());
         compiler = compiler.groups(how.groups.into());
         if let Some(operations) = how.inline_budget {
             compiler = compiler.inline_budget(operations);
@@ -70,6 +65,14 @@ impl InputArgs {
 }
 
 impl HowArgs {
+    fn clean_options(&self) -> CleanOptions {
+        CleanOptions {
+            combine_bytes: self.combine_bytes.unwrap_or(CleanOptions::default().combine_bytes),
+            keep_bytes: self.keep_bytes,
+            memory_bytes: self.memory,
+        }
+    }
+
     /// The file that --timings names, with `others`.
     pub(crate) fn outputs<'a>(&'a self, others: &[Option<Named<'a>>]) -> Vec<Named<'a>> {
         let timings = self.observe.timings.as_deref().map(|path| ("--timings", path));
@@ -124,7 +127,10 @@ pub(crate) fn partition_until(
     let mesh = input.annotations.mesh.as_deref();
     let rest = AnnotationArgs { mesh: None, spec: input.annotations.spec.clone() };
     let annotations = if chosen.is_some() { &rest } else { &input.annotations };
-    let compiler = compiler(annotations, Some(how))?;
+    let mut compiler = compiler(annotations, Some(how))?;
+    if let (Some(bytes), None) = (chosen.as_ref().and_then(|c| c.settings.bucket_bytes), how.combine_bytes) {
+        compiler = compiler.clean(CleanOptions { combine_bytes: bytes, ..how.clean_options() });
+    }
     let mut progress = ui.progress();
     let mut watch = Watch::new(&how.observe, stop, &mut progress)?;
     let source = Source::read(&input.input)?;

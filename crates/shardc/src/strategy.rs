@@ -44,8 +44,8 @@ use shardc_passes::annotations::names::{Named, Names};
 use shardc_passes::annotations::spec::MeshSpec;
 use shardc_strategy as strategy;
 pub use shardc_strategy::{
-    Accelerate, Argument, Kept, ModelSettings, PerParameter, Question, Role, Roles, Said, Sent, Settings,
-    Sharding,
+    Accelerate, Argument, Kept, ModelSettings, Part, PerParameter, Prefetch, Question, Role, Roles, Said,
+    Sent, Settings, Sharding, Units, Wrap,
 };
 pub use shardc_strategy::{UnknownRole, kept, next_question, sent, written};
 
@@ -95,15 +95,40 @@ pub fn roles(step: &Module, said: &Said) -> Result<Roles, Error> {
     strategy::roles(step, said).map_err(Error::Diagnostics)
 }
 
+/// The units that a policy makes of a step's parameters; `None` if it finds none.
+///
+/// # Errors
+/// Calls of the program cannot be inlined.
+pub fn units(step: &Module, roles: &Roles, wrap: Wrap) -> Result<Option<Units>, Error> {
+    let mut inlined = step.clone();
+    shardc_passes::transforms::inline::inline_calls(&mut inlined).map_err(Error::Diagnostics)?;
+    Ok(Units::find(&inlined, roles, wrap))
+}
+
 /// Annotates a training step for a mesh, as in `fsdp=8`. Its calls are inlined. Axes called `model`, `tensor`,
-/// `tp` or `mp` split weights within layers, all others the batch; of hybrid strategies the first counts nodes, each of which has a copy
-/// of the model.
+/// `tp` or `mp` split weights within layers; `context`, `cp`, `sequence`, `seq` or `sp` sequences; `expert`, `experts` or `ep` experts, and
+/// the batch; all others the batch; of hybrid strategies the first of these counts nodes, each of which has a copy of the model.
 ///
 /// # Errors
 /// The mesh cannot be read (SH0306), the program has one (SH0331), or the strategy does not fit it (SH1251).
 pub fn apply(step: &mut Module, roles: &Roles, settings: &Settings, mesh: &str) -> Result<(), Error> {
     let mesh = mesh.parse::<MeshSpec>().map_err(|error| error.to_diagnostic("mesh", mesh))?;
     strategy::apply(step, roles, settings, &mesh.to_mesh()).map_err(Error::Diagnostics)
+}
+
+/// Annotates a training step as [`apply`] does, with units of the caller's: those that [`Units::by`] makes by a function, or others.
+///
+/// # Errors
+/// Those of [`apply`].
+pub fn apply_units(
+    step: &mut Module,
+    roles: &Roles,
+    settings: &Settings,
+    mesh: &str,
+    units: &Units,
+) -> Result<(), Error> {
+    let mesh = mesh.parse::<MeshSpec>().map_err(|error| error.to_diagnostic("mesh", mesh))?;
+    strategy::apply_units(step, roles, settings, &mesh.to_mesh(), Some(units)).map_err(Error::Diagnostics)
 }
 
 /// Annotates a step of our own on its mesh. Variables say what they are; what is marked already stays as it is. A program that

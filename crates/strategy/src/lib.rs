@@ -13,13 +13,15 @@ mod formulas;
 mod lora;
 mod roles;
 mod settings;
+mod units;
 mod words;
 
 pub use accelerate::{Accelerate, ModelSettings, Question, next_question, written};
-pub use apply::apply;
+pub use apply::{apply, apply_units};
 pub use formulas::{Kept, PerParameter, Sent, kept, sent};
 pub use lora::{
     Adapted, Adapter, LinearMap, Lora, Parameters, Reform, Side, Step, Targets, TargetsError, adapt,
 };
 pub use roles::{Argument, Role, Roles, Said, UnknownRole, roles};
-pub use settings::{Settings, Sharding};
+pub use settings::{Prefetch, Settings, Sharding};
+pub use units::{Part, Units, Wrap};

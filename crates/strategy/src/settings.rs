@@ -1,5 +1,9 @@
 //! What a user may choose, in the words of PyTorch's FSDP.
 
+use shardc_ir::DType;
+
+use crate::units::Wrap;
+
 /// Which of parameters, gradients and optimizer state are split over devices (Rajbhandari et al., "ZeRO", 2020; Zhao et al.,
 /// "PyTorch FSDP", 2023).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -30,4 +34,29 @@ pub struct Settings {
     pub shard_param_on_dim_0: bool,
     /// Whether parameters and optimizer state are in host memory while they are not used.
     pub offload_params: bool,
+    /// Which parameters are gathered again together, and which once; each by itself and all again where it is not said.
+    pub wrap: Option<Wrap>,
+    /// Whether what no unit has is gathered again, too (`disable_reshard_on_root: false`).
+    pub reshard_root: bool,
+    /// When the backward part gathers the parameters of a unit.
+    pub backward_prefetch: Prefetch,
+    /// The type that activations and the weights they meet are computed in, where a step computes in `f32`.
+    pub compute_dtype: Option<DType>,
+    /// Whether gradients are summed over devices in `f32` where a narrower type is computed in.
+    pub fp32_reduce_scatter: bool,
+    /// Whether activations between layers are split along their sequence over the axes of tensor parallelism (Korthikanti et al.,
+    /// "Reducing Activation Recomputation", 2022).
+    pub sequence_parallel: bool,
+    /// Up to how many bytes collectives of one kind travel together; what the compiler is set to where it is not said.
+    pub bucket_bytes: Option<u64>,
+}
+
+/// When the backward part gathers the parameters of a unit again (`backward_prefetch` of PyTorch's FSDP).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Prefetch {
+    /// While the unit behind it computes its gradients: one more unit is on the devices, and the gather is hidden (`BACKWARD_PRE`).
+    Pre,
+    /// When its gradients are asked for (`BACKWARD_POST`, `NO_PREFETCH`).
+    #[default]
+    Post,
 }

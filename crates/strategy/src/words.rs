@@ -1,26 +1,40 @@
 //! The short form of settings: the words that `accelerate launch` and the Trainer's `--fsdp` take.
 
-use shardc_ir::{Diagnostic, Span};
+use shardc_ir::{DType, Diagnostic, Span};
 use shardc_passes::annotations::names::edit_distance;
 
-use crate::settings::{Settings, Sharding};
+use crate::settings::{Prefetch, Settings, Sharding};
+use crate::units::Wrap;
 
-const WORDS: [&str; 9] = [
-    "full_shard",
-    "shard_grad_op",
-    "no_shard",
-    "hybrid_shard",
-    "hybrid_shard_zero2",
-    "zero1",
-    "ddp",
-    "auto_wrap",
-    "offload",
+/// What a word says besides which strategy it is.
+type Says = fn(&mut Settings);
+
+const STRATEGIES: [(&str, Sharding); 7] = [
+    ("full_shard", Sharding::FullShard),
+    ("shard_grad_op", Sharding::ShardGradOp),
+    ("no_shard", Sharding::NoShard),
+    ("hybrid_shard", Sharding::HybridShard),
+    ("hybrid_shard_zero2", Sharding::HybridShardZero2),
+    ("zero1", Sharding::Zero1),
+    ("ddp", Sharding::NoShard),
+];
+
+const OTHERS: [(&str, Says); 10] = [
+    ("auto_wrap", |settings| settings.wrap = Some(Wrap::Layers)),
+    ("always_wrap", |settings| settings.wrap = Some(Wrap::Always)),
+    ("no_wrap", |settings| settings.wrap = Some(Wrap::Nothing)),
+    ("min_num_params", |settings| settings.wrap = Some(Wrap::Size(Wrap::MIN_PARAMETERS))),
+    ("backward_prefetch", |settings| settings.backward_prefetch = Prefetch::Pre),
+    ("offload", |settings| settings.offload_params = true),
+    ("bf16", |settings| settings.compute_dtype = Some(DType::BF16)),
+    ("fp16", |settings| settings.compute_dtype = Some(DType::F16)),
+    ("fp32_reduce_scatter", |settings| settings.fp32_reduce_scatter = true),
+    ("sequence_parallel", |settings| settings.sequence_parallel = true),
 ];
 
 impl Settings {
-    /// Reads `full_shard auto_wrap offload`: words with blanks or commas between, in capitals or not.
-    ///
-    /// `auto_wrap` is taken and changes nothing: each parameter is gathered by itself, where it is used.
+    /// Reads `full_shard auto_wrap offload`: words with blanks or commas between, in capitals or not. `min_num_params=1e6` says how
+    /// many parameters a unit has at least.
     ///
     /// # Errors
     /// A word is not known, or there are two strategies (SH1201); all at once.
@@ -36,33 +50,35 @@ impl Settings {
                 let span = Span::new(at, at + piece.len().max(1));
                 Diagnostic::invalid("SH1201", message).quoting("fsdp", text, span).hint(hint)
             };
-            let sharding = match word.as_str() {
-                "" | "auto_wrap" => continue,
-                "offload" => {
-                    settings.offload_params = true;
-                    continue;
+            if word.is_empty() {
+                continue;
+            }
+            if let Some(&(_, sharding)) = STRATEGIES.iter().find(|(known, _)| *known == word) {
+                match chosen {
+                    Some(before) => {
+                        let message = format!("'{piece}' is a second strategy, after '{before}'");
+                        errors.push(refused(message, "name one".to_owned()));
+                    }
+                    None => (chosen, settings.sharding) = (Some(piece), sharding),
                 }
-                "full_shard" => Sharding::FullShard,
-                "shard_grad_op" => Sharding::ShardGradOp,
-                "no_shard" | "ddp" => Sharding::NoShard,
-                "hybrid_shard" => Sharding::HybridShard,
-                "hybrid_shard_zero2" => Sharding::HybridShardZero2,
-                "zero1" => Sharding::Zero1,
-                _ => {
-                    let nearest = WORDS.into_iter().min_by_key(|known| edit_distance(known, &word));
-                    let meant = nearest.filter(|known| edit_distance(known, &word) <= 3);
-                    let meant = meant.map(|known| format!("did you mean {known}? ")).unwrap_or_default();
-                    let hint = format!("{meant}the words are {}", WORDS.join(", "));
-                    errors.push(refused(format!("'{piece}' is no word for a strategy"), hint));
-                    continue;
+            } else if let Some((_, says)) = OTHERS.iter().find(|(known, _)| *known == word) {
+                says(&mut settings);
+            } else if let Some(least) = word.strip_prefix("min_num_params=") {
+                match least.parse::<f64>() {
+                    Ok(least) if least >= 0.0 => settings.wrap = Some(Wrap::Size(least as u64)),
+                    _ => errors.push(refused(
+                        format!("'{least}' is no number of parameters"),
+                        "such as 1e8".to_owned(),
+                    )),
                 }
-            };
-            match chosen {
-                Some(before) => {
-                    let message = format!("'{piece}' is a second strategy, after '{before}'");
-                    errors.push(refused(message, "name one".to_owned()));
-                }
-                None => (chosen, settings.sharding) = (Some(piece), sharding),
+            } else {
+                let words = || STRATEGIES.iter().map(|(w, _)| *w).chain(OTHERS.iter().map(|(w, _)| *w));
+                let nearest = words().min_by_key(|known| edit_distance(known, &word));
+                let meant = nearest.filter(|known| edit_distance(known, &word) <= 3);
+                let meant = meant.map(|known| format!("did you mean {known}? ")).unwrap_or_default();
+                let all: Vec<&str> = words().collect();
+                let hint = format!("{meant}the words are {}", all.join(", "));
+                errors.push(refused(format!("'{piece}' is no word for a strategy"), hint));
             }
         }
         if errors.is_empty() { Ok(settings) } else { Err(errors) }
@@ -79,6 +95,11 @@ mod tests {
         assert_eq!((settings.sharding, settings.offload_params), (Sharding::FullShard, true));
         assert_eq!(Settings::from_words("HYBRID_SHARD,auto_wrap").unwrap().sharding, Sharding::HybridShard);
         assert_eq!(Settings::from_words("").unwrap(), Settings::default());
+        let settings = Settings::from_words("full_shard min_num_params=2e6 backward_prefetch bf16").unwrap();
+        assert_eq!(settings.wrap, Some(Wrap::Size(2_000_000)));
+        assert_eq!(settings.backward_prefetch, Prefetch::Pre);
+        assert_eq!(settings.compute_dtype, Some(DType::BF16));
+        assert!(Settings::from_words("min_num_params=many").is_err());
         let errors = Settings::from_words("ful_shard no_shard zero1").unwrap_err();
         let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
         assert_eq!(texts.len(), 2);

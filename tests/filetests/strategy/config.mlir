@@ -8,9 +8,9 @@
 
 // CHECK: warning[SH1213]: no effect here: compute_environment, debug, machine_rank, main_training_function, rdzv_backend, same_network, tpu_env, tpu_use_cluster, tpu_use_sudo, use_cpu
 // CHECK: = help: it is the launcher's
-// CHECK: warning[SH1213]: no effect here: fsdp_auto_wrap_policy, fsdp_transformer_layer_cls_to_wrap
-// CHECK: accelerate.yaml:6:3
-// CHECK: = help: there are no units: each parameter is gathered by itself, where it is used
+// CHECK: warning[SH1213]: no effect here: fsdp_transformer_layer_cls_to_wrap
+// CHECK: accelerate.yaml:14:3
+// CHECK: = help: a step has no classes: layers are found by the numbers in names of parameters, and by what is repeated
 // CHECK-NOT: fsdp_offload_params
 // CHECK: collective count in loops sent per device
 // CHECK: all_gather

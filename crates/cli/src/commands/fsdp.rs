@@ -11,7 +11,7 @@ use shardc_passes::cost::memory::estimate as memory;
 use shardc_passes::cost::traffic::summarize;
 
 use super::printed;
-use crate::args::{FsdpApplyArgs, FsdpArgs, FsdpCommand, FsdpConfigArgs, FsdpEstimateArgs, StepArgs};
+use crate::args::{FsdpApplyArgs, FsdpArgs, FsdpCommand, FsdpConfigArgs, FsdpEstimateArgs, FsdpRolesArgs};
 use crate::failure::usage;
 use crate::output::Outputs;
 use crate::source::Source;
@@ -70,15 +70,23 @@ fn read(source: &Source, role: &[String], loss: Option<&str>) -> Result<(Module,
     Ok((module, roles))
 }
 
-fn show_roles(args: &StepArgs, ui: &Ui) -> Result<ExitCode> {
-    let source = Source::read(&args.input)?;
-    let (module, roles) = read(&source, &args.role, args.loss.as_deref())?;
+fn show_roles(args: &FsdpRolesArgs, ui: &Ui) -> Result<ExitCode> {
+    let source = Source::read(&args.step.input)?;
+    let (module, roles) = read(&source, &args.step.role, args.step.loss.as_deref())?;
+    let wrap = args.strategy.chosen(ui)?.and_then(|chosen| chosen.settings.wrap);
+    let units = match wrap {
+        Some(wrap) => strategy::units(&module, &roles, wrap).map_err(|e| source.explain(&e))?,
+        None => None,
+    };
+    let unit = |i: usize| units.as_ref().and_then(|units| Some(units.names[units.of[i]?].as_str()));
     let types = types(&module);
     let text = || {
-        let mut table = Table::new(&["argument", "name", "type", "role", "next", "of", "batch"]);
+        let mut headings = vec!["argument", "name", "type", "role", "next", "of", "batch"];
+        headings.extend(units.as_ref().map(|_| "unit"));
+        let mut table = Table::new(&headings);
         let number = |of: Option<usize>, prefix: &str| of.map(|i| format!("{prefix}{i}")).unwrap_or_default();
         for (i, argument) in roles.arguments.iter().enumerate() {
-            table.row(vec![
+            let mut cells = vec![
                 format!("arg{i}"),
                 argument.name.clone(),
                 types[i].clone(),
@@ -86,10 +94,17 @@ fn show_roles(args: &StepArgs, ui: &Ui) -> Result<ExitCode> {
                 number(argument.next, "res"),
                 number(argument.of, "arg"),
                 number(argument.batch_dim, "dimension "),
-            ]);
+            ];
+            let root = if argument.role.is_weight() { "(root)" } else { "" };
+            cells.extend(units.as_ref().map(|_| unit(i).unwrap_or(root).to_owned()));
+            table.row(cells);
         }
         let loss = roles.loss.map(|loss| format!("the loss is res{loss}\n")).unwrap_or_default();
-        format!("{}{loss}", ui.table(&table))
+        let none = match (wrap, &units) {
+            (Some(_), None) => "the policy makes no units: each parameter is gathered by itself\n",
+            _ => "",
+        };
+        format!("{}{loss}{none}", ui.table(&table))
     };
     ui.result(text, || {
         let argument = |(i, argument): (usize, &strategy::Argument)| {
@@ -101,6 +116,7 @@ fn show_roles(args: &StepArgs, ui: &Ui) -> Result<ExitCode> {
                 "next": argument.next,
                 "of": argument.of,
                 "batch_dim": argument.batch_dim,
+                "unit": unit(i),
             })
         };
         let arguments: Vec<Value> = roles.arguments.iter().enumerate().map(argument).collect();

@@ -48,18 +48,22 @@ pub(super) const DISTRIBUTED: &[&str] =
     &["FSDP", "MULTI_GPU", "MULTI_CPU", "MULTI_NPU", "MULTI_XPU", "XLA", "TPU", "NO"];
 pub(super) const STRATEGIES: &[&str] =
     &["FULL_SHARD", "SHARD_GRAD_OP", "NO_SHARD", "HYBRID_SHARD", "HYBRID_SHARD_ZERO2"];
-const WRAP: &[&str] = &["TRANSFORMER_BASED_WRAP", "SIZE_BASED_WRAP", "NO_WRAP"];
-const PREFETCH: &[&str] = &["BACKWARD_PRE", "BACKWARD_POST", "NO_PREFETCH"];
+pub(super) const WRAP: &[&str] = &["TRANSFORMER_BASED_WRAP", "SIZE_BASED_WRAP", "NO_WRAP"];
+pub(super) const PREFETCH: &[&str] = &["BACKWARD_PRE", "BACKWARD_POST", "NO_PREFETCH"];
 const STATE: &[&str] = &["FULL_STATE_DICT", "LOCAL_STATE_DICT", "SHARDED_STATE_DICT"];
 const PRECISION: &[&str] = &["no", "fp16", "bf16", "fp8"];
 const DTYPES: &[&str] = &["float32", "float16", "bfloat16"];
 
 const LAUNCHER: Effect = Effect::Nothing("it is the launcher's");
-const TYPES: Effect = Effect::Nothing("the types in a step are its own: what it converts to is what is sent");
-const COMPUTE: Effect = Effect::Model("the types in a step are its own: what it converts to is what is sent");
-const UNITS: Effect =
-    Effect::Nothing("there are no units: each parameter is gathered by itself, where it is used");
-const SCHEDULE: Effect = Effect::Nothing("when a gather begins is the back end's scheduler's to say");
+const TYPES: Effect = Effect::Nothing("what a step has in f32 besides products stays so");
+const CLASSES: Effect = Effect::Nothing(
+    "a step has no classes: layers are found by the numbers in names of parameters, and by what is repeated",
+);
+const FLAT: Effect = Effect::Nothing("every parameter is split by itself, none is made flat");
+const SCHEDULE: Effect = Effect::Nothing(
+    "nothing of the forward part waits: gathers begin as early as the back end's scheduler finds memory for them",
+);
+const TOGETHER: Effect = Effect::Nothing("small collectives of one kind travel together already");
 const CHECKPOINTS: Effect = Effect::Nothing("a compiled step has no state dict");
 const START: Effect = Effect::Nothing("how parameters come to the devices is the loader's");
 const BACKWARD: Effect =
@@ -90,7 +94,7 @@ pub(super) const KEYS: &[Key] = &[
     top("main_process_ip", Kind::Any, LAUNCHER),
     top("main_process_port", Kind::Any, LAUNCHER),
     top("main_training_function", Kind::Any, LAUNCHER),
-    top("mixed_precision", Kind::Word(PRECISION), COMPUTE),
+    top("mixed_precision", Kind::Word(PRECISION), Effect::Done),
     top("num_machines", Kind::Count, Effect::Done),
     top("num_processes", Kind::Count, Effect::Done),
     top("rdzv_backend", Kind::Any, LAUNCHER),
@@ -100,46 +104,46 @@ pub(super) const KEYS: &[Key] = &[
     top("tpu_use_sudo", Kind::Bool, LAUNCHER),
     top("use_cpu", Kind::Bool, LAUNCHER),
     fsdp("fsdp_activation_checkpointing", Kind::Bool, BACKWARD),
-    fsdp("fsdp_auto_wrap_policy", Kind::Word(WRAP), UNITS),
-    fsdp("fsdp_backward_prefetch", Kind::Word(PREFETCH), SCHEDULE),
-    fsdp("fsdp_backward_prefetch_policy", Kind::Word(PREFETCH), SCHEDULE),
+    fsdp("fsdp_auto_wrap_policy", Kind::Word(WRAP), Effect::Done),
+    fsdp("fsdp_backward_prefetch", Kind::Word(PREFETCH), Effect::Done),
+    fsdp("fsdp_backward_prefetch_policy", Kind::Word(PREFETCH), Effect::Done),
     fsdp("fsdp_cpu_ram_efficient_loading", Kind::Bool, START),
     fsdp("fsdp_forward_prefetch", Kind::Bool, SCHEDULE),
-    fsdp("fsdp_min_num_params", Kind::Count, UNITS),
+    fsdp("fsdp_min_num_params", Kind::Count, Effect::Done),
     fsdp("fsdp_offload_params", Kind::Bool, Effect::Done),
     // In the second version a truth value; in the first one, newer files have the strategy here.
     fsdp("fsdp_reshard_after_forward", Kind::Any, Effect::Done),
     fsdp("fsdp_sharding_strategy", Kind::Word(STRATEGIES), Effect::Done),
     fsdp("fsdp_state_dict_type", Kind::Word(STATE), CHECKPOINTS),
     fsdp("fsdp_sync_module_states", Kind::Bool, START),
-    fsdp("fsdp_transformer_layer_cls_to_wrap", Kind::Any, UNITS),
+    fsdp("fsdp_transformer_layer_cls_to_wrap", Kind::Any, CLASSES),
     fsdp("fsdp_use_orig_params", Kind::Bool, WRAPPER),
     fsdp("fsdp_version", Kind::Count, WRAPPER),
-    fsdp("min_num_param", Kind::Count, UNITS),
+    fsdp("min_num_param", Kind::Count, Effect::Done),
     fsdp("xla", Kind::Bool, WRAPPER),
     fsdp("xla_fsdp_grad_ckpt", Kind::Bool, BACKWARD),
     fsdp("xla_fsdp_settings", Kind::Keys, Effect::Done),
-    xla("auto_wrap_policy", Kind::Any, UNITS),
-    xla("auto_wrapper_callable", Kind::Any, UNITS),
+    xla("auto_wrap_policy", Kind::Any, CLASSES),
+    xla("auto_wrapper_callable", Kind::Any, CLASSES),
     xla("buffer_dtype", Kind::Word(DTYPES), TYPES),
-    xla("coalesce_all_gather_ops", Kind::Bool, SCHEDULE),
-    xla("compute_dtype", Kind::Word(DTYPES), COMPUTE),
-    xla("disable_reshard_on_root", Kind::Bool, UNITS),
+    xla("coalesce_all_gather_ops", Kind::Bool, TOGETHER),
+    xla("compute_dtype", Kind::Word(DTYPES), Effect::Done),
+    xla("disable_reshard_on_root", Kind::Bool, Effect::Done),
     xla("execute_sharding_on_init", Kind::Bool, START),
-    xla("flatten_parameters", Kind::Bool, UNITS),
-    xla("fp32_reduce_scatter", Kind::Bool, TYPES),
+    xla("flatten_parameters", Kind::Bool, FLAT),
+    xla("fp32_reduce_scatter", Kind::Bool, Effect::Done),
     xla("mark_step_on_finalization", Kind::Bool, WRAPPER),
     xla("optimization_barrier_in_backward", Kind::Bool, SCHEDULE),
     xla("optimization_barrier_in_forward", Kind::Bool, SCHEDULE),
     xla("param_init_fn", Kind::Any, START),
     xla("pin_layout_in_collective_ops", Kind::Bool, SCHEDULE),
-    xla("reduce_scatter_bucket_size_mb", Kind::Count, SCHEDULE),
+    xla("reduce_scatter_bucket_size_mb", Kind::Count, Effect::Done),
     xla("reshard_after_forward", Kind::Bool, Effect::Done),
     xla("shard_param_on_dim_0", Kind::Bool, Effect::Done),
     xla("sharding_groups", Kind::Any, LAUNCHER),
     xla("sharding_rank", Kind::Any, LAUNCHER),
     xla("sharding_world_size", Kind::Any, LAUNCHER),
     xla("sync_on_finalization", Kind::Bool, WRAPPER),
-    xla("_shard_size_multiple", Kind::Count, UNITS),
+    xla("_shard_size_multiple", Kind::Count, FLAT),
     xla("_use_xla_patched_linear", Kind::Bool, WRAPPER),
 ];

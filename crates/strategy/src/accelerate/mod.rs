@@ -10,8 +10,9 @@ use saphyr::{LoadableYamlNode, MarkedYaml, Scalar, YamlData};
 use shardc_ir::{Class, DType, Diagnostic, Span};
 use shardc_passes::annotations::names::edit_distance;
 
-use crate::settings::{Settings, Sharding};
-use keys::{Effect, KEYS, Key, Kind, Place, STRATEGIES};
+use crate::settings::{Prefetch, Settings, Sharding};
+use crate::units::Wrap;
+use keys::{Effect, KEYS, Key, Kind, PREFETCH, Place, STRATEGIES, WRAP};
 pub use questions::{Question, next_question, written};
 
 /// What a configuration file says.
@@ -58,7 +59,10 @@ impl Accelerate {
             out: Accelerate::default(),
             errors: Vec::new(),
             idle: Vec::new(),
-            ..Reader::EMPTY
+            is_fsdp: true,
+            sharding: None,
+            wrap: None,
+            min_parameters: None,
         };
         match documents.first() {
             Some(document) => reader.keys(document, Place::Top),
@@ -100,30 +104,11 @@ struct Reader<'t> {
     idle: Vec<Idle>,
     is_fsdp: bool,
     sharding: Option<Sharding>,
+    wrap: Option<&'static str>,
+    min_parameters: Option<u64>,
 }
 
 impl Reader<'_> {
-    const EMPTY: Reader<'static> = Reader {
-        text: "",
-        out: Accelerate {
-            settings: Settings {
-                sharding: Sharding::FullShard,
-                reshard_after_forward: None,
-                shard_param_on_dim_0: false,
-                offload_params: false,
-            },
-            devices: None,
-            nodes: None,
-            model: ModelSettings { compute_dtype: None, activation_checkpointing: false },
-            warnings: Vec::new(),
-            of_models: Vec::new(),
-        },
-        errors: Vec::new(),
-        idle: Vec::new(),
-        is_fsdp: true,
-        sharding: None,
-    };
-
     fn keys(&mut self, node: &MarkedYaml<'_>, place: Place) {
         let YamlData::Mapping(pairs) = &node.data else {
             // `fsdp_config:` with nothing behind it.
@@ -216,13 +201,22 @@ impl Reader<'_> {
                 }
             },
             "mixed_precision" | "compute_dtype" => {
-                self.out.model.compute_dtype =
-                    word(value).and_then(|word| match word.to_lowercase().as_str() {
-                        "bf16" | "bfloat16" => Some(DType::BF16),
-                        "fp16" | "float16" => Some(DType::F16),
-                        _ => None,
-                    });
+                let dtype = word(value).and_then(|word| match word.to_lowercase().as_str() {
+                    "bf16" | "bfloat16" => Some(DType::BF16),
+                    "fp16" | "float16" => Some(DType::F16),
+                    _ => None,
+                });
+                (settings.compute_dtype, self.out.model.compute_dtype) = (dtype, dtype);
             }
+            "fp32_reduce_scatter" => settings.fp32_reduce_scatter = truth(value).unwrap_or(false),
+            "fsdp_auto_wrap_policy" => self.wrap = chosen(value, WRAP),
+            "fsdp_min_num_params" | "min_num_param" => self.min_parameters = count(value),
+            "fsdp_backward_prefetch" | "fsdp_backward_prefetch_policy" => {
+                let is_early = chosen(value, PREFETCH) == Some("BACKWARD_PRE");
+                settings.backward_prefetch = if is_early { Prefetch::Pre } else { Prefetch::Post };
+            }
+            "disable_reshard_on_root" => settings.reshard_root = truth(value) == Some(false),
+            "reduce_scatter_bucket_size_mb" => settings.bucket_bytes = count(value).map(|mb| mb << 20),
             "fsdp_activation_checkpointing" | "xla_fsdp_grad_ckpt" => {
                 self.out.model.activation_checkpointing |= truth(value).unwrap_or(false);
             }
@@ -237,6 +231,12 @@ impl Reader<'_> {
         self.out.settings.sharding = match (self.is_fsdp, self.sharding) {
             (true, sharding) => sharding.unwrap_or_default(),
             (false, _) => Sharding::NoShard,
+        };
+        self.out.settings.wrap = match self.wrap {
+            Some("TRANSFORMER_BASED_WRAP") => Some(Wrap::Layers),
+            Some("SIZE_BASED_WRAP") => Some(Wrap::Size(self.min_parameters.unwrap_or(Wrap::MIN_PARAMETERS))),
+            Some(_) => Some(Wrap::Nothing),
+            None => None,
         };
         for Idle { reason, is_of_models, keys } in std::mem::take(&mut self.idle) {
             let names: Vec<&str> = keys.iter().map(|(name, _)| *name).collect();

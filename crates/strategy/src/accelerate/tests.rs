@@ -44,10 +44,14 @@ fn the_guides_file_is_read_whole() {
         ModelSettings { compute_dtype: Some(DType::BF16), activation_checkpointing: false }
     );
     let about = |key: &str| told.iter().filter(|text| text.contains(key)).count();
-    for key in ["rdzv_backend", "fsdp_use_orig_params", "mixed_precision", "fsdp_state_dict_type"] {
+    for key in ["rdzv_backend", "fsdp_use_orig_params", "fsdp_forward_prefetch", "fsdp_state_dict_type"] {
         assert_eq!(about(key), 1, "{key}: {told:#?}");
     }
-    assert_eq!(about("fsdp_offload_params"), 0, "it has an effect");
+    assert_eq!(read.settings.compute_dtype, Some(DType::BF16));
+    assert_eq!((read.settings.wrap, read.settings.backward_prefetch), (Some(Wrap::Layers), Prefetch::Pre));
+    for key in ["fsdp_offload_params", "fsdp_auto_wrap_policy", "mixed_precision", "fsdp_backward_prefetch"] {
+        assert_eq!(about(key), 0, "{key} has an effect");
+    }
 }
 
 #[test]
@@ -74,6 +78,12 @@ fn newer_files_and_those_of_pytorch_xla() {
                shard_param_on_dim_0: true\n  xla_fsdp_grad_ckpt: true\n";
     let read = Accelerate::parse(xla).unwrap();
     assert!(read.settings.shard_param_on_dim_0);
+    assert_eq!(read.settings.compute_dtype, Some(DType::BF16));
+    let rest = "fsdp_config:\n  fsdp_auto_wrap_policy: SIZE_BASED_WRAP\n  min_num_param: 2000\n  xla_fsdp_settings:\n    \
+                fp32_reduce_scatter: true\n    reduce_scatter_bucket_size_mb: 25\n    disable_reshard_on_root: false\n";
+    let rest = Accelerate::parse(rest).unwrap().settings;
+    assert_eq!((rest.wrap, rest.bucket_bytes), (Some(Wrap::Size(2000)), Some(25 << 20)));
+    assert!(rest.fp32_reduce_scatter && rest.reshard_root);
     assert_eq!(read.settings.sharding, Sharding::FullShard);
     let hybrid = "distributed_type: FSDP\nnum_machines: 2\nnum_processes: 16\nfsdp_config: {fsdp_sharding_strategy: 4}\n";
     assert_eq!(Accelerate::parse(hybrid).unwrap().mesh().as_deref(), Some("node=2,fsdp=8"));

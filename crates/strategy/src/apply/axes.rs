@@ -7,28 +7,42 @@ use crate::settings::{Settings, Sharding};
 /// What each axis of a mesh is for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Axes {
-    /// Those that split the batch, all of data parallelism, major to minor.
+    /// Those that split the batch, all of data and expert parallelism, major to minor.
     pub(crate) data: Vec<AxisRef>,
-    /// Those of `data` that split parameters, gradients or optimizer state, too.
+    /// Those of `data` and `context` that split parameters, gradients or optimizer state, too.
     pub(crate) shard: Vec<AxisRef>,
     /// Those of tensor parallelism, which split weights within layers.
     pub(crate) tensor: Vec<AxisRef>,
+    /// Those of context parallelism, which split sequences.
+    pub(crate) context: Vec<AxisRef>,
+    /// Those of `data` that split experts.
+    pub(crate) expert: Vec<AxisRef>,
 }
 
 /// What axes of tensor parallelism are called.
 const TENSOR: [&str; 4] = ["model", "tensor", "tp", "mp"];
+/// What axes of context parallelism are called.
+const CONTEXT: [&str; 5] = ["context", "cp", "sequence", "seq", "sp"];
+/// What axes of expert parallelism are called.
+const EXPERT: [&str; 3] = ["expert", "experts", "ep"];
 
 impl Axes {
-    /// The axes of a mesh: `model`, `tensor`, `tp` and `mp` are of tensor parallelism, all others of data parallelism; of hybrid strategies the first counts copies of the model, one for each node.
+    /// What the axes of a mesh are for, by their names: those of tensor, context and expert parallelism have names of their own, all
+    /// others are of data parallelism; of hybrid strategies the first of these counts copies of the model, one for each node.
     ///
     /// # Errors
     /// A hybrid strategy on a mesh of one axis (SH1251).
     pub(crate) fn of(mesh: &Mesh, settings: &Settings) -> Result<Axes, Diagnostic> {
-        let is_tensor = |axis: &AxisRef| {
-            mesh.axes.get_index(usize::from(axis.axis)).is_some_and(|(name, _)| TENSOR.contains(&&**name))
+        let is_called = |axis: &AxisRef, names: &[&str]| {
+            mesh.axes.get_index(usize::from(axis.axis)).is_some_and(|(name, _)| names.contains(&&**name))
         };
-        let (tensor, data): (Vec<AxisRef>, Vec<AxisRef>) =
-            (0..mesh.axes.len()).map(AxisRef::whole).partition(is_tensor);
+        let all: Vec<AxisRef> = (0..mesh.axes.len()).map(AxisRef::whole).collect();
+        let called = |names: &[&str]| -> Vec<AxisRef> {
+            all.iter().filter(|axis| is_called(axis, names)).cloned().collect()
+        };
+        let (tensor, context, expert) = (called(&TENSOR), called(&CONTEXT), called(&EXPERT));
+        let data: Vec<AxisRef> =
+            all.iter().filter(|axis| !tensor.contains(axis) && !context.contains(axis)).cloned().collect();
         let shard = match settings.sharding {
             Sharding::NoShard => Vec::new(),
             Sharding::HybridShard | Sharding::HybridShardZero2 => {
@@ -36,10 +50,31 @@ impl Axes {
                     let message = "a hybrid strategy needs two axes of data parallelism, the first of which counts nodes";
                     return Err(Diagnostic::invalid("SH1251", message).hint("such as node=2,fsdp=4"));
                 }
-                data[1..].to_vec()
+                data[1..].iter().chain(&context).cloned().collect()
             }
-            Sharding::FullShard | Sharding::ShardGradOp | Sharding::Zero1 => data.clone(),
+            Sharding::FullShard | Sharding::ShardGradOp | Sharding::Zero1 => {
+                data.iter().chain(&context).cloned().collect()
+            }
         };
-        Ok(Axes { data, shard, tensor })
+        Ok(Axes { data, shard, tensor, context, expert })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_what_axes_are_for() {
+        let axes = ["node", "fsdp", "ep", "cp", "model"].map(|name| (name.into(), 2));
+        let mesh = Mesh { axes: axes.into_iter().collect(), ..Mesh::default() };
+        let of = |sharding| Axes::of(&mesh, &Settings { sharding, ..Settings::default() }).unwrap();
+        let numbers = |axes: &[AxisRef]| axes.iter().map(|axis| usize::from(axis.axis)).collect::<Vec<_>>();
+        let all = of(Sharding::FullShard);
+        let of_all =
+            [&all.data, &all.shard, &all.expert, &all.context, &all.tensor].map(|axes| numbers(axes));
+        assert_eq!(of_all, [vec![0, 1, 2], vec![0, 1, 2, 3], vec![2], vec![3], vec![4]]);
+        assert_eq!(numbers(&of(Sharding::HybridShard).shard), [1, 2, 3]);
+        assert!(of(Sharding::NoShard).shard.is_empty());
     }
 }

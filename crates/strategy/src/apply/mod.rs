@@ -1,24 +1,31 @@
 //! A strategy as shardings: what splits each argument and result of a training step.
 
+mod activations;
 mod axes;
+mod compute;
 mod dims;
+mod experts;
 mod offload;
 mod tensor;
 mod unshard;
+mod within;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
-    Build, Diagnostic, DimSharding, Mesh, MeshId, Module, OpKind, RegionId, Rewriter, TensorSharding, ValueId,
+    AxisRef, Build, DType, Diagnostic, DimSharding, Mesh, MeshId, Module, OpKind, RegionId, Rewriter,
+    TensorSharding, ValueId,
 };
 use shardc_passes::propagate::DimensionClasses;
 use shardc_passes::transforms::inline::inline_calls;
 
 use crate::roles::{Role, Roles};
 use crate::settings::{Settings, Sharding};
+use crate::units::Units;
 use axes::Axes;
-use dims::{Stacked, split_dim};
-use tensor::Inner;
+pub(crate) use dims::Stacked;
+use dims::split_dim;
 use unshard::Unshard;
+use within::Within;
 
 /// Priorities of propagation. The batch goes first: a strategy of data parallelism computes each example on one device, and
 /// gathers parameters rather than activations where one axis splits both.
@@ -28,7 +35,8 @@ const THEN_STATE: u32 = 1;
 /// Annotates a training step, in which calls are inlined, so that the compiler splits it by a strategy on a mesh.
 ///
 /// * The batch is split along the axes of data parallelism, examples in their order.
-/// * Axes called `model`, `tensor`, `tp` or `mp` split weights within layers, and the vocabulary.
+/// * Axes called `model`, `tensor`, `tp` or `mp` split weights within layers, and the vocabulary; `context`, `cp`, `sequence`, `seq` or
+///   `sp` sequences; `expert`, `experts` or `ep` experts, and the batch.
 /// * Parameters, frozen ones too, optimizer state and accumulators of gradients are split along their largest dimension that
 ///   divides, as the strategy says; what is too small for a part on each device stays whole.
 /// * Statistics, counters, keys and single numbers are whole everywhere.
@@ -44,6 +52,22 @@ pub fn apply(
     roles: &Roles,
     settings: &Settings,
     mesh: &Mesh,
+) -> Result<(), Vec<Diagnostic>> {
+    inline_calls(module)?;
+    let units = settings.wrap.and_then(|wrap| Units::find(module, roles, wrap));
+    apply_units(module, roles, settings, mesh, units.as_ref())
+}
+
+/// Annotates a training step as [`apply()`] does, with these units in place of those of the settings.
+///
+/// # Errors
+/// Those of [`apply()`].
+pub fn apply_units(
+    module: &mut Module,
+    roles: &Roles,
+    settings: &Settings,
+    mesh: &Mesh,
+    units: Option<&Units>,
 ) -> Result<(), Vec<Diagnostic>> {
     if let Some(missing) = args_missing(module, roles) {
         return Err(vec![missing]);
@@ -65,8 +89,22 @@ pub fn apply(
     let id = known.map_or_else(|| module.add_mesh("mesh", mesh.clone()), |(_, id)| id);
     let args = module.regions[body].args.clone();
     let stacked = Stacked::of(module, body);
-    let tensor_dims = tensor_dims(module, roles, &args, &stacked, mesh.axes_size(&axes.tensor));
-    let plan = Plan { settings, axes, mesh: id, stacked, tensor_dims };
+    if let Some(dtype) = settings.compute_dtype.filter(|&dtype| dtype != DType::F32)
+        && let Some(classes) = DimensionClasses::of_func(module, func)
+    {
+        let batch = batch_classes(&classes, roles, &args);
+        let has_batch = |value: ValueId| classes.of(value).iter().any(|class| batch.contains(class));
+        compute::narrow(module, body, &stacked, &has_batch, dtype, settings.fp32_reduce_scatter);
+    }
+    let within = Within::of(module, (func, body), roles, &args, (&stacked, &axes, mesh));
+    if !axes.context.is_empty() && within.sequences.is_empty() {
+        let message = "the mesh has an axis that splits sequences, and no argument with examples has one";
+        let hint = "sequences are the dimension behind that of examples: of tokens, or of vectors";
+        return Err(vec![Diagnostic::invalid("SH1251", message).hint(hint)]);
+    }
+    within.constrain(module, body, (id, &axes), settings.sequence_parallel);
+    let Within { tensor_dims, expert_dims, sequences, .. } = within;
+    let plan = Plan { settings, axes, mesh: id, stacked, tensor_dims, expert_dims, sequences, units };
     let mut placed: Vec<TensorSharding> = Vec::with_capacity(args.len());
     let mut said: FxHashSet<usize> = FxHashSet::default();
     for (i, (argument, &arg)) in roles.arguments.iter().zip(&args).enumerate() {
@@ -140,6 +178,12 @@ fn leave_groups(
     }
 }
 
+/// The classes of dimensions that count examples.
+fn batch_classes(classes: &DimensionClasses, roles: &Roles, args: &[ValueId]) -> FxHashSet<u32> {
+    let of_batch = |i: usize| Some(*classes.of(args[i]).get(roles.arguments[i].batch_dim?)?);
+    roles.of(Role::Batch).filter_map(of_batch).collect()
+}
+
 /// What is wrong if roles are not those of the module's arguments.
 fn args_missing(module: &Module, roles: &Roles) -> Option<Diagnostic> {
     let (has, told) = (module.entry().map_or(0, |f| module.funcs[f].params.len()), roles.arguments.len());
@@ -153,28 +197,6 @@ fn prioritize(sharding: &mut TensorSharding, priority: u32) {
     }
 }
 
-/// The dimensions of state that `n` devices split within layers.
-fn tensor_dims(
-    module: &Module,
-    roles: &Roles,
-    args: &[ValueId],
-    stacked: &Stacked,
-    n: i64,
-) -> FxHashMap<ValueId, usize> {
-    let classes = module.entry().and_then(|func| DimensionClasses::of_func(module, func));
-    let Some(classes) = classes.filter(|_| n > 1) else { return FxHashMap::default() };
-    let is_state = |role: Role| {
-        use Role::{FrozenParameter, GradientAccumulator, OptimizerState, Parameter};
-        matches!(role, FrozenParameter | GradientAccumulator | OptimizerState | Parameter)
-    };
-    let of = |is: &dyn Fn(Role) -> bool| -> Vec<ValueId> {
-        roles.arguments.iter().zip(args).filter(|(a, _)| is(a.role)).map(|(_, &arg)| arg).collect()
-    };
-    let inner = Inner::of(module, &classes, &of(&Role::is_weight), stacked, n);
-    let dim = |arg: ValueId| Some((arg, inner.dim(module, &classes, arg, stacked, n)?));
-    of(&is_state).into_iter().filter_map(dim).collect()
-}
-
 struct Plan<'a> {
     settings: &'a Settings,
     axes: Axes,
@@ -182,6 +204,11 @@ struct Plan<'a> {
     stacked: Stacked,
     /// The dimension of an argument that tensor parallelism splits.
     tensor_dims: FxHashMap<ValueId, usize>,
+    /// The dimension of an argument that expert parallelism splits.
+    expert_dims: FxHashMap<ValueId, usize>,
+    /// The dimension of an argument with examples that context parallelism splits.
+    sequences: FxHashMap<ValueId, usize>,
+    units: Option<&'a Units>,
 }
 
 impl Plan<'_> {
@@ -203,6 +230,10 @@ impl Plan<'_> {
                 if let Some(dim) = batch_dim.and_then(|dim| sharding.dims.get_mut(dim)) {
                     *dim = DimSharding::closed(&self.axes.data);
                 }
+                let n = module.meshes[self.mesh].axes_size(&self.axes.context);
+                if let Some(&dim) = self.sequences.get(&arg).filter(|&&dim| module.shape(arg)[dim] % n == 0) {
+                    sharding.dims[dim] = DimSharding::closed(&self.axes.context);
+                }
                 return sharding;
             }
             Role::ModelState | Role::Step | Role::Scalar | Role::RngKey => false,
@@ -216,21 +247,26 @@ impl Plan<'_> {
         if let Some(&dim) = self.tensor_dims.get(&arg) {
             sharding.dims[dim] = DimSharding::closed(&self.axes.tensor);
         }
+        if let Some(&dim) = self.expert_dims.get(&arg) {
+            sharding.dims[dim] = DimSharding::closed(&self.axes.expert);
+        }
         sharding
     }
 
     /// A tensor like an argument, one more of its dimensions split.
     fn in_parts(&self, module: &Module, arg: ValueId) -> TensorSharding {
         let mut sharding = self.whole(module, arg);
-        let within = self.tensor_dims.get(&arg).copied();
-        let n = module.meshes[self.mesh].axes_size(&self.axes.shard);
+        let has_experts = self.expert_dims.contains_key(&arg);
+        let is_free = |axis: &&AxisRef| !(has_experts && self.axes.expert.contains(axis));
+        let shard: Vec<AxisRef> = self.axes.shard.iter().filter(is_free).cloned().collect();
+        let n = module.meshes[self.mesh].axes_size(&shard);
         let may = |dim: usize| {
             !self.stacked.is_stacked(arg, dim)
                 && (dim == 0 || !self.settings.shard_param_on_dim_0)
-                && Some(dim) != within
+                && sharding.axes(dim).is_empty()
         };
         if let Some(dim) = split_dim(module.shape(arg), n, may) {
-            sharding.dims[dim] = DimSharding::closed(&self.axes.shard);
+            sharding.dims[dim] = DimSharding::closed(&shard);
         }
         sharding
     }
@@ -247,8 +283,7 @@ impl Plan<'_> {
         let classes = module.entry().and_then(|func| DimensionClasses::of_func(module, func));
         let classes = classes.as_ref();
         let args = &module.regions[body].args;
-        let of_batch = |i: usize| Some(*classes?.of(args[i]).get(roles.arguments[i].batch_dim?)?);
-        let batch: FxHashSet<u32> = roles.of(Role::Batch).filter_map(of_batch).collect();
+        let batch = classes.map(|classes| batch_classes(classes, roles, args)).unwrap_or_default();
         let is_gathered = |i: &usize| {
             roles.arguments[*i].role.is_weight()
                 && !said.contains(i)
@@ -267,6 +302,9 @@ impl Plan<'_> {
                 classes.is_some_and(|classes| classes.of(value).iter().any(|class| batch.contains(class)))
             },
             again: self.settings.reshard_after_forward.unwrap_or(otherwise_again),
+            units: self.units,
+            again_at_root: self.settings.reshard_root,
+            prefetch: self.settings.backward_prefetch,
         };
         unshard.apply(module, body);
     }

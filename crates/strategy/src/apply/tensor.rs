@@ -20,6 +20,7 @@ const SHARERS: usize = 3;
 /// The classes of dimensions that are split.
 pub(super) struct Inner {
     classes: FxHashSet<u32>,
+    features: Option<u32>,
 }
 
 /// A weight: its dimensions that may be split, with their classes and sizes.
@@ -84,7 +85,12 @@ impl Inner {
                 }
             }
         }
-        Inner { classes: chosen }
+        Inner { classes: chosen, features }
+    }
+
+    /// The class of the features between layers, if one stands out.
+    pub(super) fn features(&self) -> Option<u32> {
+        self.features
     }
 
     /// The dimension of an argument that `n` devices split, if any.

@@ -7,6 +7,9 @@
 //! The backward part reads what the forward part gathered, or, if a unit is to be sharded again in between, gathers once more: a
 //! barrier with what is asked for of the first result that needs it keeps the second gather from being the first one, and
 //! from coming earlier. What the forward part only gave another form is then given that form again.
+//!
+//! The parameters of a unit are behind one barrier. With what is asked for of the unit itself they are gathered when the unit behind
+//! it is done; with what was asked for of that unit, while it is computed.
 
 use std::collections::VecDeque;
 
@@ -16,6 +19,8 @@ use shardc_passes::analysis::regions::has_program_regions;
 
 use super::dims::Stacked;
 use crate::roles::Roles;
+use crate::settings::Prefetch;
+use crate::units::Units;
 
 /// What is gathered, and how often.
 pub(super) struct Unshard<'a> {
@@ -29,6 +34,11 @@ pub(super) struct Unshard<'a> {
     pub(super) has_batch: &'a dyn Fn(ValueId) -> bool,
     /// Whether the backward part gathers again.
     pub(super) again: bool,
+    /// What is gathered again together; each parameter by itself where there are none.
+    pub(super) units: Option<&'a Units>,
+    /// Whether parameters that are in no unit are gathered again, too.
+    pub(super) again_at_root: bool,
+    pub(super) prefetch: Prefetch,
 }
 
 impl Unshard<'_> {
@@ -38,11 +48,29 @@ impl Unshard<'_> {
         self.again && self.stacked.has_rows(arg)
     }
 
+    /// The unit of the argument with this number.
+    fn unit(&self, i: usize) -> Option<usize> {
+        self.units?.of.get(i).copied().flatten()
+    }
+
+    /// Whether the argument with this number is gathered again for the backward part.
+    fn is_again(&self, i: usize) -> bool {
+        self.again && (self.units.is_none() || self.again_at_root || self.unit(i).is_some())
+    }
+
     /// Gathers in a body without calls.
     pub(super) fn apply(&self, module: &mut Module, body: RegionId) {
         let flow = Flow::of(module, body, self);
-        let mut walk =
-            Walk { unshard: self, flow, gathered: FxHashMap::default(), again: FxHashMap::default() };
+        let numbers = module.regions[body].args.iter().enumerate().map(|(i, &arg)| (arg, i)).collect();
+        let mut walk = Walk {
+            unshard: self,
+            flow,
+            numbers,
+            gathered: FxHashMap::default(),
+            again: FxHashMap::default(),
+            held: FxHashMap::default(),
+            last_asked: None,
+        };
         let mut rw = Rewriter::new(module);
         rw.enter(body);
         while let Some(op) = rw.next_op() {
@@ -53,12 +81,15 @@ impl Unshard<'_> {
 
 /// How parameters run through a program.
 struct Flow {
+    body: RegionId,
     /// What the loss is computed by.
     forward: FxHashSet<OpId>,
     /// Of a parameter, and of what the forward part gives another form alone: the parameter, and what made it of what.
     forms: FxHashMap<ValueId, Form>,
     /// Operations of the backward part that need a parameter whole, and with it.
     backward: FxHashSet<OpId>,
+    /// The parameters that these need.
+    asked: FxHashSet<ValueId>,
     /// What loops take out of stacks, rows by rows.
     rows: FxHashSet<ValueId>,
 }
@@ -112,7 +143,7 @@ impl Flow {
                 states.filter(|(j, argument)| Some(*j) == i || (argument.of.is_some() && argument.of == i));
             own.filter_map(|(_, argument)| returned.get(argument.next?).copied()).collect()
         };
-        let mut backward = FxHashSet::default();
+        let (mut backward, mut asked) = (FxHashSet::default(), FxHashSet::default());
         let mut own: FxHashMap<ValueId, Vec<ValueId>> = FxHashMap::default();
         for &op in &module.regions[body].ops {
             if forward.contains(&op) || matches!(module.ops[op].kind, OpKind::Return) {
@@ -127,10 +158,11 @@ impl Flow {
                 let own = own.entry(arg).or_insert_with(|| owned(arg));
                 if reaches_others(module, op, &users, &returned, own) {
                     backward.insert(op);
+                    asked.extend(read.iter().filter_map(needs));
                 }
             }
         }
-        Flow { forward, forms, backward, rows: rows(module, body, unshard) }
+        Flow { body, forward, forms, backward, asked, rows: rows(module, body, unshard) }
     }
 }
 
@@ -220,6 +252,12 @@ struct Walk<'a> {
     gathered: FxHashMap<ValueId, ValueId>,
     /// What stands for a form in the backward part.
     again: FxHashMap<ValueId, ValueId>,
+    /// The numbers of arguments.
+    numbers: FxHashMap<ValueId, usize>,
+    /// Of a parameter, its part behind the barrier of its unit.
+    held: FxHashMap<ValueId, ValueId>,
+    /// What was asked for of the last unit that was gathered again.
+    last_asked: Option<ValueId>,
 }
 
 impl Walk<'_> {
@@ -233,7 +271,7 @@ impl Walk<'_> {
                 let is_form = rw.module.ops[op].results.first().is_some_and(narrows);
                 (form.is_part && !is_form).then(|| self.gathered(rw, value))
             } else if self.flow.backward.contains(&op) && !is_like(rw.module, op, value) {
-                if self.unshard.again {
+                if self.numbers.get(&form.arg).is_some_and(|&i| self.unshard.is_again(i)) {
                     let asked = self.asked_for(rw.module, &read);
                     Some(self.again(rw, value, asked))
                 } else {
@@ -334,10 +372,27 @@ impl Walk<'_> {
             let from = self.part_again(rw, from, asked);
             return remade(rw, made, from);
         }
-        let held: Vec<ValueId> = std::iter::once(value).chain(asked).collect();
-        let types: Vec<_> = held.iter().map(|&v| rw.module.values[v].ty).collect();
-        let barrier = rw.op(OpKind::OptimizationBarrier, &held, &types, &[]);
-        rw.module.ops[barrier].results[0]
+        if let Some(&held) = self.held.get(&value) {
+            return held;
+        }
+        let unit = self.numbers.get(&value).and_then(|&i| self.unshard.unit(i));
+        let mut parts = vec![value];
+        let mut until = asked;
+        if let Some(unit) = unit {
+            let others = self.unshard.split.iter().filter(|&&i| self.unshard.unit(i) == Some(unit));
+            let others = others.filter_map(|i| rw.module.regions[self.flow.body].args.get(*i).copied());
+            parts.extend(others.filter(|&arg| arg != value && self.flow.asked.contains(&arg)));
+            if self.unshard.prefetch == Prefetch::Pre {
+                until = self.last_asked.or(asked);
+            }
+            self.last_asked = asked.or(self.last_asked);
+        }
+        let behind: Vec<ValueId> = parts.iter().copied().chain(until).collect();
+        let types: Vec<_> = behind.iter().map(|&v| rw.module.values[v].ty).collect();
+        let barrier = rw.op(OpKind::OptimizationBarrier, &behind, &types, &[]);
+        let results = rw.module.ops[barrier].results[..parts.len()].to_vec();
+        self.held.extend(parts.into_iter().zip(&results).map(|(part, &held)| (part, held)));
+        results[0]
     }
 }
 

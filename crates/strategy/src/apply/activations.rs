@@ -1,0 +1,178 @@
+//! Constraints on activations: where they are split otherwise than the batch and weights would have them.
+//!
+//! * *Sequence parallelism*: sums between layers are split along their sequence over the axes of tensor parallelism, so that
+//!   normalizations are done in parts, and a layer's product ends in a reduce-scatter rather than in an all-reduce.
+//! * *Context parallelism*: where an argument's sequence does not divide, as one token more does not, the pieces that are cut out of
+//!   it are split.
+//! * *Expert parallelism*: what goes to experts and comes from them is split by expert, so that examples are exchanged.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{
+    AxisRef, BinaryOp, Build, DimSharding, Mesh, MeshId, Module, OpId, OpKind, RegionId, Rewriter,
+    TensorSharding, ValueId,
+};
+use shardc_passes::analysis::regions::has_program_regions;
+use shardc_passes::propagate::DimensionClasses;
+
+use super::axes::Axes;
+use super::{BATCH_FIRST, prioritize};
+
+/// What is known of a step's dimensions.
+pub(super) struct Dimensions<'a> {
+    pub(super) classes: &'a DimensionClasses,
+    /// Classes that count examples.
+    pub(super) batch: &'a FxHashSet<u32>,
+    /// The class of features between layers.
+    pub(super) features: Option<u32>,
+    /// Classes that count experts.
+    pub(super) experts: &'a FxHashSet<u32>,
+    /// Arguments with a sequence that does not divide, and its dimension.
+    pub(super) uneven: &'a FxHashMap<ValueId, usize>,
+}
+
+/// Constrains the activations of a body without calls.
+pub(super) fn constrain(
+    module: &mut Module,
+    body: RegionId,
+    (mesh, axes): (MeshId, &Axes),
+    dims: &Dimensions<'_>,
+    sequence_parallel: bool,
+) {
+    let plan = Plan { mesh, axes, dims, sequence_parallel };
+    let mut found = Found::default();
+    for op in module.walk(body) {
+        plan.of_op(module, op, &mut found);
+    }
+    if !found.operands.is_empty() || !found.results.is_empty() {
+        insert(&mut Rewriter::new(module), body, &found);
+    }
+}
+
+/// Shardings by operation: of its first result, and of operands by number.
+#[derive(Default)]
+struct Found {
+    results: FxHashMap<OpId, TensorSharding>,
+    operands: FxHashMap<OpId, Vec<(usize, TensorSharding)>>,
+}
+
+struct Plan<'a> {
+    mesh: MeshId,
+    axes: &'a Axes,
+    dims: &'a Dimensions<'a>,
+    sequence_parallel: bool,
+}
+
+impl Plan<'_> {
+    fn of_op(&self, module: &Module, op: OpId, found: &mut Found) {
+        let data = &module.ops[op];
+        let mesh = &module.meshes[self.mesh];
+        match &data.kind {
+            OpKind::Binary(BinaryOp::Add) if self.sequence_parallel => {
+                if let Some(sharding) = self.by_sequence(module, mesh, data.results[0]) {
+                    found.results.insert(op, sharding);
+                }
+            }
+            OpKind::Slice(_) => {
+                let cut = self.dims.uneven.get(&data.operands[0]);
+                let size = |dim: usize| module.shape(data.results[0])[dim];
+                if let Some(&dim) = cut.filter(|&&dim| size(dim) % mesh.axes_size(&self.axes.context) == 0) {
+                    let mut sharding = self.like_batch(module, data.results[0], &self.axes.data);
+                    sharding.dims[dim] = DimSharding::closed(&self.axes.context);
+                    prioritize(&mut sharding, BATCH_FIRST);
+                    found.results.insert(op, sharding);
+                }
+            }
+            OpKind::DotGeneral(_) if !self.axes.expert.is_empty() => {
+                let of_operands: Vec<(usize, TensorSharding)> = data
+                    .operands
+                    .iter()
+                    .enumerate()
+                    .filter_map(|(i, &value)| Some((i, self.by_expert(module, mesh, value)?)))
+                    .collect();
+                if let Some(sharding) = self.by_expert(module, mesh, data.results[0]) {
+                    found.results.insert(op, sharding);
+                }
+                if !of_operands.is_empty() {
+                    found.operands.insert(op, of_operands);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A tensor whose examples are split along `axes`, and nothing else is said.
+    fn like_batch(&self, module: &Module, value: ValueId, axes: &[AxisRef]) -> TensorSharding {
+        let mut sharding = TensorSharding::open(self.mesh, module.rank(value));
+        for (dim, class) in sharding.dims.iter_mut().zip(self.dims.classes.of(value)) {
+            if self.dims.batch.contains(class) {
+                *dim = DimSharding::closed(axes);
+            }
+        }
+        sharding
+    }
+
+    /// Examples, a sequence and features: the sequence is split over the axes of tensor parallelism.
+    fn by_sequence(&self, module: &Module, mesh: &Mesh, value: ValueId) -> Option<TensorSharding> {
+        let &[a, b, c] = self.dims.classes.of(value) else { return None };
+        let is_batch = |class: u32| self.dims.batch.contains(&class);
+        let sequence = (0..3).find(|&dim| {
+            let class = [a, b, c][dim];
+            !is_batch(class) && Some(class) != self.dims.features
+        })?;
+        let has_both = [a, b, c].into_iter().any(is_batch) && [a, b, c].contains(&self.dims.features?);
+        let along: Vec<AxisRef> = self.axes.context.iter().chain(&self.axes.tensor).cloned().collect();
+        if !has_both || module.shape(value)[sequence] % mesh.axes_size(&along) != 0 {
+            return None;
+        }
+        let mut sharding = self.like_batch(module, value, &self.axes.data);
+        sharding.dims[sequence] = DimSharding::closed(&along);
+        prioritize(&mut sharding, BATCH_FIRST);
+        Some(sharding)
+    }
+
+    /// Experts and what goes to them: split by expert, and over the other axes by example.
+    fn by_expert(&self, module: &Module, mesh: &Mesh, value: ValueId) -> Option<TensorSharding> {
+        let of = self.dims.classes.of(value);
+        if !of.iter().any(|class| self.dims.batch.contains(class)) {
+            return None;
+        }
+        let n = mesh.axes_size(&self.axes.expert);
+        let is_split =
+            |dim: &usize| self.dims.experts.contains(&of[*dim]) && module.shape(value)[*dim] % n == 0;
+        let expert = (0..of.len()).find(is_split)?;
+        let is_other = |axis: &&AxisRef| !self.axes.expert.contains(axis);
+        let others: Vec<AxisRef> = self.axes.data.iter().filter(is_other).cloned().collect();
+        let mut sharding = self.like_batch(module, value, &others);
+        sharding.dims[expert] = DimSharding::closed(&self.axes.expert);
+        prioritize(&mut sharding, BATCH_FIRST);
+        Some(sharding)
+    }
+}
+
+fn insert(rw: &mut Rewriter<'_>, region: RegionId, found: &Found) {
+    rw.enter(region);
+    while let Some(op) = rw.next_op() {
+        if has_program_regions(&rw.module.ops[op].kind) {
+            for inner in rw.module.ops[op].regions.clone() {
+                insert(rw, inner, found);
+            }
+        }
+        for (i, sharding) in found.operands.get(&op).into_iter().flatten() {
+            let value = rw.module.ops[op].operands[*i];
+            let constrained = constraint(rw, value, sharding);
+            rw.module.ops[op].operands[*i] = constrained;
+        }
+        if let Some(sharding) = found.results.get(&op) {
+            let result = rw.module.ops[op].results[0];
+            rw.keep();
+            let constrained = constraint(rw, result, sharding);
+            rw.stand_for(result, constrained);
+        }
+    }
+}
+
+fn constraint(rw: &mut Rewriter<'_>, value: ValueId, sharding: &TensorSharding) -> ValueId {
+    let interned = rw.module.shardings.intern(sharding.clone());
+    let ty = rw.module.values[value].ty;
+    rw.op1(OpKind::ShardingConstraint(interned), &[value], ty)
+}

@@ -1,0 +1,124 @@
+//! Products in a narrower type than a step computes in (`mixed_precision`, `compute_dtype`).
+//!
+//! As under `torch.autocast`, matrix products and convolutions of activations take operands of the narrow type and give it; sums,
+//! normalizations, the loss, parameters and their updates stay in `f32`. Weights are narrowed before anything else is done to them,
+//! so that what is gathered is narrow. Gradients of weights are summed over devices in the narrow type, or, if they are to be summed
+//! in `f32`, these products give `f32`.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{DType, Module, OpId, OpKind, RegionId, Rewriter, TensorBuild, ValueId};
+use shardc_passes::analysis::regions::has_program_regions;
+
+use super::dims::Stacked;
+
+/// Lets the products of a body without calls that `has_batch` takes part in be computed in `dtype`.
+pub(super) fn narrow(
+    module: &mut Module,
+    body: RegionId,
+    stacked: &Stacked,
+    has_batch: &dyn Fn(ValueId) -> bool,
+    dtype: DType,
+    sums_wide: bool,
+) {
+    let mut products = FxHashSet::default();
+    let mut wide = FxHashSet::default();
+    for op in module.walk(body) {
+        let data = &module.ops[op];
+        let is_product = match &data.kind {
+            OpKind::DotGeneral(spec) => spec.algorithm.is_none(),
+            OpKind::Convolution(_) => true,
+            _ => false,
+        };
+        let is_f32 = |&v: &ValueId| module.stored(v).is_some_and(|ty| ty.dtype == DType::F32);
+        let mut all = data.operands.iter().chain(&data.results);
+        if is_product && all.clone().all(is_f32) && all.any(|&v| has_batch(v)) {
+            products.insert(op);
+            wide.extend(Some(op).filter(|_| sums_wide && !has_batch(data.results[0])));
+        }
+    }
+    let mut walk =
+        Walk { products, wide, stacked, dtype, narrow: FxHashMap::default(), made: FxHashMap::default() };
+    let mut rw = Rewriter::new(module);
+    walk.region(&mut rw, body);
+}
+
+struct Walk<'a> {
+    products: FxHashSet<OpId>,
+    /// Products that give `f32`.
+    wide: FxHashSet<OpId>,
+    stacked: &'a Stacked,
+    dtype: DType,
+    /// What a value is when it is narrow, by the region that asks.
+    narrow: FxHashMap<(RegionId, ValueId), ValueId>,
+    /// What was widened, and the product that it comes from.
+    made: FxHashMap<ValueId, ValueId>,
+}
+
+impl Walk<'_> {
+    fn region(&mut self, rw: &mut Rewriter<'_>, region: RegionId) {
+        rw.enter(region);
+        while let Some(op) = rw.next_op() {
+            if has_program_regions(&rw.module.ops[op].kind) {
+                for inner in rw.module.ops[op].regions.clone() {
+                    self.region(rw, inner);
+                }
+            }
+            if !self.products.contains(&op) {
+                continue;
+            }
+            let data = &rw.module.ops[op];
+            let (kind, operands, result) = (data.kind.clone(), data.operands.to_vec(), data.results[0]);
+            let operands: Vec<ValueId> =
+                operands.into_iter().map(|value| self.narrowed(rw, region, value)).collect();
+            let shape = rw.module.shape(result).to_vec();
+            if self.wide.contains(&op) {
+                let new = rw.tensor(kind, &operands, &shape, DType::F32);
+                rw.replace(&[new]);
+                continue;
+            }
+            let new = rw.tensor(kind, &operands, &shape, self.dtype);
+            let widened = rw.convert(new, DType::F32);
+            self.made.insert(widened, new);
+            rw.replace(&[widened]);
+        }
+    }
+
+    /// A value in the narrow type. A weight is narrowed where it is still as it is stored, a row of a stack where it is taken.
+    fn narrowed(&mut self, rw: &mut Rewriter<'_>, region: RegionId, value: ValueId) -> ValueId {
+        if let Some(&narrow) = self.made.get(&value).or_else(|| self.narrow.get(&(region, value))) {
+            return narrow;
+        }
+        let narrow = match self.reformed(rw.module, value) {
+            Some((op, from)) => {
+                let from = self.narrowed(rw, region, from);
+                let kind = rw.module.ops[op].kind.clone();
+                let shape = rw.module.shape(value).to_vec();
+                rw.tensor(kind, &[from], &shape, self.dtype)
+            }
+            None => rw.convert(value, self.dtype),
+        };
+        self.narrow.insert((region, value), narrow);
+        narrow
+    }
+
+    /// What gives a weight, or a row of a stack of them, another form alone.
+    fn reformed(&self, module: &Module, value: ValueId) -> Option<(OpId, ValueId)> {
+        let is_reform = |op: OpId| {
+            matches!(
+                module.ops[op].kind,
+                OpKind::Transpose { .. } | OpKind::Reshape | OpKind::BroadcastInDim { .. }
+            )
+        };
+        let made = module.def_op(value).filter(|&op| is_reform(op))?;
+        let mut from = module.ops[made].operands[0];
+        let first = from;
+        while let Some(op) = module.def_op(from).filter(|&op| is_reform(op)) {
+            from = module.ops[op].operands[0];
+        }
+        let is_row = module.def_op(from).is_some_and(|op| {
+            matches!(module.ops[op].kind, OpKind::DynamicSlice { .. })
+                && self.stacked.origin(module.ops[op].operands[0]).is_some()
+        });
+        (is_row || self.stacked.origin(from).is_some()).then_some((made, first))
+    }
+}

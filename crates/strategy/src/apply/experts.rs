@@ -1,0 +1,51 @@
+//! Expert parallelism: which dimension of weights counts experts.
+//!
+//! A mixture of experts multiplies what is sent to each expert with the expert's weights, all experts at once: a product with a
+//! batching dimension of which one operand is a weight, and so has no examples.
+
+use rustc_hash::FxHashSet;
+use shardc_ir::{Module, OpKind, RegionId, ValueId};
+use shardc_passes::propagate::DimensionClasses;
+
+/// The classes of dimensions that count experts.
+pub(super) fn classes(
+    module: &Module,
+    body: RegionId,
+    classes: &DimensionClasses,
+    weights: &[ValueId],
+    has_batch: &dyn Fn(ValueId) -> bool,
+) -> FxHashSet<u32> {
+    let of_weights: FxHashSet<u32> = weights.iter().flat_map(|&weight| classes.of(weight)).copied().collect();
+    let mut found = FxHashSet::default();
+    let mut batching = |value: ValueId, dims: &[u32]| {
+        if !has_batch(value) {
+            let of_dims = dims.iter().filter_map(|&dim| classes.of(value).get(dim as usize));
+            found.extend(of_dims.filter(|class| of_weights.contains(class)));
+        }
+    };
+    for op in module.walk(body) {
+        let data = &module.ops[op];
+        match &data.kind {
+            OpKind::DotGeneral(spec) => {
+                batching(data.operands[0], &spec.lhs_batch);
+                batching(data.operands[1], &spec.rhs_batch);
+            }
+            OpKind::RaggedDot(spec) => batching(data.operands[1], &spec.rhs_group),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The dimension of an argument that counts experts, if `n` devices divide them.
+pub(super) fn dim(
+    module: &Module,
+    classes: &DimensionClasses,
+    experts: &FxHashSet<u32>,
+    arg: ValueId,
+    n: i64,
+) -> Option<usize> {
+    let mut dims = classes.of(arg).iter().zip(module.shape(arg)).enumerate();
+    let is_split = |(_, (class, size)): &(usize, (&u32, &i64))| experts.contains(class) && **size % n == 0;
+    dims.find(is_split).map(|(dim, _)| dim)
+}

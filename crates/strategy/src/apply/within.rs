@@ -1,0 +1,107 @@
+//! What is split within layers: by tensor, expert and context parallelism, found from classes of dimensions.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{FuncId, Mesh, MeshId, Module, RegionId, ValueId};
+use shardc_passes::propagate::DimensionClasses;
+
+use super::activations::{self, Dimensions};
+use super::axes::Axes;
+use super::dims::Stacked;
+use super::tensor::Inner;
+use super::{batch_classes, experts};
+use crate::roles::{Role, Roles};
+
+/// The dimensions that are split within layers.
+#[derive(Default)]
+pub(super) struct Within {
+    classes: Option<DimensionClasses>,
+    batch: FxHashSet<u32>,
+    /// The class of features between layers.
+    features: Option<u32>,
+    experts: FxHashSet<u32>,
+    /// Of state, the dimension that tensor parallelism splits.
+    pub(super) tensor_dims: FxHashMap<ValueId, usize>,
+    /// Of state, the dimension that counts experts.
+    pub(super) expert_dims: FxHashMap<ValueId, usize>,
+    /// Of arguments with examples, the dimension that is a sequence.
+    pub(super) sequences: FxHashMap<ValueId, usize>,
+    /// Of those, the ones whose sequence does not divide.
+    uneven: FxHashMap<ValueId, usize>,
+}
+
+impl Within {
+    /// Of the arguments of a function without calls.
+    pub(super) fn of(
+        module: &Module,
+        (func, body): (FuncId, RegionId),
+        roles: &Roles,
+        args: &[ValueId],
+        (stacked, axes, mesh): (&Stacked, &Axes, &Mesh),
+    ) -> Within {
+        if axes.tensor.is_empty() && axes.expert.is_empty() && axes.context.is_empty() {
+            return Within::default();
+        }
+        let Some(classes) = DimensionClasses::of_func(module, func) else { return Within::default() };
+        let of = |is: &dyn Fn(Role) -> bool| -> Vec<ValueId> {
+            roles.arguments.iter().zip(args).filter(|(a, _)| is(a.role)).map(|(_, &arg)| arg).collect()
+        };
+        let (weights, state) = (of(&Role::is_weight), of(&is_state));
+        let mut out = Within { batch: batch_classes(&classes, roles, args), ..Within::default() };
+        let n = mesh.axes_size(&axes.expert);
+        if n > 1 {
+            let has_batch = |value: ValueId| classes.of(value).iter().any(|class| out.batch.contains(class));
+            let found = experts::classes(module, body, &classes, &weights, &has_batch);
+            let dim = |&arg: &ValueId| Some((arg, experts::dim(module, &classes, &found, arg, n)?));
+            out.expert_dims = state.iter().filter_map(dim).collect();
+            out.experts = found;
+        }
+        let n = mesh.axes_size(&axes.tensor);
+        if n > 1 {
+            let inner = Inner::of(module, &classes, &weights, stacked, n);
+            let dim = |&arg: &ValueId| {
+                let dim = inner.dim(module, &classes, arg, stacked, n)?;
+                (out.expert_dims.get(&arg) != Some(&dim)).then_some((arg, dim))
+            };
+            out.tensor_dims = state.iter().filter_map(dim).collect();
+            out.features = inner.features();
+        }
+        let n = mesh.axes_size(&axes.context);
+        if n > 1 {
+            let sequence = |(argument, &arg): (&crate::Argument, &ValueId)| {
+                let dim = argument.batch_dim.filter(|_| argument.role == Role::Batch)? + 1;
+                let is_integer = module.stored(arg)?.dtype.is_integer();
+                let has_one = module.rank(arg) > dim && (is_integer || module.rank(arg) > dim + 1);
+                has_one.then_some((arg, dim))
+            };
+            out.sequences = roles.arguments.iter().zip(args).filter_map(sequence).collect();
+            let is_uneven = |(arg, dim): &(&ValueId, &usize)| module.shape(**arg)[**dim] % n != 0;
+            out.uneven = out.sequences.iter().filter(is_uneven).map(|(&arg, &dim)| (arg, dim)).collect();
+        }
+        out.classes = Some(classes);
+        out
+    }
+
+    /// Constrains the activations.
+    pub(super) fn constrain(
+        &self,
+        module: &mut Module,
+        body: RegionId,
+        at: (MeshId, &Axes),
+        sequence_parallel: bool,
+    ) {
+        let Some(classes) = &self.classes else { return };
+        let dims = Dimensions {
+            classes,
+            batch: &self.batch,
+            features: self.features,
+            experts: &self.experts,
+            uneven: &self.uneven,
+        };
+        activations::constrain(module, body, at, &dims, sequence_parallel);
+    }
+}
+
+fn is_state(role: Role) -> bool {
+    use Role::{FrozenParameter, GradientAccumulator, OptimizerState, Parameter};
+    matches!(role, FrozenParameter | GradientAccumulator | OptimizerState | Parameter)
+}

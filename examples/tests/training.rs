@@ -47,27 +47,27 @@ fn trains_alike(program: &str, arguments: &[&str], ways: &[Vec<&str>], tolerance
 
 #[test]
 fn digits_are_learnt() {
-    trains(env!("CARGO_BIN_EXE_mnist"), &["--steps", "8", "--examples", "512"]);
+    trains(env!("CARGO_BIN_EXE_mnist"), &["--steps", "20", "--examples", "512"]);
 }
 
 #[test]
 fn digits_are_learnt_by_a_transformer() {
-    trains(env!("CARGO_BIN_EXE_vit"), &["--steps", "8", "--examples", "512"]);
+    trains(env!("CARGO_BIN_EXE_vit"), &["--steps", "20", "--examples", "512"]);
 }
 
 #[test]
 fn sonnets_are_learnt() {
-    trains(env!("CARGO_BIN_EXE_decoder"), &["--steps", "8", "--layers", "2", "--write", "2"]);
+    trains(env!("CARGO_BIN_EXE_decoder"), &["--steps", "20", "--layers", "2", "--write", "2"]);
 }
 
 #[test]
 fn sonnets_are_learnt_by_a_recurrent_layer() {
-    trains(env!("CARGO_BIN_EXE_lstm"), &["--steps", "12", "--write", "2"]);
+    trains(env!("CARGO_BIN_EXE_lstm"), &["--steps", "20", "--write", "2"]);
 }
 
 #[test]
 fn sonnets_are_learnt_by_experts() {
-    trains(env!("CARGO_BIN_EXE_moe"), &["--steps", "8", "--write", "2"]);
+    trains(env!("CARGO_BIN_EXE_moe"), &["--steps", "20", "--write", "2"]);
 }
 
 /// What each strategy of a language model is done on.

@@ -426,6 +426,15 @@ impl Module {
         }
     }
 
+    /// Takes out the results of an operation that `keep` refuses. Nothing may read them.
+    pub fn retain_results(&mut self, op: OpId, keep: impl Fn(usize) -> bool) {
+        let mut places = 0..;
+        self.ops[op].results.retain(|_| places.next().is_some_and(&keep));
+        for (i, &result) in self.ops[op].results.clone().iter().enumerate() {
+            self.values[result].def = ValueDef::Result(op, i as u32);
+        }
+    }
+
     /// Gives an operation a new value of the same type for result `index`, without a sharding; returns the old one, which
     /// comes from nowhere until [`Module::give_result`] or [`Module::take_over`].
     pub fn renew_result(&mut self, op: OpId, index: usize) -> ValueId {

@@ -4,8 +4,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use shardc::autodiff::{self, Checkpoint, Derivative, Keep, Offload, Request};
+use shardc::graph::{DType::F32, Graph, Mesh};
+use shardc::nn::{Init, Scope};
 use shardc::{Compiler, SpmdMode, exec};
-use shardc_ir::Module;
+use shardc_ir::{Module, OpKind};
 use shardc_runtime::HostArray;
 use shardc_tests::devices::{Reference, Verdict, client, compare};
 
@@ -74,6 +76,29 @@ fn policies() -> Vec<Checkpoint> {
         }
     }
     all
+}
+
+/// A loop whose trips are computed again, as those of attention by blocks are, keeps nothing of them in a layer that is computed
+/// again.
+#[test]
+fn a_loop_of_units_in_a_unit_is_computed_again_whole() {
+    let g = Graph::new("step", &Mesh::new(&[("data", 1)]).unwrap());
+    let p = Scope::new(&g).checkpointed(Keep::Nothing);
+    let x = g.parameter("x", [16, 8], F32);
+    let y = p.unit("outer", x, |p, x| {
+        p.stack("layers", 3, x, |p, x| x.dot(p.parameter("kernel", [8, 8], Init::ones())).tanh())
+    });
+    let dw = p.gradients(y.square().sum(..))[0];
+    let module = g.finish(&[("y", y), ("dw", dw)]).unwrap();
+    let module = Compiler::new().partition_module(module).unwrap().module;
+    let body = module.funcs[module.entry().unwrap()].body.unwrap();
+    let loops = module.walk(body).into_iter().filter(|&op| matches!(module.ops[op].kind, OpKind::While));
+    let stacks = loops.map(|op| {
+        let inside = module.ops[op].regions.iter().flat_map(|&region| module.walk(region));
+        inside.filter(|&op| matches!(module.ops[op].kind, OpKind::DynamicUpdateSlice)).count()
+    });
+    // The forward part, the same with what its backward part reads, and that, which makes the gradients.
+    assert_eq!(stacks.collect::<Vec<_>>(), [0, 1, 1]);
 }
 
 fn numbers(arrays: &[HostArray]) -> Vec<f64> {

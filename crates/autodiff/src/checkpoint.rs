@@ -200,5 +200,5 @@ fn may_repeat(module: &Module, op: OpId) -> bool {
     };
     let body = function.and_then(|&func| module.funcs[func].body);
     let mut inner = data.regions.iter().chain(&body).flat_map(|&region| &module.regions[region].ops);
-    (is_loop || body.is_some() || module.is_pure(data)) && inner.all(may_repeat)
+    (is_loop || body.is_some() || data.kind.def().effect.is_pure()) && inner.all(may_repeat)
 }

@@ -2,9 +2,16 @@
 
 use shardc_ir::{Module, Op, OpId, RegionId, SecondaryMap, UseCounts};
 
-/// Removes, under `region`, every operation that is pure ([`Module::is_pure`]) and whose results are not used.
+use super::dead_carries::drop_dead_carries;
+
+/// Removes, under `region`, every operation that is pure ([`Module::is_pure`]) and whose results are not used, and what loops carry
+/// for nobody.
 pub fn dce(module: &mut Module, region: RegionId) {
     dce_where(module, region, Module::is_pure);
+    // What one loop does not carry any more, a loop within may have carried for it.
+    while drop_dead_carries(module, region) {
+        dce_where(module, region, Module::is_pure);
+    }
 }
 
 /// Removes, under `region`, every operation that `can_go` and whose results are not used, with what is in its regions.

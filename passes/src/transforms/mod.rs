@@ -5,6 +5,7 @@ pub mod batch_indices;
 pub(crate) mod clone_functions;
 pub(crate) mod cse;
 pub mod dce;
+mod dead_carries;
 pub mod decompose;
 mod dense_ragged;
 pub mod diagonals;

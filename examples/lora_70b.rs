@@ -9,17 +9,19 @@
 use anyhow::Result;
 use clap::Parser;
 use shardc_examples::ahead::{self, Ahead};
-use shardc_examples::llama70b;
+use shardc_examples::llama70b::{self, Batch};
 
 #[derive(Parser)]
 #[command(about = "LoRA on Llama-2-70B, compiled for the smallest TPU slice that it fits")]
 struct Args {
     #[command(flatten)]
     ahead: Ahead,
+    #[command(flatten)]
+    batch: Batch,
 }
 
 fn main() -> Result<()> {
     ahead::serve();
     let args = Args::parse();
-    ahead::smallest_slice(&args.ahead, |mesh| llama70b::step(mesh, None))
+    ahead::smallest_slice(&args.ahead, |mesh| llama70b::step(mesh, args.batch, None))
 }

@@ -12,19 +12,21 @@ use clap::Parser;
 use shardc::graph::DType;
 use shardc::nn::Nf4;
 use shardc_examples::ahead::{self, Ahead};
-use shardc_examples::llama70b;
+use shardc_examples::llama70b::{self, Batch};
 
 #[derive(Parser)]
 #[command(about = "QLoRA on Llama-2-70B, compiled for the smallest TPU slice that it fits")]
 struct Args {
     #[command(flatten)]
     ahead: Ahead,
+    #[command(flatten)]
+    batch: Batch,
 }
 
 fn main() -> Result<()> {
     ahead::serve();
     let args = Args::parse();
     ahead::smallest_slice(&args.ahead, |mesh| {
-        llama70b::step(mesh, Some(Nf4 { double: true, storage: DType::BF16 }))
+        llama70b::step(mesh, args.batch, Some(Nf4 { double: true, storage: DType::BF16 }))
     })
 }

@@ -1,16 +1,17 @@
 //! Models that are too large for this machine: partitioned and compiled for a TPU slice that need not be there.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use shardc::Compiler;
 use shardc::exec::compile_options;
 use shardc::graph::Mesh;
-use shardc::nn::StepProgram;
+use shardc::nn::{Parameters, StepProgram};
 use shardc::runtime::aot::{self, CompileReport, CompileRequest, Target};
 use shardc::runtime::{Environment, PluginKind, plugin};
 use shardc::strategy::{self, Role, Roles, Settings};
+use shardc::{Compiler, Output};
 
 /// Slices of a generation, from small to large, and the memory of a device, in bytes.
 type Generation = (&'static str, u64, &'static [(&'static str, i64)]);
@@ -44,6 +45,12 @@ pub struct Ahead {
     /// Partition and estimate alone: nothing is compiled
     #[arg(long)]
     pub estimate: bool,
+    /// Estimate for so many devices of any kind instead, of which nothing is known
+    #[arg(long, value_name = "N")]
+    pub devices: Option<i64>,
+    /// Write the program of a device, as StableHLO
+    #[arg(long, value_name = "FILE")]
+    pub write: Option<PathBuf>,
 }
 
 /// Does what a compilation in another process is asked for, if this process was started for that: to be called first.
@@ -62,35 +69,18 @@ pub fn serve() {
 /// There is no such slice or generation, no plugin, or nothing fits.
 #[expect(clippy::print_stdout, reason = "an example shows its results")]
 pub fn smallest_slice(args: &Ahead, make: impl Fn(&Mesh) -> Result<StepProgram>) -> Result<()> {
+    if let Some(devices) = args.devices {
+        println!("{devices} devices: {}", Need::of(make(&Mesh::new(&[("fsdp", devices)])?)?, args)?);
+        return Ok(());
+    }
     let known = GENERATIONS.into_iter().find(|(name, ..)| *name == args.generation);
     let (generation, memory, slices) = known.context("the generations are v5e, v5p and v6e")?;
     let is_asked_for = |name: &str| args.slice.as_deref().is_none_or(|slice| slice == name);
     for &(name, devices) in slices.iter().filter(|(name, _)| is_asked_for(name)) {
-        let started = Instant::now();
-        let mut step = make(&Mesh::new(&[("fsdp", devices)])?)?;
-        let settings = Settings { offload_params: args.offload, ..Settings::default() };
-        let roles = strategy::roles_of(&step)?;
-        strategy::annotate(&mut step, &settings)?;
-        let parameters = step.parameters();
-        let output = Compiler::new().partition_module(step.module)?;
-        let partitioned = started.elapsed().as_secs_f64();
-        let classes = Classes::of(&output.interface.inputs, &roles);
-        // What waits in host memory takes none of a device.
-        let (host, device) = if args.offload {
-            (classes.state(), classes.all() - classes.state())
-        } else {
-            (0, classes.all())
-        };
-        let estimate = output.memory().peak.saturating_sub(host);
-        println!("{generation}:{name}, {devices} devices of {}: {parameters}", gigabytes(memory));
-        println!("  {classes}");
-        println!(
-            "  partitioned in {partitioned:.1} s; estimated {} at the peak, {} in host memory",
-            gigabytes(estimate),
-            gigabytes(host)
-        );
+        let need = Need::of(make(&Mesh::new(&[("fsdp", devices)])?)?, args)?;
+        println!("{generation}:{name}, {devices} devices of {}: {need}", gigabytes(memory));
         // Temporaries are estimated at up to twice what the compiler needs: it has the last word.
-        if device.max(estimate / 2) > memory {
+        if need.arguments.max(need.peak / 2) > memory {
             println!("  does not fit");
             continue;
         }
@@ -99,6 +89,7 @@ pub fn smallest_slice(args: &Ahead, make: impl Fn(&Mesh) -> Result<StepProgram>)
         }
         let found = plugin::find(PluginKind::Tpu, &Environment::from_process())
             .context("`shardc plugin install tpu` fetches the compiler")?;
+        let output = need.output;
         let request = CompileRequest {
             target: Target::parse(&format!("tpu:{generation}:{name}"))?,
             plugin: found.path,
@@ -116,6 +107,54 @@ pub fn smallest_slice(args: &Ahead, make: impl Fn(&Mesh) -> Result<StepProgram>)
         }
     }
     bail!("no slice fits");
+}
+
+/// A step that is partitioned, and what a device needs for it.
+struct Need {
+    output: Output,
+    parameters: Parameters,
+    classes: Classes,
+    /// Bytes of arguments in a device's memory.
+    arguments: u64,
+    /// Bytes of it at the peak, estimated.
+    peak: u64,
+    /// Bytes in host memory, for each device.
+    host: u64,
+    seconds: f64,
+}
+
+impl Need {
+    fn of(mut step: StepProgram, args: &Ahead) -> Result<Need> {
+        let started = Instant::now();
+        let settings = Settings { offload_params: args.offload, ..Settings::default() };
+        let roles = strategy::roles_of(&step)?;
+        strategy::annotate(&mut step, &settings)?;
+        let parameters = step.parameters();
+        let output = Compiler::new().partition_module(step.module)?;
+        let seconds = started.elapsed().as_secs_f64();
+        if let Some(path) = &args.write {
+            std::fs::write(path, output.text())?;
+        }
+        let classes = Classes::of(&output.interface.inputs, &roles);
+        // What waits in host memory takes none of a device.
+        let host = if args.offload { classes.state() } else { 0 };
+        let (arguments, peak) = (classes.all() - host, output.memory().peak.saturating_sub(host));
+        Ok(Need { output, parameters, classes, arguments, peak, host, seconds })
+    }
+}
+
+impl std::fmt::Display for Need {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "{}", self.parameters)?;
+        writeln!(f, "  {}", self.classes)?;
+        write!(
+            f,
+            "  partitioned in {:.1} s; estimated {} at the peak, {} in host memory",
+            self.seconds,
+            gigabytes(self.peak),
+            gigabytes(self.host)
+        )
+    }
 }
 
 /// Bytes of a device's arguments by what they are.

@@ -1,6 +1,7 @@
 //! What `lora_70b` and `qlora_70b` share: a step of PEFT's guide for Llama-2-70B.
 
 use anyhow::Result;
+use clap::Args;
 use shardc::graph::{DType, Graph, Keep, Mesh};
 use shardc::nn::loss::CrossEntropy;
 use shardc::nn::models::Decoder;
@@ -10,27 +11,35 @@ use shardc::nn::{Lora, Nf4, Policy, Scope, StepProgram};
 /// Tokens of a sequence.
 const TOKENS: i64 = 2048;
 
-/// Sequences of a device, in each of the parts that gradients are accumulated over.
-const SEQUENCES: i64 = 2;
+/// Keys that attention looks at at a time, as the flash attention of the guide does.
+const BLOCK: i64 = 512;
 
-/// Parts that gradients are accumulated over.
-const PARTS: i64 = 2;
+/// How much is computed in a step.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Batch {
+    /// Sequences of 2048 tokens on each device, in each of the parts that gradients are accumulated over
+    #[arg(long, default_value_t = 2)]
+    pub sequences: i64,
+    /// Parts that gradients are accumulated over
+    #[arg(long, default_value_t = 2)]
+    pub parts: i64,
+}
 
-/// A step of training adapters: rank 8, alpha 16, dropout 0.1, at all linear maps; two times two sequences of 2048 tokens on each
-/// device; AdamW with a cosine, gradients clipped at a norm of one; layers computed again; all in `bf16`.
+/// A step of training adapters: rank 8, alpha 16, dropout 0.1, at all linear maps; AdamW with a cosine, gradients clipped at a norm of
+/// one; layers computed again; all in `bf16`.
 ///
 /// # Errors
 /// The graph does not hold together.
-pub fn step(mesh: &Mesh, nf4: Option<Nf4>) -> Result<StepProgram> {
-    let llama = Decoder::llama(32_000, 8192, 28_672, 80, 64, 8);
+pub fn step(mesh: &Mesh, batch: Batch, nf4: Option<Nf4>) -> Result<StepProgram> {
+    let llama = Decoder::llama(32_000, 8192, 28_672, 80, 64, 8).attention_block(BLOCK);
     let g = Graph::new("train", mesh);
     let p = Scope::new(&g).with_policy(Policy { params: DType::BF16, ..Policy::mixed_bf16() });
     let lora = Lora::new(8, 16.0).dropout(0.1);
     let p = p.checkpointed(Keep::Nothing).with_lora(&lora, Some(g.key(0)));
     let p = nf4.map_or(p.clone(), |nf4| p.quantized(nf4));
-    let batch = SEQUENCES * PARTS * mesh.num_devices() as i64;
-    let tokens = g.parameter("tokens", [batch, TOKENS + 1], DType::I32);
-    let (loss, gradients) = accumulated(&p, PARTS, &tokens, |p, tokens| {
+    let examples = batch.sequences * batch.parts * mesh.num_devices() as i64;
+    let tokens = g.parameter("tokens", [examples, TOKENS + 1], DType::I32);
+    let (loss, gradients) = accumulated(&p, batch.parts, &tokens, |p, tokens| {
         let logits = llama.apply(p, tokens.slice(1, ..-1), None);
         CrossEntropy::new().mean(logits, tokens.slice(1, 1..))
     });

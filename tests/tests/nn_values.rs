@@ -69,6 +69,28 @@ fn attention_by_blocks_is_attention() {
     }
 }
 
+#[test]
+fn a_decoder_may_attend_by_blocks() {
+    let Some(client) = client().unwrap() else { return };
+    let loss = |model: &Decoder| {
+        let g = graph();
+        let p = Scope::new(&g);
+        let tokens = g.parameter("tokens", [2, 24], I32);
+        let loss = CrossEntropy::new().mean(model.apply(&p, tokens, None), tokens);
+        optim::apply(&Sgd::new(0.1), &p, &p.gradients(loss));
+        let step = Step::single(&client, p.finish(&[("loss", loss)]).unwrap()).unwrap();
+        let mut state = step.init(0).unwrap();
+        let tokens = HostArray::from_slice(&(0..48).collect::<Vec<i32>>(), &[2, 24]).unwrap();
+        let mut run = || step.run(&mut state, &[("tokens", &tokens)]).unwrap().scalar("loss").unwrap();
+        [run(), run(), run()]
+    };
+    let whole = Decoder::llama(64, 32, 48, 2, 4, 2);
+    let blocks = whole.clone().attention_block(8);
+    for (a, b) in loss(&whole).into_iter().zip(loss(&blocks)) {
+        assert!((a - b).abs() < 1e-5 * a, "{a} and {b}");
+    }
+}
+
 /// Logits that are split over classes stay so, forward and backward: numbers per example are all that is sent.
 #[test]
 fn cross_entropy_of_split_classes_sends_numbers_per_example() {

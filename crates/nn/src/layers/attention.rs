@@ -2,7 +2,7 @@
 
 use shardc_graph::{DType, Tensor};
 
-use super::{DenseGeneral, Rope};
+use super::{DenseGeneral, Rope, blockwise_attention};
 use crate::{Init, Scope};
 
 /// Which positions are seen, and how.
@@ -129,6 +129,8 @@ pub struct Attention {
     pub rope: Option<Rope>,
     /// How kernels begin; LeCun's where it is not said.
     pub kernel_init: Option<Init>,
+    /// How many keys are looked at at a time; all where it is not said.
+    pub block: Option<i64>,
 }
 
 impl Attention {
@@ -143,6 +145,7 @@ impl Attention {
             seen: Seen::default(),
             rope: None,
             kernel_init: None,
+            block: None,
         }
     }
 
@@ -204,6 +207,13 @@ impl Attention {
         Attention { kernel_init: Some(kernel_init), ..self }
     }
 
+    /// With so many keys at a time ([`blockwise_attention`]): no tensor of all queries by all keys is made. It is for positions in
+    /// order, without segments, masks and ALiBi; keys have to divide into blocks.
+    #[must_use]
+    pub fn block(self, block: i64) -> Self {
+        Attention { block: Some(block), ..self }
+    }
+
     /// Attention of `x`, `[batch, time, features]`, to itself. Layers: `query`, `key`, `value`, whose kernels are
     /// `[features, heads, head_dim]`, and `out`, `[heads, head_dim, features]`.
     ///
@@ -232,7 +242,14 @@ impl Attention {
                 .refuse(&[x, memory], "attention takes tensors of shape [batch, time, features]");
         }
         let [q, k, v] = self.mapped(p, x, memory, places);
-        let y = dot_product_attention(q, k, v, &self.seen, places, p.policy().reduce);
+        let reduce = p.policy().reduce;
+        let is_plain =
+            [places.queries, places.keys, places.segments, places.mask].iter().all(Option::is_none);
+        let y = match self.block {
+            Some(block) if is_plain => blockwise_attention(q, k, v, &self.seen, block, reduce),
+            Some(_) => p.graph().refuse(&[x], "attention by blocks is for positions in order, without masks"),
+            None => dot_product_attention(q, k, v, &self.seen, places, reduce),
+        };
         self.map(&[x.size(-1)], 2).apply(&p.at("out"), y)
     }
 

@@ -99,6 +99,12 @@ impl Decoder {
         Decoder { dropout, ..self }
     }
 
+    /// With attention to so many keys at a time: see [`Attention::block`].
+    #[must_use]
+    pub fn attention_block(self, block: i64) -> Self {
+        Decoder { attention: self.attention.block(block), ..self }
+    }
+
     fn block(&self) -> Block {
         Block {
             attention: self.attention.clone(),

@@ -68,6 +68,14 @@ impl From<shardc_graph::GraphErrors> for Error {
     }
 }
 
+#[cfg(feature = "runtime")]
+impl From<shardc_checkpoint::CheckpointError> for Error {
+    fn from(error: shardc_checkpoint::CheckpointError) -> Self {
+        let diagnostic = Diagnostic::invalid(error.code(), error.to_string());
+        error.hint().map_or_else(|| diagnostic.clone(), |hint| diagnostic.clone().hint(hint)).into()
+    }
+}
+
 impl From<Diagnostic> for Error {
     fn from(diagnostic: Diagnostic) -> Self {
         Error::Diagnostics(vec![diagnostic])

@@ -44,6 +44,8 @@ struct Models;
 
 pub mod autodiff;
 mod backend;
+#[cfg(feature = "runtime")]
+pub mod checkpoint;
 mod compiler;
 pub mod coverage;
 mod error;

@@ -1,5 +1,6 @@
 //! The command line.
 
+pub(crate) mod checkpoint;
 mod strategy;
 
 use std::ffi::OsString;
@@ -149,6 +150,13 @@ pub(crate) enum Command {
         multiplies by weights is told on the standard error, with the share of parameters that is trained."
     )]
     Lora(LoraArgs),
+    /// List, show, verify, compare and reshard checkpoints
+    #[command(
+        after_help = "Examples:\n  shardc checkpoint ls runs/mnist\n  shardc checkpoint show runs/mnist/100\n  \
+        shardc checkpoint verify runs/mnist --all\n  shardc checkpoint diff runs/a/100 runs/b/100\n  \
+        shardc checkpoint reshard runs/mnist/100 for-serving --mesh model=4"
+    )]
+    Checkpoint(checkpoint::CheckpointArgs),
     /// Print the completions of a shell
     #[command(
         after_help = "Example:\n  shardc completions bash > ~/.local/share/bash-completion/completions/shardc"

@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub(crate) mod checkpoint;
 pub(crate) mod compile;
 pub(crate) mod derivative;
 pub(crate) mod explain;

@@ -10,7 +10,7 @@ use crate::Error;
 #[derive(Clone, Debug)]
 pub struct State {
     /// In the order of the step's variables; empty where a run failed that had taken their memory.
-    pub(super) arrays: IndexMap<String, ShardedArray>,
+    pub(crate) arrays: IndexMap<String, ShardedArray>,
 }
 
 impl State {

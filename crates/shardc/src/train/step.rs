@@ -1,7 +1,7 @@
 //! A training step, compiled for devices.
 
 use indexmap::IndexMap;
-use shardc_ir::{Diagnostic, PackedOption, TensorSharding};
+use shardc_ir::{Diagnostic, Mesh, PackedOption, TensorSharding};
 use shardc_nn::{StepProgram, Variable};
 use shardc_runtime::{Client, HostArray, ShardedArray};
 
@@ -18,6 +18,12 @@ pub struct Step {
     program: Program,
     /// How the program was partitioned; `None` on one device.
     partitioned: Option<(Compiler, Interface)>,
+}
+
+/// How a variable is sharded, and over which mesh.
+pub(crate) struct VariableSharding<'a> {
+    pub(crate) mesh: &'a Mesh,
+    pub(crate) sharding: &'a TensorSharding,
 }
 
 /// What a run is fed with: whole arrays of the host, or arrays that lie on the devices as the step takes them.
@@ -225,6 +231,24 @@ impl Step {
     fn state_of(&self, arrays: Vec<ShardedArray>) -> Result<State, Error> {
         let names = self.step.variables.iter().map(|v| v.name.clone());
         Ok(State { arrays: names.zip(arrays).collect() })
+    }
+
+    /// The client of the devices.
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The port of each variable, in order, and how the partitioned program has it sharded.
+    pub(crate) fn variable_ports(
+        &self,
+    ) -> impl Iterator<Item = (&Variable, &Port, Option<VariableSharding<'_>>)> {
+        self.step.variables.iter().zip(&self.step.arguments).map(|(variable, &argument)| {
+            let sharding = self.partitioned.as_ref().and_then(|(_, interface)| {
+                let tensor = interface.inputs.get(argument)?;
+                Some(VariableSharding { mesh: interface.mesh_of(tensor), sharding: &tensor.sharding })
+            });
+            (variable, &self.program.inputs()[argument], sharding)
+        })
     }
 
     /// The variables, in order.

@@ -1,0 +1,72 @@
+//! What is different between two checkpoints.
+
+use std::collections::BTreeMap;
+
+use crate::checkpoint::Checkpoint;
+use crate::entry::Entry;
+use crate::error::Result;
+
+/// How an array differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// It is in the first checkpoint alone.
+    OnlyFirst(String),
+    /// It is in the second checkpoint alone.
+    OnlySecond(String),
+    /// Its type or shape differ.
+    Type {
+        /// The array.
+        name: String,
+        /// What it is in the first checkpoint: `bf16[4, 8]`.
+        first: String,
+        /// What it is in the second.
+        second: String,
+    },
+    /// Its elements differ.
+    Values {
+        /// The array.
+        name: String,
+        /// How many elements have other bits.
+        elements: usize,
+        /// How many there are.
+        of: usize,
+    },
+}
+
+/// Compares two checkpoints: names, types, shapes, and, where `values` is set, every bit of the elements. How they were sharded
+/// makes no difference. In the order of the first, then what only the second has.
+///
+/// # Errors
+/// A file is damaged (SH1308), or a store refuses (SH1301).
+pub fn diff(first: &Checkpoint, second: &Checkpoint, values: bool) -> Result<Vec<Difference>> {
+    let others: BTreeMap<&str, &Entry> = second.entries().map(|e| (e.name.as_str(), e)).collect();
+    let names: BTreeMap<&str, ()> = first.entries().map(|e| (e.name.as_str(), ())).collect();
+    let mut found = Vec::new();
+    for entry in first.entries() {
+        let name = entry.name.clone();
+        let Some(other) = others.get(name.as_str()) else {
+            found.push(Difference::OnlyFirst(name));
+            continue;
+        };
+        if (entry.dtype, &entry.shape) != (other.dtype, &other.shape) {
+            found.push(Difference::Type { name, first: entry.ty(), second: other.ty() });
+            continue;
+        }
+        if !values {
+            continue;
+        }
+        let mut different = 0;
+        // Block by block: an array may be larger than memory.
+        for region in entry.blocks() {
+            let (a, b) = (first.read(&name, &region)?, second.read(&name, &region)?);
+            let width = entry.dtype.bytes();
+            different += a.chunks_exact(width).zip(b.chunks_exact(width)).filter(|(a, b)| a != b).count();
+        }
+        if different > 0 {
+            found.push(Difference::Values { name, elements: different, of: entry.shape.iter().product() });
+        }
+    }
+    let only_second = second.entries().filter(|entry| !names.contains_key(entry.name.as_str()));
+    found.extend(only_second.map(|entry| Difference::OnlySecond(entry.name.clone())));
+    Ok(found)
+}

@@ -1,0 +1,216 @@
+//! What a checkpoint is made of.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use shardc_ir::DType;
+
+use crate::error::{CheckpointError, Result};
+use crate::region::{Grid, Region};
+
+/// An array of a state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The name, unique in the checkpoint; also the path of the entry's files.
+    pub name: String,
+    /// The element type.
+    pub dtype: DType,
+    /// The global shape.
+    pub shape: Vec<usize>,
+    /// The shape of the blocks that are written one by one, padding included: the local shape of the sharding that the array
+    /// is saved from. Where it does not divide the shape, the last blocks are cut off.
+    pub block: Vec<usize>,
+    /// How the array was spread when it was saved; restoring does not depend on it.
+    pub sharding: Option<Sharding>,
+}
+
+/// How an array is spread over a mesh.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sharding {
+    /// The axes of the mesh with their sizes, major first.
+    pub mesh: Vec<(String, usize)>,
+    /// The axes that split each dimension, major first.
+    pub spec: Vec<Vec<String>>,
+}
+
+/// A block that this process saves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// The number of the entry.
+    pub entry: usize,
+    /// The elements: one block of the entry's grid, cut off where the array ends.
+    pub region: Region,
+}
+
+impl Entry {
+    /// An entry that is one block.
+    #[must_use]
+    pub fn whole(name: &str, dtype: DType, shape: &[usize]) -> Entry {
+        Entry { name: name.to_owned(), dtype, shape: shape.to_vec(), block: block_of(shape), sharding: None }
+    }
+
+    /// An entry whose dimensions are split so often, as a sharding does.
+    #[must_use]
+    pub fn split(name: &str, dtype: DType, shape: &[usize], shards: &[usize]) -> Entry {
+        let block = shape.iter().zip(shards).map(|(&n, &k)| n.div_ceil(k.max(1)).max(1)).collect();
+        Entry { block, ..Entry::whole(name, dtype, shape) }
+    }
+
+    /// The blocks that have elements, row-major.
+    #[must_use]
+    pub fn blocks(&self) -> Vec<Region> {
+        let grid = self.grid();
+        grid.touched(&Region::whole(&self.shape)).map(|index| grid.region(&index)).collect()
+    }
+
+    pub(crate) fn grid(&self) -> Grid {
+        Grid::new(&self.shape, &self.block)
+    }
+
+    /// `bf16[4, 8]`
+    pub(crate) fn ty(&self) -> String {
+        format!("{}{:?}", self.dtype, self.shape)
+    }
+}
+
+/// An array as one block; blocks have at least one element, also where the array has none.
+fn block_of(shape: &[usize]) -> Vec<usize> {
+    shape.iter().map(|&n| n.max(1)).collect()
+}
+
+/// Checks that entries can be kept side by side.
+pub(crate) fn check_entries(entries: &[Entry]) -> Result<()> {
+    let mut faults = Vec::new();
+    let mut seen = BTreeSet::new();
+    for entry in entries {
+        let name = &entry.name;
+        if let Some(fault) = name_fault(name) {
+            faults.push(format!("the name {name:?} {fault}"));
+        }
+        if !seen.insert(name.as_str()) {
+            faults.push(format!("the name {name:?} comes twice"));
+        }
+        if entry.block.len() != entry.shape.len() || entry.block.contains(&0) {
+            faults.push(format!("{name} has blocks of {:?} and the shape {:?}", entry.block, entry.shape));
+        }
+        let bytes = |shape: &[usize]| {
+            shape.iter().try_fold(entry.dtype.bytes(), |size, &n| size.checked_mul(n.max(1)))
+        };
+        if [&entry.shape, &entry.block]
+            .into_iter()
+            .any(|s| bytes(s).is_none_or(|n| isize::try_from(n).is_err()))
+        {
+            faults.push(format!("{name} is larger than an address space"));
+        }
+    }
+    // An entry is a folder: none may lie in that of another.
+    for name in &seen {
+        let mut parents = name.match_indices('/').map(|(at, _)| &name[..at]);
+        if let Some(parent) = parents.find(|parent| !parent.is_empty() && seen.contains(parent)) {
+            faults.push(format!("{name} lies within {parent}"));
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(CheckpointError::Entries(faults)) }
+}
+
+/// Files of the checkpoint itself, and what Orbax puts beside entries.
+const RESERVED: [&str; 8] = [
+    "_METADATA",
+    "_sharding",
+    "_CHECKPOINT_METADATA",
+    "_strings.json",
+    "array_metadatas",
+    "commit_success.txt",
+    "manifest.ocdbt",
+    crate::index::FILE,
+];
+
+/// What is wrong with a name, if anything is.
+fn name_fault(name: &str) -> Option<&'static str> {
+    let first = name.split('/').next().unwrap_or_default();
+    if name.is_empty() {
+        return Some("is empty");
+    }
+    if RESERVED.contains(&first) {
+        return Some("is that of a file of checkpoints");
+    }
+    if name.split('/').any(|part| matches!(part, "" | "." | "..")) {
+        return Some("has a part that is empty, `.` or `..`");
+    }
+    // `#` and digits mark files of folders that are being written.
+    if name.chars().any(|c| c.is_control() || c == '\\' || c == '#') {
+        return Some("has a control character, `\\` or `#`");
+    }
+    None
+}
+
+/// Checks that the slices of all processes are blocks of the entries, and each block is there once.
+pub(crate) fn check_slices(entries: &[Entry], slices: &[Vec<Slice>]) -> Result<()> {
+    let mut faults: BTreeMap<usize, String> = BTreeMap::new();
+    let mut held: BTreeMap<(usize, Vec<usize>), usize> = BTreeMap::new();
+    let mut unknown = Vec::new();
+    for (process, slice) in slices.iter().enumerate().flat_map(|(p, list)| list.iter().map(move |s| (p, s))) {
+        let Some(entry) = entries.get(slice.entry) else {
+            unknown.push(format!("process {process} saves entry {}, which there is not", slice.entry));
+            continue;
+        };
+        let (name, region) = (&entry.name, &slice.region);
+        match entry.grid().index_of(region) {
+            None => {
+                let text = format!("{name}{region} is no block of {:?} of {:?}", entry.block, entry.shape);
+                faults.entry(slice.entry).or_insert(text);
+            }
+            Some(index) => {
+                if let Some(other) = held.insert((slice.entry, index), process) {
+                    let text = format!("{name}{region} is saved by process {other} and by process {process}");
+                    faults.entry(slice.entry).or_insert(text);
+                }
+            }
+        }
+    }
+    for (number, entry) in entries.iter().enumerate() {
+        let grid = entry.grid();
+        let all = Region::whole(&entry.shape);
+        if let Some(index) = grid.touched(&all).find(|index| !held.contains_key(&(number, index.clone()))) {
+            let text = format!("{}{} is saved by no process", entry.name, grid.region(&index));
+            faults.entry(number).or_insert(text);
+        }
+    }
+    unknown.extend(faults.into_values());
+    if unknown.is_empty() { Ok(()) } else { Err(CheckpointError::Slices(unknown)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_paths_of_their_own() {
+        let entry = |name: &str| Entry::whole(name, DType::F32, &[2]);
+        check_entries(&[entry("a.b"), entry("params['w']"), entry("h/x"), entry("h.0/y"), entry("ä b")])
+            .unwrap();
+        let names = ["", "a", "a", "a/b", "/x", "x/../y", "_METADATA/x", "c#1"];
+        let faults = check_entries(&names.map(entry)).unwrap_err();
+        let CheckpointError::Entries(faults) = faults else { panic!("{faults}") };
+        assert_eq!(faults.len(), 7, "{faults:?}");
+        let mut bad = entry("x");
+        bad.block = vec![0];
+        assert!(check_entries(&[bad]).is_err());
+        assert!(check_entries(&[Entry::whole("x", DType::F32, &[usize::MAX, 2])]).is_err());
+    }
+
+    #[test]
+    fn every_block_is_saved_once() {
+        let entries = [Entry::split("w", DType::F32, &[5, 4], &[2, 2]), Entry::whole("e", DType::F32, &[0])];
+        let blocks: Vec<Slice> =
+            entries[0].blocks().into_iter().map(|region| Slice { entry: 0, region }).collect();
+        assert_eq!(blocks.len(), 4);
+        assert_eq!(blocks[3].region, Region { offset: vec![3, 2], shape: vec![2, 2] });
+        check_slices(&entries, &[blocks[..1].to_vec(), blocks[1..].to_vec()]).unwrap();
+        let text = |lists: &[Vec<Slice>]| check_slices(&entries, lists).unwrap_err().to_string();
+        assert!(text(&[blocks[1..].to_vec()]).contains("w[0..3, 0..2] is saved by no process"));
+        assert!(text(&[blocks.clone(), blocks[..1].to_vec()]).contains("by process 0 and by process 1"));
+        let odd = Slice { entry: 0, region: Region { offset: vec![0, 1], shape: vec![3, 2] } };
+        assert!(text(&[vec![odd]]).contains("is no block"));
+        assert!(text(&[vec![Slice { entry: 7, ..blocks[0].clone() }]]).contains("entry 7"));
+    }
+}

@@ -1,0 +1,206 @@
+//! Why a checkpoint is not written or not read.
+
+use std::fmt::Write as _;
+
+/// The result of what this crate does.
+pub type Result<T, E = CheckpointError> = std::result::Result<T, E>;
+
+/// Why a checkpoint is not written or not read. `Display` says what is wrong; [`CheckpointError::code`] and
+/// [`CheckpointError::hint`] are for diagnostics.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckpointError {
+    /// The store refused, and did so again where it was asked again.
+    #[error("{action} {path}: {reason}")]
+    Store {
+        /// What was done: `writing`, `reading`, `listing`, `deleting`, `renaming`.
+        action: &'static str,
+        /// The object or folder.
+        path: String,
+        /// What the store says.
+        reason: String,
+    },
+    /// Names, shapes or grids of entries that cannot be saved; one line each.
+    #[error("the state cannot be saved: {}", .0.join("; "))]
+    Entries(Vec<String>),
+    /// The slices that all processes save do not make up the entries; one line for each entry.
+    #[error("the slices do not make up the state: {}", .0.join("; "))]
+    Slices(Vec<String>),
+    /// The values of a slice could not be had, or could not be taken.
+    #[error("{entry}: {reason}")]
+    Values {
+        /// The entry.
+        entry: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// There is no whole checkpoint at this place.
+    #[error("there is no checkpoint at {path}{}", listed(.there))]
+    NotFound {
+        /// The place.
+        path: String,
+        /// The steps that are there.
+        there: Vec<u64>,
+    },
+    /// A checkpoint is there already.
+    #[error("there is a checkpoint at {path} already")]
+    Exists {
+        /// The place.
+        path: String,
+    },
+    /// A file of metadata is not what it should be.
+    #[error("{path} cannot be read: {reason}")]
+    Metadata {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Bytes are missing or not those that were written; everything that was found.
+    #[error("the checkpoint is damaged: {}", lines(.0))]
+    Damaged(Vec<Damage>),
+    /// The checkpoint does not have what is asked for; everything that does not fit.
+    #[error("the checkpoint does not fit: {0}")]
+    Mismatch(Mismatch),
+    /// Another process failed, or does not answer.
+    #[error("{0}")]
+    Process(String),
+    /// The checkpoint is of a kind that is not read.
+    #[error("{path}: {what}")]
+    Unsupported {
+        /// The checkpoint or one of its files.
+        path: String,
+        /// What is not read.
+        what: String,
+    },
+    /// A place or a setting that makes no sense.
+    #[error("{0}")]
+    Settings(String),
+    /// A save in the background failed.
+    #[error("the save of step {step} in the background failed: {error}")]
+    Background {
+        /// The step.
+        step: u64,
+        /// Why.
+        error: Box<CheckpointError>,
+    },
+}
+
+/// An object of a checkpoint that is not what was written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Damage {
+    /// The entry that it belongs to; empty for metadata.
+    pub entry: String,
+    /// The object within the checkpoint.
+    pub object: String,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+/// How a checkpoint differs from what is asked for. Names are those of the checkpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mismatch {
+    /// What is asked for and not there.
+    pub missing: Vec<String>,
+    /// What is there and not asked for.
+    pub unexpected: Vec<String>,
+    /// Entries of another type or shape, with both.
+    pub misshaped: Vec<String>,
+}
+
+impl Mismatch {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.missing.is_empty() && self.unexpected.is_empty() && self.misshaped.is_empty()
+    }
+}
+
+impl std::fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kinds =
+            [("missing", &self.missing), ("unexpected", &self.unexpected), ("misshaped", &self.misshaped)];
+        let mut separator = "";
+        for (kind, list) in kinds.into_iter().filter(|(_, list)| !list.is_empty()) {
+            write!(f, "{separator}{kind}: {}", list.join(", "))?;
+            separator = "; ";
+        }
+        Ok(())
+    }
+}
+
+impl CheckpointError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            CheckpointError::Store { .. } => "SH1301",
+            CheckpointError::Entries(_) => "SH1302",
+            CheckpointError::Slices(_) => "SH1303",
+            CheckpointError::Values { .. } => "SH1304",
+            CheckpointError::NotFound { .. } => "SH1305",
+            CheckpointError::Exists { .. } => "SH1306",
+            CheckpointError::Metadata { .. } => "SH1307",
+            CheckpointError::Damaged(_) => "SH1308",
+            CheckpointError::Mismatch(_) => "SH1309",
+            CheckpointError::Process(_) => "SH1310",
+            CheckpointError::Unsupported { .. } => "SH1311",
+            CheckpointError::Settings(_) => "SH1312",
+            CheckpointError::Background { .. } => "SH1313",
+        }
+    }
+
+    /// What can be done about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            CheckpointError::Store { .. } => {
+                "checkpoints that were whole before are whole still; see to the store, and save again"
+            }
+            CheckpointError::Entries(_) => {
+                "names are paths without empty parts, `.` and `..`, each once; a block has at least one element \
+                 in each dimension"
+            }
+            CheckpointError::Slices(_) => {
+                "each process saves blocks of the entry's grid, and each block is saved by one process"
+            }
+            CheckpointError::Values { .. } | CheckpointError::Settings(_) => return None,
+            CheckpointError::NotFound { .. } => {
+                "a save that was interrupted does not count; list what there is"
+            }
+            CheckpointError::Exists { .. } => "delete it first, or save to another place",
+            CheckpointError::Metadata { .. } | CheckpointError::Damaged(_) => {
+                "restore an earlier step: each is whole by itself"
+            }
+            CheckpointError::Mismatch(_) => {
+                "give names that differ in the map of names, and ask for a part of the state where only that is wanted"
+            }
+            CheckpointError::Process(_) => "look at what that process says; nothing was committed",
+            CheckpointError::Unsupported { .. } => {
+                "write it with Orbax's PyTreeCheckpointHandler(use_ocdbt=False, use_zarr3=True)"
+            }
+            CheckpointError::Background { error, .. } => return error.hint(),
+        })
+    }
+}
+
+fn lines(damages: &[Damage]) -> String {
+    /// Objects that are listed.
+    const SHOWN: usize = 8;
+    let mut text = String::new();
+    for (i, Damage { entry, object, what }) in damages.iter().take(SHOWN).enumerate() {
+        let separator = if i > 0 { "; " } else { "" };
+        let entry = if entry.is_empty() { String::new() } else { format!("{entry}: ") };
+        let _ = write!(text, "{separator}{entry}{object} {what}");
+    }
+    if damages.len() > SHOWN {
+        let _ = write!(text, "; and {} more", damages.len() - SHOWN);
+    }
+    text
+}
+
+fn listed(steps: &[u64]) -> String {
+    if steps.is_empty() {
+        return String::new();
+    }
+    let steps: Vec<String> = steps.iter().map(u64::to_string).collect();
+    format!("; there are steps {}", steps.join(", "))
+}

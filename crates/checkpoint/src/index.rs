@@ -1,0 +1,181 @@
+//! The file `shardc.json` of a checkpoint: what is in it, and what its files must be.
+//!
+//! Orbax does not read it, and a checkpoint of Orbax has none: then the same is found in Orbax's files, but for the sizes of
+//! blocks and the checksums of metadata.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use shardc_ir::DType;
+
+use crate::entry::{Entry, Sharding};
+use crate::layout::{array, encode};
+
+/// The name of the file.
+pub(crate) const FILE: &str = "shardc.json";
+
+/// The version that is written; larger ones are refused.
+const VERSION: u32 = 1;
+
+/// What a checkpoint says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Info {
+    /// The step of training, where there is one.
+    pub step: Option<u64>,
+    /// What tells the program apart whose state this is.
+    pub program: Option<String>,
+    /// Anything else that the caller wants to know again: texts by key.
+    pub notes: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Index {
+    version: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    step: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    program: Option<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    notes: BTreeMap<String, String>,
+    /// How many processes saved it together.
+    processes: usize,
+    entries: Vec<IndexEntry>,
+    /// The checksum (CRC-32C) of each file of metadata.
+    crc32c: BTreeMap<String, u32>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct IndexEntry {
+    name: String,
+    dtype: String,
+    shape: Vec<usize>,
+    block: Vec<usize>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    mesh: Vec<(String, usize)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    spec: Vec<Vec<String>>,
+    /// The bytes of the file of each block.
+    block_bytes: u64,
+    /// The checksum (CRC-32C) of `zarr.json`.
+    crc32c: u32,
+}
+
+impl Index {
+    /// The index of a checkpoint, with the checksums of the files of metadata.
+    pub(crate) fn new(
+        info: &Info,
+        entries: &[Entry],
+        processes: usize,
+        crc32c: BTreeMap<String, u32>,
+    ) -> Index {
+        let entry = |entry: &Entry| {
+            let Sharding { mesh, spec } = entry.sharding.clone().unwrap_or_default();
+            IndexEntry {
+                name: entry.name.clone(),
+                dtype: entry.dtype.as_str().to_owned(),
+                shape: entry.shape.clone(),
+                block: entry.block.clone(),
+                mesh,
+                spec,
+                block_bytes: encode::file_size(entry),
+                crc32c: crc32c::crc32c(array::metadata(entry).to_string().as_bytes()),
+            }
+        };
+        Index {
+            version: VERSION,
+            step: info.step,
+            program: info.program.clone(),
+            notes: info.notes.clone(),
+            processes,
+            entries: entries.iter().map(entry).collect(),
+            crc32c,
+        }
+    }
+
+    /// The text of the file: its checksum on a line of its own, then JSON.
+    pub(crate) fn text(&self) -> Result<String, String> {
+        let json = serde_json::to_string_pretty(self).map_err(|error| error.to_string())?;
+        Ok(format!("{{\"file_crc32c\": {},\n\"index\": {json}}}\n", crc32c::crc32c(json.as_bytes())))
+    }
+
+    /// Reads the text of the file. Errors are words for it.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Index, String> {
+        let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+        let parts = text
+            .strip_prefix("{\"file_crc32c\": ")
+            .and_then(|rest| rest.split_once(",\n\"index\": "))
+            .and_then(|(sum, rest)| Some((sum.parse::<u32>().ok()?, rest.strip_suffix("}\n")?)));
+        let (sum, json) = parts.ok_or("it is no index of a checkpoint, or cut off")?;
+        if crc32c::crc32c(json.as_bytes()) != sum {
+            return Err("its checksum is wrong".to_owned());
+        }
+        let index: Index = serde_json::from_str(json).map_err(|error| error.to_string())?;
+        if index.version > VERSION {
+            return Err(format!("it has version {}, and {VERSION} is the last that is known", index.version));
+        }
+        Ok(index)
+    }
+
+    pub(crate) fn info(&self) -> Info {
+        Info { step: self.step, program: self.program.clone(), notes: self.notes.clone() }
+    }
+
+    pub(crate) fn processes(&self) -> usize {
+        self.processes
+    }
+
+    /// The checksums of files of metadata but `zarr.json`.
+    pub(crate) fn checksums(&self) -> &BTreeMap<String, u32> {
+        &self.crc32c
+    }
+
+    /// The entries, with the bytes of their blocks' files and the checksum of their metadata.
+    pub(crate) fn entries(&self) -> Result<Vec<(Entry, u64, u32)>, String> {
+        self.entries
+            .iter()
+            .map(|of| {
+                let dtype =
+                    DType::parse(&of.dtype).ok_or_else(|| format!("{} has type {}", of.name, of.dtype))?;
+                let sharding = Sharding { mesh: of.mesh.clone(), spec: of.spec.clone() };
+                let entry = Entry {
+                    name: of.name.clone(),
+                    dtype,
+                    shape: of.shape.clone(),
+                    block: of.block.clone(),
+                    sharding: (!of.mesh.is_empty()).then_some(sharding),
+                };
+                Ok((entry, of.block_bytes, of.crc32c))
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_comes_back_and_a_changed_one_does_not() {
+        let sharding = Sharding { mesh: vec![("x".into(), 2)], spec: vec![vec!["x".into()], vec![]] };
+        let entry = Entry { sharding: Some(sharding), ..Entry::split("w", DType::BF16, &[4, 2], &[2, 1]) };
+        let info = Info {
+            step: Some(7),
+            program: Some("abc".into()),
+            notes: BTreeMap::from([("k".into(), "v".into())]),
+        };
+        let index =
+            Index::new(&info, std::slice::from_ref(&entry), 2, BTreeMap::from([("_METADATA".into(), 3)]));
+        let text = index.text().unwrap();
+        let read = Index::read(text.as_bytes()).unwrap();
+        assert_eq!((read.info(), read.processes()), (info, 2));
+        assert_eq!(read.entries().unwrap()[0].0, entry);
+        assert_eq!(read.entries().unwrap()[0].1, 2 * 2 * 2 + 4);
+        // It is JSON, too.
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(json["index"]["entries"][0]["dtype"], "bf16");
+        for (from, to) in [("\"w\"", "\"v\""), ("file_crc32c\": ", "file_crc32c\": 1"), ("}\n", "}")] {
+            assert!(Index::read(text.replacen(from, to, 1).as_bytes()).is_err(), "{from}");
+        }
+        assert!(Index::read(&text.as_bytes()[..text.len() / 2]).is_err());
+    }
+}

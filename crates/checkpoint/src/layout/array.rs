@@ -1,0 +1,215 @@
+//! The metadata of an array in Zarr, written and read, and the decoders that it asks for.
+
+use std::num::NonZeroU64;
+
+use serde_json::{Value, json};
+use shardc_ir::DType;
+use zarrs::array::codec::CodecChain;
+use zarrs::array::{
+    Array, ArrayBytes, ArrayMetadata, ArrayToBytesCodecTraits as _, CodecOptions, DataType, FillValue,
+};
+use zarrs::metadata::v3::MetadataV3;
+
+use super::{dtype, tile::tile_of};
+use crate::entry::Entry;
+
+/// An array of a checkpoint: where its blocks are and how they are read.
+#[derive(Debug)]
+pub(crate) struct StoredArray {
+    pub(crate) dtype: DType,
+    pub(crate) shape: Vec<usize>,
+    pub(crate) block: Vec<usize>,
+    /// Where a block's file is a list of tiles.
+    pub(crate) tiles: Option<Tiles>,
+    zarr: Array<()>,
+}
+
+/// The tiles of the files of blocks, by the codec `sharding_indexed`.
+#[derive(Debug)]
+pub(crate) struct Tiles {
+    pub(crate) tile: Vec<usize>,
+    pub(crate) index_at_end: bool,
+    codecs: CodecChain,
+    index_codecs: CodecChain,
+}
+
+/// The tile of an entry's blocks; `None` where a block is one tile and its file has no index.
+pub(crate) fn tile(entry: &Entry) -> Option<Vec<usize>> {
+    let tile = tile_of(&entry.block, entry.dtype.bytes());
+    (tile != entry.block).then_some(tile)
+}
+
+/// The text of an entry's `zarr.json`.
+pub(crate) fn metadata(entry: &Entry) -> Value {
+    let bytes = match entry.dtype.bytes() {
+        1 => json!({ "name": "bytes" }),
+        _ => json!({ "name": "bytes", "configuration": { "endian": "little" } }),
+    };
+    let crc = json!({ "name": "crc32c" });
+    let codecs = match tile(entry) {
+        None => json!([bytes, crc]),
+        Some(tile) => json!([{
+            "name": "sharding_indexed",
+            "configuration": {
+                "chunk_shape": tile,
+                "codecs": [bytes, crc],
+                "index_codecs": [{ "name": "bytes", "configuration": { "endian": "little" } }, crc],
+                "index_location": "end",
+            },
+        }]),
+    };
+    let mut metadata = json!({
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": entry.shape,
+        "data_type": dtype::zarr_name(entry.dtype),
+        "chunk_grid": { "name": "regular", "configuration": { "chunk_shape": entry.block } },
+        "chunk_key_encoding": { "name": "default" },
+        "fill_value": dtype::zero(entry.dtype),
+        "codecs": codecs,
+    });
+    if !dtype::is_named(entry.dtype) {
+        metadata["attributes"] = json!({ dtype::ATTRIBUTE: entry.dtype.as_str() });
+    }
+    metadata
+}
+
+impl StoredArray {
+    /// Reads an array's metadata. Errors are words for it.
+    pub(crate) fn read(mut metadata: Value) -> Result<StoredArray, String> {
+        let name = metadata["data_type"].as_str().unwrap_or_default().to_owned();
+        let attribute = metadata["attributes"][dtype::ATTRIBUTE].as_str().map(str::to_owned);
+        let dtype = dtype::from_zarr(&name, attribute.as_deref())
+            .ok_or_else(|| format!("the data type {} is not known", metadata["data_type"]))?;
+        if !dtype::is_zero(&metadata["fill_value"]) {
+            return Err(format!("the fill value {} is not zero", metadata["fill_value"]));
+        }
+        let block = sizes(&metadata["chunk_grid"]["configuration"]["chunk_shape"]);
+        let block = block.filter(|_| metadata["chunk_grid"]["name"] == "regular");
+        let block = block.ok_or("the chunk grid is not regular")?;
+        let shape = sizes(&metadata["shape"]).ok_or("the shape is no list of sizes")?;
+        let (carrier, zero) = dtype::carrier(dtype);
+        metadata["data_type"] = json!(carrier);
+        metadata["fill_value"] = zero;
+        let tiles = Tiles::read(&metadata["codecs"], &block)?;
+        let metadata: ArrayMetadata = serde_json::from_value(metadata).map_err(|e| e.to_string())?;
+        let zarr = Array::new_with_metadata(std::sync::Arc::new(()), "/", metadata);
+        let zarr = zarr.map_err(|error| error.to_string())?;
+        if block.len() != shape.len() || block.contains(&0) {
+            return Err(format!("the shape is {shape:?} and that of chunks {block:?}"));
+        }
+        let size = block.iter().chain(&shape).try_fold(16usize, |all, &n| all.checked_mul(n.max(1)));
+        size.ok_or("the array is larger than an address space")?;
+        Ok(StoredArray { dtype, shape, block, tiles, zarr })
+    }
+
+    /// The name of a block's file within the array's folder.
+    pub(crate) fn key(&self, index: &[usize]) -> String {
+        let index: Vec<u64> = index.iter().map(|&i| i as u64).collect();
+        self.zarr.chunk_key(&index).as_str().to_owned()
+    }
+
+    /// The elements of a whole block, padding included.
+    pub(crate) fn decode(&self, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+        decode(&self.zarr.codecs(), bytes, &self.block, self.zarr.data_type(), self.zarr.fill_value())
+    }
+
+    /// The elements of a tile.
+    pub(crate) fn decode_tile(&self, tiles: &Tiles, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+        decode(&tiles.codecs, bytes, &tiles.tile, self.zarr.data_type(), self.zarr.fill_value())
+    }
+}
+
+impl Tiles {
+    /// The tiles, where the codecs are one `sharding_indexed` around codecs of any kind.
+    fn read(codecs: &Value, block: &[usize]) -> Result<Option<Tiles>, String> {
+        let [codec] = codecs.as_array().map(Vec::as_slice).unwrap_or_default() else { return Ok(None) };
+        if codec["name"] != "sharding_indexed" {
+            return Ok(None);
+        }
+        let configuration = &codec["configuration"];
+        let tile = sizes(&configuration["chunk_shape"]).filter(|tile| tile.len() == block.len());
+        let tile = tile.ok_or("the shape of inner chunks is no list of sizes")?;
+        if tile.contains(&0) || tile.iter().zip(block).any(|(&t, &b)| b % t != 0) {
+            return Err(format!("inner chunks of {tile:?} do not divide chunks of {block:?}"));
+        }
+        let chain = |list: &Value| -> Result<CodecChain, String> {
+            let list: Vec<MetadataV3> = serde_json::from_value(list.clone()).map_err(|e| e.to_string())?;
+            CodecChain::from_metadata(&list).map_err(|error| error.to_string())
+        };
+        let index_at_end = match configuration["index_location"].as_str() {
+            None | Some("end") => true,
+            Some("start") => false,
+            Some(other) => return Err(format!("the index of inner chunks is at {other:?}")),
+        };
+        Ok(Some(Tiles {
+            tile,
+            index_at_end,
+            codecs: chain(&configuration["codecs"])?,
+            index_codecs: chain(&configuration["index_codecs"])?,
+        }))
+    }
+
+    /// How many tiles a block has in each dimension.
+    pub(crate) fn counts(&self, block: &[usize]) -> Vec<usize> {
+        block.iter().zip(&self.tile).map(|(&b, &t)| b / t).collect()
+    }
+
+    /// The bytes that the index of tiles takes in a file; `None` where that is not fixed.
+    pub(crate) fn index_size(&self, block: &[usize]) -> Option<u64> {
+        let shape = self.index_shape(block)?;
+        let (data_type, fill) = self.index_type();
+        self.index_codecs.encoded_representation(&shape, &data_type, &fill).ok()?.size()
+    }
+
+    /// Where each tile lies in the file and how long it is, row-major; `None` for one that is not there.
+    pub(crate) fn decode_index(
+        &self,
+        bytes: Vec<u8>,
+        block: &[usize],
+    ) -> Result<Vec<Option<(u64, u64)>>, String> {
+        let shape = self.index_shape(block).ok_or("a chunk has no inner chunks")?;
+        let (data_type, fill) = self.index_type();
+        let list =
+            self.index_codecs.decode(bytes.into(), &shape, &data_type, &fill, &CodecOptions::default());
+        let list = list.map_err(|error| error.to_string())?;
+        let list = list.into_fixed().map_err(|error| error.to_string())?;
+        let numbers: Vec<u64> = list
+            .chunks_exact(8)
+            .map(|number| number.try_into().map_or(u64::MAX, u64::from_ne_bytes))
+            .collect();
+        let place = |pair: &[u64]| {
+            let (offset, size) = (pair[0], pair[1]);
+            (offset != u64::MAX || size != u64::MAX).then_some((offset, size))
+        };
+        Ok(numbers.chunks_exact(2).map(place).collect())
+    }
+
+    fn index_shape(&self, block: &[usize]) -> Option<Vec<NonZeroU64>> {
+        let counts = self.counts(block);
+        counts.into_iter().chain([2]).map(|n| NonZeroU64::new(n as u64)).collect()
+    }
+
+    fn index_type(&self) -> (DataType, FillValue) {
+        (zarrs::array::data_type::uint64(), FillValue::from(u64::MAX))
+    }
+}
+
+fn decode(
+    codecs: &CodecChain,
+    bytes: Vec<u8>,
+    shape: &[usize],
+    data_type: &DataType,
+    fill: &FillValue,
+) -> Result<Vec<u8>, String> {
+    let shape: Option<Vec<NonZeroU64>> = shape.iter().map(|&n| NonZeroU64::new(n as u64)).collect();
+    let shape = shape.ok_or("a chunk has no elements")?;
+    let decoded: Result<ArrayBytes<'_>, _> =
+        codecs.decode(bytes.into(), &shape, data_type, fill, &CodecOptions::default());
+    let decoded = decoded.map_err(|error| error.to_string())?;
+    Ok(decoded.into_fixed().map_err(|error| error.to_string())?.into_owned())
+}
+
+fn sizes(list: &Value) -> Option<Vec<usize>> {
+    list.as_array()?.iter().map(|n| usize::try_from(n.as_u64()?).ok()).collect()
+}

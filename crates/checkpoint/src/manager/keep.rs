@@ -1,0 +1,38 @@
+//! Which steps are kept.
+
+/// Which steps are kept when a newer one is whole; all of them if nothing is set. The newest always is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Keep {
+    /// So many of the last steps, by number, whenever they were written.
+    pub newest: Option<usize>,
+    /// Steps that this divides are kept, too.
+    pub every: Option<u64>,
+}
+
+impl Keep {
+    /// The steps that may go of those that there are, which are in order.
+    pub(super) fn expired(&self, steps: &[u64]) -> Vec<u64> {
+        let Some(newest) = self.newest else { return Vec::new() };
+        let old = steps.len().saturating_sub(newest.max(1));
+        let is_kept = |step: &u64| self.every.is_some_and(|every| every > 0 && step.is_multiple_of(every));
+        steps[..old].iter().copied().filter(|step| !is_kept(step)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_ones_and_every_nth_are_kept() {
+        let steps = [0, 5, 10, 15, 20, 25];
+        let expired = |newest, every| Keep { newest, every }.expired(&steps);
+        assert_eq!(expired(None, None), Vec::<u64>::new());
+        assert_eq!(expired(None, Some(10)), Vec::<u64>::new());
+        assert_eq!(expired(Some(2), None), [0, 5, 10, 15]);
+        assert_eq!(expired(Some(2), Some(10)), [5, 15]);
+        assert_eq!(expired(Some(9), None), Vec::<u64>::new());
+        assert_eq!(Keep { newest: Some(0), every: None }.expired(&steps), [0, 5, 10, 15, 20]);
+        assert_eq!(Keep { newest: Some(1), every: None }.expired(&[]), Vec::<u64>::new());
+    }
+}

@@ -1,0 +1,293 @@
+//! A folder of steps: which are saved, which are kept, and saves behind the back of the run.
+
+mod background;
+mod keep;
+mod preemption;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use self::background::Background;
+pub use self::keep::Keep;
+pub use self::preemption::Preemption;
+use crate::checkpoint::Checkpoint;
+use crate::entry::Entry;
+use crate::error::{CheckpointError, Result};
+use crate::place::{self, Place};
+use crate::processes::{Alone, Processes, agree};
+use crate::region::Region;
+use crate::restore::{Fit, Take, Wanted};
+use crate::save::{Progress, Read, State, write};
+use crate::store::Store;
+
+/// How a [`CheckpointManager`] works.
+pub struct Options {
+    /// A step is to be saved where this divides it; at least 1.
+    pub save_interval: u64,
+    /// Which steps are kept.
+    pub keep: Keep,
+    /// How many saves may wait to be written in the background; at least 1. A save beyond waits for room.
+    pub max_pending: usize,
+    /// Whether `SIGTERM` makes the run save (on Unix).
+    pub save_on_preemption: bool,
+    /// Told of the bytes that this process has written of a step: step, bytes, bytes in all.
+    pub progress: Option<StepProgress>,
+}
+
+/// What is told while a step is written.
+pub type StepProgress = Arc<dyn Fn(u64, u64, u64) + Send + Sync>;
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            save_interval: 1,
+            keep: Keep::default(),
+            max_pending: 1,
+            save_on_preemption: true,
+            progress: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options")
+            .field("save_interval", &self.save_interval)
+            .field("keep", &self.keep)
+            .field("max_pending", &self.max_pending)
+            .field("save_on_preemption", &self.save_on_preemption)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The checkpoints of a run, by step: `FOLDER/STEP`, as Orbax's `CheckpointManager` has them.
+///
+/// All processes make the same calls in the same order. No run but one writes to the folder.
+pub struct CheckpointManager {
+    shared: Arc<Shared>,
+    preemption: Option<Preemption>,
+    background: Background,
+}
+
+/// What a save in the background needs.
+pub(crate) struct Shared {
+    store: Store,
+    folder: String,
+    options: Options,
+    processes: Arc<dyn Processes>,
+}
+
+impl std::fmt::Debug for CheckpointManager {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CheckpointManager")
+            .field("store", &self.shared.store)
+            .field("folder", &self.shared.folder)
+            .field("options", &self.shared.options)
+            .finish_non_exhaustive()
+    }
+}
+
+impl CheckpointManager {
+    /// The manager of a folder of a store, for a run of one process. What interrupted saves left there is deleted.
+    ///
+    /// # Errors
+    /// An option makes no sense (SH1312), or the store refuses (SH1301).
+    pub fn new(store: &Store, folder: &str, options: Options) -> Result<CheckpointManager> {
+        CheckpointManager::with_processes(store, folder, options, Arc::new(Alone))
+    }
+
+    /// The manager of one of several processes.
+    ///
+    /// # Errors
+    /// Those of [`CheckpointManager::new`], here or on another process (SH1310).
+    pub fn with_processes(
+        store: &Store,
+        folder: &str,
+        options: Options,
+        processes: Arc<dyn Processes>,
+    ) -> Result<CheckpointManager> {
+        for (name, is_zero) in [
+            ("save_interval", options.save_interval == 0),
+            ("max_pending", options.max_pending == 0),
+            ("max_to_keep", options.keep.newest == Some(0)),
+            ("keep_every", options.keep.every == Some(0)),
+        ] {
+            if is_zero {
+                return Err(CheckpointError::Settings(format!("{name} is 0, and must be at least 1")));
+            }
+        }
+        let folder = folder.trim_matches('/').to_owned();
+        let cleaned = match processes.index() {
+            0 => place::clean(store, &folder),
+            _ => Ok(()),
+        };
+        agree(&*processes, &format!("open {folder}"), cleaned.map(|()| Vec::new()))?;
+        let preemption = if options.save_on_preemption { Some(Preemption::listen()?) } else { None };
+        let background = Background::new(options.max_pending);
+        let shared = Arc::new(Shared { store: store.clone(), folder, options, processes });
+        Ok(CheckpointManager { shared, preemption, background })
+    }
+
+    /// The steps that are whole, in order.
+    ///
+    /// # Errors
+    /// The store refuses.
+    pub fn all_steps(&self) -> Result<Vec<u64>> {
+        place::steps(&self.shared.store, &self.shared.folder)
+    }
+
+    /// The last step that is whole.
+    ///
+    /// # Errors
+    /// The store refuses.
+    pub fn latest(&self) -> Result<Option<u64>> {
+        Ok(self.all_steps()?.pop())
+    }
+
+    /// Whether a step is to be saved: the interval divides it, or the run is about to end (see
+    /// [`CheckpointManager::reached_preemption`], which this asks where it listens).
+    ///
+    /// # Errors
+    /// A save in the background failed (SH1313), or a process does not answer.
+    pub fn should_save(&self, step: u64) -> Result<bool> {
+        self.background.check()?;
+        let is_due = step.is_multiple_of(self.shared.options.save_interval);
+        Ok(match &self.preemption {
+            Some(_) => self.reached_preemption(step)? || is_due,
+            None => is_due,
+        })
+    }
+
+    /// Whether some process was told to end (`SIGTERM`), so that all of them save this step and stop. All processes ask at the
+    /// same steps, and hear the same.
+    ///
+    /// # Errors
+    /// Nobody listens (SH1312), or a process does not answer.
+    pub fn reached_preemption(&self, step: u64) -> Result<bool> {
+        let Some(preemption) = &self.preemption else {
+            let text = "nobody listens for the end of the run: set save_on_preemption".to_owned();
+            return Err(CheckpointError::Settings(text));
+        };
+        self.shared.processes.any(&format!("preemption at {step}"), preemption.is_requested())
+    }
+
+    /// Saves a step, and returns when it is whole, behind saves in the background. Older steps go that need not be kept.
+    ///
+    /// # Errors
+    /// Those of [`save`](crate::save), or of a save in the background before this one (SH1313).
+    pub fn save(&self, step: u64, state: &State, read: &Read<'_>) -> Result<()> {
+        self.wait()?;
+        self.shared.save(step, state, read)
+    }
+
+    /// Copies the values of a step, and returns; they are written in the background. Where as many saves wait as may, it waits
+    /// for one of them first. An error of a save is that of the next call of any kind.
+    ///
+    /// # Errors
+    /// A value cannot be read (SH1304), or a save in the background before this one failed (SH1313).
+    pub fn save_async(&self, step: u64, state: &State, read: &Read<'_>) -> Result<()> {
+        self.background.check()?;
+        self.background.wait_for_room()?;
+        let mut values = BTreeMap::new();
+        for slice in &state.slices {
+            let Some(entry) = state.entries.get(slice.entry) else {
+                return Err(CheckpointError::Slices(vec![format!("there is no entry {}", slice.entry)]));
+            };
+            let value = read(entry, &slice.region).map_err(|reason| CheckpointError::Values {
+                entry: format!("{}{}", entry.name, slice.region),
+                reason,
+            })?;
+            values.insert((entry.name.clone(), slice.region.clone()), value);
+        }
+        let (shared, state) = (Arc::clone(&self.shared), state.clone());
+        self.background.begin(step, move || {
+            // A value goes when it is written.
+            let values = Mutex::new(values);
+            let read = |entry: &Entry, region: &Region| {
+                let mut values = values.lock().unwrap_or_else(PoisonError::into_inner);
+                let value = values.remove(&(entry.name.clone(), region.clone()));
+                value.ok_or_else(|| "there is no such value".to_owned())
+            };
+            shared.save(step, &state, &read)
+        });
+        Ok(())
+    }
+
+    /// Waits until all saves in the background are done.
+    ///
+    /// # Errors
+    /// One of them failed (SH1313).
+    pub fn wait(&self) -> Result<()> {
+        self.background.wait()
+    }
+
+    /// Opens a step for reading.
+    ///
+    /// # Errors
+    /// Those of [`Checkpoint::open`], with the steps that there are; a save in the background failed (SH1313).
+    pub fn open(&self, step: u64) -> Result<Checkpoint> {
+        self.wait()?;
+        let Shared { store, folder, .. } = &*self.shared;
+        let path = Place::step(folder, step);
+        Checkpoint::open(store, path.path()).map_err(|error| match error {
+            CheckpointError::NotFound { path, .. } => {
+                CheckpointError::NotFound { path, there: self.all_steps().unwrap_or_default() }
+            }
+            other => other,
+        })
+    }
+
+    /// Reads regions of a step; see [`Checkpoint::restore`].
+    ///
+    /// # Errors
+    /// Those of [`CheckpointManager::open`] and [`Checkpoint::restore`].
+    pub fn restore(
+        &self,
+        step: u64,
+        wanted: &[Wanted],
+        fit: &Fit,
+        take: &mut Take<'_>,
+        progress: Option<&Progress<'_>>,
+    ) -> Result<()> {
+        self.open(step)?.restore(wanted, fit, take, progress)
+    }
+
+    /// Deletes a step. All processes do so together; where it is interrupted, the step does not count any more.
+    ///
+    /// # Errors
+    /// There is no such step (SH1305), or the store refuses.
+    pub fn delete(&self, step: u64) -> Result<()> {
+        self.wait()?;
+        let Shared { store, folder, processes, .. } = &*self.shared;
+        let delete = || {
+            let there = place::steps(store, folder)?;
+            let place = Place::step(folder, step);
+            match there.contains(&step) {
+                true => place::delete(store, place.path()),
+                false => Err(CheckpointError::NotFound { path: store.shown(place.path()), there }),
+            }
+        };
+        let deleted = if processes.index() == 0 { delete() } else { Ok(()) };
+        agree(&**processes, &format!("delete {folder}/{step}"), deleted.map(|()| Vec::new())).map(|_| ())
+    }
+}
+
+impl Shared {
+    fn save(&self, step: u64, state: &State, read: &Read<'_>) -> Result<()> {
+        let Shared { store, folder, options, processes } = self;
+        let mut state = state.clone();
+        state.info.step = Some(step);
+        let place = Place::step(folder, step);
+        let told = options.progress.clone().map(|told| move |done, all| told(step, done, all));
+        let progress = told.as_ref().map(|told| told as &Progress<'_>);
+        write(store, &place, &state, read, &**processes, progress)?;
+        let expire = || -> Result<()> {
+            for old in options.keep.expired(&place::steps(store, folder)?) {
+                place::delete(store, Place::step(folder, old).path())?;
+            }
+            Ok(())
+        };
+        let expired = if processes.index() == 0 { expire() } else { Ok(()) };
+        agree(&**processes, &format!("expire {folder}"), expired.map(|()| Vec::new())).map(|_| ())
+    }
+}

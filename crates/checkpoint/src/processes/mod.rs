@@ -1,0 +1,103 @@
+//! Processes that save and restore one checkpoint together.
+
+mod folder;
+mod threads;
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+pub use self::folder::Folder;
+pub use self::threads::Threads;
+use crate::error::{CheckpointError, Result};
+
+/// The processes of a run, as one of them sees them.
+///
+/// The n-th call with a name on one process meets the n-th call with that name on the others. Calls with different names may
+/// overlap: a save in the background talks while the run goes on.
+pub trait Processes: Send + Sync {
+    /// Which of the processes this one is, from 0.
+    fn index(&self) -> usize;
+
+    /// How many processes there are.
+    fn count(&self) -> usize;
+
+    /// Gives `value` to all processes, and waits for theirs: one for each process, in order.
+    ///
+    /// # Errors
+    /// A process is gone or does not answer.
+    fn gather(&self, name: &str, value: Vec<u8>) -> Result<Vec<Vec<u8>>>;
+
+    /// Waits until all processes are here.
+    ///
+    /// # Errors
+    /// A process is gone or does not answer.
+    fn barrier(&self, name: &str) -> Result<()> {
+        self.gather(name, Vec::new()).map(|_| ())
+    }
+
+    /// Whether any process says so.
+    ///
+    /// # Errors
+    /// A process is gone or does not answer.
+    fn any(&self, name: &str, value: bool) -> Result<bool> {
+        Ok(self.gather(name, vec![u8::from(value)])?.iter().any(|value| value == &[1]))
+    }
+}
+
+/// How often this process has called each name before.
+#[derive(Debug, Default)]
+struct Calls(Mutex<BTreeMap<String, u64>>);
+
+impl Calls {
+    /// The name with the number of the call.
+    fn next(&self, name: &str) -> String {
+        let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = calls.entry(name.to_owned()).or_default();
+        *count += 1;
+        format!("{name} {count}")
+    }
+}
+
+/// One process by itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Alone;
+
+impl Processes for Alone {
+    fn index(&self) -> usize {
+        0
+    }
+
+    fn count(&self) -> usize {
+        1
+    }
+
+    fn gather(&self, _name: &str, value: Vec<u8>) -> Result<Vec<Vec<u8>>> {
+        Ok(vec![value])
+    }
+}
+
+/// Gives the values of all processes, or an error on all of them where one has one: its own on the process that failed, and
+/// which process it was on the others.
+pub(crate) fn agree(processes: &dyn Processes, name: &str, own: Result<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
+    let (mark, mut bytes, own) = match own {
+        Ok(bytes) => (0, bytes, None),
+        Err(error) => (1, error.to_string().into_bytes(), Some(error)),
+    };
+    bytes.insert(0, mark);
+    let all = processes.gather(name, bytes);
+    if let Some(error) = own {
+        return Err(error);
+    }
+    let mut values = Vec::new();
+    for (process, mut value) in all?.into_iter().enumerate() {
+        match value.first() {
+            Some(0) => values.push(value.split_off(1)),
+            Some(_) => {
+                let text = String::from_utf8_lossy(&value[1..]);
+                return Err(CheckpointError::Process(format!("process {process} failed: {text}")));
+            }
+            None => return Err(CheckpointError::Process(format!("process {process} said nothing"))),
+        }
+    }
+    Ok(values)
+}

@@ -1,0 +1,263 @@
+//! Boxes of elements of an array, and copies between them.
+
+/// A box of elements of an array.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Region {
+    /// The first element in each dimension.
+    pub offset: Vec<usize>,
+    /// How many elements there are in each dimension.
+    pub shape: Vec<usize>,
+}
+
+impl Region {
+    /// A whole array.
+    #[must_use]
+    pub fn whole(shape: &[usize]) -> Region {
+        Region { offset: vec![0; shape.len()], shape: shape.to_vec() }
+    }
+
+    /// How many elements the box has.
+    #[must_use]
+    pub fn elements(&self) -> usize {
+        self.shape.iter().fold(1, |all: usize, &n| all.saturating_mul(n))
+    }
+
+    /// The elements that two boxes of one rank have in common; `None` where there are none.
+    #[must_use]
+    pub fn overlap(&self, other: &Region) -> Option<Region> {
+        let mut common = Region { offset: Vec::new(), shape: Vec::new() };
+        for dim in 0..self.offset.len() {
+            let start = self.offset[dim].max(*other.offset.get(dim)?);
+            let end = (self.offset[dim] + self.shape[dim]).min(other.offset[dim] + *other.shape.get(dim)?);
+            if start >= end {
+                return None;
+            }
+            common.offset.push(start);
+            common.shape.push(end - start);
+        }
+        Some(common)
+    }
+
+    /// Whether the box lies within an array of this shape.
+    pub(crate) fn fits(&self, shape: &[usize]) -> bool {
+        self.offset.len() == shape.len()
+            && self.shape.len() == shape.len()
+            && self
+                .offset
+                .iter()
+                .zip(&self.shape)
+                .zip(shape)
+                .all(|((&o, &n), &all)| o.checked_add(n).is_some_and(|end| end <= all))
+    }
+}
+
+/// `[0..4, 8..16]`
+impl std::fmt::Display for Region {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let ranges: Vec<String> =
+            self.offset.iter().zip(&self.shape).map(|(&o, &n)| format!("{o}..{}", o + n)).collect();
+        write!(f, "[{}]", ranges.join(", "))
+    }
+}
+
+/// Copies what two boxes of one array have in common from the row-major elements of one to those of the other. `width`
+/// is the bytes of an element.
+///
+/// Dimensions that both boxes have whole are one run with what follows them, so that a copy of contiguous rows is one
+/// `memcpy`.
+pub(crate) fn copy(from: &[u8], from_box: &Region, to: &mut [u8], to_box: &Region, width: usize) {
+    let Some(common) = from_box.overlap(to_box) else { return };
+    let rank = common.shape.len();
+    let (mut outer, mut run) = (rank, width);
+    while outer > 0 {
+        outer -= 1;
+        run *= common.shape[outer];
+        let size = common.shape[outer];
+        if size != from_box.shape[outer] || size != to_box.shape[outer] {
+            break;
+        }
+    }
+    let (from_strides, to_strides) = (strides(&from_box.shape, width), strides(&to_box.shape, width));
+    let start = |of: &Region, strides: &[usize]| -> usize {
+        (0..rank).map(|dim| (common.offset[dim] - of.offset[dim]) * strides[dim]).sum()
+    };
+    let (from_start, to_start) = (start(from_box, &from_strides), start(to_box, &to_strides));
+    for index in Indices::new(&common.shape[..outer]) {
+        let at = |strides: &[usize]| -> usize { index.iter().zip(strides).map(|(&i, &s)| i * s).sum() };
+        let (source, target) = (from_start + at(&from_strides), to_start + at(&to_strides));
+        to[target..target + run].copy_from_slice(&from[source..source + run]);
+    }
+}
+
+fn strides(shape: &[usize], width: usize) -> Vec<usize> {
+    let mut strides = vec![width; shape.len()];
+    for dim in (1..shape.len()).rev() {
+        strides[dim - 1] = strides[dim] * shape[dim];
+    }
+    strides
+}
+
+/// All indices of a grid, row-major.
+pub(crate) struct Indices {
+    grid: Vec<usize>,
+    next: Option<Vec<usize>>,
+}
+
+impl Indices {
+    pub(crate) fn new(grid: &[usize]) -> Indices {
+        let next = (!grid.contains(&0)).then(|| vec![0; grid.len()]);
+        Indices { grid: grid.to_vec(), next }
+    }
+}
+
+impl Iterator for Indices {
+    type Item = Vec<usize>;
+
+    fn next(&mut self) -> Option<Vec<usize>> {
+        let current = self.next.take()?;
+        let mut following = current.clone();
+        for dim in (0..self.grid.len()).rev() {
+            following[dim] += 1;
+            if following[dim] < self.grid[dim] {
+                self.next = Some(following);
+                break;
+            }
+            following[dim] = 0;
+        }
+        Some(current)
+    }
+}
+
+/// An array that is cut into blocks of one shape; the last ones may be cut off by the array's end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Grid {
+    shape: Vec<usize>,
+    block: Vec<usize>,
+}
+
+impl Grid {
+    /// `block` has the rank of `shape`, and no zeros.
+    pub(crate) fn new(shape: &[usize], block: &[usize]) -> Grid {
+        Grid { shape: shape.to_vec(), block: block.to_vec() }
+    }
+
+    /// How many blocks there are in each dimension.
+    pub(crate) fn counts(&self) -> Vec<usize> {
+        self.shape.iter().zip(&self.block).map(|(&n, &b)| n.div_ceil(b)).collect()
+    }
+
+    /// The elements of a block that lie within the array.
+    pub(crate) fn region(&self, index: &[usize]) -> Region {
+        let offset: Vec<usize> = index.iter().zip(&self.block).map(|(&i, &b)| i * b).collect();
+        let shape =
+            offset.iter().zip(&self.block).zip(&self.shape).map(|((&o, &b), &n)| b.min(n.saturating_sub(o)));
+        Region { shape: shape.collect(), offset }
+    }
+
+    /// The block that is exactly this box.
+    pub(crate) fn index_of(&self, region: &Region) -> Option<Vec<usize>> {
+        if !region.fits(&self.shape) {
+            return None;
+        }
+        let index: Vec<usize> = region.offset.iter().zip(&self.block).map(|(&o, &b)| o / b).collect();
+        (self.region(&index) == *region && region.elements() > 0).then_some(index)
+    }
+
+    /// The blocks that have elements of a box within the array.
+    pub(crate) fn touched(&self, region: &Region) -> impl Iterator<Item = Vec<usize>> + use<> {
+        let first: Vec<usize> = region.offset.iter().zip(&self.block).map(|(&o, &b)| o / b).collect();
+        let empty = region.elements() == 0;
+        let counts: Vec<usize> = region
+            .offset
+            .iter()
+            .zip(&region.shape)
+            .zip(self.block.iter().zip(&first))
+            .map(|((&o, &n), (&b, &f))| if empty { 0 } else { (o + n).div_ceil(b) - f })
+            .collect();
+        let none = empty && counts.is_empty();
+        Indices::new(&counts)
+            .filter(move |_| !none)
+            .map(move |index| index.iter().zip(&first).map(|(i, f)| i + f).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn element(shape: &[usize], index: &[usize]) -> usize {
+        shape.iter().zip(index).fold(0, |at, (&n, &i)| at * n + i)
+    }
+
+    fn boxes() -> impl Strategy<Value = (Region, Region, usize)> {
+        (0usize..4).prop_flat_map(|rank| {
+            let one = || {
+                (prop::collection::vec(0usize..4, rank), prop::collection::vec(0usize..5, rank))
+                    .prop_map(|(offset, shape)| Region { offset, shape })
+            };
+            (one(), one(), 1usize..4)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_copy_is_one_element_by_element((a, b, width) in boxes()) {
+            let from: Vec<u8> = (0..a.elements() * width).map(|i| i as u8).collect();
+            let mut to = vec![255u8; b.elements() * width];
+            let mut expected = to.clone();
+            for index in Indices::new(&b.shape) {
+                let at: Vec<usize> = index.iter().zip(&b.offset).map(|(i, o)| i + o).collect();
+                let inside = at.iter().zip(&a.offset).zip(&a.shape).all(|((&i, &o), &n)| i >= o && i < o + n);
+                if inside {
+                    let own: Vec<usize> = at.iter().zip(&a.offset).map(|(i, o)| i - o).collect();
+                    let (s, t) = (element(&a.shape, &own) * width, element(&b.shape, &index) * width);
+                    expected[t..t + width].copy_from_slice(&from[s..s + width]);
+                }
+            }
+            copy(&from, &a, &mut to, &b, width);
+            prop_assert_eq!(to, expected);
+        }
+
+        #[test]
+        fn blocks_that_are_touched_are_those_that_overlap(
+            (shape, block, offset, size) in (1usize..4).prop_flat_map(|rank| (
+                prop::collection::vec(1usize..9, rank),
+                prop::collection::vec(1usize..5, rank),
+                prop::collection::vec(0usize..9, rank),
+                prop::collection::vec(0usize..9, rank),
+            ))
+        ) {
+            let offset: Vec<usize> = offset.iter().zip(&shape).map(|(&o, &n)| o.min(n)).collect();
+            let size = size.iter().zip(&offset).zip(&shape).map(|((&s, &o), &n)| s.min(n - o)).collect();
+            let region = Region { offset, shape: size };
+            let grid = Grid::new(&shape, &block);
+            let touched: Vec<_> = grid.touched(&region).collect();
+            let overlapping: Vec<_> = Indices::new(&grid.counts())
+                .filter(|index| grid.region(index).overlap(&region).is_some())
+                .collect();
+            prop_assert_eq!(touched, overlapping);
+        }
+    }
+
+    #[test]
+    fn a_scalar_is_one_block() {
+        let grid = Grid::new(&[], &[]);
+        assert_eq!(grid.touched(&Region::whole(&[])).collect::<Vec<_>>(), [Vec::<usize>::new()]);
+        assert_eq!(grid.index_of(&Region::whole(&[])), Some(vec![]));
+        let mut to = [0u8; 4];
+        copy(&[1, 2, 3, 4], &Region::whole(&[]), &mut to, &Region::whole(&[]), 4);
+        assert_eq!(to, [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn the_last_block_is_cut_off() {
+        let grid = Grid::new(&[5], &[2]);
+        assert_eq!(grid.counts(), [3]);
+        assert_eq!(grid.region(&[2]), Region { offset: vec![4], shape: vec![1] });
+        assert_eq!(grid.index_of(&Region { offset: vec![4], shape: vec![1] }), Some(vec![2]));
+        assert_eq!(grid.index_of(&Region { offset: vec![4], shape: vec![2] }), None);
+        assert_eq!(grid.index_of(&Region { offset: vec![1], shape: vec![2] }), None);
+    }
+}

@@ -1,0 +1,60 @@
+//! Checkpoints written anew with other blocks.
+
+use crate::checkpoint::Checkpoint;
+use crate::entry::{Entry, Slice};
+use crate::error::{CheckpointError, Result};
+use crate::processes::Processes;
+use crate::region::Region;
+use crate::restore::{Fit, Wanted};
+use crate::save::{Progress, Saved, State, save};
+use crate::store::Store;
+
+impl Checkpoint {
+    /// The elements of a region of an array, row-major.
+    ///
+    /// # Errors
+    /// Those of [`Checkpoint::restore`].
+    pub fn read(&self, name: &str, region: &Region) -> Result<Vec<u8>> {
+        let Some(entry) = self.entries().find(|entry| entry.name == name) else {
+            let missing = vec![name.to_owned()];
+            return Err(CheckpointError::Mismatch(crate::error::Mismatch { missing, ..Default::default() }));
+        };
+        let want = Wanted {
+            name: name.to_owned(),
+            dtype: entry.dtype,
+            shape: entry.shape.clone(),
+            regions: vec![region.clone()],
+        };
+        let mut elements = Vec::new();
+        let mut take = |_, _, read| {
+            elements = read;
+            Ok(())
+        };
+        self.restore(&[want], &Fit::partial(), &mut take, None)?;
+        Ok(elements)
+    }
+}
+
+/// Writes a checkpoint again, at another place and with other blocks: `entries` are all or some of its entries with the blocks
+/// and shardings that they get. Processes share the work. What the checkpoint says of itself stays.
+///
+/// # Errors
+/// Those of [`save`](crate::save()) and [`Checkpoint::restore`].
+pub fn reshard(
+    from: &Checkpoint,
+    entries: Vec<Entry>,
+    store: &Store,
+    path: &str,
+    processes: &dyn Processes,
+    progress: Option<&Progress<'_>>,
+) -> Result<Saved> {
+    let all = entries.iter().enumerate().flat_map(|(number, entry)| {
+        entry.blocks().into_iter().map(move |region| Slice { entry: number, region })
+    });
+    let own = all.enumerate().filter(|(i, _)| i % processes.count() == processes.index());
+    let slices = own.map(|(_, slice)| slice).collect();
+    let state = State { slices, entries, info: from.info().clone() };
+    let read =
+        |entry: &Entry, region: &Region| from.read(&entry.name, region).map_err(|error| error.to_string());
+    save(store, path, &state, &read, processes, progress)
+}

@@ -1,0 +1,287 @@
+//! Writing a checkpoint, by one process or several.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use crate::entry::{Entry, Slice, check_entries, check_slices};
+use crate::error::{CheckpointError, Result};
+use crate::index::{self, Index, Info};
+use crate::layout::encode::{self, BlockFile};
+use crate::layout::{array, orbax};
+use crate::place::Place;
+use crate::processes::{Processes, agree};
+use crate::region::{Region, copy};
+use crate::store::{Store, part_size};
+
+/// Blocks that are written side by side.
+const WRITERS: usize = 4;
+
+/// Gives the elements of a slice, row-major, in the host's order of bytes, which is little-endian; elements of less than a
+/// byte take one each. Errors are words for why it cannot.
+pub type Read<'a> = dyn Fn(&Entry, &Region) -> std::result::Result<Vec<u8>, String> + Sync + 'a;
+
+/// What is told while a checkpoint is written or read: bytes that are done, and bytes in all, of this process.
+pub type Progress<'a> = dyn Fn(u64, u64) + Sync + 'a;
+
+/// A state to be saved: what all processes agree on, and what this one has of it.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    /// The arrays, the same and in the same order on all processes.
+    pub entries: Vec<Entry>,
+    /// The blocks that this process saves; each block is saved by one process.
+    pub slices: Vec<Slice>,
+    /// What the checkpoint says of itself.
+    pub info: Info,
+}
+
+/// What was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Saved {
+    /// Bytes of files that this process wrote.
+    pub bytes: u64,
+}
+
+/// Saves a state, together with all processes, at `path` of a store. When it returns on any process, the checkpoint is there,
+/// whole; where it fails, or the process ends before, there is none.
+///
+/// At most one slice for each of up to four writers is in memory at a time, and fewer where together they would have more
+/// bytes than twice the largest.
+///
+/// # Errors
+/// The state is not whole (SH1302, SH1303), there is a checkpoint already (SH1306), a slice cannot be read (SH1304), the store
+/// refuses (SH1301), or any of that is so on another process (SH1310).
+pub fn save(
+    store: &Store,
+    path: &str,
+    state: &State,
+    read: &Read<'_>,
+    processes: &dyn Processes,
+    progress: Option<&Progress<'_>>,
+) -> Result<Saved> {
+    write(store, &Place::plain(path), state, read, processes, progress)
+}
+
+/// Saves a state at a place.
+pub(crate) fn write(
+    store: &Store,
+    place: &Place,
+    state: &State,
+    read: &Read<'_>,
+    processes: &dyn Processes,
+    progress: Option<&Progress<'_>>,
+) -> Result<Saved> {
+    let place = &place.clone().in_store(store)?;
+    let is_first = processes.index() == 0;
+    let step = |what: &str| format!("save {} {what}", place.path());
+    let begin = || -> Result<Vec<u8>> {
+        check_entries(&state.entries)?;
+        if is_first {
+            place.begin(store)?;
+        }
+        Ok(digest(state))
+    };
+    let said = agree(processes, &step("begin"), begin())?;
+    let slices = all_slices(&said, state)?;
+    check_slices(&state.entries, &slices)?;
+    // What is left of a save that failed takes room, and nothing more: where it cannot be deleted, the next save does so.
+    let tidy = |outcome: Result<Vec<Vec<u8>>>| {
+        outcome.inspect_err(|_| {
+            if is_first {
+                let _ = place.abandon(store);
+            }
+        })
+    };
+    let written = blocks(store, place, state, read, progress);
+    let written = written.map(|bytes| bytes.to_le_bytes().to_vec());
+    let saved = tidy(agree(processes, &step("written"), written))?;
+    let commit = || -> Result<Vec<u8>> {
+        if is_first {
+            metadata(store, place, state, processes.count())?;
+            place.commit(store)?;
+        }
+        Ok(Vec::new())
+    };
+    tidy(agree(processes, &step("commit"), commit()))?;
+    let bytes = saved.get(processes.index()).and_then(|value| value.as_slice().try_into().ok());
+    Ok(Saved { bytes: bytes.map_or(0, u64::from_le_bytes) })
+}
+
+/// What one process tells the others of its state: a checksum of what all must agree on, then its slices.
+fn digest(state: &State) -> Vec<u8> {
+    let agreed = format!("{:?}{:?}", state.entries, state.info);
+    let mut text = format!("{}\n", crc32c::crc32c(agreed.as_bytes()));
+    for Slice { entry, region } in &state.slices {
+        let numbers: Vec<String> = region.offset.iter().chain(&region.shape).map(usize::to_string).collect();
+        text.push_str(&format!("{entry} {}\n", numbers.join(" ")));
+    }
+    text.into_bytes()
+}
+
+/// The slices of all processes, which must have the same entries.
+fn all_slices(said: &[Vec<u8>], state: &State) -> Result<Vec<Vec<Slice>>> {
+    let own = digest(state);
+    let own = own.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let parse = |(process, value): (usize, &Vec<u8>)| {
+        let text = String::from_utf8_lossy(value);
+        let mut lines = text.lines();
+        if lines.next().map(str::as_bytes) != Some(own) {
+            let text =
+                format!("process {process} has another state: entries or what the checkpoint says differ");
+            return Err(CheckpointError::Process(text));
+        }
+        let slice = |line: &str| -> Option<Slice> {
+            let mut numbers = line.split_whitespace().map(str::parse);
+            let entry = numbers.next()?.ok()?;
+            let mut offset: Vec<usize> = numbers.collect::<std::result::Result<_, _>>().ok()?;
+            let shape = offset.split_off(offset.len() / 2);
+            Some(Slice { entry, region: Region { offset, shape } })
+        };
+        let slices: Option<Vec<Slice>> = lines.map(slice).collect();
+        slices
+            .ok_or_else(|| CheckpointError::Process(format!("process {process} said what is not understood")))
+    };
+    said.iter().enumerate().map(parse).collect()
+}
+
+/// Writes the blocks of this process; returns the bytes of their files.
+fn blocks(
+    store: &Store,
+    place: &Place,
+    state: &State,
+    read: &Read<'_>,
+    progress: Option<&Progress<'_>>,
+) -> Result<u64> {
+    let memory = |slice: &Slice| {
+        state
+            .entries
+            .get(slice.entry)
+            .map_or(0, |entry| entry.block.iter().product::<usize>() * entry.dtype.bytes())
+    };
+    let all: u64 =
+        state.slices.iter().filter_map(|s| state.entries.get(s.entry)).map(encode::file_size).sum();
+    let largest = state.slices.iter().map(memory).max().unwrap_or(0);
+    let gate = Gate::new((2 * largest).saturating_sub(2 * WRITERS * part_size()).max(largest));
+    let (next, done, failed) = (AtomicUsize::new(0), AtomicU64::new(0), AtomicBool::new(false));
+    let first_error = Mutex::new(None);
+    let work = || {
+        while let Some(slice) = state.slices.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if failed.load(Ordering::Relaxed) {
+                return;
+            }
+            let _held = gate.enter(memory(slice));
+            match block(store, place, &state.entries[slice.entry], &slice.region, read) {
+                Ok(bytes) => {
+                    let done = done.fetch_add(bytes, Ordering::Relaxed) + bytes;
+                    if let Some(progress) = progress {
+                        progress(done, all);
+                    }
+                }
+                Err(error) => {
+                    failed.store(true, Ordering::Relaxed);
+                    first_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..WRITERS.min(state.slices.len()) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    match first_error.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(error) => Err(error),
+        None => Ok(done.into_inner()),
+    }
+}
+
+/// Writes the file of a block.
+fn block(store: &Store, place: &Place, entry: &Entry, region: &Region, read: &Read<'_>) -> Result<u64> {
+    let bad = |reason: String| CheckpointError::Values { entry: format!("{}{region}", entry.name), reason };
+    let mut elements = read(entry, region).map_err(bad)?;
+    let width = entry.dtype.bytes();
+    let expected = region.elements() * width;
+    if elements.len() != expected {
+        return Err(bad(format!("{} bytes were given where {expected} are needed", elements.len())));
+    }
+    if region.shape != entry.block {
+        // A block that the array's end cuts off: Zarr keeps it whole.
+        let mut whole = vec![0; entry.block.iter().product::<usize>() * width];
+        let (origin, block) = (Region::whole(&region.shape), Region::whole(&entry.block));
+        copy(&elements, &origin, &mut whole, &block, width);
+        elements = whole;
+    }
+    let file = BlockFile::new(entry, &elements);
+    let index = entry.grid().index_of(region).unwrap_or_default();
+    let path = place.file(&format!("{}/{}", entry.name, key(&index)));
+    store.put_parts(&path, file.parts(), &|number| Ok(file.part(number)))?;
+    Ok(encode::file_size(entry))
+}
+
+/// The name of a block's file within an entry's folder, by Zarr's default encoding of keys.
+fn key(index: &[usize]) -> String {
+    index.iter().fold("c".to_owned(), |key, i| format!("{key}/{i}"))
+}
+
+/// Writes all that is not elements.
+fn metadata(store: &Store, place: &Place, state: &State, processes: usize) -> Result<()> {
+    let put = |name: &str, text: String| store.put(&place.file(name), Bytes::from(text));
+    for entry in &state.entries {
+        put(&format!("{}/zarr.json", entry.name), array::metadata(entry).to_string())?;
+    }
+    let files: [(&str, Option<Value>); 3] = [
+        (orbax::TREE, Some(orbax::tree(&state.entries))),
+        (orbax::SHARDING, orbax::shardings(&state.entries)),
+        (orbax::CHECKPOINT, Some(orbax::checkpoint(false))),
+    ];
+    let mut checksums = BTreeMap::new();
+    for (name, value) in files {
+        let Some(value) = value else { continue };
+        let text = value.to_string();
+        checksums.insert(name.to_owned(), crc32c::crc32c(text.as_bytes()));
+        put(name, text)?;
+    }
+    let index = Index::new(&state.info, &state.entries, processes, checksums);
+    let text =
+        index.text().map_err(|reason| CheckpointError::Metadata { path: place.file(index::FILE), reason })?;
+    put(index::FILE, text)
+}
+
+/// Lets writers in while their slices together are not larger than a limit, or one alone is.
+struct Gate {
+    limit: usize,
+    held: Mutex<usize>,
+    changed: Condvar,
+}
+
+/// What a writer holds of a gate.
+struct Held<'a> {
+    gate: &'a Gate,
+    bytes: usize,
+}
+
+impl Gate {
+    fn new(limit: usize) -> Gate {
+        Gate { limit, held: Mutex::new(0), changed: Condvar::new() }
+    }
+
+    fn enter(&self, bytes: usize) -> Held<'_> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        while *held > 0 && *held + bytes > self.limit {
+            held = self.changed.wait(held).unwrap_or_else(PoisonError::into_inner);
+        }
+        *held += bytes;
+        Held { gate: self, bytes }
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        *self.gate.held.lock().unwrap_or_else(PoisonError::into_inner) -= self.bytes;
+        self.gate.changed.notify_all();
+    }
+}

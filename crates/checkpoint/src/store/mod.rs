@@ -1,0 +1,330 @@
+//! Where checkpoints are kept: a folder, memory, or any object store, behind calls that wait.
+//!
+//! Calls may come from any thread, also from one that runs asynchronous tasks: the work is done by threads of the store.
+
+mod driver;
+mod place;
+mod retry;
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::TryStreamExt as _;
+use object_store::path::Path;
+use object_store::{Error, ObjectStore, ObjectStoreExt as _, PutPayload};
+
+use self::driver::Driver;
+pub use self::retry::Retry;
+use crate::error::{CheckpointError, Result};
+
+/// Objects of at least this size are sent in parts, several at a time, and made known to the store when all are there.
+const PART: usize = 16 << 20;
+
+/// A store of checkpoints. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Store {
+    inner: Arc<dyn ObjectStore>,
+    /// What every path begins with.
+    root: Path,
+    /// The folder, where this is one.
+    folder: Option<PathBuf>,
+    retry: Retry,
+    driver: Arc<Driver>,
+}
+
+impl Store {
+    /// Any object store; paths begin below `root`, which may be empty.
+    ///
+    /// # Errors
+    /// `root` is no path, or the system has no threads left.
+    pub fn new(inner: Arc<dyn ObjectStore>, root: &str) -> Result<Store> {
+        let root = Path::parse(root).map_err(|error| CheckpointError::Settings(error.to_string()))?;
+        Ok(Store { inner, root, folder: None, retry: Retry::default(), driver: Arc::new(Driver::start()?) })
+    }
+
+    /// How often, and after how long, a request that failed is made again. Folders are asked once.
+    #[must_use]
+    pub fn with_retry(self, retry: Retry) -> Store {
+        Store { retry, ..self }
+    }
+
+    /// Whether this is a folder of a file system, where a whole folder is renamed in one step.
+    #[must_use]
+    pub fn is_folder(&self) -> bool {
+        self.folder.is_some()
+    }
+
+    fn path(&self, path: &str) -> Result<Path> {
+        Path::parse(join(self.root.as_ref(), path)).map_err(|error| CheckpointError::Store {
+            action: "naming",
+            path: path.to_owned(),
+            reason: error.to_string(),
+        })
+    }
+
+    /// What a person calls this path.
+    pub(crate) fn shown(&self, path: &str) -> String {
+        match &self.folder {
+            Some(folder) if path.is_empty() => folder.display().to_string(),
+            Some(folder) => folder.join(path).display().to_string(),
+            None => join(self.root.as_ref(), path),
+        }
+    }
+
+    /// The part of a path below the root.
+    fn below(&self, path: &Path) -> Option<String> {
+        let rest = path.as_ref().strip_prefix(self.root.as_ref())?;
+        Some(rest.trim_start_matches('/').to_owned())
+    }
+
+    /// Makes a request, and makes it again where it failed for a reason that may pass.
+    fn request<T, F>(
+        &self,
+        action: &'static str,
+        path: &str,
+        make: impl Fn(Arc<dyn ObjectStore>, Path) -> F,
+    ) -> Result<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = object_store::Result<T>> + Send + 'static,
+    {
+        let failed = |reason: String| CheckpointError::Store { action, path: self.shown(path), reason };
+        let whole = self.path(path)?;
+        let mut waits = self.retry.waits(self.folder.is_none());
+        loop {
+            let done = self.driver.wait_for(make(Arc::clone(&self.inner), whole.clone()));
+            match done.ok_or_else(|| failed("the store's threads are gone".to_owned()))? {
+                Ok(value) => return Ok(value),
+                Err(error) => match waits.next().filter(|_| retry::may_pass(&error)) {
+                    Some(wait) => std::thread::sleep(wait),
+                    None => return Err(failed(reason(&error))),
+                },
+            }
+        }
+    }
+
+    /// Writes an object, whole or not at all.
+    pub(crate) fn put(&self, path: &str, bytes: Bytes) -> Result<()> {
+        self.request("writing", path, |store, path| {
+            let payload = PutPayload::from_bytes(bytes.clone());
+            async move { store.put(&path, payload).await.map(|_| ()) }
+        })
+    }
+
+    /// Writes an object of parts that come one after the other, whole or not at all. `part` makes the part of a number;
+    /// it is called again for all of them where the store failed.
+    pub(crate) fn put_parts(
+        &self,
+        path: &str,
+        count: usize,
+        part: &dyn Fn(usize) -> Result<Bytes>,
+    ) -> Result<()> {
+        if count == 1 {
+            return self.put(path, part(0)?);
+        }
+        let failed = |error: &Error| CheckpointError::Store {
+            action: "writing",
+            path: self.shown(path),
+            reason: reason(error),
+        };
+        let gone = || CheckpointError::Store {
+            action: "writing",
+            path: self.shown(path),
+            reason: "the store's threads are gone".to_owned(),
+        };
+        let whole = self.path(path)?;
+        let mut waits = self.retry.waits(self.folder.is_none());
+        loop {
+            let attempt = || -> Result<object_store::Result<()>> {
+                let (store, path) = (Arc::clone(&self.inner), whole.clone());
+                let begun = self.driver.wait_for(async move { store.put_multipart(&path).await });
+                let mut upload = match begun.ok_or_else(gone)? {
+                    Ok(upload) => upload,
+                    Err(error) => return Ok(Err(error)),
+                };
+                // One part is made while the one before it is sent.
+                let mut sent = None;
+                let mut outcome = Ok(());
+                for number in 0..count {
+                    let bytes = match part(number) {
+                        Ok(bytes) => bytes,
+                        Err(error) => {
+                            let _ = self.driver.wait_for(async move { upload.abort().await });
+                            return Err(error);
+                        }
+                    };
+                    outcome = sent.take().map_or(Ok(()), |before| {
+                        self.driver.answer(before).unwrap_or(Err(Error::NotImplemented {
+                            operation: "put_part".to_owned(),
+                            implementer: "a store whose threads are gone".to_owned(),
+                        }))
+                    });
+                    if outcome.is_err() {
+                        break;
+                    }
+                    sent = Some(self.driver.spawn(upload.put_part(PutPayload::from_bytes(bytes))));
+                }
+                if let (Ok(()), Some(last)) = (&outcome, sent) {
+                    outcome = self.driver.answer(last).ok_or_else(gone)?;
+                }
+                let done = self.driver.wait_for(async move {
+                    match outcome {
+                        Ok(()) => upload.complete().await.map(|_| ()),
+                        Err(error) => {
+                            // What is left of it is not listed, and of the two errors the first is the cause.
+                            let _ = upload.abort().await;
+                            Err(error)
+                        }
+                    }
+                });
+                done.ok_or_else(gone)
+            };
+            match attempt()? {
+                Ok(()) => return Ok(()),
+                Err(error) => match waits.next().filter(|_| retry::may_pass(&error)) {
+                    Some(wait) => std::thread::sleep(wait),
+                    None => return Err(failed(&error)),
+                },
+            }
+        }
+    }
+
+    /// Reads an object; `None` where there is none.
+    pub(crate) fn get(&self, path: &str) -> Result<Option<Bytes>> {
+        self.request("reading", path, |store, path| async move {
+            absent(async { store.get(&path).await?.bytes().await }.await)
+        })
+    }
+
+    /// Reads parts of an object; `None` where there is no such object.
+    pub(crate) fn get_ranges(&self, path: &str, ranges: &[Range<u64>]) -> Result<Option<Vec<Bytes>>> {
+        self.request("reading", path, |store, path| {
+            let ranges = ranges.to_vec();
+            async move {
+                absent(match ranges.as_slice() {
+                    [one] => store.get_range(&path, one.clone()).await.map(|bytes| vec![bytes]),
+                    many => store.get_ranges(&path, many).await,
+                })
+            }
+        })
+    }
+
+    /// The bytes that an object has; `None` where there is none.
+    pub(crate) fn size(&self, path: &str) -> Result<Option<u64>> {
+        self.request("reading", path, |store, path| async move {
+            absent(store.head(&path).await.map(|meta| meta.size))
+        })
+    }
+
+    /// The objects below a path, at any depth, with their sizes; names begin behind the path.
+    pub(crate) fn list(&self, path: &str) -> Result<Vec<(String, u64)>> {
+        let found = self.request("listing", path, |store, path| async move {
+            let list: Vec<_> = store.list(Some(&path)).try_collect().await?;
+            Ok(list)
+        });
+        let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
+        let mut list: Vec<(String, u64)> = found?
+            .iter()
+            .filter_map(|meta| {
+                Some((self.below(&meta.location)?.strip_prefix(&prefix)?.to_owned(), meta.size))
+            })
+            .collect();
+        list.sort();
+        Ok(list)
+    }
+
+    /// The folders directly below a path, without the path.
+    pub(crate) fn folders(&self, path: &str) -> Result<Vec<String>> {
+        let found = self.request("listing", path, |store, path| async move {
+            absent(store.list_with_delimiter(Some(&path)).await)
+        })?;
+        let folders = found.map(|found| found.common_prefixes).unwrap_or_default();
+        let mut names: Vec<String> = folders.iter().filter_map(|p| Some(p.filename()?.to_owned())).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// Deletes one object; there may be none.
+    pub(crate) fn delete(&self, path: &str) -> Result<()> {
+        self.request(
+            "deleting",
+            path,
+            |store, path| async move { absent(store.delete(&path).await).map(|_| ()) },
+        )
+    }
+
+    /// Deletes everything below a path; there may be nothing.
+    pub(crate) fn delete_all(&self, path: &str) -> Result<()> {
+        if let Some(folder) = &self.folder {
+            return match std::fs::remove_dir_all(folder.join(path)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    Err(self.io_error("deleting", path, &error))
+                }
+                _ => Ok(()),
+            };
+        }
+        self.list(path)?.iter().try_for_each(|(name, _)| self.delete(&format!("{path}/{name}")))
+    }
+
+    /// Renames a folder of a file system, in one step that lasts.
+    pub(crate) fn rename_folder(&self, from: &str, to: &str) -> Result<()> {
+        let Some(folder) = &self.folder else {
+            return Err(CheckpointError::Settings("object stores have no folders to rename".to_owned()));
+        };
+        let target = folder.join(to);
+        std::fs::rename(folder.join(from), &target).map_err(|e| self.io_error("renaming", from, &e))?;
+        // The name is on the disk when the folder that has it is.
+        match target.parent().map(std::fs::File::open) {
+            Some(Ok(parent)) => parent.sync_all().map_err(|e| self.io_error("renaming", to, &e)),
+            _ => Ok(()),
+        }
+    }
+
+    fn io_error(&self, action: &'static str, path: &str, error: &std::io::Error) -> CheckpointError {
+        CheckpointError::Store { action, path: self.shown(path), reason: error.to_string() }
+    }
+}
+
+/// A path below a folder; either may be empty.
+pub(crate) fn join(folder: &str, path: &str) -> String {
+    match (folder, path) {
+        ("", path) => path.to_owned(),
+        (folder, "") => folder.to_owned(),
+        (folder, path) => format!("{folder}/{path}"),
+    }
+}
+
+/// The bytes that are sent at once.
+pub(crate) const fn part_size() -> usize {
+    PART
+}
+
+/// A request that waits no longer than this in all.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// `None` where the object is not there.
+fn absent<T>(outcome: object_store::Result<T>) -> object_store::Result<Option<T>> {
+    match outcome {
+        Ok(value) => Ok(Some(value)),
+        Err(Error::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The error with what is behind it.
+fn reason(error: &Error) -> String {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(inner) = source {
+        let inner_text = inner.to_string();
+        if !text.contains(&inner_text) {
+            text.push_str(": ");
+            text.push_str(&inner_text);
+        }
+        source = inner.source();
+    }
+    text
+}

@@ -1,0 +1,58 @@
+//! Requests that are made again.
+
+use std::time::{Duration, SystemTime};
+
+use object_store::Error;
+
+use super::PATIENCE;
+
+/// How often a request to an object store is made, and how long is waited between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retry {
+    /// How often a request is made at most, at least once.
+    pub attempts: u32,
+    /// How long is waited after the first failure; twice as long after each one that follows, a minute at most.
+    pub first_wait: Duration,
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Retry { attempts: 6, first_wait: Duration::from_millis(200) }
+    }
+}
+
+impl Retry {
+    /// The waits between attempts; none where `again` is false.
+    ///
+    /// Each is shortened by up to a quarter, so that processes which failed together do not come back together.
+    pub(super) fn waits(self, again: bool) -> impl Iterator<Item = Duration> {
+        let count = if again { self.attempts.saturating_sub(1) } else { 0 };
+        (0..count).map(move |i| {
+            let wait = self.first_wait.saturating_mul(1u32.checked_shl(i).unwrap_or(u32::MAX)).min(PATIENCE);
+            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            wait - wait.mul_f64(f64::from(now.subsec_micros() % 1000) / 4000.0)
+        })
+    }
+}
+
+/// Whether the same request may succeed later.
+pub(super) fn may_pass(error: &Error) -> bool {
+    matches!(error, Error::Generic { .. } | Error::JoinError { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_up_to_a_minute() {
+        let retry = Retry { attempts: 12, first_wait: Duration::from_millis(100) };
+        let waits: Vec<Duration> = retry.waits(true).collect();
+        assert_eq!(waits.len(), 11);
+        for (i, wait) in waits.iter().enumerate() {
+            let whole = Duration::from_millis(100 << i).min(PATIENCE);
+            assert!(*wait <= whole && *wait >= whole.mul_f64(0.74), "{i}: {wait:?} of {whole:?}");
+        }
+        assert_eq!(retry.waits(false).count(), 0);
+    }
+}

@@ -1,0 +1,166 @@
+//! States whose elements are known, for every test.
+
+#![allow(dead_code, reason = "each test uses some of it")]
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use shardc_checkpoint::{Checkpoint, Entry, Fit, Info, Processes, Region, Slice, State, Store, Wanted, save};
+use shardc_ir::DType;
+
+/// An array on the host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Array {
+    pub(crate) dtype: DType,
+    pub(crate) shape: Vec<usize>,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// An array of pseudo-random elements: any bits that the type has.
+pub(crate) fn array(seed: u64, dtype: DType, shape: &[usize]) -> Array {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut byte = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u8
+    };
+    let mask = match dtype.bits() {
+        bits @ 0..8 => (1u8 << bits) - 1,
+        _ => 255,
+    };
+    let count = shape.iter().product::<usize>() * dtype.bytes();
+    Array { dtype, shape: shape.to_vec(), bytes: (0..count).map(|_| byte() & mask).collect() }
+}
+
+/// The elements of a region of an array.
+pub(crate) fn part(array: &Array, region: &Region) -> Vec<u8> {
+    let width = array.dtype.bytes();
+    let mut out = Vec::with_capacity(region.elements() * width);
+    let mut index = vec![0; region.shape.len()];
+    if region.elements() == 0 {
+        return out;
+    }
+    loop {
+        let at = index.iter().zip(&region.offset).zip(&array.shape).fold(0, |at, ((i, o), n)| at * n + i + o)
+            * width;
+        out.extend_from_slice(&array.bytes[at..at + width]);
+        let mut dim = index.len();
+        loop {
+            if dim == 0 {
+                return out;
+            }
+            dim -= 1;
+            index[dim] += 1;
+            if index[dim] < region.shape[dim] {
+                break;
+            }
+            index[dim] = 0;
+        }
+    }
+}
+
+/// Arrays by name, each with how often its dimensions are split.
+pub(crate) type Arrays = BTreeMap<String, (Array, Vec<usize>)>;
+
+/// The entries of arrays.
+pub(crate) fn entries(arrays: &Arrays) -> Vec<Entry> {
+    let entry = |(name, (array, shards)): (&String, &(Array, Vec<usize>))| {
+        Entry::split(name, array.dtype, &array.shape, shards)
+    };
+    arrays.iter().map(entry).collect()
+}
+
+/// Saves arrays by several processes; block `i` is saved by process `i` modulo their number.
+pub(crate) fn save_by<P: Processes>(
+    store: &Store,
+    path: &str,
+    arrays: &Arrays,
+    info: &Info,
+    group: &[P],
+) -> shardc_checkpoint::Result<()> {
+    let outcomes = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for process in group {
+            let outcomes = &outcomes;
+            scope.spawn(move || {
+                let outcome = save_own(store, path, arrays, info, process);
+                outcomes.lock().unwrap().push(outcome);
+            });
+        }
+    });
+    outcomes.into_inner().unwrap().into_iter().collect()
+}
+
+/// Saves this process's part.
+pub(crate) fn save_own(
+    store: &Store,
+    path: &str,
+    arrays: &Arrays,
+    info: &Info,
+    process: &dyn Processes,
+) -> shardc_checkpoint::Result<()> {
+    let state = state_of(arrays, info, process);
+    let read = |entry: &Entry, region: &Region| Ok(part(&arrays[&entry.name].0, region));
+    save(store, path, &state, &read, process, None).map(|_| ())
+}
+
+/// This process's part of a state.
+pub(crate) fn state_of(arrays: &Arrays, info: &Info, process: &dyn Processes) -> State {
+    let entries = entries(arrays);
+    let all = entries
+        .iter()
+        .enumerate()
+        .flat_map(|(entry, e)| e.blocks().into_iter().map(move |region| Slice { entry, region }));
+    let own = all.enumerate().filter(|(i, _)| i % process.count() == process.index());
+    State { slices: own.map(|(_, slice)| slice).collect(), entries, info: info.clone() }
+}
+
+/// Restores what process `index` of `count` would want of arrays that are split so often, and compares it.
+pub(crate) fn check(checkpoint: &Checkpoint, arrays: &Arrays, shards: &[usize], index: usize, count: usize) {
+    let wanted: Vec<Wanted> = arrays
+        .iter()
+        .map(|(name, (array, _))| {
+            let shards: Vec<usize> =
+                (0..array.shape.len()).map(|d| shards.get(d).copied().unwrap_or(1)).collect();
+            let blocks = Entry::split(name, array.dtype, &array.shape, &shards).blocks().into_iter();
+            let regions = blocks.enumerate().filter(|(i, _)| i % count == index).map(|(_, r)| r).collect();
+            Wanted { name: name.clone(), dtype: array.dtype, shape: array.shape.clone(), regions }
+        })
+        .collect();
+    let mut taken = 0;
+    checkpoint
+        .restore(
+            &wanted,
+            &Fit::default(),
+            &mut |number, region, elements| {
+                let want = &wanted[number];
+                let array = &arrays[&want.name].0;
+                assert!(elements == part(array, &want.regions[region]), "{} {region}", want.name);
+                taken += 1;
+                Ok(())
+            },
+            None,
+        )
+        .unwrap();
+    assert_eq!(taken, wanted.iter().map(|w| w.regions.len()).sum::<usize>());
+}
+
+/// A state with every type, uneven shapes, scalars, nothing, and arrays of many tiles.
+pub(crate) fn varied(shards: &[usize]) -> Arrays {
+    let mut arrays = Arrays::new();
+    let mut add = |name: &str, seed: u64, dtype: DType, shape: &[usize]| {
+        let shards = (0..shape.len()).map(|d| shards.get(d).copied().unwrap_or(1)).collect();
+        arrays.insert(name.to_owned(), (array(seed, dtype, shape), shards));
+    };
+    for (i, &dtype) in DType::ALL.iter().enumerate() {
+        add(&format!("types.{i}"), i as u64, dtype, &[9, 5]);
+    }
+    add("step", 100, DType::I32, &[]);
+    add("nothing", 101, DType::F32, &[0, 4]);
+    add("params.wide", 102, DType::BF16, &[127, 63]);
+    add("params.tall", 103, DType::F32, &[1030, 517]);
+    add("layers/0/w", 104, DType::F32, &[3, 700, 300]);
+    add("params.large", 105, DType::F32, &[1536, 1024]);
+    arrays
+}

@@ -1,0 +1,190 @@
+//! A run that is killed at any time goes on from its last whole step, with the same bits.
+//!
+//! This program starts itself as the run, kills it, and looks at what is there. `SHARDC_KILLS` says how often; a few times if
+//! it is not set.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::{Arrays, array, part, state_of};
+use libtest_mimic::{Arguments, Failed, Trial};
+use object_store::local::LocalFileSystem;
+use shardc_checkpoint::{
+    Alone, Checkpoint, CheckpointManager, Entry, Fit, Info, Keep, Options, Region, Store, Wanted,
+};
+use shardc_ir::DType;
+
+/// Set in the run that is killed: the folder of its checkpoints, and what makes one count.
+const RUN: &str = "SHARDC_KILLED_RUN";
+/// How many steps the run keeps.
+const KEPT: usize = 3;
+
+fn main() -> ExitCode {
+    if let Ok(place) = std::env::var(RUN) {
+        return run(&place);
+    }
+    let trials = ["folder", "objects"].map(|rule| Trial::test(rule, move || kill(rule)));
+    libtest_mimic::run(&Arguments::from_args(), trials.into()).exit_code()
+}
+
+/// A folder by the rule of file systems, which rename, or by that of object stores, which have a marker.
+fn store(place: &str) -> Store {
+    match place.split_once(':').unwrap() {
+        ("folder", folder) => Store::folder(Path::new(folder)).unwrap(),
+        (_, folder) => {
+            let files = LocalFileSystem::new_with_prefix(folder).unwrap();
+            Store::new(Arc::new(files), "").unwrap()
+        }
+    }
+}
+
+fn manager(store: &Store) -> CheckpointManager {
+    let keep = Keep { newest: Some(KEPT), every: None };
+    CheckpointManager::new(store, "run", Options { save_interval: 1 << 40, keep, ..Options::default() })
+        .unwrap()
+}
+
+/// The state before the first step.
+fn first() -> Arrays {
+    let mut arrays = Arrays::new();
+    arrays.insert("params.w".to_owned(), (array(1, DType::F32, &[512, 700]), vec![4, 1]));
+    arrays.insert("params.b".to_owned(), (array(2, DType::BF16, &[333, 7]), vec![2, 1]));
+    arrays.insert("step".to_owned(), (array(3, DType::I64, &[]), vec![]));
+    arrays
+}
+
+/// What a step does to every byte.
+fn advance(arrays: &mut Arrays, step: u64) {
+    let key = (step.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8;
+    arrays.values_mut().flat_map(|(array, _)| &mut array.bytes).for_each(|byte| *byte ^= key);
+}
+
+/// The state as a checkpoint has it.
+fn restored(checkpoint: &Checkpoint) -> Arrays {
+    let mut arrays = first();
+    let wanted: Vec<Wanted> = arrays
+        .iter()
+        .map(|(name, (array, _))| Wanted {
+            name: name.clone(),
+            dtype: array.dtype,
+            shape: array.shape.clone(),
+            regions: vec![Region::whole(&array.shape)],
+        })
+        .collect();
+    let mut take = |number: usize, _, elements| {
+        arrays.get_mut(&wanted[number].name).unwrap().0.bytes = elements;
+        Ok(())
+    };
+    checkpoint.restore(&wanted, &Fit::default(), &mut take, None).unwrap();
+    arrays
+}
+
+/// The run: goes on from the last step, saves each in one way or the other, and says which are whole. It ends when it is told to.
+fn run(place: &str) -> ExitCode {
+    let store = store(place);
+    let manager = manager(&store);
+    let say = |text: String| {
+        println!("{text}");
+        std::io::stdout().flush().unwrap();
+    };
+    let (mut step, mut arrays) = match manager.latest().unwrap() {
+        Some(step) => (step, restored(&manager.open(step).unwrap())),
+        None => (0, first()),
+    };
+    say(format!("begun {step}"));
+    loop {
+        step += 1;
+        advance(&mut arrays, step);
+        let state = state_of(&arrays, &Info::default(), &Alone);
+        let read = |entry: &Entry, region: &Region| Ok(part(&arrays[&entry.name].0, region));
+        // Of all steps none is due: only the end of the run is.
+        if manager.should_save(step).unwrap() {
+            manager.save(step, &state, &read).unwrap();
+            say(format!("ended {step}"));
+            return ExitCode::SUCCESS;
+        }
+        if step % 3 == 0 {
+            manager.save_async(step, &state, &read).unwrap();
+        } else {
+            manager.save(step, &state, &read).unwrap();
+            say(format!("saved {step}"));
+        }
+    }
+}
+
+fn kill(rule: &str) -> Result<(), Failed> {
+    let kills: u64 = match std::env::var("SHARDC_KILLS") {
+        Ok(text) => text.parse().map_err(|_| format!("SHARDC_KILLS is {text:?}, no number"))?,
+        Err(_) => 12,
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let place = format!("{rule}:{}", folder.path().display());
+    let store = store(&place);
+    let (mut expected, mut at) = (first(), 0);
+    let mut random = 88172645463325252u64;
+    let mut found_half = 0;
+    for number in 0..kills {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .env(RUN, &place)
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| error.to_string())?;
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        // The clock begins when the run has begun, so that kills meet saves and not the start.
+        let begun = lines.next().ok_or("the run ended before it began")?.unwrap();
+        if begun != format!("begun {at}") {
+            return Err(format!("kill {number}: the run is {begun}, and step {at} is whole").into());
+        }
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        std::thread::sleep(Duration::from_micros(random % 400_000));
+        let is_asked = number % 10 == 9;
+        if is_asked {
+            let pid = child.id().to_string();
+            assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        } else {
+            child.kill().unwrap();
+        }
+        let said: Vec<String> = lines.map(Result::unwrap).collect();
+        let status = child.wait().unwrap();
+        let whole = |word: &str| -> Option<u64> {
+            said.iter().rev().find_map(|line| line.strip_prefix(word)?.trim().parse().ok())
+        };
+        if is_asked && (!status.success() || whole("ended").is_none()) {
+            return Err(format!("kill {number}: asked to end, the run did with {status}: {said:?}").into());
+        }
+        let left = std::fs::read_dir(folder.path().join("run")).map_or(0, Iterator::count);
+        found_half += u64::from(left > shardc_checkpoint::steps(&store, "run").unwrap().len());
+        let run = manager(&store);
+        let (steps, latest) = (run.all_steps().unwrap(), run.latest().unwrap());
+        let known = whole("ended").or_else(|| whole("saved"));
+        if latest < known || latest.unwrap_or(0) < at {
+            return Err(format!("kill {number}: {known:?} was whole, and {latest:?} is").into());
+        }
+        let Some(latest) = latest else { continue };
+        if steps.len() > KEPT + 1 || is_asked && Some(latest) != whole("ended") {
+            return Err(format!("kill {number}: there are {steps:?}").into());
+        }
+        (at + 1..=latest).for_each(|step| advance(&mut expected, step));
+        at = latest;
+        let checkpoint = run.open(latest).unwrap();
+        if restored(&checkpoint) != expected || !checkpoint.verify(None).unwrap().is_empty() {
+            return Err(format!("kill {number}: step {latest} is not what it was").into());
+        }
+    }
+    if at == 0 {
+        return Err("no step was ever whole".into());
+    }
+    // Past the test program, which hides what a test that passes prints.
+    let text = format!("{rule}: {kills} kills, {at} steps, {found_half} of them left a save begun\n");
+    std::io::stderr().write_all(text.as_bytes()).unwrap();
+    Ok(())
+}

@@ -1,0 +1,108 @@
+"""Writes checkpoints with Orbax, from a mesh of 4x2 devices, and arrays with tensorstore, and the bytes that they have.
+
+The argument is a folder: `plain` and `steps/3` are made there, and `expected.json`.
+"""
+
+import json
+import os
+import pathlib
+import sys
+
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+os.environ["JAX_PLATFORMS"] = "cpu"
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import orbax.checkpoint as ocp
+import tensorstore as ts
+
+root = pathlib.Path(sys.argv[1]).resolve()
+mesh = jax.make_mesh((4, 2), ("data", "model"))
+random = np.random.default_rng(7)
+expected = []
+
+
+def note(name, array, dtype):
+    array = np.asarray(array, order="C")
+    (root / f"{name}.bin").write_bytes(array.tobytes())
+    mask = 15 if dtype == "i4" else 255
+    expected.append({"name": name, "file": f"{name}.bin", "shape": list(array.shape), "dtype": dtype, "mask": mask})
+
+
+def values(shape, dtype):
+    count = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    data = random.integers(0, 256, count, np.uint8)
+    if np.dtype(dtype) == np.bool_:
+        data &= 1
+    return data.view(dtype).reshape(shape)
+
+
+def put(array, *spec):
+    return jax.device_put(array, jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*spec)))
+
+
+tree = {
+    "params": {
+        "w": put(values((64, 32), ml_dtypes.bfloat16), "data", "model"),
+        "b": put(values((32,), np.float32), "model"),
+        "both": put(values((16, 3), np.float32), ("data", "model")),
+        "zeros": put(np.zeros((8, 8), np.float32), "data"),
+    },
+    "layers": [jnp.asarray(values((5, 3), np.float32)), jnp.asarray(values((4,), np.int32))],
+    "step": jnp.int32(7),
+    "int4": jnp.asarray(random.integers(-8, 8, (3, 5)), jnp.int4),
+    "f8": jnp.asarray(values((4, 4), ml_dtypes.float8_e4m3fn)),
+    "c": jnp.asarray(values((2,), np.complex64)),
+    "flags": jnp.asarray(values((5,), np.bool_)),
+    "host": values((6,), np.float64),
+}
+types = {
+    "params.w": "bf16", "params.b": "f32", "params.both": "f32", "params.zeros": "f32", "layers.0": "f32",
+    "layers.1": "i32", "step": "i32", "int4": "i4", "f8": "f8E4M3FN", "c": "complex<f32>", "flags": "i1", "host": "f64",
+}
+for path, array in jax.tree_util.tree_leaves_with_path(tree):
+    name = ".".join(str(getattr(key, "key", getattr(key, "idx", None))) for key in path)
+    note(name, array, types[name])
+
+writer = ocp.Checkpointer(ocp.PyTreeCheckpointHandler(use_ocdbt=False, use_zarr3=True))
+writer.save(root / "plain", tree)
+manager = ocp.CheckpointManager(root / "steps", writer)
+manager.save(3, tree)
+manager.wait_until_finished()
+ocp.Checkpointer(ocp.PyTreeCheckpointHandler(use_ocdbt=True)).save(root / "ocdbt", {"a": jnp.ones(3)})
+
+# Other codecs than Orbax's, in the place of an array of its checkpoint.
+array = values((40, 30), np.float32)
+bytes_codec = {"name": "bytes", "configuration": {"endian": "little"}}
+big = {"name": "bytes", "configuration": {"endian": "big"}}
+forms = {
+    "gzip": [bytes_codec, {"name": "gzip", "configuration": {"level": 3}}],
+    "transposed": [{"name": "transpose", "configuration": {"order": [1, 0]}}, big, {"name": "crc32c"}],
+    "start": [
+        {
+            "name": "sharding_indexed",
+            "configuration": {
+                "chunk_shape": [5, 5],
+                "codecs": [bytes_codec, {"name": "zstd", "configuration": {"level": 1, "checksum": True}}],
+                "index_codecs": [bytes_codec, {"name": "crc32c"}],
+                "index_location": "start",
+            },
+        }
+    ],
+}
+writer.save(root / "forms", {name: jnp.zeros((40, 30)) for name in forms})
+for name, codecs in forms.items():
+    metadata = {
+        "data_type": "float32",
+        "shape": [40, 30],
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [20, 15]}},
+        "codecs": codecs,
+        "fill_value": 0.0,
+    }
+    spec = {"driver": "zarr3", "kvstore": f"file://{root}/forms/{name}/", "metadata": metadata}
+    ts.open(spec, create=True, delete_existing=True).result().write(array).result()
+    note(name, array, "f32")
+
+(root / "expected.json").write_text(json.dumps(expected))

@@ -1,0 +1,166 @@
+//! `shardc checkpoint`
+
+mod place;
+mod reshard;
+mod show;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use shardc::checkpoint::{Checkpoint, CheckpointError, Damage, Difference, diff, steps};
+
+use self::place::{open, options, store};
+use crate::args::checkpoint::{CheckpointArgs, CheckpointCommand, DiffArgs, PlaceArgs, VerifyCheckpointArgs};
+use crate::failure::Failure;
+use crate::ui::Ui;
+use crate::ui::table::{Table, bytes};
+
+pub(crate) fn run(args: &CheckpointArgs, ui: &Ui) -> Result<ExitCode> {
+    match &args.command {
+        CheckpointCommand::Ls(args) => list(args, ui),
+        CheckpointCommand::Show(args) => show::run(args, ui),
+        CheckpointCommand::Verify(args) => verify(args, ui),
+        CheckpointCommand::Diff(args) => compare(args, ui),
+        CheckpointCommand::Reshard(args) => reshard::run(args, ui),
+    }
+}
+
+/// An error with its code and hint.
+fn failure(error: CheckpointError) -> anyhow::Error {
+    let notes = match &error {
+        CheckpointError::Damaged(damages) => damages.iter().map(line).collect(),
+        _ => Vec::new(),
+    };
+    let message = match &error {
+        CheckpointError::Damaged(_) => "the checkpoint is damaged".to_owned(),
+        error => error.to_string(),
+    };
+    let (code, hint) = (error.code().to_owned(), error.hint().map(str::to_owned));
+    Failure::Runtime { code, message, notes, hint }.into()
+}
+
+/// A damage in words.
+fn line(damage: &Damage) -> String {
+    format!("{} {}", damage.object, damage.what)
+}
+
+fn list(args: &PlaceArgs, ui: &Ui) -> Result<ExitCode> {
+    let store = store(&args.place, &options(&args.options)?)?;
+    let numbers = steps(&store, "").map_err(failure)?;
+    let mut all: Vec<(u64, Result<Checkpoint, CheckpointError>)> = Vec::new();
+    for step in numbers {
+        all.push((step, Checkpoint::open(&store, &step.to_string())));
+    }
+    let text = || {
+        let mut table = Table::new(&[">step", ">arrays", ">size", ">processes", "program"]);
+        for (step, checkpoint) in &all {
+            let cells = match checkpoint {
+                Ok(checkpoint) => vec![
+                    checkpoint.entries().len().to_string(),
+                    bytes(checkpoint.bytes()),
+                    checkpoint.processes().map_or_else(|| "Orbax".to_owned(), |n| n.to_string()),
+                    checkpoint.info().program.clone().unwrap_or_default(),
+                ],
+                Err(error) => vec![String::new(), String::new(), String::new(), error.to_string()],
+            };
+            table.row([vec![step.to_string()], cells].concat());
+        }
+        if all.is_empty() { "there are no steps\n".to_owned() } else { ui.table(&table) }
+    };
+    ui.result(text, || {
+        let steps = all.iter().map(|(step, checkpoint)| match checkpoint {
+            Ok(checkpoint) => json!({
+                "step": step,
+                "arrays": checkpoint.entries().len(),
+                "bytes": checkpoint.bytes(),
+                "processes": checkpoint.processes(),
+                "program": checkpoint.info().program,
+            }),
+            Err(error) => json!({ "step": step, "error": error.to_string(), "code": error.code() }),
+        });
+        json!({ "version": 1, "steps": steps.collect::<Vec<Value>>() })
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn verify(args: &VerifyCheckpointArgs, ui: &Ui) -> Result<ExitCode> {
+    let mut checked: Vec<(String, Vec<Damage>)> = Vec::new();
+    let mut check = |place: String, checkpoint: Result<Checkpoint, CheckpointError>| -> Result<()> {
+        let damages = checkpoint.and_then(|checkpoint| checkpoint.verify(None));
+        match damages {
+            Ok(damages) | Err(CheckpointError::Damaged(damages)) => checked.push((place, damages)),
+            Err(CheckpointError::Metadata { path, reason }) => {
+                checked.push((place, vec![Damage { entry: String::new(), object: path, what: reason }]));
+            }
+            Err(error) => return Err(failure(error)),
+        }
+        Ok(())
+    };
+    let mut progress = ui.progress();
+    progress.stage("verify");
+    if args.all {
+        let store = store(&args.place.place.place, &options(&args.place.place.options)?)?;
+        for step in steps(&store, "").map_err(failure)? {
+            check(step.to_string(), Checkpoint::open(&store, &step.to_string()))?;
+        }
+    } else {
+        let place = &args.place.place;
+        check(
+            place.place.clone(),
+            place::try_open(&place.place, &options(&place.options)?, args.place.step)?,
+        )?;
+    }
+    progress.finish();
+    let is_good = checked.iter().all(|(_, damages)| damages.is_empty());
+    let text = || {
+        let mut text = String::new();
+        for (place, damages) in &checked {
+            match damages.as_slice() {
+                [] => text.push_str(&format!("{place}: all is as it was written\n")),
+                _ => damages.iter().for_each(|d| text.push_str(&format!("{place}: {}\n", line(d)))),
+            }
+        }
+        text
+    };
+    ui.result(text, || {
+        let damage = |d: &Damage| json!({ "array": d.entry, "object": d.object, "what": d.what });
+        let checkpoints = checked.iter().map(|(place, damages)| {
+            json!({ "place": place, "damages": damages.iter().map(damage).collect::<Vec<_>>() })
+        });
+        json!({ "version": 1, "checkpoints": checkpoints.collect::<Vec<_>>() })
+    })?;
+    Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn compare(args: &DiffArgs, ui: &Ui) -> Result<ExitCode> {
+    let options = options(&args.options)?;
+    let mut progress = ui.progress();
+    progress.stage("compare");
+    let (first, second) = (open(&args.first, &options, None)?, open(&args.second, &options, None)?);
+    let found = diff(&first, &second, !args.types_only).map_err(failure)?;
+    progress.finish();
+    let text = || {
+        let line = |difference: &Difference| match difference {
+            Difference::OnlyFirst(name) => format!("- {name}\n"),
+            Difference::OnlySecond(name) => format!("+ {name}\n"),
+            Difference::Type { name, first, second } => format!("! {name}: {first}, then {second}\n"),
+            Difference::Values { name, elements, of } => format!("~ {name}: {elements} of {of} elements\n"),
+        };
+        found.iter().map(line).collect()
+    };
+    ui.result(text, || {
+        let object = |difference: &Difference| match difference {
+            Difference::OnlyFirst(name) => json!({ "array": name, "kind": "only-first" }),
+            Difference::OnlySecond(name) => json!({ "array": name, "kind": "only-second" }),
+            Difference::Type { name, first, second } => {
+                json!({ "array": name, "kind": "type", "first": first, "second": second })
+            }
+            Difference::Values { name, elements, of } => {
+                json!({ "array": name, "kind": "values", "elements": elements, "of": of })
+            }
+        };
+        json!({ "version": 1, "differences": found.iter().map(object).collect::<Vec<_>>() })
+    })?;
+    Ok(if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,152 @@
+//! `shardc checkpoint reshard`
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use serde_json::json;
+use shardc::checkpoint::{Alone, Entry, Sharding, reshard};
+use shardc_passes::annotations::spec::{MeshSpec, SpecError};
+
+use super::failure;
+use super::place::{open, options, store};
+use crate::args::checkpoint::ReshardArgs;
+use crate::failure::usage;
+use crate::ui::Ui;
+use crate::ui::table::bytes;
+
+/// Axes with their sizes.
+type Mesh = Vec<(String, usize)>;
+
+pub(super) fn run(args: &ReshardArgs, ui: &Ui) -> Result<ExitCode> {
+    let options = options(&args.options)?;
+    let mesh: Option<Mesh> = args.mesh.as_deref().map(mesh).transpose()?;
+    let specs: Vec<(&str, Vec<Vec<String>>)> =
+        args.spec.iter().map(|text| spec(text)).collect::<Result<_>>()?;
+    let (folder, name) = split(&args.to)?;
+    let from = open(&args.from, &options, None)?;
+    for (pattern, _) in &specs {
+        if !from.entries().any(|entry| matches(pattern, &entry.name)) {
+            return Err(usage(format!("--spec: no array is called {pattern}")));
+        }
+    }
+    let entries = from.entries().map(|entry| with_blocks(entry, mesh.as_ref(), &specs));
+    let entries: Vec<Entry> = entries.collect::<Result<_>>()?;
+    let mut progress = ui.progress();
+    progress.stage("reshard");
+    let saved = reshard(&from, entries, &store(folder, &options)?, name, &Alone, None).map_err(failure)?;
+    progress.finish();
+    ui.summary(
+        || format!("{} written to {}\n", bytes(saved.bytes), args.to),
+        || json!({ "bytes": saved.bytes, "place": args.to }),
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The folder of a new checkpoint, and its name there.
+fn split(to: &str) -> Result<(&str, &str)> {
+    let to = to.trim_end_matches('/');
+    let (folder, name) = match to.rsplit_once('/') {
+        None => (".", to),
+        Some(("", name)) => ("/", name),
+        Some((folder, name)) => (folder, name),
+    };
+    // Behind `://` there is a bucket, which is no name of a checkpoint.
+    if name.is_empty() || folder.ends_with(":/") {
+        return Err(usage(format!("{to} names no place for a checkpoint within a store")));
+    }
+    Ok((folder, name))
+}
+
+fn mesh(text: &str) -> Result<Mesh> {
+    let spec: MeshSpec = text.parse().map_err(|error: SpecError| {
+        usage(format!("--mesh: {}", error.to_diagnostic("mesh", text).message))
+    })?;
+    let mesh = spec.to_mesh();
+    Ok(mesh.axes.iter().map(|(axis, &size)| (axis.to_string(), usize::try_from(size).unwrap_or(1))).collect())
+}
+
+/// `params.w=data,-,x+y`
+fn spec(text: &str) -> Result<(&str, Vec<Vec<String>>)> {
+    let (name, spec) =
+        text.rsplit_once('=').ok_or_else(|| usage(format!("--spec: {text} is not NAME=SPEC")))?;
+    let dim = |dim: &str| match dim.trim() {
+        "-" | "" => Vec::new(),
+        axes => axes.split('+').map(|axis| axis.trim().to_owned()).collect(),
+    };
+    Ok((name, spec.split(',').map(dim).collect()))
+}
+
+/// An entry with the blocks that it gets.
+fn with_blocks(entry: &Entry, mesh: Option<&Mesh>, specs: &[(&str, Vec<Vec<String>>)]) -> Result<Entry> {
+    let Some(mesh) = mesh else { return Ok(Entry::whole(&entry.name, entry.dtype, &entry.shape)) };
+    let given = specs.iter().rev().find(|(pattern, _)| matches(pattern, &entry.name));
+    let has = |axis: &String| mesh.iter().any(|(known, _)| known == axis);
+    let mut spec = match given {
+        Some((pattern, spec)) => {
+            if spec.len() > entry.shape.len() {
+                let rank = entry.shape.len();
+                return Err(usage(format!(
+                    "--spec: {pattern} has {} dimensions, and {} {rank}",
+                    spec.len(),
+                    entry.name
+                )));
+            }
+            if let Some(axis) = spec.iter().flatten().find(|axis| !has(axis)) {
+                return Err(usage(format!("--spec: the mesh has no axis {axis}")));
+            }
+            spec.clone()
+        }
+        None => {
+            let old = entry.sharding.as_ref().map(|sharding| sharding.spec.clone()).unwrap_or_default();
+            old.into_iter().map(|axes| axes.into_iter().filter(|axis| has(axis)).collect()).collect()
+        }
+    };
+    spec.resize(entry.shape.len(), Vec::new());
+    let size = |axis: &String| mesh.iter().find(|(known, _)| known == axis).map_or(1, |(_, size)| *size);
+    let shards: Vec<usize> = spec.iter().map(|axes| axes.iter().map(size).product()).collect();
+    let sharding = Some(Sharding { mesh: mesh.clone(), spec });
+    Ok(Entry { sharding, ..Entry::split(&entry.name, entry.dtype, &entry.shape, &shards) })
+}
+
+/// Whether a name is that of a pattern, in which `*` stands for any text.
+fn matches(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+    for part in middle {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stand_for_any_text() {
+        for (pattern, name) in
+            [("a", "a"), ("*", ""), ("a*", "abc"), ("*c", "abc"), ("a*b*c", "axxbyc"), ("a**", "a")]
+        {
+            assert!(matches(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in [("a", "ab"), ("a*c", "ab"), ("a*b*c", "acb"), ("ab*b", "ab")] {
+            assert!(!matches(pattern, name), "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn a_place_is_a_folder_and_a_name() {
+        let split = |to| split(to).ok();
+        assert_eq!(split("a"), Some((".", "a")));
+        assert_eq!(split("/a"), Some(("/", "a")));
+        assert_eq!(split("a/b/"), Some(("a", "b")));
+        assert_eq!(split("s3://bucket/x"), Some(("s3://bucket", "x")));
+        assert_eq!(split("s3://bucket"), None);
+        assert_eq!(split("/"), None);
+    }
+}

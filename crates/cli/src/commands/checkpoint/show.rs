@@ -1,0 +1,86 @@
+//! `shardc checkpoint show`
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use shardc::checkpoint::{Entry, Sharding};
+
+use super::place::{open, options};
+use crate::args::checkpoint::StepPlaceArgs;
+use crate::ui::Ui;
+use crate::ui::table::{Table, bytes};
+
+pub(super) fn run(args: &StepPlaceArgs, ui: &Ui) -> Result<ExitCode> {
+    let checkpoint = open(&args.place.place, &options(&args.place.options)?, args.step)?;
+    let info = checkpoint.info();
+    let text = || {
+        let mut table = Table::new(&["array", "type", ">blocks", "block", "mesh", "spec"]);
+        for entry in checkpoint.entries() {
+            let (mesh, spec) = entry.sharding.as_ref().map(words).unwrap_or_default();
+            table.row(vec![
+                entry.name.clone(),
+                format!("{}[{}]", entry.dtype, sizes(&entry.shape)),
+                entry.blocks().len().to_string(),
+                sizes(&entry.block),
+                mesh,
+                spec,
+            ]);
+        }
+        let mut text = ui.table(&table);
+        let writer = match checkpoint.processes() {
+            None => "saved by Orbax".to_owned(),
+            Some(1) => "saved by 1 process".to_owned(),
+            Some(n) => format!("saved by {n} processes"),
+        };
+        text.push_str(&format!(
+            "{}: {} arrays, {}, {writer}\n",
+            checkpoint.place(),
+            checkpoint.entries().len(),
+            bytes(checkpoint.bytes())
+        ));
+        let step = info.step.map(|step| ("step", step.to_string()));
+        let program = info.program.clone().map(|program| ("program", program));
+        for (key, value) in step.into_iter().chain(program) {
+            text.push_str(&format!("{key}: {value}\n"));
+        }
+        info.notes.iter().for_each(|(key, value)| text.push_str(&format!("{key}: {value}\n")));
+        text
+    };
+    ui.result(text, || {
+        let array = |entry: &Entry| {
+            json!({
+                "name": entry.name,
+                "dtype": entry.dtype.as_str(),
+                "shape": entry.shape,
+                "block": entry.block,
+                "blocks": entry.blocks().len(),
+                "mesh": entry.sharding.as_ref().map(|sharding| &sharding.mesh),
+                "spec": entry.sharding.as_ref().map(|sharding| &sharding.spec),
+            })
+        };
+        json!({
+            "version": 1,
+            "place": checkpoint.place(),
+            "step": info.step,
+            "program": info.program,
+            "notes": info.notes,
+            "processes": checkpoint.processes(),
+            "bytes": checkpoint.bytes(),
+            "arrays": checkpoint.entries().map(array).collect::<Vec<Value>>(),
+        })
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `4, 8`
+fn sizes(sizes: &[usize]) -> String {
+    sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// A mesh and a spec, as the command line takes them.
+fn words(sharding: &Sharding) -> (String, String) {
+    let mesh: Vec<String> = sharding.mesh.iter().map(|(axis, size)| format!("{axis}={size}")).collect();
+    let dim = |axes: &Vec<String>| if axes.is_empty() { "-".to_owned() } else { axes.join("+") };
+    (mesh.join(","), sharding.spec.iter().map(dim).collect::<Vec<_>>().join(","))
+}

@@ -1,0 +1,53 @@
+//! Sharded checkpoints: of a training [`State`](crate::train::State), and of any arrays.
+//!
+//! A checkpoint is what Orbax reads and writes with `use_ocdbt=False, use_zarr3=True`: Zarr arrays, a file for each block of the
+//! sharding, and metadata. It is restored onto any other mesh, strategy and number of processes. What counts is whole: a save
+//! that is interrupted leaves what was there before. `docs/CHECKPOINTS.md` is the guide.
+//!
+//! ```
+//! use shardc::checkpoint::{self, Alone, Checkpoint, Fit, Info, Store};
+//! use shardc::graph::{DType::F32, Graph, Mesh, spec};
+//! use shardc::nn::{Init, Scope};
+//! use shardc::train::{HostArray, Step};
+//! use shardc::{Compiler, Error};
+//! # use shardc::runtime::{Client, ClientOptions, Environment, Plugin, PluginKind, plugin};
+//!
+//! fn step(client: &shardc::runtime::Client, devices: i64) -> Result<Step, Error> {
+//!     let g = Graph::new("step", &Mesh::new(&[("data", devices)])?);
+//!     let p = Scope::new(&g);
+//!     let w = p.parameter("w", [6], Init::normal(1.0)).mark_sharding(spec!["data"]);
+//!     p.set("w", 2 * w);
+//!     Step::compile(client, &Compiler::new(), p.finish(&[("sum", w.sum(..))])?)
+//! }
+//!
+//! # fn main() -> Result<(), Error> {
+//! # let Ok(found) = plugin::find(PluginKind::Cpu, &Environment::from_process()) else { return Ok(()) };
+//! # let plugin = Plugin::load(&found.path)?;
+//! # let client = Client::new(&plugin, ClientOptions { cpu_device_count: Some(4) })?;
+//! let four = step(&client, 4)?;
+//! let mut state = four.init(0)?;
+//! four.run::<&HostArray>(&mut state, &[])?;
+//!
+//! let store = Store::memory()?;
+//! let info = Info { step: Some(1), ..Info::default() };
+//! checkpoint::save(&store, "run/1", &four, &state, &info, &Alone)?;
+//!
+//! // On two devices, of which none has what one of the four had.
+//! let two = step(&client, 2)?;
+//! let restored = checkpoint::restore(&Checkpoint::open(&store, "run/1")?, &two, &Fit::default())?;
+//! assert_eq!(restored.get("w")?, state.get("w")?);
+//! # Ok(())
+//! # }
+//! ```
+
+mod state;
+
+#[doc(inline)]
+pub use shardc_checkpoint::{
+    Alone, Checkpoint, CheckpointError, CheckpointManager, Damage, Difference, Entry, Fit, Folder, Info,
+    Keep, Mismatch, Options, Preemption, Processes, Progress, Read, Region, Retry, Saved, Sharding, Slice,
+    StepProgress, Store, Take, Threads, Wanted, diff, reshard, steps,
+};
+#[doc(inline)]
+pub use shardc_checkpoint::{State as StateParts, save as save_parts};
+pub use state::{parts, reader, restore, restore_into, save};

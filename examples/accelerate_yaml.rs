@@ -85,13 +85,17 @@ fn bert(options: &Options, args: &Adapting) -> Result<()> {
     let client = options.client()?;
     let steps = options.limited(args.train);
     let step = options.compile(&client, bert_step(options, args.layers)?)?;
-    let mut state = step.init(options.seed)?;
-    let mut progress = options.progress(&step, steps);
-    for number in 0..steps {
+    let (run, mut state) = options.saving.begin(&step, options.seed)?;
+    let mut progress = options.progress(&step, steps).from(run.first);
+    for number in run.first..steps {
         let batch = writing::batch(&tokens, options.seed, number)?;
         let metrics = step.run(&mut state, &[("tokens", &batch)])?;
         progress.step(metrics.scalar("loss")?, (BATCH as i64 * CONTEXT) as u64);
+        if run.after(number + 1, &step, &state)? {
+            return run.finish();
+        }
     }
+    run.finish()?;
     println!("loss {:.4} a covered character", progress.finish());
     Ok(())
 }

@@ -87,15 +87,19 @@ fn main() -> Result<()> {
     let per_epoch = batches.per_epoch();
     let steps = options.limited(args.epochs * per_epoch);
     let train = options.compile(&client, model.training_step(steps)?)?;
-    let mut state = train.init(options.seed)?;
-    let mut progress = options.progress(&train, steps);
-    for (number, batch) in batches.take(steps as usize).enumerate() {
+    let (run, mut state) = options.saving.begin(&train, options.seed)?;
+    let mut progress = options.progress(&train, steps).from(run.first);
+    for (number, batch) in (0..steps).zip(batches).skip(run.first as usize) {
         // Each image is cut anew in each epoch.
-        let cut = |i: u64| Cut::Random(options.seed ^ i ^ (number as u64 / per_epoch) << 40);
+        let cut = |i: u64| Cut::Random(options.seed ^ i ^ (number / per_epoch) << 40);
         let (x, y) = arrays(&images, &batch.examples, args.side, cut)?;
         let metrics = train.run(&mut state, &[("images", &x), ("labels", &y)])?;
         progress.step(metrics.scalar("loss")?, args.batch as u64);
+        if run.after(number + 1, &train, &state)? {
+            return run.finish();
+        }
     }
+    run.finish()?;
     progress.finish();
     let evaluate = options.compile(&client, model.evaluation()?)?;
     let mut weights = evaluate.adopt(&state)?;

@@ -47,13 +47,17 @@ pub fn learn(options: &Options, args: &Adapting, nf4: Option<Nf4>) -> Result<()>
     println!("{}", train.parameters());
     let steps = options.limited(args.train);
     let train = options.compile(&client, train)?;
-    let mut state = train.init(options.seed)?;
-    let mut progress = options.progress(&train, steps);
-    for step in 0..steps {
+    let (run, mut state) = options.saving.begin(&train, options.seed)?;
+    let mut progress = options.progress(&train, steps).from(run.first);
+    for step in run.first..steps {
         let batch = writing::batch(&tokens, options.seed, step)?;
         let metrics = train.run(&mut state, &[("tokens", &batch)])?;
         progress.step(metrics.scalar("loss")?, (BATCH as i64 * CONTEXT) as u64);
+        if run.after(step + 1, &train, &state)? {
+            return run.finish();
+        }
     }
+    run.finish()?;
     progress.finish();
     let thrown_away = tempfile::tempdir()?;
     let folder = args.save.as_deref().unwrap_or(thrown_away.path());

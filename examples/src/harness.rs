@@ -12,6 +12,8 @@ use shardc::strategy::{self, Accelerate, Settings};
 use shardc::train::{Meter, Step};
 use shardc::{Compiler, Diagnostic};
 
+use crate::run::Saving;
+
 /// Where an example runs, and for how long.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
@@ -45,6 +47,9 @@ pub struct Options {
     /// What all devices together can do in a second, in 10^12 floating-point operations: the bar shows which part is made use of
     #[arg(long, value_name = "TFLOPS")]
     pub peak: Option<f64>,
+    /// Where the state is saved
+    #[command(flatten)]
+    pub saving: Saving,
 }
 
 impl Options {
@@ -183,6 +188,14 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// So many steps were done before.
+    #[must_use]
+    pub fn from(mut self, first: u64) -> Progress {
+        self.step = first;
+        self.bar.set_position(first);
+        self
+    }
+
     /// One more step, on so many examples or tokens.
     #[expect(clippy::print_stdout, reason = "it was asked for")]
     pub fn step(&mut self, loss: f64, count: u64) {

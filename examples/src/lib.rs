@@ -7,4 +7,5 @@ pub mod harness;
 pub mod llama70b;
 pub mod pictures;
 pub mod reading;
+pub mod run;
 pub mod writing;

@@ -60,13 +60,17 @@ pub fn learn_to_read(
     let batches = Batches::new(images.len() as u64, BATCH as u64, options.seed);
     let steps = options.limited(data.epochs * batches.per_epoch());
     let train = options.compile(&client, training(steps)?)?;
-    let mut state = train.init(options.seed)?;
-    let mut progress = options.progress(&train, steps);
-    for batch in batches.take(steps as usize) {
+    let (run, mut state) = options.saving.begin(&train, options.seed)?;
+    let mut progress = options.progress(&train, steps).from(run.first);
+    for (number, batch) in (0..steps).zip(batches).skip(run.first as usize) {
         let (x, y) = arrays(&images, &labels, &batch.examples)?;
         let metrics = train.run(&mut state, &[("images", &x), ("labels", &y)])?;
         progress.step(metrics.scalar("loss")?, BATCH as u64);
+        if run.after(number + 1, &train, &state)? {
+            return run.finish();
+        }
     }
+    run.finish()?;
     progress.finish();
     let (images, labels) = load(data, "t10k", 1024, 2)?;
     let evaluate = options.compile(&client, evaluation()?)?;

@@ -80,13 +80,17 @@ pub fn learn_to_write(
     let client = options.client()?;
     let steps = options.limited(args.train);
     let train = options.compile(&client, training(args.train)?)?;
-    let mut state = train.init(options.seed)?;
-    let mut progress = options.progress(&train, steps);
-    for step in 0..steps {
+    let (run, mut state) = options.saving.begin(&train, options.seed)?;
+    let mut progress = options.progress(&train, steps).from(run.first);
+    for step in run.first..steps {
         let batch = batch(&tokens, options.seed, step)?;
         let metrics = train.run(&mut state, &[("tokens", &batch)])?;
         progress.step(metrics.scalar("loss")?, (BATCH as i64 * CONTEXT) as u64);
+        if run.after(step + 1, &train, &state)? {
+            return run.finish();
+        }
     }
+    run.finish()?;
     let last = progress.finish();
     println!("loss {last:.3} a character, from {:.3} for guessing", (characters.len() as f64).ln());
     let next = options.compile(&client, sampling()?)?;

@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use shardc::runtime::{Environment, PluginKind, plugin};
 use shardc_filetest::skip::{Need, skip};
@@ -124,5 +125,47 @@ fn files_of_accelerate_are_trained_by() {
         let arguments = ["--trained", trained, "--steps", "20"];
         let program = env!("CARGO_BIN_EXE_accelerate_yaml");
         trains_alike(program, &arguments, &[arguments.to_vec()], tolerance);
+    }
+}
+
+/// Killed in the middle, training goes on from the last whole checkpoint with the losses of a run that was not, also by another
+/// strategy on another mesh; told to end, it saves first.
+#[test]
+fn a_run_that_was_killed_goes_on() {
+    if plugin::find(PluginKind::Cpu, &Environment::from_process()).is_err() {
+        skip(Need::CpuPlugin, "training needs the CPU plugin (`shardc plugin install cpu` fetches it)");
+        return;
+    }
+    let program = env!("CARGO_BIN_EXE_decoder_fsdp");
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().to_str().unwrap();
+    let short = ["--steps", "14", "--layers", "1", "--write", "2", "--train", "14"];
+    let whole = losses(program, &short);
+    let saving = [&short[..], &["--checkpoints", folder, "--save-every", "3"]].concat();
+    let slow = [&saving[..], &["--pause", "300", "--losses"]].concat();
+    let started = |arguments: &[&str]| {
+        Command::new(program).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let until = |step: u64| {
+        let end = Instant::now() + Duration::from_secs(120);
+        while !std::path::Path::new(folder).join(step.to_string()).exists() {
+            assert!(Instant::now() < end, "step {step} is not saved");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let mut killed = started(&slow);
+    until(3);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    // On another mesh, until it is told to end.
+    let other = [&slow[..], &["--fsdp", "hybrid_shard", "--mesh", "node=2,fsdp=2"]].concat();
+    let mut told = started(&other);
+    until(6);
+    let sent = Command::new("kill").args(["-TERM", &told.id().to_string()]).status().unwrap();
+    assert!(sent.success() && told.wait().unwrap().success());
+    let rest = losses(program, &saving);
+    assert!(rest.len() < 9 && !rest.is_empty(), "{} steps were left", rest.len());
+    for (a, b) in rest.iter().rev().zip(whole.iter().rev()) {
+        assert!((a - b).abs() <= 1e-4 * b.abs(), "{rest:?} behind {whole:?}");
     }
 }

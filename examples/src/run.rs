@@ -1,0 +1,86 @@
+//! A run of training that goes on where it ended: its state is saved every so many steps, and when it is told to end.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Args;
+use shardc::checkpoint::{self, Alone, CheckpointManager, Fit, Info, Keep, Options, Store};
+use shardc::train::{State, Step};
+
+/// Where a run saves its state, and when.
+#[derive(Args, Clone, Debug)]
+pub struct Saving {
+    /// Save the state of training in this folder, and go on from the last step that is there, on any mesh and by any strategy
+    #[arg(long, value_name = "DIR")]
+    pub checkpoints: Option<PathBuf>,
+    /// Save after every so many steps; SIGTERM saves, too
+    #[arg(long, value_name = "N", default_value_t = 50, requires = "checkpoints")]
+    pub save_every: u64,
+    /// Wait so many milliseconds after each step: for trying out what a killed run leaves
+    #[arg(long, value_name = "MS", default_value_t = 0, hide = true)]
+    pub pause: u64,
+}
+
+/// A run, which begins anew or goes on.
+#[derive(Debug)]
+pub struct Run {
+    manager: Option<CheckpointManager>,
+    /// How many steps are done already.
+    pub first: u64,
+    pause: Duration,
+}
+
+impl Saving {
+    /// Begins a run: with the state of the last checkpoint, or the first one.
+    ///
+    /// # Errors
+    /// The folder cannot be read, or a checkpoint is of another model.
+    pub fn begin(&self, step: &Step, seed: u64) -> Result<(Run, State)> {
+        let pause = Duration::from_millis(self.pause);
+        let Some(folder) = &self.checkpoints else {
+            return Ok((Run { manager: None, first: 0, pause }, step.init(seed)?));
+        };
+        // Two to fall back on, whatever happens to the last one.
+        let options = Options {
+            save_interval: self.save_every.max(1),
+            keep: Keep { newest: Some(3), ..Keep::default() },
+            ..Options::default()
+        };
+        let manager = CheckpointManager::new(&Store::folder(folder)?, "", options)?;
+        let (first, state) = match manager.latest()? {
+            Some(done) => (done, checkpoint::restore(&manager.open(done)?, step, &Fit::default())?),
+            None => (0, step.init(seed)?),
+        };
+        Ok((Run { manager: Some(manager), first, pause }, state))
+    }
+}
+
+impl Run {
+    /// After `done` steps: saves the state where it is time to. Returns whether the run is to end, as it was told to.
+    ///
+    /// # Errors
+    /// The state cannot be saved.
+    pub fn after(&self, done: u64, step: &Step, state: &State) -> Result<bool> {
+        std::thread::sleep(self.pause);
+        let Some(manager) = &self.manager else { return Ok(false) };
+        let ends = manager.reached_preemption(done)?;
+        if ends || manager.should_save(done)? {
+            let parts = checkpoint::parts(step, state, &Info::default(), &Alone)?;
+            let reader = checkpoint::reader(state);
+            match ends {
+                true => manager.save(done, &parts, &reader)?,
+                false => manager.save_async(done, &parts, &reader)?,
+            }
+        }
+        Ok(ends)
+    }
+
+    /// Waits until all is saved.
+    ///
+    /// # Errors
+    /// A save failed.
+    pub fn finish(self) -> Result<()> {
+        self.manager.map_or(Ok(()), |manager| Ok(manager.wait()?))
+    }
+}

@@ -108,8 +108,9 @@ fn check(ranks: &[RankFile]) -> Result<()> {
             ));
         }
         if rank != i {
-            let which = if rank < i { "twice" } else { "not" };
-            return wrong(format!("it is of rank {rank}, and rank {} is there {which}", rank.min(i)));
+            let other =
+                if rank < i { "another one is, too".to_owned() } else { format!("none is of rank {i}") };
+            return wrong(format!("it is of rank {rank}, and {other}"));
         }
     }
     Ok(())

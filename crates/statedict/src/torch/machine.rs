@@ -55,7 +55,7 @@ impl Nodes {
         self.0.get(id as usize).unwrap_or(&Node::None)
     }
 
-    pub(crate) fn count(&self) -> usize {
+    fn count(&self) -> usize {
         self.0.len()
     }
 }

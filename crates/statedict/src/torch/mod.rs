@@ -33,7 +33,8 @@ use container::Container;
 /// something that is no plain data (SH1407), or a tensor reaches beyond its storage (SH1408).
 pub fn load(path: &Path) -> Result<Value> {
     let container = Container::open(path)?;
-    let done = machine::run(&container).and_then(|(nodes, root)| resolve::resolve(&nodes, root));
+    let done = machine::run(&container)
+        .and_then(|(nodes, root)| resolve::resolve(&nodes, root, container.pickle.len()));
     done.map_err(|error| error.in_file(path))
 }
 

@@ -9,11 +9,15 @@ use crate::error::{ErrorKind, Result, StateDictError};
 
 /// How deep objects may lie in each other.
 const DEEPEST: usize = 64;
-/// How many values there may be for each object: one object may stand in many places, and in objects that do.
+/// How many values there may be for each byte of the pickle. Without objects in several places there is one at most; with them, a
+/// few bytes could stand for any number.
 const COPIES: usize = 8;
+/// How many values there may be in any case.
+const FEW: usize = 1000;
 
-pub(super) fn resolve(nodes: &Nodes, root: Id) -> Result<Value> {
-    let mut left = nodes.count().saturating_mul(COPIES);
+/// The value of an object of a pickle of `length` bytes.
+pub(super) fn resolve(nodes: &Nodes, root: Id, length: usize) -> Result<Value> {
+    let mut left = length.saturating_mul(COPIES).saturating_add(FEW);
     value(nodes, root, 0, &mut left)
 }
 

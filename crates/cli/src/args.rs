@@ -1,11 +1,15 @@
 //! The command line.
 
+mod checkpoint;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use shardc_passes::report::byte_size::parse_bytes;
+
+pub(crate) use self::checkpoint::{CheckpointArgs, CheckpointCommand, ConsolidateArgs, ConvertArgs};
 
 /// An SPMD sharding compiler: annotated StableHLO in, the program of each device out.
 #[derive(Debug, Parser)]
@@ -142,6 +146,12 @@ pub(crate) enum Command {
         multiplies by weights is told on the standard error, with the share of parameters that is trained."
     )]
     Lora(LoraArgs),
+    /// Put together and convert checkpoints
+    #[command(
+        after_help = "Examples:\n  shardc checkpoint consolidate --ckpt-prefix ckpt/final --ckpt-suffix \"_rank-*-of-*.pth\"\n  \
+        shardc checkpoint convert pytorch_model.bin -o model.safetensors"
+    )]
+    Checkpoint(CheckpointArgs),
     /// Print the completions of a shell
     #[command(
         after_help = "Example:\n  shardc completions bash > ~/.local/share/bash-completion/completions/shardc"

@@ -12,6 +12,7 @@ mod output;
 mod reproducer;
 mod signals;
 mod source;
+mod state_dict;
 mod strategy;
 mod ui;
 mod words;
@@ -68,6 +69,7 @@ fn run(command: &Command, ui: &Ui) -> Result<ExitCode> {
         Command::Plugin(args) => commands::plugin::run(args, ui),
         Command::Lora(args) => commands::lora::run(args, ui),
         Command::Fsdp(args) => commands::fsdp::run(args, ui),
+        Command::Checkpoint(args) => commands::checkpoint::run(args, ui),
         Command::Completions { shell } => commands::manual::completions(*shell, ui),
         Command::Man { directory } => commands::manual::pages(directory.as_deref(), ui),
         // Done before: the child has no user.

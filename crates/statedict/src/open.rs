@@ -36,7 +36,7 @@ pub fn open(path: &Path) -> Result<StateDict> {
     }
 }
 
-/// The state dict of a file of `torch.save`: the dict of this key; without one the whole object if it holds tensors alone, or else
+/// The state dict of a file of `torch.save`: the dict of this key, with dots from dict to dict; without one the whole object if it holds tensors alone, or else
 /// what it has under `model` or `state_dict`.
 ///
 /// # Errors
@@ -44,7 +44,7 @@ pub fn open(path: &Path) -> Result<StateDict> {
 pub fn open_torch(path: &Path, key: Option<&str>) -> Result<StateDict> {
     let value = torch::load(path)?;
     let found = match key {
-        Some(key) => value.get(key),
+        Some(key) => within(&value, key),
         None => match &value {
             Value::Dict(items) if items.iter().all(|(_, item)| matches!(item, Value::Tensor(_))) => {
                 Some(&value)
@@ -61,6 +61,14 @@ pub fn open_torch(path: &Path, key: Option<&str>) -> Result<StateDict> {
         return Err(StateDictError::new(ErrorKind::Content, text).in_file(path).hint(keys(&value)));
     };
     torch::tensors(items).map_err(|error| error.in_file(path).hint(keys(&value)))
+}
+
+/// The value of a key, or of keys with dots between them.
+fn within<'v>(value: &'v Value, key: &str) -> Option<&'v Value> {
+    value.get(key).or_else(|| {
+        let (first, rest) = key.split_once('.')?;
+        within(value.get(first)?, rest)
+    })
 }
 
 /// What keys there are.

@@ -59,6 +59,9 @@ fn objects_are_what_python_has() {
 fn the_key_of_a_state_dict_can_be_named() {
     let file = data("objects.pth");
     assert_eq!(open_torch(&file, Some("model")).unwrap().len(), 23);
+    assert_eq!(open_torch(&file, Some("nested.betas")).unwrap_err().code(), "SH1413");
+    let error = open_torch(&file, Some("nested.none")).unwrap_err();
+    assert!(error.to_string().ends_with("it has no \"nested.none\""), "{error}");
     let error = open_torch(&file, Some("numbers")).unwrap_err();
     assert_eq!((error.code(), error.path()), ("SH1413", Some(file.as_path())));
     assert!(error.to_string().ends_with("\"numbers\" is a list, no dict of tensors"), "{error}");

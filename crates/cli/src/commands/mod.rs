@@ -1,6 +1,9 @@
 //! One file per command.
 
+pub(crate) mod checkpoint;
 pub(crate) mod compile;
+mod consolidate;
+mod convert;
 pub(crate) mod derivative;
 pub(crate) mod explain;
 mod fit;

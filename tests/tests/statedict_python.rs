@@ -53,7 +53,7 @@ fn has_python() -> bool {
 
 /// What the script prints.
 fn script(arguments: &[&Path], command: &str, input: &str) -> String {
-    let script = root().join("tests/tests/data/statedict.py");
+    let script = root().join("tests/data/statedict.py");
     let mut child = Command::new(python());
     child.arg(script).arg(command).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = child.spawn().unwrap();

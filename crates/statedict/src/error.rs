@@ -73,6 +73,7 @@ pub struct StateDictError {
 }
 
 fn file(path: Option<&Path>) -> String {
+    let path = path.filter(|path| !path.as_os_str().is_empty());
     path.map(|path| format!("{}: ", path.display())).unwrap_or_default()
 }
 

@@ -1,6 +1,7 @@
 //! Files that tensors lie in: opened once, read at any place.
 
 use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,8 +11,15 @@ use crate::error::{ErrorKind, Result, StateDictError};
 #[derive(Debug)]
 pub(crate) struct DataFile {
     path: PathBuf,
-    file: File,
+    content: Content,
     len: u64,
+}
+
+#[derive(Debug)]
+enum Content {
+    File(File),
+    /// What somebody has read already.
+    Held(Arc<[u8]>),
 }
 
 impl DataFile {
@@ -27,7 +35,14 @@ impl DataFile {
         if !metadata.is_file() {
             return Err(StateDictError::new(ErrorKind::NoFile, "it is no regular file").in_file(path));
         }
-        Ok(Arc::new(DataFile { path: path.to_owned(), file, len: metadata.len() }))
+        let content = Content::File(file);
+        Ok(Arc::new(DataFile { path: path.to_owned(), content, len: metadata.len() }))
+    }
+
+    /// The bytes of a file, as a file without a name.
+    pub(crate) fn held(bytes: Arc<[u8]>) -> Arc<DataFile> {
+        let len = bytes.len() as u64;
+        Arc::new(DataFile { path: PathBuf::new(), content: Content::Held(bytes), len })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -39,15 +54,52 @@ impl DataFile {
         self.len
     }
 
-    pub(crate) fn file(&self) -> &File {
-        &self.file
-    }
-
     /// Fills `out` with the bytes from `offset` on.
     pub(crate) fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
-        read_exact_at(&self.file, offset, out).map_err(|source| {
+        let read = match &self.content {
+            Content::File(file) => read_exact_at(file, offset, out),
+            Content::Held(bytes) => {
+                let from = usize::try_from(offset).ok().and_then(|from| bytes.get(from..)?.get(..out.len()));
+                from.map(|from| out.copy_from_slice(from)).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+            }
+        };
+        read.map_err(|source| {
             StateDictError::io(&format!("read {} bytes at {offset}", out.len()), &self.path, source)
         })
+    }
+}
+
+/// Reads a file from the beginning, or from where it is told to.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    file: Arc<DataFile>,
+    at: u64,
+}
+
+impl Reader {
+    pub(crate) fn new(file: Arc<DataFile>) -> Reader {
+        Reader { file, at: 0 }
+    }
+}
+
+impl Read for Reader {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let len = (out.len() as u64).min(self.file.len.saturating_sub(self.at)) as usize;
+        self.file.read_at(self.at, &mut out[..len]).map_err(io::Error::other)?;
+        self.at += len as u64;
+        Ok(len)
+    }
+}
+
+impl Seek for Reader {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::End(by) => self.file.len.checked_add_signed(by),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+        };
+        self.at = at.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+        Ok(self.at)
     }
 }
 

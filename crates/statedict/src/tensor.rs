@@ -198,23 +198,61 @@ impl Tensor {
         }
         let shape: Vec<usize> = bounds.iter().map(|bounds| bounds.end - bounds.start).collect();
         let Some(len) = byte_len(self.dtype, &shape).filter(|&n| n > 0) else { return Ok(Vec::new()) };
-        let row_major = gather::row_major(&self.shape);
-        let (file, offset, strides) = match &self.data {
-            Data::Rows { file, offset } => (Some(file), *offset, &row_major),
-            Data::Strided { file, offset, strides } => (Some(file), *offset, strides),
-            Data::Joined { .. } | Data::Cast { .. } | Data::Held(_) => (None, 0, &row_major),
+        let strides = match &self.data {
+            Data::Strided { strides, .. } => strides.clone(),
+            _ => gather::row_major(&self.shape),
         };
-        let size = self.dtype.bytes() as u64;
-        let first: u64 =
-            bounds.iter().zip(strides).map(|(bounds, stride)| bounds.start as u64 * stride).sum();
-        let mut out = vec![0; len as usize];
-        let dims = Dim::all(&shape, strides);
-        let at = offset + first * size;
-        match file {
-            Some(file) => {
-                gather::gather(&dims, size, at, &mut out, &mut |from, out| file.read_at(from, out))?
+        let first = bounds.iter().zip(&strides).map(|(bounds, stride)| bounds.start as u64 * stride).sum();
+        self.gather(&shape, &strides, first, len)
+    }
+
+    /// Elements by their places in the row-major tensor, as if it were flat: those that lie `strides` apart in each dimension of
+    /// `shape`, from element `first` on. The result is row-major; of a file only the part is read in which they lie.
+    ///
+    /// # Errors
+    /// An element is none of the tensor's (SH1411), or the file cannot be read (SH1401).
+    pub fn read_strided(&self, first: usize, shape: &[usize], strides: &[usize]) -> Result<Vec<u8>> {
+        let wrong = || {
+            let text = format!(
+                "shape {shape:?} with strides {strides:?} from {first} on is no part of {:?}",
+                self.shape
+            );
+            StateDictError::new(ErrorKind::Slice, text)
+        };
+        let strides: Vec<u64> = strides.iter().map(|&stride| stride as u64).collect();
+        let len = byte_len(self.dtype, shape).filter(|_| shape.len() == strides.len()).ok_or_else(wrong)?;
+        if len == 0 {
+            return Ok(Vec::new());
+        }
+        let last = shape.iter().zip(&strides).try_fold(first as u64, |at, (&n, &stride)| {
+            stride.checked_mul(n as u64 - 1).and_then(|more| at.checked_add(more))
+        });
+        if last.is_none_or(|last| last >= self.byte_len() / self.dtype.bytes() as u64) {
+            return Err(wrong());
+        }
+        match &self.data {
+            // Strides of strides are none: it is made row-major first.
+            Data::Strided { .. } => {
+                let whole = Tensor::from_bytes(self.dtype, &self.shape, self.read()?)?;
+                whole.gather(shape, &strides, first as u64, len)
             }
-            None => gather::gather(&dims, size, at, &mut out, &mut |from, out| self.read_range(from, out))?,
+            _ => self.gather(shape, &strides, first as u64, len),
+        }
+    }
+
+    /// Elements by their strides and the first of them, in elements of a file or of the row-major tensor.
+    fn gather(&self, shape: &[usize], strides: &[u64], first: u64, len: u64) -> Result<Vec<u8>> {
+        let mut out = vec![0; len as usize];
+        let (dims, size) = (Dim::all(shape, strides), self.dtype.bytes() as u64);
+        match &self.data {
+            Data::Rows { file, offset } | Data::Strided { file, offset, .. } => {
+                gather::gather(&dims, size, offset + first * size, &mut out, &mut |at, out| {
+                    file.read_at(at, out)
+                })?;
+            }
+            Data::Joined { .. } | Data::Cast { .. } | Data::Held(_) => {
+                gather::gather(&dims, size, first * size, &mut out, &mut |at, out| self.read_range(at, out))?;
+            }
         }
         Ok(out)
     }

@@ -1,6 +1,7 @@
 //! Reading the header of a safetensors file: the tensors stay where they are.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use safetensors::tensor::Metadata;
 
@@ -21,7 +22,19 @@ const LENGTH: u64 = 8;
 /// There is no such file (SH1402), it cannot be read (SH1401), is none or cut off (SH1403), or has elements of fewer than eight
 /// bits (SH1412).
 pub fn open_file(path: &Path) -> Result<StateDict> {
-    let file = DataFile::open(path)?;
+    parse(&DataFile::open(path)?)
+}
+
+/// The tensors of a safetensors file that is in memory, which stays there as long as they do.
+///
+/// # Errors
+/// It is none or cut off (SH1403), or has elements of fewer than eight bits (SH1412).
+pub fn from_bytes(bytes: impl Into<Arc<[u8]>>) -> Result<StateDict> {
+    parse(&DataFile::held(bytes.into()))
+}
+
+fn parse(file: &Arc<DataFile>) -> Result<StateDict> {
+    let path = file.path();
     let wrong = |text: String| StateDictError::new(ErrorKind::Safetensors, text).in_file(path);
     if file.len() < LENGTH {
         return Err(wrong(format!("it is no safetensors file: it has {} bytes", file.len())));

@@ -1,14 +1,14 @@
 //! The container of a `torch.save` file: a zip archive whose entries are stored as they are.
 
 use std::collections::HashMap;
-use std::io::Read;
+use std::io::{BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
 use zip::{CompressionMethod, ZipArchive};
 
 use crate::error::{ErrorKind, Result, StateDictError};
-use crate::file::DataFile;
+use crate::file::{DataFile, Reader};
 
 /// The largest pickle that is read: those of models are some kilobytes for each hundred tensors.
 const LARGEST_PICKLE: u64 = 64 << 20;
@@ -61,7 +61,7 @@ impl Container {
         let bad_zip = |error: zip::result::ZipError| {
             wrong(format!("its zip archive is damaged: {error}")).hint("copy or download it again")
         };
-        let mut archive = ZipArchive::new(file.file()).map_err(bad_zip)?;
+        let mut archive = ZipArchive::new(BufReader::new(Reader::new(file.clone()))).map_err(bad_zip)?;
         if archive.has_duplicate_names() {
             return Err(wrong("two entries of its zip archive have one name".to_owned()));
         }

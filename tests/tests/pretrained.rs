@@ -11,8 +11,9 @@ use shardc::graph::{
 };
 use shardc::nn::models::{Bert, Decoder, Vit, megatron};
 use shardc::nn::{Lora, Scope, StepProgram};
-use shardc::pretrained::{Family, read, read_adapters, write_adapters};
+use shardc::pretrained::{Family, load, read, read_adapters, write_adapters};
 use shardc::runtime::HostArray;
+use shardc::statedict;
 use shardc::train::Step;
 use shardc_tests::devices::client;
 
@@ -81,6 +82,70 @@ fn models_say_what_they_say_in_torch() {
             let off = have.iter().zip(&want).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             assert!(off < 2e-5, "{name} is off by {off:e}: {have:?}, not {want:?}");
         }
+    }
+}
+
+/// The folder of a model whose weights lie in several files.
+fn folder(file: &[u8]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let dict = safetensors_of(file);
+    let split = statedict::safetensors::split(&dict, "model", 700).unwrap();
+    assert!(split.parts.len() > 2);
+    for part in &split.parts {
+        let mut bytes = Vec::new();
+        statedict::safetensors::write(&part.tensors, &mut bytes, &mut |_| {}).unwrap();
+        std::fs::write(folder.path().join(&part.file), bytes).unwrap();
+    }
+    let (name, text) = split.index.unwrap();
+    std::fs::write(folder.path().join(name), text).unwrap();
+    folder
+}
+
+fn safetensors_of(file: &[u8]) -> statedict::StateDict {
+    statedict::safetensors::from_bytes(file).unwrap()
+}
+
+#[test]
+fn devices_get_their_slices_of_several_files() {
+    let Some(client) = client().unwrap() else { return };
+    for (name, family, file, model) in MODELS {
+        let folder = folder(file);
+        let weights = statedict::open(folder.path()).unwrap();
+        let step = Step::compile(&client, &Compiler::new(), step(model)).unwrap();
+        let want = step.put(&read(family, step.variables(), &[file]).unwrap()).unwrap();
+        let have = load(family, &step, &weights, None).unwrap();
+        let mut split = 0;
+        for (variable, want) in want.iter() {
+            let have = have.sharded(variable).unwrap();
+            assert_eq!(have.layout(), want.layout(), "{name}: {variable}");
+            assert_eq!(have.shards().unwrap(), want.shards().unwrap(), "{name}: {variable}");
+            split += usize::from(have.layout().shards().iter().any(|&k| k > 1));
+        }
+        assert!(split > 2, "{name}: {split} variables are split");
+    }
+}
+
+#[test]
+fn what_is_no_parameter_comes_from_another_state() {
+    let Some(client) = client().unwrap() else { return };
+    let (_, family, file, model) = MODELS[1];
+    let g = Graph::new("model", &Mesh::new(&[("data", 2), ("model", 2)]).unwrap());
+    let lora = Lora::new(2, 6.0).targets("attn.query,attn.value,mlp.down".parse().unwrap());
+    let p = Scope::new(&g).with_lora(&lora, None);
+    let result = model(&g, &p);
+    let step = Step::compile(&client, &Compiler::new(), p.finish(&[("result", result)]).unwrap()).unwrap();
+    let weights = safetensors_of(file);
+    let error = load(family, &step, &weights, None).unwrap_err().to_string();
+    assert!(error.contains("SH0720") && error.contains("there is nothing to begin"), "{error}");
+    let first = step.init(3).unwrap();
+    let state = load(family, &step, &weights, Some(&first)).unwrap();
+    let is_adapter = |name: &str| name.ends_with("lora_a") || name.ends_with("lora_b");
+    let adapters: Vec<&str> = state.iter().map(|(name, _)| name).filter(|name| is_adapter(name)).collect();
+    assert!(!adapters.is_empty() && adapters.len() < state.len());
+    let frozen = read(family, step.variables(), &[file]).unwrap();
+    for (name, array) in state.iter() {
+        let want = if is_adapter(name) { first.get(name).unwrap() } else { frozen[name].clone() };
+        assert_eq!(array.to_host().unwrap(), want, "{name}");
     }
 }
 

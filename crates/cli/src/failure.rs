@@ -3,6 +3,7 @@
 use std::fmt;
 
 use shardc::runtime::RuntimeError;
+use shardc::statedict::StateDictError;
 use shardc::{Diagnostic, Error};
 
 /// A failure of which more is known than a sentence. It travels in an [`anyhow::Error`].
@@ -43,6 +44,15 @@ impl Failure {
             message: error.to_string(),
             notes: error.notes(),
             hint: error.hint(),
+        }
+    }
+
+    pub(crate) fn state_dict(error: &StateDictError) -> Failure {
+        Failure::Runtime {
+            code: error.code().to_owned(),
+            message: error.to_string(),
+            notes: Vec::new(),
+            hint: error.advice().map(str::to_owned),
         }
     }
 

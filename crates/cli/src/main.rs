@@ -12,6 +12,7 @@ mod output;
 mod reproducer;
 mod signals;
 mod source;
+mod state_dict;
 mod strategy;
 mod ui;
 mod words;

@@ -82,6 +82,16 @@ impl From<Diagnostic> for Error {
     }
 }
 
+impl From<shardc_statedict::StateDictError> for Error {
+    fn from(error: shardc_statedict::StateDictError) -> Self {
+        let diagnostic = Diagnostic::invalid(error.code(), error.to_string());
+        match error.advice() {
+            Some(hint) => diagnostic.hint(hint).into(),
+            None => diagnostic.into(),
+        }
+    }
+}
+
 impl Error {
     /// Whether shardc itself is at fault, so that a report is welcome.
     #[must_use]

@@ -125,6 +125,30 @@ pub mod data {
     pub use shardc_data::*;
 }
 
+/// State dicts: safetensors with Hugging Face's index, files of `torch.save`, and files of FSDP ranks, which are put together.
+///
+/// ```no_run
+/// use shardc::statedict::{fsdp, open, safetensors};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // A slice of a tensor of a folder of Hugging Face's: nothing else is read.
+/// let model = open("Llama-3.2-1B".as_ref())?;
+/// let rows = model.get("model.embed_tokens.weight")?.read_slice(&[0..16, 0..2048])?;
+///
+/// // What the ranks of PyTorch/XLA's FSDP have left, as one safetensors file.
+/// let files = fsdp::find_files("ckpt/final", "_rank-*-of-*.pth")?;
+/// let full = fsdp::consolidate_files(&files)?;
+/// safetensors::write(&full, &mut std::fs::File::create("final.safetensors")?, &mut |_| {})?;
+/// # Ok(())
+/// # }
+/// ```
+pub mod statedict {
+    #[doc(inline)]
+    pub use shardc_statedict::{
+        ErrorKind, StateDict, StateDictError, Tensor, fsdp, open, open_torch, safetensors, torch,
+    };
+}
+
 /// Models and training steps, for graphs.
 pub mod nn {
     #[doc(inline)]

@@ -2,6 +2,8 @@
 
 use clap::{Args, Subcommand};
 
+use super::statedict::{ConsolidateArgs, ConvertArgs};
+
 #[derive(Args, Debug)]
 pub(crate) struct CheckpointArgs {
     #[command(subcommand)]
@@ -41,6 +43,25 @@ pub(crate) enum CheckpointCommand {
         they were saved with, as far as the mesh has them. FROM may be a checkpoint of Orbax."
     )]
     Reshard(ReshardArgs),
+    /// Put the files of FSDP ranks together: the full state dict
+    #[command(
+        after_help = "Examples:\n  shardc checkpoint consolidate --ckpt-prefix ckpt/final --ckpt-suffix \"_rank-*-of-*.pth\"\n  \
+        shardc checkpoint consolidate --ckpt-prefix ckpt/final --ckpt-suffix \"_rank-*-of-*.safetensors\" --save-path final.safetensors\n\n\
+        Files are those of PyTorch/XLA's FSDP, {\"model\": state_dict, \"shard_metadata\": get_shard_metadata()} saved by torch.save, or\n\
+        safetensors files with that metadata in their texts. No code in them is run: what is no plain data is refused. The result is\n\
+        that of torch_xla's consolidate_sharded_ckpts; one tensor at a time is in memory at most."
+    )]
+    Consolidate(ConsolidateArgs),
+    /// Convert a state dict: safetensors, one file or several with Hugging Face's index, and files of torch.save
+    #[command(
+        after_help = "Examples:\n  shardc checkpoint convert pytorch_model.bin -o model.safetensors\n  \
+        shardc checkpoint convert model.safetensors -o sharded/ --max-shard-size 2GB\n  \
+        shardc checkpoint convert sharded/ -o model.pth\n  \
+        shardc checkpoint convert training.pth --key ema.model -o ema.safetensors\n\n\
+        What the input is, is told by its contents. What is written is told by the name: .safetensors, .pth, .pt and .bin, or a folder,\n\
+        which gets model.safetensors, or model-00001-of-00002.safetensors and so on with model.safetensors.index.json."
+    )]
+    Convert(ConvertArgs),
 }
 
 /// Where checkpoints are.

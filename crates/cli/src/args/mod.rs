@@ -1,6 +1,7 @@
 //! The command line.
 
 pub(crate) mod checkpoint;
+pub(crate) mod statedict;
 mod strategy;
 
 use std::ffi::OsString;
@@ -150,11 +151,13 @@ pub(crate) enum Command {
         multiplies by weights is told on the standard error, with the share of parameters that is trained."
     )]
     Lora(LoraArgs),
-    /// List, show, verify, compare and reshard checkpoints
+    /// List, show, verify, compare, reshard, put together and convert checkpoints
     #[command(
         after_help = "Examples:\n  shardc checkpoint ls runs/mnist\n  shardc checkpoint show runs/mnist/100\n  \
         shardc checkpoint verify runs/mnist --all\n  shardc checkpoint diff runs/a/100 runs/b/100\n  \
-        shardc checkpoint reshard runs/mnist/100 for-serving --mesh model=4"
+        shardc checkpoint reshard runs/mnist/100 for-serving --mesh model=4\n  \
+        shardc checkpoint consolidate --ckpt-prefix ckpt/final --ckpt-suffix \"_rank-*-of-*.pth\"\n  \
+        shardc checkpoint convert pytorch_model.bin -o model.safetensors"
     )]
     Checkpoint(checkpoint::CheckpointArgs),
     /// Print the completions of a shell

@@ -2,6 +2,8 @@
 
 pub(crate) mod checkpoint;
 pub(crate) mod compile;
+mod consolidate;
+mod convert;
 pub(crate) mod derivative;
 pub(crate) mod explain;
 mod fit;

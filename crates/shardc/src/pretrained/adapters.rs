@@ -3,17 +3,15 @@
 //! PEFT has `lora_A` of `[rank, inputs]` and `lora_B` of `[outputs, rank]` for each layer; ours are `lora_a`, `[inputs.., rank]`, and `lora_b`,
 //! `[rank, outputs..]`, with the layers of a stack in front.
 
-use std::collections::BTreeMap;
-
 use indexmap::IndexMap;
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde_json::json;
-use shardc_ir::{DType, Diagnostic};
+use shardc_ir::Diagnostic;
 use shardc_nn::{Kind, Lora, Targets, Variable};
 use shardc_runtime::HostArray;
+use shardc_statedict::{StateDict, Tensor, safetensors};
 
 use super::names::{How, places};
-use super::{Family, host_array, parse};
+use super::{Family, parse};
 use crate::Error;
 
 /// What names of PEFT's begin with.
@@ -39,25 +37,22 @@ pub fn write_adapters(
     lora: &Lora,
     mut value: impl FnMut(&str) -> Result<HostArray, Error>,
 ) -> Result<AdapterFiles, Error> {
-    let mut tensors: BTreeMap<String, HostArray> = BTreeMap::new();
+    let mut tensors = StateDict::new();
     let mut modules: Vec<String> = Vec::new();
     for variable in variables.iter().filter(|v| v.kind == Kind::Parameter) {
         let place = Place::of(family, variable)?;
         let array = value(&variable.name)?;
         for layer in 0..place.layers {
-            let (name, tensor) = (place.name(layer), place.layer_out(&array, layer)?);
-            tensors.insert(name, tensor);
+            tensors.insert(place.name(layer), tensor(&place.layer_out(&array, layer)?)?)?;
         }
         let module = place.module.rsplit('.').next().unwrap_or_default().to_owned();
         if !modules.contains(&module) {
             modules.push(module);
         }
     }
-    let views = tensors.iter().map(|(name, array)| Ok((name, view(array)?)));
-    let views = views.collect::<Result<Vec<_>, Error>>()?;
-    let format = [("format".to_owned(), "pt".to_owned())].into_iter().collect();
-    let weights = safetensors::serialize(views, Some(format))
-        .map_err(|error| Diagnostic::invalid("SH0724", format!("adapters cannot be written: {error}")))?;
+    tensors.metadata.insert("format".to_owned(), "pt".to_owned());
+    let mut weights = Vec::new();
+    safetensors::write(&tensors, &mut weights, &mut |_| {})?;
     let targets = match &lora.targets {
         Targets::Pattern(pattern) => json!(pattern.as_str()),
         _ => json!(modules),
@@ -161,12 +156,12 @@ impl Place {
     }
 
     /// A variable out of PEFT's tensors.
-    fn read(&self, variable: &Variable, tensors: &SafeTensors<'_>) -> Result<HostArray, String> {
+    fn read(&self, variable: &Variable, tensors: &StateDict) -> Result<HostArray, String> {
         let mut data = Vec::new();
         for layer in 0..self.layers {
             let name = self.name(layer);
-            let view = tensors.tensor(&name).map_err(|_| format!("{name:?} is missing"))?;
-            let array = host_array(&name, &view)?;
+            let tensor = tensors.find(&name).ok_or_else(|| format!("{name:?} is missing"))?;
+            let array = host_array(tensor).map_err(|error| format!("{name:?}: {error}"))?;
             if array.shape != [self.columns, self.rows] {
                 let want = [self.columns, self.rows];
                 return Err(format!("{name:?} has the shape {:?}, not {want:?}", array.shape));
@@ -190,17 +185,18 @@ fn transposed(data: &[u8], size: usize, rows: usize, columns: usize) -> Vec<u8> 
     places.flat_map(|at| data.get(at * size..(at + 1) * size).unwrap_or_default()).copied().collect()
 }
 
-fn view(array: &HostArray) -> Result<TensorView<'_>, Error> {
-    let dtype = match array.dtype {
-        DType::F64 => Dtype::F64,
-        DType::F32 => Dtype::F32,
-        DType::F16 => Dtype::F16,
-        DType::BF16 => Dtype::BF16,
-        other => {
-            let text = format!("adapters of {other} have no place in a file");
-            return Err(Diagnostic::unsupported("SH0724", text).into());
-        }
-    };
-    TensorView::new(dtype, array.shape.clone(), &array.data)
-        .map_err(|error| Diagnostic::internal("SH0724", error.to_string()).into())
+fn tensor(array: &HostArray) -> Result<Tensor, Error> {
+    if !array.dtype.is_float() {
+        let text = format!("adapters of {} have no place in a file", array.dtype);
+        return Err(Diagnostic::unsupported("SH0724", text).into());
+    }
+    Ok(Tensor::from_bytes(array.dtype, &array.shape, array.data.as_slice())?)
+}
+
+fn host_array(tensor: &Tensor) -> Result<HostArray, Error> {
+    if !tensor.dtype().is_float() {
+        let text = format!("it has elements of {}", tensor.dtype());
+        return Err(Diagnostic::invalid("SH0723", text).into());
+    }
+    Ok(HostArray::new(tensor.dtype(), tensor.shape(), tensor.read()?)?)
 }

@@ -1,30 +1,34 @@
 //! Weights of Hugging Face's models, by name, out of safetensors files.
 //!
 //! ```no_run
-//! use shardc::pretrained::{Family, read};
+//! use shardc::pretrained::{Family, load};
+//! use shardc::statedict;
 //! use shardc::train::Step;
 //!
-//! # fn f(step: &Step) -> Result<(), Box<dyn std::error::Error>> {
-//! let file = std::fs::read("model.safetensors")?;
-//! let state = step.put(&read(Family::Llama, step.variables(), &[&file])?)?;
+//! # fn f(step: &Step) -> Result<(), shardc::Error> {
+//! // The folder of a model, whose weights may lie in several files; each device gets its own part, and nothing else is read.
+//! let weights = statedict::open("Llama-3.2-1B".as_ref())?;
+//! let state = load(Family::Llama, step, &weights, None)?;
 //! # Ok(())
 //! # }
 //! ```
 
 mod adapters;
+mod assemble;
 mod names;
 
-use std::collections::HashMap;
+use std::ops::Range;
 
 use indexmap::IndexMap;
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
-use shardc_ir::{DType, Diagnostic};
+use shardc_ir::Diagnostic;
 use shardc_nn::{Kind, Variable};
 use shardc_runtime::HostArray;
+use shardc_statedict::{StateDict, safetensors};
 
 pub use self::adapters::{AdapterFiles, read_adapters, write_adapters};
-use self::names::{How, places};
+use self::assemble::Assembled;
 use crate::Error;
+use crate::train::{State, Step};
 
 /// Whose names a checkpoint has, which says what model of [`nn::models`](crate::nn::models) it is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,104 +55,82 @@ pub fn read(
     variables: &[Variable],
     files: &[&[u8]],
 ) -> Result<IndexMap<String, HostArray>, Error> {
-    let mut tensors: HashMap<String, TensorView<'_>> = HashMap::new();
-    for (i, file) in files.iter().enumerate() {
-        tensors.extend(parse(i, file)?.tensors());
+    let mut weights = StateDict::new();
+    // Where two files have a tensor, the later one counts.
+    for (i, file) in files.iter().enumerate().rev() {
+        for (name, tensor) in parse(i, file)?.iter() {
+            if weights.find(name).is_none() {
+                weights.insert(name, tensor.clone())?;
+            }
+        }
     }
-    let (mut arrays, mut wrong) = (IndexMap::new(), Vec::new());
+    read_from(family, variables, &weights)
+}
+
+/// The parameters among `variables`, as [`read`] has them, out of a state dict.
+///
+/// # Errors
+/// Parameters are missing or have other shapes, which is said of all (SH0723), or a file cannot be read (SH1401).
+pub fn read_from(
+    family: Family,
+    variables: &[Variable],
+    weights: &StateDict,
+) -> Result<IndexMap<String, HostArray>, Error> {
+    let mut arrays = IndexMap::new();
+    for found in find(family, variables, weights)? {
+        let whole: Vec<Range<usize>> = found.variable.shape.iter().map(|&n| 0..n as usize).collect();
+        arrays.insert(found.variable.name.clone(), found.block(&whole)?);
+    }
+    Ok(arrays)
+}
+
+/// The state of a step with the parameters of a checkpoint, a model of the family. Each device gets its part, and only the parts of
+/// this process's devices are read, one variable at a time. What are no parameters, or adapters, is taken from `others`, which may be
+/// `step.init(seed)`.
+///
+/// # Errors
+/// Parameters are missing or have other shapes, which is said of all (SH0723), a file cannot be read (SH1401), or `others` lacks a
+/// variable (SH0720).
+pub fn load(
+    family: Family,
+    step: &Step,
+    weights: &StateDict,
+    others: Option<&State>,
+) -> Result<State, Error> {
+    let found = find(family, step.variables(), weights)?;
+    step.put_blocks(others, |variable, bounds| {
+        found
+            .iter()
+            .find(|found| found.variable.name == variable.name)
+            .map(|found| found.block(bounds))
+            .transpose()
+    })
+}
+
+/// Where the parameters among `variables` lie.
+fn find<'a>(
+    family: Family,
+    variables: &'a [Variable],
+    weights: &'a StateDict,
+) -> Result<Vec<Assembled<'a>>, Error> {
+    let (mut all, mut wrong) = (Vec::new(), Vec::new());
     let is_read =
         |v: &&Variable| matches!(v.kind, Kind::Parameter | Kind::Frozen) && !adapters::is_adapter(&v.name);
     for variable in variables.iter().filter(is_read) {
-        match assembled(family, variable, &tensors) {
-            Ok(array) => _ = arrays.insert(variable.name.clone(), array),
+        match Assembled::of(family, variable, weights) {
+            Ok(found) => all.push(found),
             Err(text) => wrong.push(text),
         }
     }
     if wrong.is_empty() {
-        return Ok(arrays);
+        return Ok(all);
     }
     let text = format!("the checkpoint is not of this model: {}", wrong.join("; "));
     Err(Diagnostic::invalid("SH0723", text).into())
 }
 
 /// The tensors of a file.
-fn parse(i: usize, file: &[u8]) -> Result<SafeTensors<'_>, Diagnostic> {
+fn parse(i: usize, file: &[u8]) -> Result<StateDict, Diagnostic> {
     let wrong = |error| Diagnostic::invalid("SH0725", format!("file {i} is no safetensors file: {error}"));
-    SafeTensors::deserialize(file).map_err(wrong)
-}
-
-/// One variable: of a stack, of all layers.
-fn assembled(
-    family: Family,
-    variable: &Variable,
-    tensors: &HashMap<String, TensorView<'_>>,
-) -> Result<HostArray, String> {
-    let name = &variable.name;
-    let Some(places) = places(family, name) else {
-        return Err(format!("{name:?} is no parameter of {family:?}"));
-    };
-    let (layers, own) = variable.layers();
-    let count: i64 = own.iter().product();
-    let mut data = Vec::with_capacity((layers * count) as usize * variable.dtype.bytes());
-    for layer in 0..layers {
-        let filled = |name: &str| name.replace("{}", &layer.to_string());
-        let found =
-            places.iter().find_map(|(name, how)| Some((filled(name), tensors.get(&filled(name))?, *how)));
-        let Some((place, view, how)) = found else {
-            return Err(format!("{:?} is missing, for {name:?}", filled(&places[0].0)));
-        };
-        let array = host_array(&place, view)?;
-        let order = order(how, &array.shape);
-        if order.len() as i64 != count {
-            return Err(format!("{place:?} has the shape {:?}, and {name:?} is {own:?}", array.shape));
-        }
-        let array = if array.dtype == variable.dtype {
-            array
-        } else {
-            let numbers = array.to_f64_vec();
-            HostArray::from_f64(variable.dtype, &array.shape, &numbers)
-                .map_err(|e| format!("{place:?}: {e}"))?
-        };
-        let size = variable.dtype.bytes();
-        for from in order {
-            data.extend_from_slice(&array.data[from * size..][..size]);
-        }
-    }
-    let shape: Vec<usize> = variable.shape.iter().map(|&n| n as usize).collect();
-    HostArray::new(variable.dtype, &shape, data).map_err(|error| format!("{name:?}: {error}"))
-}
-
-/// For each number of a variable, which of the tensor's it is.
-fn order(how: How, shape: &[usize]) -> Vec<usize> {
-    let count = shape.iter().product();
-    match (how, shape) {
-        (How::Transposed, &[out, inputs]) => {
-            (0..inputs).flat_map(|i| (0..out).map(move |o| o * inputs + i)).collect()
-        }
-        (How::Third(part), [.., last]) => {
-            let third = last / 3;
-            (0..count / last.max(&1))
-                .flat_map(|row| (0..third).map(move |i| row * last + part * third + i))
-                .collect()
-        }
-        (How::Window, &[out, inputs, ref window @ ..]) => {
-            let window: usize = window.iter().product();
-            let of_place = move |w: usize| {
-                (0..inputs).flat_map(move |i| (0..out).map(move |o| (o * inputs + i) * window + w))
-            };
-            (0..window).flat_map(of_place).collect()
-        }
-        _ => (0..count).collect(),
-    }
-}
-
-fn host_array(name: &str, view: &TensorView<'_>) -> Result<HostArray, String> {
-    let dtype = match view.dtype() {
-        Dtype::F64 => DType::F64,
-        Dtype::F32 => DType::F32,
-        Dtype::F16 => DType::F16,
-        Dtype::BF16 => DType::BF16,
-        other => return Err(format!("{name:?} has elements of {other:?}")),
-    };
-    HostArray::new(dtype, view.shape(), view.data().to_vec()).map_err(|error| format!("{name:?}: {error}"))
+    safetensors::from_bytes(file).map_err(wrong)
 }

@@ -1,9 +1,13 @@
 //! A training step, compiled for devices.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::ops::Range;
+
 use indexmap::IndexMap;
 use shardc_ir::{Diagnostic, Mesh, PackedOption, TensorSharding};
 use shardc_nn::{StepProgram, Variable};
-use shardc_runtime::{Client, HostArray, ShardedArray};
+use shardc_runtime::{Client, HostArray, LOUD_PADDING, ShardedArray};
 
 use super::state::unknown;
 use super::{Metrics, State};
@@ -127,6 +131,86 @@ impl Step {
             Ok(ShardedArray::from_host(&self.client, devices, layout, array)?)
         };
         self.state_of((0..self.step.variables.len()).map(spread).collect::<Result<_, Error>>()?)
+    }
+
+    /// A state that is made in parts, for what is too large to be in memory as a whole: `block` gives the elements of a variable
+    /// between the bounds in each dimension, once for all devices that hold them, or `None` for a variable that it does not have,
+    /// which is taken from `others`.
+    ///
+    /// # Errors
+    /// What `block` says; a block has another shape or element type (SH0721); `others` lacks a variable (SH0720).
+    pub fn put_blocks(
+        &self,
+        others: Option<&State>,
+        mut block: impl FnMut(&Variable, &[Range<usize>]) -> Result<Option<HostArray>, Error>,
+    ) -> Result<State, Error> {
+        let mut arrays = Vec::with_capacity(self.step.variables.len());
+        for (variable, &argument) in self.step.variables.iter().zip(&self.step.arguments) {
+            let port = &self.program.inputs()[argument];
+            let array = match self.blocks(port, |bounds| block(variable, bounds))? {
+                Some(array) => array,
+                None => match others.and_then(|others| others.arrays.get(&variable.name)) {
+                    Some(array) if *array.layout() == port.layout => array.clone(),
+                    Some(array) => self.spread(port, &array.to_host()?)?,
+                    None => {
+                        let text = format!("there is nothing to begin {:?} with", variable.name);
+                        return Err(Diagnostic::invalid("SH0720", text)
+                            .hint("give a state that has it")
+                            .into());
+                    }
+                },
+            };
+            arrays.push(array);
+        }
+        self.state_of(arrays)
+    }
+
+    /// An array of blocks, each of which is asked for once; `None` where there are none.
+    fn blocks(
+        &self,
+        port: &Port,
+        mut block: impl FnMut(&[Range<usize>]) -> Result<Option<HostArray>, Error>,
+    ) -> Result<Option<ShardedArray>, Error> {
+        let layout = &port.layout;
+        let mut checked = |bounds: &[Range<usize>]| {
+            let Some(array) = block(bounds)? else { return Ok(None) };
+            let want: Vec<usize> = bounds.iter().map(|bounds| bounds.end - bounds.start).collect();
+            if array.shape != want || array.dtype != port.ty.dtype {
+                let text = format!("a block of {}{want:?} is {}", port.ty.dtype, array.ty());
+                return Err(Error::from(Diagnostic::invalid("SH0721", text)));
+            }
+            Ok(Some(array))
+        };
+        if layout.num_addends() > 1 {
+            let whole: Vec<Range<usize>> = layout.global_shape().iter().map(|&n| 0..n).collect();
+            return checked(&whole)?.map(|array| self.spread(port, &array)).transpose();
+        }
+        let mut held: BTreeMap<&[usize], HostArray> = BTreeMap::new();
+        let mut buffers = Vec::new();
+        for (d, device) in self.program.executable().devices().iter().enumerate() {
+            let (Some(number), Some(offsets), Some(extent)) =
+                (layout.block(d), layout.offsets(d), layout.extent(d))
+            else {
+                continue;
+            };
+            let array = match held.entry(number) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => {
+                    // A block that is all padding begins beyond the end.
+                    let bounds = offsets.iter().zip(&extent).zip(layout.global_shape());
+                    let bounds: Vec<Range<usize>> =
+                        bounds.map(|((&at, &n), &size)| at.min(size)..at.min(size) + n).collect();
+                    let Some(array) = checked(&bounds)? else { return Ok(None) };
+                    let origin = vec![0; extent.len()];
+                    entry.insert(match extent == layout.local_shape() {
+                        true => array,
+                        false => array.slice_block(&origin, layout.local_shape(), LOUD_PADDING)?,
+                    })
+                }
+            };
+            buffers.push(self.client.buffer_from_host(array, device)?);
+        }
+        Ok(Some(ShardedArray::from_buffers(layout.clone(), buffers)?))
     }
 
     /// The variables of this step out of the state of another, which may have more: an evaluation out of a training run. Both

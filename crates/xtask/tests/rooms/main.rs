@@ -21,7 +21,7 @@ use sources::{Crate, Use};
 /// Crates in the order in which they may use each other: each only those of rows above its own.
 const FLOORS: &[&[&str]] = &[
     &["shardc-ir", "shardc-data"],
-    &["shardc-stablehlo", "shardc-passes", "shardc-autodiff", "shardc-checkpoint"],
+    &["shardc-stablehlo", "shardc-passes", "shardc-autodiff", "shardc-checkpoint", "shardc-statedict"],
     &["shardc-mlir", "shardc-graph", "shardc-shardy", "shardc-strategy"],
     &["shardc-nn"],
     &["shardc-runtime"],

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use shardc::checkpoint::{Checkpoint, CheckpointError, Damage, Difference, diff, steps};
 
 use self::place::{open, options, store};
+use super::{consolidate, convert};
 use crate::args::checkpoint::{CheckpointArgs, CheckpointCommand, DiffArgs, PlaceArgs, VerifyCheckpointArgs};
 use crate::failure::Failure;
 use crate::ui::Ui;
@@ -23,6 +24,8 @@ pub(crate) fn run(args: &CheckpointArgs, ui: &Ui) -> Result<ExitCode> {
         CheckpointCommand::Verify(args) => verify(args, ui),
         CheckpointCommand::Diff(args) => compare(args, ui),
         CheckpointCommand::Reshard(args) => reshard::run(args, ui),
+        CheckpointCommand::Consolidate(args) => consolidate::run(args, ui),
+        CheckpointCommand::Convert(args) => convert::run(args, ui),
     }
 }
 

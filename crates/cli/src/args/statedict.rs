@@ -1,0 +1,37 @@
+//! The command line of state dicts: `shardc checkpoint consolidate` and `convert`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[derive(Args, Debug)]
+pub(crate) struct ConsolidateArgs {
+    /// What the files of all ranks begin with
+    #[arg(long, value_name = "PREFIX", alias = "ckpt_prefix")]
+    pub(crate) ckpt_prefix: String,
+    /// What they go on with: a pattern of the shell
+    #[arg(long, value_name = "PATTERN", alias = "ckpt_suffix", default_value = "*.pth")]
+    pub(crate) ckpt_suffix: String,
+    /// Where the full state dict goes: .pth, .safetensors or a folder; PREFIX_consolidated with the ending of the files if not given
+    #[arg(long, value_name = "FILE", alias = "save_path")]
+    pub(crate) save_path: Option<PathBuf>,
+    /// Write several safetensors files of so many bytes at most, "5GB"; 5GB in a folder, and one file otherwise, if not given
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_shard_size: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ConvertArgs {
+    /// A safetensors file, an index of several, a folder with either, or a file of torch.save
+    pub(crate) input: PathBuf,
+    /// The key of the state dict in a file of torch.save, with dots from dict to dict; the whole object, model or state_dict if not
+    /// given
+    #[arg(long, value_name = "KEY")]
+    pub(crate) key: Option<String>,
+    /// Where the state dict goes: .safetensors, .pth, .pt, .bin or a folder
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// Write several safetensors files of so many bytes at most, "5GB"; 5GB in a folder, and one file otherwise, if not given
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_shard_size: Option<String>,
+}

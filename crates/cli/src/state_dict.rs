@@ -1,0 +1,176 @@
+//! Writing state dicts where the command line says.
+
+use std::fs::OpenOptions;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use shardc::statedict::{StateDict, StateDictError, safetensors, torch};
+use shardc_passes::report::byte_size::bytes_text;
+
+use crate::failure::{Failure, usage};
+use crate::output::{Named, Outputs};
+use crate::ui::Ui;
+
+/// How large the files in a folder are, as Hugging Face has it.
+const SHARD_SIZE: &str = "5GB";
+/// How the names of files of torch.save end.
+const TORCH: [&str; 4] = ["pth", "pt", "bin", "ckpt"];
+/// How much is written at once: tensors come in pieces larger than this, and only headers are smaller.
+const BUFFER: usize = 1 << 16;
+
+/// What an error of the library is to the user.
+pub(crate) fn failure(error: StateDictError) -> anyhow::Error {
+    Failure::state_dict(&error).into()
+}
+
+/// Where a state dict goes, and in which form.
+pub(crate) struct Destination {
+    option: &'static str,
+    form: Form,
+}
+
+enum Form {
+    Torch(PathBuf),
+    /// Files `{stem}*.safetensors` in a folder, of so many bytes at most.
+    Safetensors {
+        folder: PathBuf,
+        stem: String,
+        max_shard_size: u64,
+    },
+}
+
+/// What a state dict stands in, in a file of torch.save.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wrapping {
+    /// It is the object itself.
+    Nothing,
+    /// A dict that has it as its `model`.
+    Model,
+}
+
+impl Destination {
+    pub(crate) fn new(
+        option: &'static str,
+        path: &Path,
+        max_shard_size: Option<&str>,
+    ) -> Result<Destination> {
+        let size = |text: &str| {
+            safetensors::parse_size(text).map_err(|error| {
+                usage(format!(
+                    "--max-shard-size: {error}{}",
+                    error.advice().map(|a| format!("; {a}")).unwrap_or_default()
+                ))
+            })
+        };
+        let given = max_shard_size.map(size).transpose()?;
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        if path.is_dir() || path.as_os_str().to_string_lossy().ends_with(std::path::is_separator) {
+            let max_shard_size = given.map_or_else(|| size(SHARD_SIZE), Ok)?;
+            let form =
+                Form::Safetensors { folder: path.to_owned(), stem: "model".to_owned(), max_shard_size };
+            return Ok(Destination { option, form });
+        }
+        if TORCH.contains(&ending) {
+            if given.is_some() {
+                return Err(usage(
+                    "--max-shard-size is for safetensors: a file of torch.save holds everything",
+                ));
+            }
+            return Ok(Destination { option, form: Form::Torch(path.to_owned()) });
+        }
+        let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()).filter(|_| ending == "safetensors")
+        else {
+            let path = path.display();
+            return Err(usage(format!(
+                "{option} {path}: end it with .safetensors, .pth, .pt or .bin, or name a folder"
+            )));
+        };
+        let (folder, stem) = (path.parent().unwrap_or(Path::new("")).to_owned(), stem.to_owned());
+        Ok(Destination {
+            option,
+            form: Form::Safetensors { folder, stem, max_shard_size: given.unwrap_or(u64::MAX) },
+        })
+    }
+}
+
+/// Writes a state dict, all of its files or none, and tells of it.
+pub(crate) fn write(
+    dict: &StateDict,
+    destination: &Destination,
+    wrapping: Wrapping,
+    inputs: &[Named<'_>],
+    ui: &Ui,
+) -> Result<()> {
+    let bar = if ui.shows_progress() { ProgressBar::new(dict.byte_len()) } else { ProgressBar::hidden() };
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes} ({bytes_per_sec}, {eta})")
+    {
+        bar.set_style(style);
+    }
+    let mut done = |bytes: u64| bar.inc(bytes);
+    let option = destination.option;
+    let mut written: Vec<PathBuf> = Vec::new();
+    match &destination.form {
+        Form::Torch(path) => {
+            let mut outputs = Outputs::plan(&[(option, path)], inputs)?;
+            let model = torch::to_value(dict);
+            let value = match wrapping {
+                Wrapping::Nothing => model,
+                Wrapping::Model => torch::dict([("model".to_owned(), model)]),
+            };
+            let folder = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("archive");
+            let file = made(&mut outputs, path)?;
+            torch::save(&value, folder, BufWriter::with_capacity(BUFFER, file), &mut done)
+                .map_err(failure)?;
+            outputs.commit()?;
+            written.push(path.clone());
+        }
+        Form::Safetensors { folder, stem, max_shard_size } => {
+            let split = safetensors::split(dict, stem, *max_shard_size).map_err(failure)?;
+            let place = |name: &str| folder.join(name);
+            written.extend(split.parts.iter().map(|part| place(&part.file)));
+            written.extend(split.index.iter().map(|(name, _)| place(name)));
+            if !folder.as_os_str().is_empty() {
+                std::fs::create_dir_all(folder)
+                    .with_context(|| format!("cannot make {}", folder.display()))?;
+            }
+            let named: Vec<Named<'_>> = written.iter().map(|path| (option, path.as_path())).collect();
+            let mut outputs = Outputs::plan(&named, inputs)?;
+            for part in &split.parts {
+                let file = made(&mut outputs, &place(&part.file))?;
+                let mut file = BufWriter::with_capacity(BUFFER, file);
+                safetensors::write(&part.tensors, &mut file, &mut done).map_err(failure)?;
+            }
+            if let Some((name, text)) = &split.index {
+                outputs.put(&place(name), text.as_bytes())?;
+            }
+            outputs.commit()?;
+        }
+    }
+    bar.finish_and_clear();
+    tell(dict, &written, ui);
+    Ok(())
+}
+
+/// A file that takes the place of another at the end.
+fn made(outputs: &mut Outputs, path: &Path) -> Result<std::fs::File> {
+    let place = outputs.place(path)?;
+    let file = OpenOptions::new().write(true).truncate(true).open(&place);
+    // Where nothing can be made beside it, it is the file itself.
+    file.or_else(|_| std::fs::File::create(&place))
+        .with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Names the files, and says how much is in them.
+fn tell(dict: &StateDict, written: &[PathBuf], ui: &Ui) {
+    let bytes = dict.byte_len();
+    ui.summary(
+        || {
+            let files: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
+            format!("{}: {} tensors, {}\n", files.join(", "), dict.len(), bytes_text(bytes))
+        },
+        || json!({ "files": written, "tensors": dict.len(), "bytes": bytes }),
+    );
+}

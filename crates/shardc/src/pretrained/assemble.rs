@@ -1,0 +1,142 @@
+//! Variables out of tensors of a checkpoint, whole or in parts.
+
+use std::ops::Range;
+
+use shardc_ir::Diagnostic;
+use shardc_nn::Variable;
+use shardc_runtime::HostArray;
+use shardc_statedict::{StateDict, Tensor};
+
+use super::Family;
+use super::names::{How, places};
+use crate::Error;
+
+/// A variable, and the tensors that it is made of: one, or of a stack one for each layer.
+pub(super) struct Assembled<'a> {
+    pub(super) variable: &'a Variable,
+    layers: Vec<Layer<'a>>,
+}
+
+/// Where the elements of a layer lie in a tensor that is read as if it were flat.
+struct Layer<'a> {
+    name: String,
+    tensor: &'a Tensor,
+    first: usize,
+    /// For each dimension of a layer of the variable.
+    strides: Vec<usize>,
+}
+
+impl<'a> Assembled<'a> {
+    /// The tensors of a variable; why there are none.
+    pub(super) fn of(
+        family: Family,
+        variable: &'a Variable,
+        weights: &'a StateDict,
+    ) -> Result<Assembled<'a>, String> {
+        let name = &variable.name;
+        let Some(places) = places(family, name) else {
+            return Err(format!("{name:?} is no parameter of {family:?}"));
+        };
+        let (count, own) = variable.layers();
+        let own: Vec<usize> = own.iter().map(|&n| n as usize).collect();
+        let layer = |layer: i64| {
+            let filled = |name: &str| name.replace("{}", &layer.to_string());
+            let found = places
+                .iter()
+                .find_map(|(name, how)| Some((filled(name), weights.find(&filled(name))?, *how)));
+            let Some((place, tensor, how)) = found else {
+                return Err(format!("{:?} is missing, for {name:?}", filled(&places[0].0)));
+            };
+            if !tensor.dtype().is_float() {
+                return Err(format!("{place:?} has elements of {}", tensor.dtype()));
+            }
+            let Some((first, strides)) = strides(how, tensor.shape(), &own) else {
+                return Err(format!("{place:?} has the shape {:?}, and {name:?} is {own:?}", tensor.shape()));
+            };
+            Ok(Layer { name: place, tensor, first, strides })
+        };
+        Ok(Assembled { variable, layers: (0..count).map(layer).collect::<Result<_, String>>()? })
+    }
+
+    /// The elements between the bounds in each dimension of the variable.
+    pub(super) fn block(&self, bounds: &[Range<usize>]) -> Result<HostArray, Error> {
+        let (layers, own) = match bounds.split_first() {
+            Some((layers, own)) if self.variable.is_stacked => (layers.clone(), own),
+            _ => (0..1, bounds),
+        };
+        let shape: Vec<usize> = own.iter().map(|bounds| bounds.end - bounds.start).collect();
+        let mut data = Vec::new();
+        for layer in self.layers.get(layers).unwrap_or_default() {
+            let first = own.iter().zip(&layer.strides).map(|(bounds, stride)| bounds.start * stride);
+            let first = layer.first + first.sum::<usize>();
+            let bytes = layer.tensor.read_strided(first, &shape, &layer.strides)?;
+            let array = HostArray::new(layer.tensor.dtype(), &shape, bytes)?;
+            if array.dtype == self.variable.dtype {
+                data.extend_from_slice(&array.data);
+                continue;
+            }
+            let converted = HostArray::from_f64(self.variable.dtype, &shape, &array.to_f64_vec());
+            let wrong = |error| Diagnostic::invalid("SH0723", format!("{:?}: {error}", layer.name));
+            data.extend_from_slice(&converted.map_err(wrong)?.data);
+        }
+        let shape: Vec<usize> = bounds.iter().map(|bounds| bounds.end - bounds.start).collect();
+        Ok(HostArray::new(self.variable.dtype, &shape, data)?)
+    }
+}
+
+/// For the dimensions `own` of a variable the first element and the strides in a tensor that is flat; `None` where the tensor has
+/// another number of elements, or dimensions do not fall together.
+fn strides(how: How, shape: &[usize], own: &[usize]) -> Option<(usize, Vec<usize>)> {
+    let count: usize = shape.iter().product();
+    let (first, dims) = match (how, shape) {
+        (How::Transposed, &[out, inputs]) => (0, vec![(inputs, 1), (out, inputs)]),
+        (How::Third(part), [.., last]) => {
+            let third = last / 3;
+            (part * third, vec![(count / last.max(&1), *last), (third, 1)])
+        }
+        (How::Window, &[out, inputs, ref window @ ..]) => {
+            let window: usize = window.iter().product();
+            (0, vec![(window, 1), (inputs, window), (out, inputs * window)])
+        }
+        _ => (0, vec![(count, 1)]),
+    };
+    let mut strides = Vec::with_capacity(own.len());
+    let mut own = own.iter().copied().peekable();
+    for (size, stride) in dims {
+        // The dimensions that this one is made of: their sizes, the outermost first.
+        let (mut parts, mut covered) = (Vec::new(), 1);
+        while let Some(n) = own.next_if(|&n| covered < size || n == 1) {
+            parts.push(n);
+            covered *= n;
+        }
+        if covered != size {
+            return None;
+        }
+        let mut inner = size;
+        for n in parts {
+            inner /= n.max(1);
+            strides.push(inner * stride);
+        }
+    }
+    own.next().is_none().then_some((first, strides))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dimensions_fall_together() {
+        assert_eq!(strides(How::Same, &[6, 4], &[2, 3, 4]), Some((0, vec![12, 4, 1])));
+        assert_eq!(strides(How::Same, &[], &[]), Some((0, vec![])));
+        // [out, in] of 6 x 4, for 4 inputs and 2 heads of 3.
+        assert_eq!(strides(How::Transposed, &[6, 4], &[4, 2, 3]), Some((0, vec![1, 12, 4])));
+        assert_eq!(strides(How::Transposed, &[6, 4], &[2, 2, 6]), Some((0, vec![2, 1, 4])));
+        assert_eq!(strides(How::Third(1), &[4, 18], &[4, 2, 3]), Some((6, vec![18, 3, 1])));
+        assert_eq!(strides(How::Third(2), &[18], &[2, 3]), Some((12, vec![3, 1])));
+        assert_eq!(strides(How::Window, &[8, 3, 5, 5], &[5, 5, 3, 8]), Some((0, vec![5, 1, 25, 75])));
+        assert_eq!(strides(How::Transposed, &[6, 4], &[6, 4]), None);
+        assert_eq!(strides(How::Same, &[6], &[5]), None);
+        assert_eq!(strides(How::Same, &[6], &[6, 2]), None);
+    }
+}

@@ -1,0 +1,150 @@
+//! The shards of a rank, of a full state dict.
+
+use indexmap::IndexMap;
+
+use super::metadata::{FlatParameter, ShardMetadata, ShardedParameter};
+use crate::dict::StateDict;
+use crate::error::{ErrorKind, Result, StateDictError};
+use crate::tensor::Tensor;
+
+/// How parameters are cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Each flat, padded to a multiple of the ranks times this many elements; PyTorch/XLA has 128.
+    Flat {
+        /// What the elements of each rank are a multiple of.
+        multiple: usize,
+    },
+    /// All of one element type in a row, flat and padded in the same way (`flatten_parameters`).
+    Flattened {
+        /// What the elements of each rank are a multiple of.
+        multiple: usize,
+    },
+    /// Each along its first dimension, padded to a multiple of the ranks (`shard_param_on_dim_0`). Scalars cannot be cut so.
+    FirstDimension,
+}
+
+/// How a model is spread over ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sharding {
+    /// How parameters are cut.
+    pub layout: Layout,
+    /// How many ranks there are.
+    pub world_size: usize,
+}
+
+/// The root wrapper's name for a parameter that it holds.
+fn wrapped(name: &str) -> String {
+    format!("_fsdp_wrapped_module._fpw_module.{name}")
+}
+
+/// The name of a shard, without dots.
+fn shard_name(original: &str) -> String {
+    format!("_fsdp_shard.{original}").replace('.', "_FSDP_SHARD_SEPARATOR_")
+}
+
+/// The state dict and the metadata of a rank, of a model in one wrapper: names and bytes are those of PyTorch/XLA's
+/// `XlaFullyShardedDataParallel`. Names in `buffers` are kept whole on each rank. One tensor at a time is in memory as a whole.
+///
+/// # Errors
+/// There is no such rank (SH1409), a parameter has no first dimension to cut (SH1408), or a tensor cannot be read (SH1401).
+pub fn shard(
+    full: &StateDict,
+    buffers: &[&str],
+    sharding: Sharding,
+    rank: usize,
+) -> Result<(StateDict, ShardMetadata)> {
+    let Sharding { layout, world_size } = sharding;
+    if rank >= world_size {
+        let text = format!("there is no rank {rank} of {world_size}");
+        return Err(StateDictError::new(ErrorKind::Ranks, text));
+    }
+    let mut dict = StateDict::new();
+    let mut metadata = ShardMetadata { world_size, rank, ..ShardMetadata::default() };
+    let mut shards = IndexMap::new();
+    let parameters = || full.iter().filter(|(name, _)| !buffers.contains(name));
+    let mut add = |original: String, shape: &[usize], part: Tensor| {
+        let name = shard_name(&original);
+        shards.insert(name.clone(), ShardedParameter { shape: shape.to_vec(), name: original });
+        dict.insert(name, part)
+    };
+    match layout {
+        Layout::Flat { multiple } => {
+            for (name, tensor) in parameters() {
+                let part = flat_part(&[tensor], world_size, multiple, rank).map_err(|e| e.of_tensor(name))?;
+                add(wrapped(name), tensor.shape(), part)?;
+            }
+        }
+        Layout::FirstDimension => {
+            for (name, tensor) in parameters() {
+                let part = first_part(tensor, world_size, rank).map_err(|e| e.of_tensor(name))?;
+                add(wrapped(name), tensor.shape(), part)?;
+            }
+        }
+        Layout::Flattened { multiple } => {
+            // PyTorch/XLA has one flat parameter for those that are trained and one for the frozen ones, all of one type.
+            let mut groups: IndexMap<&str, Vec<(&str, &Tensor)>> = IndexMap::new();
+            for (name, tensor) in parameters() {
+                groups.entry(tensor.dtype().as_str()).or_default().push((name, tensor));
+            }
+            for (i, group) in groups.values().enumerate() {
+                let tensors: Vec<&Tensor> = group.iter().map(|&(_, tensor)| tensor).collect();
+                let sizes: Vec<usize> =
+                    tensors.iter().map(|tensor| tensor.shape().iter().product()).collect();
+                let part = flat_part(&tensors, world_size, multiple, rank)?;
+                let flat = format!("_fsdp_wrapped_module.flat_param_{i}");
+                metadata.flatten_info.insert(
+                    flat.clone(),
+                    FlatParameter {
+                        names: group.iter().map(|(name, _)| format!("_fpw_module.{name}")).collect(),
+                        shapes: tensors.iter().map(|tensor| tensor.shape().to_vec()).collect(),
+                        sizes: sizes.clone(),
+                    },
+                );
+                add(flat, &[sizes.iter().sum()], part)?;
+            }
+        }
+    }
+    for (name, tensor) in full.iter().filter(|(name, _)| buffers.contains(name)) {
+        dict.insert(format!("_fsdp_wrapped_module.{name}"), tensor.clone())?;
+    }
+    metadata.shard_info.insert(String::new(), shards);
+    Ok((dict, metadata))
+}
+
+/// The part of a rank of tensors of one type, flat and one behind the other.
+fn flat_part(tensors: &[&Tensor], world_size: usize, multiple: usize, rank: usize) -> Result<Tensor> {
+    let Some(dtype) = tensors.first().map(|tensor| tensor.dtype()) else {
+        return Err(StateDictError::new(ErrorKind::Tensor, "there is nothing to cut"));
+    };
+    let mut all = Vec::new();
+    for tensor in tensors {
+        all.extend(tensor.read()?);
+    }
+    let size = dtype.bytes();
+    let unit = world_size.checked_mul(multiple.max(1)).and_then(|n| n.checked_mul(size));
+    let Some(padded) = unit.and_then(|unit| all.len().checked_next_multiple_of(unit)) else {
+        return Err(StateDictError::new(ErrorKind::Tensor, "its padding is more than any file"));
+    };
+    all.resize(padded, 0);
+    let len = padded / world_size;
+    Tensor::from_bytes(dtype, &[len / size], &all[rank * len..][..len])
+}
+
+/// The part of a rank along the first dimension.
+fn first_part(tensor: &Tensor, world_size: usize, rank: usize) -> Result<Tensor> {
+    let [rows, rest @ ..] = tensor.shape() else {
+        let text = "a scalar has no first dimension to cut";
+        return Err(
+            StateDictError::new(ErrorKind::Tensor, text).hint("keep it as a buffer, or cut flat parameters")
+        );
+    };
+    let part = rows.div_ceil(world_size);
+    let (start, end) = ((rank * part).min(*rows), ((rank + 1) * part).min(*rows));
+    let bounds = std::iter::once(start..end).chain(rest.iter().map(|&n| 0..n));
+    let mut bytes = tensor.read_slice(&bounds.collect::<Vec<_>>())?;
+    let row: usize = rest.iter().product::<usize>() * tensor.dtype().bytes();
+    bytes.resize(part * row, 0);
+    let shape: Vec<usize> = std::iter::once(part).chain(rest.iter().copied()).collect();
+    Tensor::from_bytes(tensor.dtype(), &shape, bytes)
+}

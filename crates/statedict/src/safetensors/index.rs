@@ -1,0 +1,61 @@
+//! Reading Hugging Face's index of several safetensors files.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::read::open_file;
+use crate::dict::StateDict;
+use crate::error::{ErrorKind, Result, StateDictError};
+
+/// The largest index that is read.
+const LARGEST: u64 = 1 << 28;
+
+#[derive(Deserialize)]
+struct Index {
+    weight_map: BTreeMap<String, String>,
+}
+
+/// The tensors that an index (`model.safetensors.index.json`) names, out of the files beside it: file by file, in the order in which
+/// they lie there. Only headers are read.
+///
+/// # Errors
+/// The index is none, names a file elsewhere or a tensor that its file lacks (SH1404); a file is missing (SH1402) or none (SH1403).
+pub fn open_index(path: &Path) -> Result<StateDict> {
+    let wrong = |text: String| StateDictError::new(ErrorKind::Index, text).in_file(path);
+    let length = std::fs::metadata(path).map_err(|error| StateDictError::io("open it", path, error))?.len();
+    if length > LARGEST {
+        return Err(wrong(format!("an index of {length} bytes is too large")));
+    }
+    let text = std::fs::read(path).map_err(|error| StateDictError::io("read it", path, error))?;
+    let index: Index = serde_json::from_slice(&text)
+        .map_err(|error| wrong(format!("it is no index of safetensors files: {error}")))?;
+    let mut files: BTreeMap<&str, usize> = BTreeMap::new();
+    for file in index.weight_map.values() {
+        if file.is_empty() || file.contains(['/', '\\', '\0']) || file == "." || file == ".." {
+            return Err(wrong(format!("{file:?} is no name of a file beside it")));
+        }
+        *files.entry(file).or_default() += 1;
+    }
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let mut dict = StateDict::new();
+    for (file, wanted) in files {
+        let place = folder.join(file);
+        let part = open_file(&place)?;
+        let mut found = 0;
+        for (name, tensor) in
+            part.iter().filter(|(name, _)| index.weight_map.get(*name).is_some_and(|f| f == file))
+        {
+            dict.insert(name, tensor.clone()).map_err(|error| error.in_file(&place))?;
+            found += 1;
+        }
+        if found != wanted {
+            let missing = index.weight_map.iter().find(|(name, f)| *f == file && part.find(name).is_none());
+            let name = missing.map(|(name, _)| name.as_str()).unwrap_or_default();
+            return Err(wrong(format!("{file} does not have it")).of_tensor(name));
+        }
+        part.metadata.into_iter().for_each(|(key, text)| _ = dict.metadata.entry(key).or_insert(text));
+    }
+    Ok(dict)
+}

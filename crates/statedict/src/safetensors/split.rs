@@ -1,0 +1,94 @@
+//! Which tensors go into which of several files, and the index that says so.
+
+use serde_json::{Map, Value, json};
+
+use crate::dict::StateDict;
+use crate::error::{ErrorKind, Result, StateDictError};
+
+/// One of the files of a state dict.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The name of the file: `model-00001-of-00003.safetensors`.
+    pub file: String,
+    /// What goes into it.
+    pub tensors: StateDict,
+}
+
+/// The files of a state dict.
+#[derive(Clone, Debug)]
+pub struct Split {
+    /// The files in order.
+    pub parts: Vec<Part>,
+    /// The name and the text of the index; `None` where there is one file.
+    pub index: Option<(String, String)>,
+}
+
+/// Divides a state dict into files of `max_shard_size` bytes of elements at most, in the order of the tensors, as Hugging Face's
+/// libraries do: `{stem}.safetensors` if one file holds all, or else `{stem}-00001-of-00003.safetensors` and so on, with
+/// `{stem}.safetensors.index.json`. A tensor that is larger has a file of its own.
+///
+/// # Errors
+/// A tensor cannot be put into a file twice, which would be a mistake of this function (SH1413).
+pub fn split(dict: &StateDict, stem: &str, max_shard_size: u64) -> Result<Split> {
+    let mut groups = Vec::new();
+    let mut current = (StateDict::new(), 0u64);
+    for (name, tensor) in dict.iter() {
+        let size = tensor.byte_len();
+        if size > max_shard_size {
+            let mut alone = StateDict::new();
+            alone.insert(name, tensor.clone())?;
+            groups.push(alone);
+            continue;
+        }
+        if current.1 + size > max_shard_size {
+            groups.push(std::mem::take(&mut current).0);
+        }
+        current.0.insert(name, tensor.clone())?;
+        current.1 += size;
+    }
+    if !current.0.is_empty() || groups.is_empty() {
+        groups.push(current.0);
+    }
+    let count = groups.len();
+    let file = |i: usize| match count {
+        1 => format!("{stem}.safetensors"),
+        _ => format!("{stem}-{:05}-of-{count:05}.safetensors", i + 1),
+    };
+    let mut parts = Vec::with_capacity(count);
+    for (i, mut tensors) in groups.into_iter().enumerate() {
+        tensors.metadata.clone_from(&dict.metadata);
+        parts.push(Part { file: file(i), tensors });
+    }
+    let index = (count > 1).then(|| {
+        let mut map: Vec<(&str, &str)> = Vec::new();
+        parts.iter().for_each(|part| map.extend(part.tensors.names().map(|name| (name, part.file.as_str()))));
+        map.sort_unstable();
+        let map: Map<String, Value> =
+            map.into_iter().map(|(name, file)| (name.to_owned(), json!(file))).collect();
+        let index = json!({ "metadata": { "total_size": dict.byte_len() }, "weight_map": map });
+        (format!("{stem}.safetensors.index.json"), format!("{index:#}\n"))
+    });
+    Ok(Split { parts, index })
+}
+
+/// A number of bytes as Hugging Face's libraries write it: `5GB` is 5 * 10^9, `5GiB` 5 * 2^30, and so on with K, M and T.
+///
+/// # Errors
+/// It is no such number, or none above zero (SH1413).
+pub fn parse_size(text: &str) -> Result<u64> {
+    let wrong = || {
+        let text = format!("{text:?} is no size of a file");
+        StateDictError::new(ErrorKind::Content, text).hint("write it as 5GB, 500MB or 2GiB")
+    };
+    let upper = text.trim().to_ascii_uppercase();
+    let digits = upper.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
+    let (number, unit) = upper.split_at(digits);
+    let power = |letter: &str| ["", "K", "M", "G", "T"].iter().position(|known| *known == letter);
+    let unit = unit.trim();
+    let scale = match (unit.strip_suffix("IB"), unit.strip_suffix('B').unwrap_or(unit)) {
+        (Some(letter), _) if !letter.is_empty() => power(letter).map(|n| 1024f64.powi(n as i32)),
+        (_, letter) => power(letter).map(|n| 1000f64.powi(n as i32)),
+    };
+    let bytes = number.parse::<f64>().ok().zip(scale).map(|(number, scale)| number * scale);
+    bytes.filter(|bytes| (1.0..9e18).contains(bytes)).map(|bytes| bytes as u64).ok_or_else(wrong)
+}

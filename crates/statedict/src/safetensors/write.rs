@@ -1,0 +1,87 @@
+//! Writing a safetensors file, tensor by tensor.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use safetensors::tensor::TensorInfo;
+use serde::{Serialize, Serializer, ser::SerializeMap};
+
+use crate::dict::StateDict;
+use crate::dtypes;
+use crate::error::{ErrorKind, Result, StateDictError};
+use crate::tensor::Tensor;
+
+/// The header: texts first, then tensors in the order in which they lie in the file. The library's own keeps texts in a hash map,
+/// so that the bytes of a file with two of them are not always the same.
+struct Header<'a> {
+    texts: &'a BTreeMap<String, String>,
+    tensors: Vec<(&'a str, TensorInfo)>,
+}
+
+impl Serialize for Header<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if !self.texts.is_empty() {
+            map.serialize_entry("__metadata__", self.texts)?;
+        }
+        for (name, info) in &self.tensors {
+            map.serialize_entry(name, info)?;
+        }
+        map.end()
+    }
+}
+
+/// Writes a safetensors file with the tensors and the texts (`__metadata__`) of `dict`; `done` is told the number of bytes after
+/// each piece. The same state dict gives the same bytes, which are those of Hugging Face's library where there is one text at most.
+///
+/// Texts should have `format: pt`, without which the transformers library refuses a file.
+///
+/// # Errors
+/// An element type has no place there (SH1412), a tensor is called `__metadata__` (SH1413), something cannot be read or written
+/// (SH1401).
+pub fn write(dict: &StateDict, out: &mut dyn Write, done: &mut dyn FnMut(u64)) -> Result<()> {
+    let mut order = Vec::with_capacity(dict.len());
+    for (name, tensor) in dict.iter() {
+        let Some(dtype) = dtypes::to_safetensors(tensor.dtype()) else {
+            let text = format!("elements of {} have no place in safetensors files", tensor.dtype());
+            return Err(StateDictError::new(ErrorKind::ElementType, text).of_tensor(name));
+        };
+        if name == "__metadata__" {
+            let text = "this name stands for texts in safetensors files";
+            return Err(StateDictError::new(ErrorKind::Content, text).of_tensor(name));
+        }
+        order.push((name, dtype, tensor));
+    }
+    // Wide elements first, so that all are aligned; then by name.
+    order.sort_by(|(a, x, _), (b, y, _)| y.cmp(x).then(a.cmp(b)));
+    let mut end = 0;
+    let mut info = |&(name, dtype, tensor): &(&'_ str, safetensors::Dtype, &Tensor)| {
+        let start = end;
+        end += tensor.byte_len() as usize;
+        let info = TensorInfo { dtype, shape: tensor.shape().to_vec(), data_offsets: (start, end) };
+        (name.to_owned(), info)
+    };
+    let infos: Vec<(String, TensorInfo)> = order.iter().map(&mut info).collect();
+    let tensors = infos.iter().map(|(name, info)| (name.as_str(), info.clone())).collect();
+    let header = Header { texts: &dict.metadata, tensors };
+    let mut header = serde_json::to_vec(&header).map_err(|error| {
+        StateDictError::new(ErrorKind::Safetensors, format!("no header can be made: {error}"))
+    })?;
+    header.resize(header.len().next_multiple_of(8), b' ');
+    let failed = |source: std::io::Error| {
+        StateDictError::new(ErrorKind::Io, format!("cannot write the safetensors file: {source}"))
+    };
+    out.write_all(&(header.len() as u64).to_le_bytes())
+        .and_then(|()| out.write_all(&header))
+        .map_err(failed)?;
+    for (name, _, tensor) in order {
+        tensor
+            .for_each_chunk(&mut |chunk| {
+                out.write_all(chunk).map_err(failed)?;
+                done(chunk.len() as u64);
+                Ok(())
+            })
+            .map_err(|error| error.of_tensor(name))?;
+    }
+    out.flush().map_err(failed)
+}

@@ -1,0 +1,339 @@
+//! Tensors whose bytes stay in their files until somebody reads them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use shardc_ir::DType;
+
+use crate::cast;
+use crate::error::{ErrorKind, Result, StateDictError};
+use crate::file::DataFile;
+use crate::gather::{self, Dim};
+
+/// How many bytes are read and handed on at once.
+const CHUNK: u64 = 8 << 20;
+
+/// A tensor: element type, shape, and where its elements lie. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    dtype: DType,
+    shape: Vec<usize>,
+    data: Data,
+}
+
+#[derive(Clone, Debug)]
+enum Data {
+    /// Row-major, from `offset` on.
+    Rows {
+        file: Arc<DataFile>,
+        offset: u64,
+    },
+    /// Any strides, in elements, from the element at `offset` on.
+    Strided {
+        file: Arc<DataFile>,
+        offset: u64,
+        strides: Vec<u64>,
+    },
+    /// The bytes of the parts one behind the other, from byte `from` on.
+    Joined {
+        parts: Arc<[Tensor]>,
+        from: u64,
+    },
+    /// The elements of another tensor of floats, converted.
+    Cast {
+        of: Arc<Tensor>,
+    },
+    Held(Arc<[u8]>),
+}
+
+/// How many bytes a tensor has, row-major; `None` where that is no number of 63 bits.
+fn byte_len(dtype: DType, shape: &[usize]) -> Option<u64> {
+    let elements = match shape.contains(&0) {
+        true => 0,
+        false => shape.iter().try_fold(1u64, |n, &size| n.checked_mul(size as u64))?,
+    };
+    elements.checked_mul(dtype.bytes() as u64).filter(|&n| i64::try_from(n).is_ok())
+}
+
+impl Tensor {
+    fn made(dtype: DType, shape: Vec<usize>, data: Data) -> Result<Tensor> {
+        if byte_len(dtype, &shape).is_none() {
+            let text = format!("the shape {shape:?} has more bytes than any file");
+            return Err(StateDictError::new(ErrorKind::Tensor, text));
+        }
+        Ok(Tensor { dtype, shape, data })
+    }
+
+    /// A tensor of these bytes, row-major and little-endian.
+    ///
+    /// # Errors
+    /// The shape has another number of bytes (SH1408).
+    pub fn from_bytes(dtype: DType, shape: &[usize], bytes: impl Into<Arc<[u8]>>) -> Result<Tensor> {
+        let bytes = bytes.into();
+        if byte_len(dtype, shape) != Some(bytes.len() as u64) {
+            let text = format!("{dtype}{shape:?} does not have {} bytes", bytes.len());
+            return Err(StateDictError::new(ErrorKind::Tensor, text));
+        }
+        Tensor::made(dtype, shape.to_vec(), Data::Held(bytes))
+    }
+
+    /// A row-major tensor in a file, which must reach that far.
+    pub(crate) fn in_file(dtype: DType, shape: &[usize], file: Arc<DataFile>, offset: u64) -> Result<Tensor> {
+        let end = byte_len(dtype, shape).and_then(|n| n.checked_add(offset));
+        if end.is_none_or(|end| end > file.len()) {
+            let text = format!("{dtype}{shape:?} at byte {offset} reaches beyond the end of the file");
+            return Err(StateDictError::new(ErrorKind::Tensor, text).in_file(file.path()));
+        }
+        Tensor::made(dtype, shape.to_vec(), Data::Rows { file, offset })
+    }
+
+    /// A tensor of any strides, in elements, over `room` elements of a file from byte `storage` on; its first element is number
+    /// `first` of them.
+    pub(crate) fn strided(
+        dtype: DType,
+        shape: &[usize],
+        strides: &[u64],
+        file: Arc<DataFile>,
+        (storage, room): (u64, u64),
+        first: u64,
+    ) -> Result<Tensor> {
+        let wrong = |text: String| Err(StateDictError::new(ErrorKind::Tensor, text).in_file(file.path()));
+        if shape.len() != strides.len() {
+            return wrong(format!("{} strides for {} dimensions", strides.len(), shape.len()));
+        }
+        let Some(bytes) = byte_len(dtype, shape) else {
+            return wrong(format!("the shape {shape:?} has more bytes than any file"));
+        };
+        let size = dtype.bytes() as u64;
+        if bytes == 0 {
+            return Tensor::made(dtype, shape.to_vec(), Data::Held(Vec::new().into()));
+        }
+        let last = shape.iter().zip(strides).try_fold(first, |at, (&n, &stride)| {
+            stride.checked_mul(n as u64 - 1).and_then(|more| at.checked_add(more))
+        });
+        if last.is_none_or(|last| last >= room) {
+            return wrong(format!(
+                "shape {shape:?} with strides {strides:?} from element {first} on reaches beyond its storage of {room} elements"
+            ));
+        }
+        // What is larger than its storage repeats elements: a file of a few bytes could ask for any amount of memory.
+        if bytes / size > room {
+            let text = format!("shape {shape:?} repeats the {room} elements of its storage");
+            let error = StateDictError::new(ErrorKind::Tensor, text).in_file(file.path());
+            return Err(error.hint("call .contiguous() on expanded tensors before they are saved"));
+        }
+        let offset = first.checked_mul(size).and_then(|n| n.checked_add(storage));
+        let Some(offset) = offset else { return wrong("its place is beyond every file".to_owned()) };
+        if gather::is_row_major(shape, strides) {
+            return Tensor::in_file(dtype, shape, file, offset);
+        }
+        Tensor::made(dtype, shape.to_vec(), Data::Strided { file, offset, strides: strides.to_vec() })
+    }
+
+    /// The tensor whose bytes are those of the parts, one behind the other, from byte `from` on.
+    pub(crate) fn joined(dtype: DType, shape: &[usize], parts: Arc<[Tensor]>, from: u64) -> Result<Tensor> {
+        let have: u64 = parts.iter().map(Tensor::byte_len).sum();
+        let want = byte_len(dtype, shape).and_then(|n| n.checked_add(from));
+        if want.is_none_or(|want| want > have) {
+            let text =
+                format!("{dtype}{shape:?} from byte {from} on is more than the {have} bytes of its parts");
+            return Err(StateDictError::new(ErrorKind::Tensor, text));
+        }
+        Tensor::made(dtype, shape.to_vec(), Data::Joined { parts, from })
+    }
+
+    /// The tensor with its floats converted, rounding to nearest even.
+    pub(crate) fn cast(self, dtype: DType) -> Result<Tensor> {
+        if self.dtype == dtype {
+            return Ok(self);
+        }
+        if !cast::is_float(self.dtype) || !cast::is_float(dtype) {
+            let text = format!("elements of {} cannot be made {dtype}", self.dtype);
+            return Err(StateDictError::new(ErrorKind::Tensor, text));
+        }
+        Tensor::made(dtype, self.shape.clone(), Data::Cast { of: Arc::new(self) })
+    }
+
+    /// The element type.
+    #[must_use]
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Sizes of the dimensions; empty for a scalar.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// How many bytes the elements take, row-major.
+    #[must_use]
+    pub fn byte_len(&self) -> u64 {
+        byte_len(self.dtype, &self.shape).unwrap_or(0)
+    }
+
+    /// All elements, row-major and little-endian.
+    ///
+    /// # Errors
+    /// The file cannot be read (SH1401).
+    pub fn read(&self) -> Result<Vec<u8>> {
+        let mut out = Vec::with_capacity(self.byte_len() as usize);
+        self.for_each_chunk(&mut |chunk| {
+            out.extend_from_slice(chunk);
+            Ok(())
+        })?;
+        Ok(out)
+    }
+
+    /// The elements between the bounds in each dimension, row-major. Of a file only the part is read in which they lie.
+    ///
+    /// # Errors
+    /// The bounds are no part of the shape (SH1411), or the file cannot be read (SH1401).
+    pub fn read_slice(&self, bounds: &[Range<usize>]) -> Result<Vec<u8>> {
+        let fits =
+            |(bounds, &size): (&Range<usize>, &usize)| bounds.start <= bounds.end && bounds.end <= size;
+        if bounds.len() != self.shape.len() || !bounds.iter().zip(&self.shape).all(fits) {
+            let text = format!("{bounds:?} is no part of the shape {:?}", self.shape);
+            return Err(StateDictError::new(ErrorKind::Slice, text));
+        }
+        let shape: Vec<usize> = bounds.iter().map(|bounds| bounds.end - bounds.start).collect();
+        let Some(len) = byte_len(self.dtype, &shape).filter(|&n| n > 0) else { return Ok(Vec::new()) };
+        let strides = match &self.data {
+            Data::Strided { strides, .. } => strides.clone(),
+            _ => gather::row_major(&self.shape),
+        };
+        let first = bounds.iter().zip(&strides).map(|(bounds, stride)| bounds.start as u64 * stride).sum();
+        self.gather(&shape, &strides, first, len)
+    }
+
+    /// Elements by their places in the row-major tensor, as if it were flat: those that lie `strides` apart in each dimension of
+    /// `shape`, from element `first` on. The result is row-major; of a file only the part is read in which they lie.
+    ///
+    /// # Errors
+    /// An element is none of the tensor's (SH1411), or the file cannot be read (SH1401).
+    pub fn read_strided(&self, first: usize, shape: &[usize], strides: &[usize]) -> Result<Vec<u8>> {
+        let wrong = || {
+            let text = format!(
+                "shape {shape:?} with strides {strides:?} from {first} on is no part of {:?}",
+                self.shape
+            );
+            StateDictError::new(ErrorKind::Slice, text)
+        };
+        let strides: Vec<u64> = strides.iter().map(|&stride| stride as u64).collect();
+        let len = byte_len(self.dtype, shape).filter(|_| shape.len() == strides.len()).ok_or_else(wrong)?;
+        if len == 0 {
+            return Ok(Vec::new());
+        }
+        let last = shape.iter().zip(&strides).try_fold(first as u64, |at, (&n, &stride)| {
+            stride.checked_mul(n as u64 - 1).and_then(|more| at.checked_add(more))
+        });
+        if last.is_none_or(|last| last >= self.byte_len() / self.dtype.bytes() as u64) {
+            return Err(wrong());
+        }
+        match &self.data {
+            // Strides of strides are none: it is made row-major first.
+            Data::Strided { .. } => {
+                let whole = Tensor::from_bytes(self.dtype, &self.shape, self.read()?)?;
+                whole.gather(shape, &strides, first as u64, len)
+            }
+            _ => self.gather(shape, &strides, first as u64, len),
+        }
+    }
+
+    /// Elements by their strides and the first of them, in elements of a file or of the row-major tensor.
+    fn gather(&self, shape: &[usize], strides: &[u64], first: u64, len: u64) -> Result<Vec<u8>> {
+        let mut out = vec![0; len as usize];
+        let (dims, size) = (Dim::all(shape, strides), self.dtype.bytes() as u64);
+        match &self.data {
+            Data::Rows { file, offset } | Data::Strided { file, offset, .. } => {
+                gather::gather(&dims, size, offset + first * size, &mut out, &mut |at, out| {
+                    file.read_at(at, out)
+                })?;
+            }
+            Data::Joined { .. } | Data::Cast { .. } | Data::Held(_) => {
+                gather::gather(&dims, size, first * size, &mut out, &mut |at, out| self.read_range(at, out))?;
+            }
+        }
+        Ok(out)
+    }
+
+    /// Fills `out` with the bytes from `from` on of all elements, row-major.
+    fn read_range(&self, from: u64, out: &mut [u8]) -> Result<()> {
+        let mut filled = 0;
+        self.chunks_of(from..from + out.len() as u64, &mut |chunk| {
+            out[filled..filled + chunk.len()].copy_from_slice(chunk);
+            filled += chunk.len();
+            Ok(())
+        })
+    }
+
+    /// Hands on all elements, row-major, a few megabytes at a time. Only a tensor that lies otherwise than row-major in its file is
+    /// in memory as a whole meanwhile.
+    ///
+    /// # Errors
+    /// The file cannot be read (SH1401), or what `sink` says.
+    pub fn for_each_chunk(&self, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        self.chunks_of(0..self.byte_len(), sink)
+    }
+
+    fn chunks_of(&self, range: Range<u64>, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        if range.is_empty() {
+            return Ok(());
+        }
+        match &self.data {
+            Data::Rows { file, offset } => {
+                let mut chunk = vec![0; CHUNK.min(range.end - range.start) as usize];
+                let mut at = range.start;
+                while at < range.end {
+                    let len = CHUNK.min(range.end - at) as usize;
+                    file.read_at(offset + at, &mut chunk[..len])?;
+                    sink(&chunk[..len])?;
+                    at += len as u64;
+                }
+                Ok(())
+            }
+            Data::Strided { .. } => {
+                let whole: Vec<Range<usize>> = self.shape.iter().map(|&n| 0..n).collect();
+                let all = self.read_slice(&whole)?;
+                sink(&all[range.start as usize..range.end as usize])
+            }
+            Data::Joined { parts, from } => {
+                let (start, end) = (range.start + from, range.end + from);
+                let mut at = 0;
+                for part in parts.iter() {
+                    let (first, last) = (at, at + part.byte_len());
+                    at = last;
+                    if first < end && last > start {
+                        part.chunks_of(start.max(first) - first..end.min(last) - first, sink)?;
+                    }
+                }
+                Ok(())
+            }
+            Data::Cast { of } => {
+                // Chunks of a source are not whole elements of it where it is joined of parts.
+                let (from, to) = (of.dtype.bytes() as u64, self.dtype.bytes() as u64);
+                let (first, last) = (range.start / to, range.end.div_ceil(to));
+                let mut at = first;
+                while at < last {
+                    let until = last.min(at + CHUNK / from);
+                    let mut source = vec![0; ((until - at) * from) as usize];
+                    of.read_range(at * from, &mut source)?;
+                    let made = cast::cast(of.dtype, self.dtype, &source);
+                    let (skip, keep) = (range.start.max(at * to), range.end.min(until * to));
+                    sink(&made[(skip - at * to) as usize..(keep - at * to) as usize])?;
+                    at = until;
+                }
+                Ok(())
+            }
+            Data::Held(bytes) => sink(&bytes[range.start as usize..range.end as usize]),
+        }
+    }
+
+    /// The storage in a file that this tensor shares with others that answer the same.
+    pub(crate) fn place(&self) -> Option<(*const DataFile, u64)> {
+        match &self.data {
+            Data::Rows { file, offset } => Some((Arc::as_ptr(file), *offset)),
+            Data::Strided { .. } | Data::Joined { .. } | Data::Cast { .. } | Data::Held(_) => None,
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The container of a `torch.save` file: a zip archive whose entries are stored as they are.
+
+use std::collections::HashMap;
+use std::io::{BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use zip::{CompressionMethod, ZipArchive};
+
+use crate::error::{ErrorKind, Result, StateDictError};
+use crate::file::{DataFile, Reader};
+
+/// The largest pickle that is read: those of models are some kilobytes for each hundred tensors.
+const LARGEST_PICKLE: u64 = 64 << 20;
+/// How zip archives begin.
+const ZIP: &[u8] = b"PK\x03\x04";
+/// How `torch.save` files before PyTorch 1.6 begin: a pickle of protocol 2 of a magic number.
+const LEGACY: &[u8] = b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
+
+/// Whether a file begins as those of `torch.save` do, old ones included.
+///
+/// # Errors
+/// There is no such file (SH1402), or it cannot be read (SH1401).
+pub fn is_torch(path: &Path) -> Result<bool> {
+    let file = DataFile::open(path)?;
+    let mut head = [0; 2];
+    if file.len() < 2 {
+        return Ok(false);
+    }
+    file.read_at(0, &mut head)?;
+    Ok(ZIP.starts_with(&head) || LEGACY.starts_with(&head))
+}
+
+/// A `torch.save` file: the pickle, and where storages lie.
+#[derive(Debug)]
+pub(crate) struct Container {
+    pub(crate) file: Arc<DataFile>,
+    pub(crate) pickle: Vec<u8>,
+    /// Where the storage of a key begins, and how many bytes it has.
+    pub(crate) storages: HashMap<String, (u64, u64)>,
+}
+
+impl Container {
+    pub(crate) fn open(path: &Path) -> Result<Container> {
+        let file = DataFile::open(path)?;
+        let wrong = |text: String| StateDictError::new(ErrorKind::Container, text).in_file(path);
+        let mut head = [0; 14];
+        let head = &mut head[..file.len().min(14) as usize];
+        file.read_at(0, head)?;
+        if head == LEGACY {
+            let error = wrong(
+                "it has the format of torch.save before PyTorch 1.6, which is no zip archive".to_owned(),
+            );
+            return Err(
+                error.hint("load and save it again with a newer PyTorch: torch.save(torch.load(FILE), FILE)")
+            );
+        }
+        if !head.starts_with(ZIP) {
+            return Err(wrong("it is no file of torch.save, which are zip archives".to_owned()));
+        }
+        let bad_zip = |error: zip::result::ZipError| {
+            wrong(format!("its zip archive is damaged: {error}")).hint("copy or download it again")
+        };
+        let mut archive = ZipArchive::new(BufReader::new(Reader::new(file.clone()))).map_err(bad_zip)?;
+        if archive.has_duplicate_names() {
+            return Err(wrong("two entries of its zip archive have one name".to_owned()));
+        }
+        if archive.has_overlapping_entries().map_err(bad_zip)? {
+            return Err(wrong("entries of its zip archive overlap".to_owned()));
+        }
+        let mut container = Container { file: file.clone(), pickle: Vec::new(), storages: HashMap::new() };
+        let mut root: Option<String> = None;
+        let mut byte_order = None;
+        for i in 0..archive.len() {
+            let mut entry = archive.by_index(i).map_err(bad_zip)?;
+            let name = entry.name().map_err(bad_zip)?.into_owned();
+            let Some((folder, rest)) = name.split_once('/') else {
+                return Err(wrong(format!("the entry {name:?} of its zip archive is in no folder")));
+            };
+            if *root.get_or_insert_with(|| folder.to_owned()) != folder {
+                return Err(wrong("its zip archive has more than one folder".to_owned()));
+            }
+            let size = entry.size();
+            if entry.compression() != CompressionMethod::Stored
+                || entry.compressed_size() != size
+                || entry.encrypted()
+            {
+                return Err(wrong(format!("the entry {name:?} of its zip archive is compressed")));
+            }
+            if let Some(key) = rest.strip_prefix("data/") {
+                let start = entry.data_start();
+                let Some(start) =
+                    start.filter(|start| start.checked_add(size).is_some_and(|end| end <= file.len()))
+                else {
+                    return Err(wrong(format!("the entry {name:?} reaches beyond its end")));
+                };
+                container.storages.insert(key.to_owned(), (start, size));
+                continue;
+            }
+            let text = match rest {
+                "data.pkl" if size <= LARGEST_PICKLE => &mut container.pickle,
+                "byteorder" if size <= 16 => byte_order.insert(Vec::new()),
+                "data.pkl" | "byteorder" => return Err(wrong(format!("{rest} has {size} bytes"))),
+                // TorchScript has programs there; of what else there may be, tensors need nothing.
+                "constants.pkl" => {
+                    let error = wrong("it is a TorchScript archive, which holds programs".to_owned());
+                    return Err(error.hint("save model.state_dict() with torch.save"));
+                }
+                _ => continue,
+            };
+            // Compares the check sum, too.
+            entry.read_to_end(text).map_err(|error| wrong(format!("{rest} cannot be read: {error}")))?;
+        }
+        if container.pickle.is_empty() {
+            return Err(wrong("its zip archive has no data.pkl: it is no file of torch.save".to_owned()));
+        }
+        match byte_order.as_deref() {
+            None | Some(b"little") => Ok(container),
+            Some(_) => Err(wrong("its elements are big-endian".to_owned())
+                .hint("load and save it again on a machine that is little-endian")),
+        }
+    }
+}

@@ -1,0 +1,411 @@
+//! The stack machine of pickles, without any instruction that runs code.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use shardc_ir::DType;
+
+use super::container::Container;
+use super::globals::Global;
+use super::{opcodes as op, rebuild};
+use crate::error::{ErrorKind, Result, StateDictError};
+use crate::tensor::Tensor;
+
+/// The most objects that a pickle may make: far more than any model has.
+const MOST_OBJECTS: usize = 4 << 20;
+/// The protocol that `torch.save` writes unless told otherwise.
+const PROTOCOL: u8 = 2;
+/// The most bytes of an integer.
+const INTEGER: usize = 8;
+
+/// An object, by its number.
+pub(crate) type Id = u32;
+
+/// An object while the pickle is read. Objects refer to each other by number, so that circles, which a pickle can make, do no harm.
+#[derive(Clone, Debug)]
+pub(crate) enum Node {
+    None,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Str(Arc<str>),
+    List(Vec<Id>),
+    Tuple(Vec<Id>),
+    Dict(Vec<(Id, Id)>),
+    Global(Global),
+    Storage(Storage),
+    Tensor(Tensor),
+}
+
+/// A storage of the container.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Storage {
+    /// `None` where the tensor says it.
+    pub(crate) dtype: Option<DType>,
+    /// Its place in the file, and its length, in bytes.
+    pub(crate) start: u64,
+    pub(crate) len: u64,
+}
+
+/// The objects that a pickle has made so far.
+pub(crate) struct Nodes(Vec<Node>);
+
+impl Nodes {
+    pub(crate) fn get(&self, id: Id) -> &Node {
+        self.0.get(id as usize).unwrap_or(&Node::None)
+    }
+
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// Runs the pickle of a container: its objects, and which of them it is.
+pub(crate) fn run(container: &Container) -> Result<(Nodes, Id)> {
+    let mut machine = Machine {
+        container,
+        at: 0,
+        nodes: Nodes(Vec::new()),
+        stack: Vec::new(),
+        marks: Vec::new(),
+        memo: HashMap::new(),
+    };
+    let root = machine.run()?;
+    Ok((machine.nodes, root))
+}
+
+struct Machine<'a> {
+    container: &'a Container,
+    at: usize,
+    nodes: Nodes,
+    stack: Vec<Id>,
+    /// How long the stack was at each mark.
+    marks: Vec<usize>,
+    memo: HashMap<u32, Id>,
+}
+
+impl Machine<'_> {
+    fn wrong(&self, text: impl Into<String>) -> StateDictError {
+        let text = format!("its pickle is damaged at byte {}: {}", self.at, text.into());
+        StateDictError::new(ErrorKind::Pickle, text)
+    }
+
+    fn refused(&self, text: String) -> StateDictError {
+        StateDictError::new(ErrorKind::NotData, format!("at byte {} of its pickle {text}", self.at)).hint(
+            "only dicts, lists, tuples, texts, numbers, None, dtypes, tensors and parameters are read, and no code is run: \
+             save state dicts, not modules",
+        )
+    }
+
+    fn run(&mut self) -> Result<Id> {
+        loop {
+            let [opcode] = self.array()?;
+            match opcode {
+                op::PROTO => {
+                    let [protocol] = self.array()?;
+                    if protocol != PROTOCOL {
+                        let error = self.wrong(format!("it is of protocol {protocol}"));
+                        return Err(
+                            error.hint("save with pickle_protocol=2, which is torch.save's own choice")
+                        );
+                    }
+                }
+                op::STOP => return self.pop(),
+                op::MARK => self.marks.push(self.stack.len()),
+                op::NONE => self.push(Node::None)?,
+                op::NEWTRUE => self.push(Node::Bool(true))?,
+                op::NEWFALSE => self.push(Node::Bool(false))?,
+                op::BININT => {
+                    let number = i32::from_le_bytes(self.array()?);
+                    self.push(Node::Int(number.into()))?;
+                }
+                op::BININT1 => {
+                    let [number] = self.array()?;
+                    self.push(Node::Int(number.into()))?;
+                }
+                op::BININT2 => {
+                    let number = u16::from_le_bytes(self.array()?);
+                    self.push(Node::Int(number.into()))?;
+                }
+                op::LONG1 => {
+                    let [length] = self.array()?;
+                    let bytes = self.take(length.into())?;
+                    let number = integer(bytes);
+                    let number = number.ok_or_else(|| self.wrong(format!("an integer of {length} bytes")))?;
+                    self.push(Node::Int(number))?;
+                }
+                op::BINFLOAT => {
+                    let number = f64::from_be_bytes(self.array()?);
+                    self.push(Node::Float(number))?;
+                }
+                op::BINUNICODE => {
+                    let length = u32::from_le_bytes(self.array()?);
+                    let text = std::str::from_utf8(self.take(length as usize)?).map(Arc::from);
+                    let text = text.map_err(|_| self.wrong("a text is no UTF-8"))?;
+                    self.push(Node::Str(text))?;
+                }
+                op::EMPTY_LIST => self.push(Node::List(Vec::new()))?,
+                op::EMPTY_TUPLE => self.push(Node::Tuple(Vec::new()))?,
+                op::EMPTY_DICT => self.push(Node::Dict(Vec::new()))?,
+                op::APPEND => {
+                    let item = self.pop()?;
+                    self.append(&[item])?;
+                }
+                op::APPENDS => {
+                    let items = self.since_mark()?;
+                    self.append(&items)?;
+                }
+                op::TUPLE => {
+                    let items = self.since_mark()?;
+                    self.push(Node::Tuple(items))?;
+                }
+                op::TUPLE1 => self.tuple(1)?,
+                op::TUPLE2 => self.tuple(2)?,
+                op::TUPLE3 => self.tuple(3)?,
+                op::SETITEM => {
+                    let (value, key) = (self.pop()?, self.pop()?);
+                    self.set_items(&[key, value])?;
+                }
+                op::SETITEMS => {
+                    let items = self.since_mark()?;
+                    self.set_items(&items)?;
+                }
+                op::BINPUT => {
+                    let [key] = self.array()?;
+                    self.put(key.into())?;
+                }
+                op::LONG_BINPUT => {
+                    let key = u32::from_le_bytes(self.array()?);
+                    self.put(key)?;
+                }
+                op::BINGET => {
+                    let [key] = self.array()?;
+                    self.recall(key.into())?;
+                }
+                op::LONG_BINGET => {
+                    let key = u32::from_le_bytes(self.array()?);
+                    self.recall(key)?;
+                }
+                op::GLOBAL => self.global()?,
+                op::REDUCE => self.reduce()?,
+                op::BUILD => self.build()?,
+                op::BINPERSID => self.storage()?,
+                other => return Err(self.refused(format!("is the instruction {}", op::name(other)))),
+            }
+        }
+    }
+
+    fn take(&mut self, length: usize) -> Result<&[u8]> {
+        let Some(bytes) = self.container.pickle.get(self.at..).and_then(|rest| rest.get(..length)) else {
+            return Err(self.wrong("it ends before it is done"));
+        };
+        self.at += length;
+        Ok(bytes)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let mut array = [0; N];
+        array.copy_from_slice(self.take(N)?);
+        Ok(array)
+    }
+
+    /// A line without its end.
+    fn line(&mut self) -> Result<String> {
+        let rest = self.container.pickle.get(self.at..).unwrap_or_default();
+        let Some(length) = rest.iter().position(|&byte| byte == b'\n') else {
+            return Err(self.wrong("a name has no end"));
+        };
+        let line = String::from_utf8_lossy(&rest[..length]).into_owned();
+        self.at += length + 1;
+        Ok(line)
+    }
+
+    fn push(&mut self, node: Node) -> Result<()> {
+        if self.nodes.count() >= MOST_OBJECTS {
+            return Err(self.wrong(format!("it makes more than {MOST_OBJECTS} objects")));
+        }
+        self.stack.push(self.nodes.count() as Id);
+        self.nodes.0.push(node);
+        Ok(())
+    }
+
+    /// Takes the last object above the last mark.
+    fn pop(&mut self) -> Result<Id> {
+        let floor = self.marks.last().copied().unwrap_or(0);
+        match self.stack.pop().filter(|_| self.stack.len() >= floor) {
+            Some(id) => Ok(id),
+            None => Err(self.wrong("its stack is empty")),
+        }
+    }
+
+    fn since_mark(&mut self) -> Result<Vec<Id>> {
+        let Some(mark) = self.marks.pop() else { return Err(self.wrong("there is no mark")) };
+        Ok(self.stack.split_off(mark.min(self.stack.len())))
+    }
+
+    /// The object on top of the stack, which stays there.
+    fn top(&mut self) -> Result<Id> {
+        let id = self.pop()?;
+        self.stack.push(id);
+        Ok(id)
+    }
+
+    fn top_node(&mut self) -> Result<&mut Node> {
+        let id = self.top()?;
+        let error = self.wrong("its stack is empty");
+        self.nodes.0.get_mut(id as usize).ok_or(error)
+    }
+
+    fn tuple(&mut self, count: usize) -> Result<()> {
+        let mut items = (0..count).map(|_| self.pop()).collect::<Result<Vec<Id>>>()?;
+        items.reverse();
+        self.push(Node::Tuple(items))
+    }
+
+    fn append(&mut self, items: &[Id]) -> Result<()> {
+        match self.top_node()? {
+            Node::List(list) => {
+                list.extend(items);
+                Ok(())
+            }
+            _ => Err(self.wrong("something is appended to what is no list")),
+        }
+    }
+
+    fn set_items(&mut self, items: &[Id]) -> Result<()> {
+        if !items.len().is_multiple_of(2) {
+            return Err(self.wrong("a dict has a key without a value"));
+        }
+        match self.top_node()? {
+            Node::Dict(dict) => {
+                dict.extend(items.chunks_exact(2).map(|pair| (pair[0], pair[1])));
+                Ok(())
+            }
+            _ => Err(self.wrong("items are set of what is no dict")),
+        }
+    }
+
+    fn put(&mut self, key: u32) -> Result<()> {
+        let top = self.top()?;
+        self.memo.insert(key, top);
+        Ok(())
+    }
+
+    fn recall(&mut self, key: u32) -> Result<()> {
+        match self.memo.get(&key) {
+            Some(&id) => {
+                self.stack.push(id);
+                Ok(())
+            }
+            None => Err(self.wrong(format!("nothing was kept as number {key}"))),
+        }
+    }
+
+    fn global(&mut self) -> Result<()> {
+        let (module, name) = (self.line()?, self.line()?);
+        match Global::find(&module, &name) {
+            Some(global) => self.push(Node::Global(global)),
+            None => {
+                Err(self.refused(format!("`{}.{}` is wanted", module.escape_debug(), name.escape_debug())))
+            }
+        }
+    }
+
+    /// Calls what it knows.
+    fn reduce(&mut self) -> Result<()> {
+        let (arguments, callable) = (self.pop()?, self.pop()?);
+        let Node::Global(callable) = *self.nodes.get(callable) else {
+            return Err(self.refused("something is called that is no function".to_owned()));
+        };
+        let Node::Tuple(arguments) = self.nodes.get(arguments) else {
+            return Err(self.wrong("the arguments of a call are no tuple"));
+        };
+        let arguments: Vec<&Node> = arguments.iter().map(|&id| self.nodes.get(id)).collect();
+        let made = match callable {
+            Global::OrderedDict if arguments.is_empty() => Node::Dict(Vec::new()),
+            Global::Size => match arguments.as_slice() {
+                [Node::Tuple(sizes) | Node::List(sizes)] => Node::Tuple(sizes.clone()),
+                _ => return Err(self.wrong("a torch.Size is made of no tuple")),
+            },
+            Global::Tensor => {
+                Node::Tensor(rebuild::tensor(&self.container.file, &self.nodes, &arguments, None)?)
+            }
+            Global::TypedTensor => match arguments.split_at_checked(6) {
+                Some((first, [Node::Global(Global::DType(dtype)), rest @ ..])) => {
+                    let arguments: Vec<&Node> = first.iter().chain(rest).copied().collect();
+                    Node::Tensor(rebuild::tensor(
+                        &self.container.file,
+                        &self.nodes,
+                        &arguments,
+                        Some(*dtype),
+                    )?)
+                }
+                _ => return Err(self.wrong("a tensor has no element type")),
+            },
+            Global::Parameter => match arguments.as_slice() {
+                [tensor @ Node::Tensor(_), Node::Bool(_), Node::Dict(hooks)] if hooks.is_empty() => {
+                    (*tensor).clone()
+                }
+                _ => return Err(self.wrong("a parameter is made of no tensor, or has hooks")),
+            },
+            Global::OrderedDict | Global::Storage(_) | Global::UntypedStorage | Global::DType(_) => {
+                return Err(self.refused(format!("{callable:?} is called")));
+            }
+        };
+        self.push(made)
+    }
+
+    /// Sets attributes. `OrderedDict`s of modules have one, versions of their layout, which nobody here reads.
+    fn build(&mut self) -> Result<()> {
+        let attributes = self.pop()?;
+        if !matches!(self.nodes.get(attributes), Node::Dict(_)) {
+            return Err(self.wrong("the attributes of an object are no dict"));
+        }
+        match self.top_node()? {
+            Node::Dict(_) => Ok(()),
+            _ => Err(self.refused("attributes are set of what is no OrderedDict".to_owned())),
+        }
+    }
+
+    /// A storage by its persistent id: ("storage", class, key, device, elements).
+    fn storage(&mut self) -> Result<()> {
+        let id = self.pop()?;
+        let Node::Tuple(items) = self.nodes.get(id) else {
+            return Err(self.wrong("a persistent id is no tuple"));
+        };
+        let items: Vec<&Node> = items.iter().map(|&id| self.nodes.get(id)).collect();
+        let [Node::Str(word), Node::Global(class), Node::Str(key), Node::Str(_), Node::Int(elements)] =
+            items.as_slice()
+        else {
+            return Err(self.wrong("a persistent id is none of a storage"));
+        };
+        let dtype = match class {
+            Global::Storage(dtype) => Some(*dtype),
+            Global::UntypedStorage => None,
+            _ => return Err(self.wrong("a storage has no class of storages")),
+        };
+        if &**word != "storage" {
+            return Err(self.wrong(format!("a persistent id of {word:?}")));
+        }
+        let Some(&(start, have)) = self.container.storages.get(&**key) else {
+            return Err(self.wrong(format!("the storage {key:?} is missing")));
+        };
+        let size = dtype.map_or(1, |dtype| dtype.bytes() as u64);
+        let len = u64::try_from(*elements).ok().and_then(|n| n.checked_mul(size));
+        let Some(len) = len.filter(|&len| len <= have) else {
+            return Err(self.wrong(format!("the storage {key:?} of {elements} elements has {have} bytes")));
+        };
+        self.push(Node::Storage(Storage { dtype, start, len }))
+    }
+}
+
+/// A little-endian integer in two's complement; `None` where it is longer than 64 bits.
+fn integer(bytes: &[u8]) -> Option<i64> {
+    if bytes.len() > INTEGER {
+        return None;
+    }
+    let is_negative = bytes.last().is_some_and(|&last| last >= 0x80);
+    let mut all = [if is_negative { 0xff } else { 0 }; INTEGER];
+    all[..bytes.len()].copy_from_slice(bytes);
+    Some(i64::from_le_bytes(all))
+}

@@ -1,0 +1,64 @@
+//! Files of `torch.save`: read without running any of their code, and written.
+//!
+//! Such a file is a zip archive with a pickle and the storages of its tensors. A pickle is a program for a stack machine that may
+//! call any function. The machine here knows only what `torch.save` needs for dicts, lists, tuples, texts, numbers, `None`, element
+//! types, tensors and parameters; everything else is an error that names it. Nothing is allocated because a file merely claims a
+//! size, and nothing recurses further than a bound.
+
+mod container;
+mod globals;
+mod machine;
+mod opcodes;
+mod pickle;
+mod rebuild;
+mod resolve;
+mod value;
+mod write;
+
+use std::path::Path;
+
+pub use container::is_torch;
+pub use value::Value;
+pub use value::dict;
+pub use write::save;
+
+use crate::dict::StateDict;
+use crate::error::{ErrorKind, Result, StateDictError};
+use container::Container;
+
+/// The object that a `torch.save` file holds. Its tensors stay in the file until they are read.
+///
+/// # Errors
+/// The file is missing (SH1402) or cannot be read (SH1401), is no such file (SH1405), its pickle is damaged (SH1406) or holds
+/// something that is no plain data (SH1407), or a tensor reaches beyond its storage (SH1408).
+pub fn load(path: &Path) -> Result<Value> {
+    let container = Container::open(path)?;
+    let done = machine::run(&container)
+        .and_then(|(nodes, root)| resolve::resolve(&nodes, root, container.pickle.len()));
+    done.map_err(|error| error.in_file(path))
+}
+
+/// The state dict of the items of a dict, all of which must be tensors with names.
+///
+/// # Errors
+/// Something else is in it (SH1413).
+pub(crate) fn tensors(items: &[(Value, Value)]) -> Result<StateDict> {
+    let mut dict = StateDict::new();
+    for (key, value) in items {
+        let wrong = |text: String| StateDictError::new(ErrorKind::Content, text);
+        let Value::Str(name) = key else {
+            return Err(wrong(format!("{} stands for the name of a tensor", key.kind())));
+        };
+        let Value::Tensor(tensor) = value else {
+            return Err(wrong(format!("{name:?} is {}, no tensor", value.kind())));
+        };
+        dict.insert(name, tensor.clone())?;
+    }
+    Ok(dict)
+}
+
+/// The state dict as an object for [`save`].
+#[must_use]
+pub fn to_value(dict: &StateDict) -> Value {
+    value::dict(dict.iter().map(|(name, tensor)| (name.to_owned(), Value::Tensor(tensor.clone()))))
+}

@@ -1,0 +1,67 @@
+//! Objects of a pickle as values: trees, without circles, of a bounded size and depth.
+
+use std::collections::HashSet;
+
+use super::globals::Global;
+use super::machine::{Id, Node, Nodes};
+use super::value::Value;
+use crate::error::{ErrorKind, Result, StateDictError};
+
+/// How deep objects may lie in each other.
+const DEEPEST: usize = 64;
+/// How many values there may be for each byte of the pickle. Without objects in several places there is one at most; with them, a
+/// few bytes could stand for any number.
+const COPIES: usize = 8;
+/// How many values there may be in any case.
+const FEW: usize = 1000;
+
+/// The value of an object of a pickle of `length` bytes.
+pub(super) fn resolve(nodes: &Nodes, root: Id, length: usize) -> Result<Value> {
+    let mut left = length.saturating_mul(COPIES).saturating_add(FEW);
+    value(nodes, root, 0, &mut left)
+}
+
+fn value(nodes: &Nodes, id: Id, depth: usize, left: &mut usize) -> Result<Value> {
+    let wrong =
+        |text: &str| Err(StateDictError::new(ErrorKind::Pickle, format!("objects of its pickle {text}")));
+    if depth > DEEPEST {
+        return wrong(&format!("lie in each other more than {DEEPEST} deep"));
+    }
+    *left = match left.checked_sub(1) {
+        Some(left) => left,
+        None => return wrong("stand in too many places"),
+    };
+    let mut inner = |id: Id| value(nodes, id, depth + 1, left);
+    Ok(match nodes.get(id) {
+        Node::None => Value::None,
+        Node::Bool(is) => Value::Bool(*is),
+        Node::Int(number) => Value::Int(*number),
+        Node::Float(number) => Value::Float(*number),
+        Node::Str(text) => Value::Str((**text).to_owned()),
+        Node::List(items) => Value::List(items.iter().map(|&id| inner(id)).collect::<Result<_>>()?),
+        Node::Tuple(items) => Value::Tuple(items.iter().map(|&id| inner(id)).collect::<Result<_>>()?),
+        Node::Dict(items) => {
+            let mut seen = HashSet::new();
+            let mut dict = Vec::with_capacity(items.len());
+            for &(key, item) in items {
+                if let Node::Str(text) = nodes.get(key)
+                    && !seen.insert(&**text)
+                {
+                    return wrong(&format!("have the key {text:?} twice"));
+                }
+                dict.push((inner(key)?, inner(item)?));
+            }
+            Value::Dict(dict)
+        }
+        Node::Tensor(tensor) => Value::Tensor(tensor.clone()),
+        Node::Global(Global::DType(dtype)) => Value::DType(*dtype),
+        Node::Global(global) => {
+            let text = format!("its pickle holds {global:?} itself, which is no plain data");
+            return Err(StateDictError::new(ErrorKind::NotData, text));
+        }
+        Node::Storage(_) => {
+            let text = "its pickle holds a storage that no tensor is made of";
+            return Err(StateDictError::new(ErrorKind::NotData, text));
+        }
+    })
+}

@@ -1,0 +1,90 @@
+//! What a `torch.save` file holds, as plain data.
+
+use shardc_ir::DType;
+
+use crate::tensor::Tensor;
+
+/// An object of a `torch.save` file: plain data and tensors, nothing else.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Value {
+    /// `None`.
+    None,
+    /// `True` or `False`.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// A float.
+    Float(f64),
+    /// A text.
+    Str(String),
+    /// A list.
+    List(Vec<Value>),
+    /// A tuple, or a `torch.Size`.
+    Tuple(Vec<Value>),
+    /// A `dict` or an `OrderedDict`, in order.
+    Dict(Vec<(Value, Value)>),
+    /// A tensor or a parameter.
+    Tensor(Tensor),
+    /// An element type: `torch.float32`.
+    DType(DType),
+}
+
+impl Value {
+    /// What Python calls such an object.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Value::None => "None",
+            Value::Bool(_) => "a bool",
+            Value::Int(_) => "an int",
+            Value::Float(_) => "a float",
+            Value::Str(_) => "a str",
+            Value::List(_) => "a list",
+            Value::Tuple(_) => "a tuple",
+            Value::Dict(_) => "a dict",
+            Value::Tensor(_) => "a tensor",
+            Value::DType(_) => "a dtype",
+        }
+    }
+
+    /// The value of a text key, where this is a dict that has it.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        let Value::Dict(items) = self else { return None };
+        items.iter().find(|(k, _)| matches!(k, Value::Str(name) if name == key)).map(|(_, value)| value)
+    }
+
+    /// The text, where this is one.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Value::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The items of a list or a tuple.
+    #[must_use]
+    pub fn items(&self) -> Option<&[Value]> {
+        match self {
+            Value::List(items) | Value::Tuple(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The number, where this is an integer that is not negative.
+    #[must_use]
+    pub fn as_size(&self) -> Option<usize> {
+        match self {
+            Value::Int(n) => usize::try_from(*n).ok(),
+            _ => None,
+        }
+    }
+}
+
+/// The dict of these texts and values.
+#[must_use]
+pub fn dict(items: impl IntoIterator<Item = (String, Value)>) -> Value {
+    Value::Dict(items.into_iter().map(|(key, value)| (Value::Str(key), value)).collect())
+}

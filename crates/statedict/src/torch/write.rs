@@ -1,0 +1,50 @@
+//! Writing a file that `torch.load` reads.
+
+use std::io::{Seek, Write};
+
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+use super::pickle::Pickle;
+use super::value::Value;
+use crate::error::{ErrorKind, Result, StateDictError};
+
+/// Where storages begin in a file, as `torch.save` has it: at a multiple of this many bytes.
+const ALIGNMENT: u16 = 64;
+/// The version of the container, which `torch.save` has written since PyTorch 1.6.
+const VERSION: &[u8] = b"3\n";
+
+/// Writes a file of `torch.save`, whose entries are in a folder of this name; `done` is told the number of bytes after each piece of
+/// a tensor. Dicts are written as `dict`, in order. The same value gives the same bytes.
+///
+/// # Errors
+/// An element type has no place there (SH1412), or something cannot be read or written (SH1401).
+pub fn save(value: &Value, folder: &str, out: impl Write + Seek, done: &mut dyn FnMut(u64)) -> Result<()> {
+    let pickle = Pickle::of(value)?;
+    let failed = |error: std::io::Error| {
+        StateDictError::new(ErrorKind::Io, format!("cannot write the file of torch.save: {error}"))
+    };
+    let options = SimpleFileOptions::default()
+        .compression_method(CompressionMethod::Stored)
+        .last_modified_time(zip::DateTime::default())
+        .with_alignment(ALIGNMENT);
+    let mut archive = ZipWriter::new(out);
+    for (name, bytes) in [("data.pkl", pickle.bytes.as_slice()), ("byteorder", b"little")] {
+        archive.start_file(format!("{folder}/{name}"), options).map_err(|error| failed(error.into()))?;
+        archive.write_all(bytes).map_err(failed)?;
+    }
+    for (key, tensor) in pickle.storages.iter().enumerate() {
+        let is_large = tensor.byte_len() >= u64::from(u32::MAX);
+        let options = options.large_file(is_large);
+        archive.start_file(format!("{folder}/data/{key}"), options).map_err(|error| failed(error.into()))?;
+        tensor.for_each_chunk(&mut |chunk| {
+            archive.write_all(chunk).map_err(failed)?;
+            done(chunk.len() as u64);
+            Ok(())
+        })?;
+    }
+    archive.start_file(format!("{folder}/version"), options).map_err(|error| failed(error.into()))?;
+    archive.write_all(VERSION).map_err(failed)?;
+    let mut out = archive.finish().map_err(|error| failed(error.into()))?;
+    out.flush().map_err(failed)
+}

@@ -237,6 +237,9 @@ pub(crate) struct HowArgs {
     /// the program fits, and a warning says so if it does not; 0 gathers all of them again, as FSDP does
     #[arg(long, value_name = "BYTES", value_parser = number_of_bytes)]
     pub(crate) memory: Option<u64>,
+    /// Whose memory estimates are about: a TPU keeps tensors in tiles
+    #[arg(long, value_enum, default_value_t = Machine::Tpu)]
+    pub(crate) machine: Machine,
     /// Most operations of a program with all calls inlined; in a larger one, functions that are called often stay functions
     #[arg(long, value_name = "OPERATIONS")]
     pub(crate) inline_budget: Option<u64>,
@@ -274,6 +277,14 @@ pub(crate) enum Mode {
     Replica,
     /// Cross-partition collectives, partition_id, everything marked manual
     Partition,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Machine {
+    /// A TPU, whose tiles pad tensors
+    Tpu,
+    /// Any that stores elements side by side
+    Plain,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

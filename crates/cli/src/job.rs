@@ -4,7 +4,7 @@ use anyhow::Result;
 use shardc::{CleanOptions, Compiler, Error, Module, Output, Stage};
 use shardc_passes::annotations::spec::Annotation;
 
-use crate::args::{AnnotationArgs, Groups, HowArgs, InputArgs, Mode, StopArgs};
+use crate::args::{AnnotationArgs, Groups, HowArgs, InputArgs, Machine, Mode, StopArgs};
 use crate::failure::Failure;
 use crate::observe::{Timings, Watch};
 use crate::output::{Named, Outputs};
@@ -31,6 +31,7 @@ pub(crate) fn compiler(annotations: &AnnotationArgs, how: Option<&HowArgs>) -> R
             combine_bytes: how.combine_bytes,
             keep_bytes: how.keep_bytes,
             memory_bytes: how.memory,
+            machine: how.machine.into(),
         };
         compiler = compiler.spmd_mode(how.spmd_mode.into()).strict(how.strict).clean(clean);
         compiler = compiler.groups(how.groups.into());
@@ -42,6 +43,15 @@ pub(crate) fn compiler(annotations: &AnnotationArgs, how: Option<&HowArgs>) -> R
         }
     }
     Ok(compiler)
+}
+
+impl From<Machine> for shardc::Machine {
+    fn from(machine: Machine) -> Self {
+        match machine {
+            Machine::Tpu => shardc::Machine::Tpu,
+            Machine::Plain => shardc::Machine::Plain,
+        }
+    }
 }
 
 impl From<Groups> for shardc::GroupForm {

@@ -7,7 +7,6 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use shardc::strategy::{self, Kept, PerParameter, Role, Roles, Settings, Sharding};
 use shardc::{Compiler, Module};
-use shardc_passes::cost::memory::estimate as memory;
 use shardc_passes::cost::traffic::summarize;
 
 use super::printed;
@@ -254,7 +253,7 @@ fn of_step(source: &Source, module: &Module, roles: &Roles, mesh: &str, ui: &Ui)
         let parameters = of(&Role::is_weight);
         let optimizer = of(&|role| role == Role::OptimizerState);
         let gradients = of(&|role| role == Role::GradientAccumulator);
-        let peak = output.module.entry().map_or(0, |func| memory(&output.module, func).peak);
+        let peak = output.memory().peak;
         rows.push(Row {
             name,
             parameters,

@@ -89,7 +89,7 @@ pub fn smallest_slice(args: &Ahead, make: impl Fn(&Mesh) -> Result<StepProgram>)
             gigabytes(estimate),
             gigabytes(host)
         );
-        // Temporaries are estimated at up to twice what the compiler needs: it has the last word.
+        // The compiler computes again where memory is short, down to half of the estimate: it has the last word.
         if device.max(estimate / 2) > memory {
             println!("  does not fit");
             continue;

@@ -237,8 +237,8 @@ pub(crate) struct HowArgs {
     /// the program fits, and a warning says so if it does not; 0 gathers all of them again, as FSDP does
     #[arg(long, value_name = "BYTES", value_parser = number_of_bytes)]
     pub(crate) memory: Option<u64>,
-    /// Whose memory estimates are about: a TPU keeps tensors in tiles
-    #[arg(long, value_enum, default_value_t = Machine::Tpu)]
+    /// Whose memory estimates are about: TPUs keep tensors in tiles
+    #[arg(long, value_enum, default_value_t = Machine::TpuV5e)]
     pub(crate) machine: Machine,
     /// Most operations of a program with all calls inlined; in a larger one, functions that are called often stay functions
     #[arg(long, value_name = "OPERATIONS")]
@@ -281,8 +281,10 @@ pub(crate) enum Mode {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Machine {
-    /// A TPU, whose tiles pad tensors
-    Tpu,
+    /// A TPU v5e, or its like
+    TpuV5e,
+    /// A TPU v5p, or its like
+    TpuV5p,
     /// Any that stores elements side by side
     Plain,
 }

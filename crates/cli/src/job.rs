@@ -48,7 +48,8 @@ pub(crate) fn compiler(annotations: &AnnotationArgs, how: Option<&HowArgs>) -> R
 impl From<Machine> for shardc::Machine {
     fn from(machine: Machine) -> Self {
         match machine {
-            Machine::Tpu => shardc::Machine::Tpu,
+            Machine::TpuV5e => shardc::Machine::TpuV5e,
+            Machine::TpuV5p => shardc::Machine::TpuV5p,
             Machine::Plain => shardc::Machine::Plain,
         }
     }

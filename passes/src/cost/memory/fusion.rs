@@ -11,10 +11,14 @@ use shardc_ir::{EntityRef, OpId, RegionId, ValueId};
 
 use super::liveness::Estimate;
 
-/// How many values are looked at to see what an operation could be computed from again.
+/// How many values are looked at, one after the other, to see what an operation could be computed from again, and in all.
 const LOOKED_AT: u32 = 48;
+const LOOKED_AT_IN_ALL: u32 = 256;
 
-/// The most that is told of how often a value is read: chains of fused operations multiply.
+/// How many are looked at beyond one that is kept anyway.
+const BEYOND_KEPT: u32 = 8;
+
+/// The most that is told of how often a fused operation is computed: chains of them multiply.
 const MANY: u64 = 1 << 20;
 
 /// What it takes to compute a value again.
@@ -22,10 +26,11 @@ struct Again {
     region: RegionId,
     /// The number of the operation that reads the value last.
     until: u32,
-    /// How many values may yet be looked at.
+    /// How many values may yet be looked at from here, and in all.
     left: u32,
+    in_all: u32,
     seen: FxHashSet<ValueId>,
-    /// Bytes that are read for it.
+    /// What is read for it.
     read: u64,
 }
 
@@ -42,22 +47,30 @@ impl Estimate<'_> {
                 self.keep_operands(op, region, until);
             }
         }
-        for (at, &op) in ops.iter().enumerate().rev() {
-            let number = at as u32 + 1;
-            let until = self.last_read(op, region).max(number);
-            let data = &self.module.ops[op];
-            let is_fused = self.program.joins_reader(op) || self.is_fused(op, region, number, until);
-            let mut readers = 1;
-            if is_fused {
-                self.fused[op.index()] = true;
-                self.keep_operands(op, region, until);
-                readers = self.readers_of(op).max(1);
-            }
-            for &operand in &data.operands {
-                let of = &mut self.readers[operand.index()];
-                *of = (*of + readers).min(MANY);
+        // Twice: what is decided of an operation keeps values that one before it in this order could be computed again from.
+        let mut weights = vec![0; ops.len()];
+        for _ in 0..2 {
+            for (at, &op) in ops.iter().enumerate().rev() {
+                let is_fused = self.decide(op, region, at as u32 + 1);
+                self.fused[op.index()] = is_fused;
+                let weight = if is_fused { self.readers_of(op).clamp(1, MANY) } else { 1 };
+                let before = std::mem::replace(&mut weights[at], weight);
+                for &operand in &self.module.ops[op].operands {
+                    let of = &mut self.readers[operand.index()];
+                    *of = of.saturating_add(weight).saturating_sub(before);
+                }
             }
         }
+    }
+
+    /// Whether operation `number` of the region is fused; what it reads is kept as long as it is read then.
+    fn decide(&mut self, op: OpId, region: RegionId, number: u32) -> bool {
+        let until = self.last_read(op, region).max(number);
+        let is_fused = self.program.joins_reader(op) || self.is_fused(op, region, number, until);
+        if is_fused {
+            self.keep_operands(op, region, until);
+        }
+        is_fused
     }
 
     /// Returns the number of the operation that is the last to read a result; 0 if none does.
@@ -87,13 +100,14 @@ impl Estimate<'_> {
         let data = &self.module.ops[op];
         let made = data.results.iter().map(|&v| self.program.weight(v)).fold(0, u64::saturating_add);
         let seen = FxHashSet::default();
-        let mut again = Again { region, until, left: LOOKED_AT, seen, read: 0 };
+        let mut again = Again { region, until, left: LOOKED_AT, in_all: LOOKED_AT_IN_ALL, seen, read: 0 };
         let cost = data.operands.iter().map(|&v| self.cost(v, 0, &mut again)).fold(0, u64::saturating_add);
         if cost >= made.saturating_mul(u64::from(until - number)) {
             return false;
         }
         let readers = self.readers_of(op);
-        let stored = again.read.saturating_add(made.saturating_mul(readers + 1));
+        let written = data.results.iter().map(|&v| self.program.traffic(v)).fold(0, u64::saturating_add);
+        let stored = again.read.saturating_add(written.saturating_mul(readers + 1));
         readers.saturating_mul(again.read) <= stored
     }
 
@@ -103,28 +117,33 @@ impl Estimate<'_> {
         if !again.seen.insert(value) {
             return 0;
         }
-        let weight = self.program.weight(value);
+        let (weight, traffic) = (self.program.weight(value), self.program.traffic(value));
         let Some(def) = self.program.made_in(value, again.region) else {
-            again.read = again.read.saturating_add(weight);
+            again.read = again.read.saturating_add(traffic);
             return 0;
         };
         let kept = kept.max(self.until(value, again.region));
         let keeping = weight.saturating_mul(u64::from(again.until.saturating_sub(kept)));
         let before = again.read;
-        if again.left > 0 {
+        if again.left > 0 && again.in_all > 0 {
             again.left -= 1;
+            again.in_all -= 1;
             let operands = &self.module.ops[def].operands;
             if self.program.is_always_fused(def) {
                 return operands.iter().map(|&v| self.cost(v, kept, again)).fold(0, u64::saturating_add);
             }
             if self.program.is_elementwise(def) && !self.program.is_hard(def) {
+                // A long way beyond one value leaves no less for its neighbours.
+                let left = again.left;
+                again.left = if keeping == 0 { left.min(BEYOND_KEPT) } else { left / 2 };
                 let cost = operands.iter().map(|&v| self.cost(v, 0, again)).fold(0, u64::saturating_add);
-                if cost < keeping || keeping == 0 && cost == 0 && again.read - before <= weight {
+                again.left = left;
+                if cost < keeping || keeping == 0 && cost == 0 && again.read - before <= traffic {
                     return cost;
                 }
             }
         }
-        again.read = before.saturating_add(weight);
+        again.read = before.saturating_add(traffic);
         keeping
     }
 }

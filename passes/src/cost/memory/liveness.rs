@@ -304,7 +304,7 @@ impl<'m> Estimate<'m> {
         const LANES: i64 = 128;
         let shape = self.module.shape(result);
         let Some((last, rest)) = shape.split_last() else { return false };
-        if self.program.machine == Machine::Plain
+        if !self.program.machine.is_tpu()
             || last % LANES == 0
             || !rest.iter().any(|n| *n > 0 && n % LANES == 0)
         {

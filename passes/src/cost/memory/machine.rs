@@ -7,9 +7,11 @@ use shardc_ir::TensorType;
 pub enum Machine {
     /// A machine that stores elements side by side, as CPUs and GPUs do. Nothing is added to what is alive.
     Plain,
-    /// A TPU, which stores tensors in tiles of 8 by 128 elements of 32 bits.
+    /// A TPU v5e, which stores tensors in tiles of 8 by 128 elements of 32 bits.
     #[default]
-    Tpu,
+    TpuV5e,
+    /// A TPU v5p. Its tiles are the same; its compiler keeps 16 bits rather than compute them again from 32.
+    TpuV5p,
 }
 
 /// How the dimensions of a convolution lie in memory: its features and its batch are the two that tiles cut.
@@ -40,10 +42,26 @@ const TABLE: u64 = 16 << 10;
 const TABLES_OF_ARGUMENT: u64 = 4;
 
 /// What is lost between the buffers of a heap, as a part of what is alive: lifetimes differ, so that no packing is perfect. The
-/// compiler's own assignments take 0.4 to 10 % more than they have alive at one time, tables of tuples included.
-const LOST: u64 = 16;
+/// compiler's own assignments of the programs of docs/QUALITY.md take 0.4 to 10 % more than they have alive at one time, tables of
+/// tuples included.
+const LOST: u64 = 11;
 
 impl Machine {
+    /// Whether tensors lie in tiles.
+    pub(super) fn is_tpu(self) -> bool {
+        matches!(self, Machine::TpuV5e | Machine::TpuV5p)
+    }
+
+    /// Returns what it counts to read or write a tensor beside others. For v5e the compiler computes the probabilities of an
+    /// attention again from exponentials of twice their bytes, for v5p it does not: elements count there, and bytes here.
+    pub(super) fn traffic(self, ty: &TensorType) -> u64 {
+        let elements = ty.num_elements().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
+        match self {
+            Machine::TpuV5e => elements,
+            Machine::TpuV5p | Machine::Plain => elements.saturating_mul(ty.dtype.bytes() as u64),
+        }
+    }
+
     /// Returns the bytes of a tensor, `bits` for each element. The compiler is free to choose which dimensions tiles cut, and
     /// takes those that waste least, except for `dims` of a convolution.
     pub(super) fn bytes(self, ty: &TensorType, bits: u32, dims: Option<TiledDims>) -> u64 {
@@ -86,8 +104,8 @@ impl Machine {
     pub(super) fn heap(self, live: u64, arguments: usize) -> u64 {
         match self {
             Machine::Plain => live,
-            Machine::Tpu if live <= FAST_MEMORY => TABLE * TABLES_OF_ARGUMENT * arguments as u64,
-            Machine::Tpu => live.saturating_add(live / LOST),
+            _ if live <= FAST_MEMORY => TABLE * TABLES_OF_ARGUMENT * arguments as u64,
+            _ => live.saturating_add(live / LOST),
         }
     }
 }
@@ -104,7 +122,7 @@ mod tests {
     use super::*;
 
     fn tpu(shape: &[i64], dtype: DType) -> u64 {
-        Machine::Tpu.bytes(&TensorType::new(shape, dtype), dtype.bits(), None)
+        Machine::TpuV5e.bytes(&TensorType::new(shape, dtype), dtype.bits(), None)
     }
 
     #[test]
@@ -122,15 +140,15 @@ mod tests {
     #[test]
     fn features_of_a_convolution_lie_along_the_lanes_where_that_is_less() {
         let dims = Some(TiledDims { feature: 3, batch: 0 });
-        let of = |shape: &[i64]| Machine::Tpu.bytes(&TensorType::new(shape, DType::F32), 32, dims);
+        let of = |shape: &[i64]| Machine::TpuV5e.bytes(&TensorType::new(shape, DType::F32), 32, dims);
         assert_eq!(of(&[8, 112, 112, 64]), 4 * 8 * 112 * 112 * 128);
         assert_eq!(of(&[8, 224, 224, 3]), 4 * 128 * 224 * 224 * 4, "the batch along the lanes");
     }
 
     #[test]
     fn what_fits_in_the_fast_memory_takes_tables_alone() {
-        assert_eq!(Machine::Tpu.heap(1 << 20, 10), 40 * 16384);
-        assert_eq!(Machine::Tpu.heap(16 << 30, 10), 17 << 30);
+        assert_eq!(Machine::TpuV5e.heap(1 << 20, 10), 40 * 16384);
+        assert_eq!(Machine::TpuV5p.heap(11 << 30, 10), 12 << 30);
         assert_eq!(Machine::Plain.heap(1 << 20, 10), 1 << 20);
     }
 }

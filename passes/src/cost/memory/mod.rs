@@ -326,7 +326,7 @@ mod tests {
         let of = |last: &str| {
             let module = parsed("", &text(last));
             let func = module.entry().unwrap();
-            temporaries_with_calls(&module, func, Machine::Tpu, &|_| 0)
+            temporaries_with_calls(&module, func, Machine::TpuV5e, &|_| 0)
         };
         assert_eq!(of("return %1 : tensor<16x16xf32>"), 2 * 16 * 128);
         let other = "%2 = stablehlo.add %1, %0 : tensor<16x16xf32>\nreturn %2 : tensor<16x16xf32>";

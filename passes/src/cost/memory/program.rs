@@ -76,7 +76,7 @@ impl<'m> Program<'m> {
     /// Returns the bytes of a value in memory.
     pub(super) fn size(&self, value: ValueId) -> u64 {
         let Some(ty) = self.module.stored(value) else { return 0 };
-        let is_rounded = self.machine == Machine::Tpu && ty.dtype == DType::F32 && self.narrow[value.index()];
+        let is_rounded = self.machine.is_tpu() && ty.dtype == DType::F32 && self.narrow[value.index()];
         let bits = if is_rounded { 16 } else { ty.dtype.bits() };
         self.machine.bytes(ty, bits, self.convolved.get(&ty.shape).copied())
     }
@@ -84,6 +84,11 @@ impl<'m> Program<'m> {
     /// Returns the bytes of a value without any padding.
     pub(super) fn weight(&self, value: ValueId) -> u64 {
         self.module.stored(value).and_then(|ty| u64::try_from(ty.num_bytes()?).ok()).unwrap_or(0)
+    }
+
+    /// Returns what it counts to read or write a value beside others.
+    pub(super) fn traffic(&self, value: ValueId) -> u64 {
+        self.module.stored(value).map_or(0, |ty| self.machine.traffic(ty))
     }
 
     /// The operation of the region that makes a value, if one of them does.

@@ -24,7 +24,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
         setup::run(false)?;
     }
     let mut table = String::from(
-        "\n| program | slice | TPU compiler | arguments | temporaries | estimate | temporaries | ratio |\n|---|---|---:|---:|---:|---:|---:|---:|\n",
+        "| program | slice | TPU compiler | arguments | temporaries | estimate | temporaries | ratio |\n|---|---|---:|---:|---:|---:|---:|---:|\n",
     );
     let mut notes = Vec::new();
     for program in json["programs"].as_array_mut().context("the figures have no programs")? {

@@ -79,7 +79,7 @@ pub fn smallest_slice(args: &Ahead, make: impl Fn(&Mesh) -> Result<StepProgram>)
     for &(name, devices) in slices.iter().filter(|(name, _)| is_asked_for(name)) {
         let need = Need::of(make(&Mesh::new(&[("fsdp", devices)])?)?, args)?;
         println!("{generation}:{name}, {devices} devices of {}: {need}", gigabytes(memory));
-        // Temporaries are estimated at up to twice what the compiler needs: it has the last word.
+        // The compiler computes again where memory is short, down to half of the estimate: it has the last word.
         if need.arguments.max(need.peak / 2) > memory {
             println!("  does not fit");
             continue;

@@ -4,7 +4,7 @@ use anyhow::Result;
 use shardc::{CleanOptions, Compiler, Error, Module, Output, Stage};
 use shardc_passes::annotations::spec::Annotation;
 
-use crate::args::{AnnotationArgs, Groups, HowArgs, InputArgs, Mode, StopArgs};
+use crate::args::{AnnotationArgs, Groups, HowArgs, InputArgs, Machine, Mode, StopArgs};
 use crate::failure::Failure;
 use crate::observe::{Timings, Watch};
 use crate::output::{Named, Outputs};
@@ -39,6 +39,16 @@ pub(crate) fn compiler(annotations: &AnnotationArgs, how: Option<&HowArgs>) -> R
     Ok(compiler)
 }
 
+impl From<Machine> for shardc::Machine {
+    fn from(machine: Machine) -> Self {
+        match machine {
+            Machine::TpuV5e => shardc::Machine::TpuV5e,
+            Machine::TpuV5p => shardc::Machine::TpuV5p,
+            Machine::Plain => shardc::Machine::Plain,
+        }
+    }
+}
+
 impl From<Groups> for shardc::GroupForm {
     fn from(groups: Groups) -> Self {
         match groups {
@@ -70,6 +80,7 @@ impl HowArgs {
             combine_bytes: self.combine_bytes.unwrap_or(CleanOptions::default().combine_bytes),
             keep_bytes: self.keep_bytes,
             memory_bytes: self.memory,
+            machine: self.machine.into(),
         }
     }
 

@@ -3,7 +3,7 @@
 use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
 use shardc_passes::annotations::spec::{Annotation, SpecError};
 use shardc_passes::collectives::clean::{CleanOptions, CleanReport};
-use shardc_passes::cost::memory::{MemoryEstimate, estimate};
+use shardc_passes::cost::memory::{Machine, MemoryEstimate, estimate};
 use shardc_passes::driver::calls::KeptFunctions;
 use shardc_passes::driver::context::PassContext;
 use shardc_passes::driver::partition::{self, Interface, Outcome, Partitioned};
@@ -94,6 +94,8 @@ pub struct Output {
     pub strategy: Strategy,
     /// What clean-up did to the collectives.
     pub cleaned: CleanReport,
+    /// Whose memory [`Output::memory`] is about, as [`CleanOptions::machine`] says.
+    pub machine: Machine,
 }
 
 impl Compiler {
@@ -508,7 +510,8 @@ impl Compiler {
         if self.options.groups == GroupForm::MeshAxes {
             write_mesh_axes(&mut module, &interface.mesh);
         }
-        Ok(Some(Output { module, interface, warnings, warn_bytes, strategy, cleaned }))
+        let machine = self.options.clean.machine;
+        Ok(Some(Output { module, interface, warnings, warn_bytes, strategy, cleaned, machine }))
     }
 }
 
@@ -588,7 +591,7 @@ impl Output {
     /// What a device is estimated to need for the program, in bytes.
     #[must_use]
     pub fn memory(&self) -> MemoryEstimate {
-        self.module.entry().map(|func| estimate(&self.module, func)).unwrap_or_default()
+        self.module.entry().map(|func| estimate(&self.module, func, self.machine)).unwrap_or_default()
     }
 
     /// How to feed the program, in the form that other programs read.

@@ -145,7 +145,8 @@ pub fn partition_propagated(
 
 /// Orders partitions of a program: less memory than a device lacks comes first, where that is known, then less cost.
 fn price(module: &Module, func: FuncId, done: &Attempt) -> (u64, u64) {
-    let lacks = done.context.clean.memory_bytes.map_or(0, |has| lacking(module, func, has));
+    let clean = &done.context.clean;
+    let lacks = clean.memory_bytes.map_or(0, |has| lacking(module, func, clean.machine, has));
     (lacks, cost(module, func, &done.context.handed.cleaned))
 }
 
@@ -218,7 +219,9 @@ impl Run<'_> {
         warnings.append(&mut handed.notes);
         let aliases = handed.before.as_ref().map_or(&[][..], |before| &before.aliases);
         warnings.extend(lost_aliases(module, self.func, aliases, interface));
-        warnings.extend(context.clean.memory_bytes.and_then(|limit| too_much(module, self.func, limit)));
+        let machine = context.clean.machine;
+        let limit = context.clean.memory_bytes;
+        warnings.extend(limit.and_then(|limit| too_much(module, self.func, machine, limit)));
         Ok(Attempted::Done(Box::new(Attempt { strategy, context, warn_bytes, warnings })))
     }
 

@@ -242,6 +242,9 @@ pub(crate) struct HowArgs {
     /// the program fits, and a warning says so if it does not; 0 gathers all of them again, as FSDP does
     #[arg(long, value_name = "BYTES", value_parser = number_of_bytes)]
     pub(crate) memory: Option<u64>,
+    /// Whose memory estimates are about: TPUs keep tensors in tiles
+    #[arg(long, value_enum, default_value_t = Machine::TpuV5e)]
+    pub(crate) machine: Machine,
     /// Most operations of a program with all calls inlined; in a larger one, functions that are called often stay functions
     #[arg(long, value_name = "OPERATIONS")]
     pub(crate) inline_budget: Option<u64>,
@@ -279,6 +282,16 @@ pub(crate) enum Mode {
     Replica,
     /// Cross-partition collectives, partition_id, everything marked manual
     Partition,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Machine {
+    /// A TPU v5e, or its like
+    TpuV5e,
+    /// A TPU v5p, or its like
+    TpuV5p,
+    /// Any that stores elements side by side
+    Plain,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

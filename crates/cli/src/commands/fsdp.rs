@@ -6,8 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::{Value, json};
 use shardc::strategy::{self, Kept, PerParameter, Role, Roles, Settings, Sharding};
-use shardc::{Compiler, Module};
-use shardc_passes::cost::memory::estimate as memory;
+use shardc::{CleanOptions, Compiler, Machine, Module};
 use shardc_passes::cost::traffic::summarize;
 
 use super::printed;
@@ -250,12 +249,14 @@ fn formulas(parameters: f64, devices: u64, nodes: u64) -> Vec<Row> {
 fn of_step(source: &Source, module: &Module, roles: &Roles, mesh: &str, ui: &Ui) -> Result<Vec<Row>> {
     let mut progress = ui.progress();
     let mut rows = Vec::new();
+    // The other columns are elements, too, without what tiles pad.
+    let compiler = Compiler::new().clean(CleanOptions { machine: Machine::Plain, ..CleanOptions::default() });
     for (name, sharding) in possible(mesh.matches('=').count()) {
         progress.stage(name);
         let mut step = module.clone();
         let settings = Settings { sharding, ..Settings::default() };
         strategy::apply(&mut step, roles, &settings, mesh).map_err(|e| source.explain(&e))?;
-        let output = Compiler::new().partition_module(step).map_err(|e| source.explain(&e))?;
+        let output = compiler.partition_module(step).map_err(|e| source.explain(&e))?;
         let inputs = &output.interface.inputs;
         let of = |role: &dyn Fn(Role) -> bool| -> u64 {
             let arguments = roles.arguments.iter().zip(inputs).filter(|(argument, _)| role(argument.role));
@@ -270,7 +271,7 @@ fn of_step(source: &Source, module: &Module, roles: &Roles, mesh: &str, ui: &Ui)
         let parameters = of(&Role::is_weight);
         let optimizer = of(&|role| role == Role::OptimizerState);
         let gradients = of(&|role| role == Role::GradientAccumulator);
-        let peak = output.module.entry().map_or(0, |func| memory(&output.module, func).peak);
+        let peak = output.memory().peak;
         rows.push(Row {
             name,
             parameters,

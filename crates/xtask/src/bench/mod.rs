@@ -7,6 +7,7 @@ mod devices;
 mod generate;
 mod grad;
 mod graph;
+mod memory;
 mod page;
 mod partition;
 mod programs;
@@ -43,7 +44,7 @@ pub(crate) struct BenchArgs {
     /// those of models, and training steps with our gradient in place of their own.
     #[arg(long)]
     tpu: bool,
-    /// Write the table of --tpu, or of --only step, reshard, scale, devices or grad, into docs/QUALITY.md.
+    /// Write the table of --tpu, or of --only step, reshard, scale, devices, grad or memory, into docs/QUALITY.md.
     #[arg(long)]
     update: bool,
     /// How often each side runs.
@@ -87,6 +88,9 @@ enum Comparison {
     /// Gradients, beside JAX's own of the same functions, by XLA's cost analysis; and how long it takes to differentiate a large
     /// model. Files may be names of functions. Runs only when asked for.
     Grad,
+    /// The estimate of a device's memory, beside what the TPU compiler takes for the same program; with --tpu that is asked again,
+    /// which takes minutes. Files may be names of the programs. Runs only when asked for.
+    Memory,
     /// The graph builder: how long it takes to build a graph of 100,000 operations, and what a step costs beside running its
     /// program. Runs only when asked for; times of a debug build say nothing.
     Graph,
@@ -103,11 +107,18 @@ pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let is_reshard = args.only == Some(Comparison::Reshard);
     let is_devices = args.only == Some(Comparison::Devices);
     let is_grad = args.only == Some(Comparison::Grad);
-    ensure!(!args.tpu || is_grad || args.only.is_none(), "--tpu goes alone, or with --only grad");
+    let is_memory = args.only == Some(Comparison::Memory);
     ensure!(
-        !args.update || args.tpu || is_step || is_scale || is_reshard || is_devices || is_grad,
-        "--update goes with --tpu, or with --only step, reshard, scale, devices or grad"
+        !args.tpu || is_grad || is_memory || args.only.is_none(),
+        "--tpu goes alone, or with --only grad or memory"
     );
+    ensure!(
+        !args.update || args.tpu || is_step || is_scale || is_reshard || is_devices || is_grad || is_memory,
+        "--update goes with --tpu, or with --only step, reshard, scale, devices, grad or memory"
+    );
+    if is_memory {
+        return memory::run(workspace, args);
+    }
     if args.tpu && is_grad {
         return grad::run_tpu(workspace, args);
     }

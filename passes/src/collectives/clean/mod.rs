@@ -25,6 +25,7 @@ pub(crate) use self::defer::defer_sums;
 pub(crate) use self::sink::sink_sums;
 use super::devices;
 use crate::cost;
+use crate::cost::memory::Machine;
 use crate::localize::shield_loops;
 use crate::transforms::dce::dce_where;
 
@@ -40,11 +41,18 @@ pub struct CleanOptions {
     /// the program needs no more. With 0, all are that are kept while most memory is needed, as FSDP does with
     /// `reshard_after_forward`.
     pub memory_bytes: Option<u64>,
+    /// Whose memory that is: how tensors lie in it.
+    pub machine: Machine,
 }
 
 impl Default for CleanOptions {
     fn default() -> Self {
-        CleanOptions { combine_bytes: 4 << 20, keep_bytes: cost::LOOP_KEEP_BYTES, memory_bytes: None }
+        CleanOptions {
+            combine_bytes: 4 << 20,
+            keep_bytes: cost::LOOP_KEEP_BYTES,
+            memory_bytes: None,
+            machine: Machine::default(),
+        }
     }
 }
 
@@ -119,7 +127,7 @@ pub fn clean_collectives(module: &mut Module, func: FuncId, options: &CleanOptio
         report.merged += deduplicate::merge(module, body, options);
     }
     if let Some(memory) = options.memory_bytes {
-        report.repeated = rematerialize::repeat(module, func, body, memory);
+        report.repeated = rematerialize::repeat(module, func, body, memory, options.machine);
     }
     report.combined = combine::combine(module, body, options);
     dce_where(module, body, is_needless);

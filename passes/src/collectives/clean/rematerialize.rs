@@ -14,17 +14,23 @@ use shardc_ir::{
     FuncId, InsertionPoint, Insertions, Module, OpId, OpKind, RegionId, ValueId, ValueMap, clone_op,
 };
 
-use crate::cost::memory::need;
+use crate::cost::memory::{Machine, need};
 use crate::transforms::dce::dce;
 
 /// Repeats all-gathers of the function until a device needs at most `memory` bytes, or nothing more can be done. Returns
 /// how many were repeated.
-pub(super) fn repeat(module: &mut Module, func: FuncId, body: RegionId, memory: u64) -> usize {
+pub(super) fn repeat(
+    module: &mut Module,
+    func: FuncId,
+    body: RegionId,
+    memory: u64,
+    machine: Machine,
+) -> usize {
     let mut channel = next_channel(module, body);
     let mut repeated = 0;
     loop {
-        let need = need(module, func);
-        let mut excess = need.bytes.saturating_sub(memory);
+        let need = need(module, func, machine);
+        let mut excess = need.estimate.peak.saturating_sub(memory);
         let mut chosen: Vec<Kept> = need.at.iter().flat_map(|&(r, at)| kept_over(module, r, at)).collect();
         // Stable: what is as large stays in the order of the program.
         chosen.sort_by_key(|kept| std::cmp::Reverse(kept.bytes));

@@ -10,7 +10,7 @@ use shardc_ir::{
 use super::KeptFunctions;
 use crate::analysis::symbols::FreshNames;
 use crate::collectives::clean::CleanReport;
-use crate::cost::memory::{temporaries_with_calls, too_much_with_calls};
+use crate::cost::memory::{Machine, temporaries_with_calls, too_much_with_calls};
 use crate::driver::context::{Handed, PassContext};
 use crate::driver::partition::{Outcome, Partitioned, partition_alone};
 use crate::driver::pipeline::Pipeline;
@@ -93,7 +93,7 @@ pub(in crate::driver) fn link(
     }
     if let Some(limit) = context.clean.memory_bytes {
         done.warnings.retain(|warning| warning.code != "SH0470");
-        done.warnings.extend(too_much(module, &of_entry, &locals, &wanted, limit));
+        done.warnings.extend(too_much(module, &of_entry, &locals, &wanted, context.clean.machine, limit));
     }
     let mut channels = module.funcs[entry].body.map_or(0, |body| last_channel(module, body));
     let mut fresh = FreshNames::default();
@@ -132,6 +132,7 @@ fn too_much(
     of_entry: &[usize],
     locals: &[Local],
     signatures: &IndexSet<Signature>,
+    machine: Machine,
     limit: u64,
 ) -> Option<Diagnostic> {
     let mut bytes = vec![0; locals.len()];
@@ -145,10 +146,11 @@ fn too_much(
     for number in order {
         let Local { module, calls } = &locals[number];
         if let Some(func) = module.entry() {
-            bytes[number] = temporaries_with_calls(module, func, &|op| called(module, calls, &bytes, op));
+            bytes[number] =
+                temporaries_with_calls(module, func, machine, &|op| called(module, calls, &bytes, op));
         }
     }
-    too_much_with_calls(module, module.entry()?, limit, &|op| called(module, of_entry, &bytes, op))
+    too_much_with_calls(module, module.entry()?, machine, limit, &|op| called(module, of_entry, &bytes, op))
 }
 
 /// Returns which function a call stands for, by its number among all that were partitioned for a signature.

@@ -1,0 +1,149 @@
+//! Which operations are fused into what reads them, and so take no memory; what they read is kept until then.
+//!
+//! * Constants, and what only puts elements elsewhere: a reshape, a transpose, a broadcast, a slice.
+//! * What computes element by element and is read once.
+//! * The same read more often, where each reader can compute it again. A compiler does so where that moves no more bytes than
+//!   to write the value once and to read it each time; and it is done only where it keeps fewer bytes for less long.
+//! * A product whose one reader computes on its result element by element: the two are one operation.
+
+use rustc_hash::FxHashSet;
+use shardc_ir::{EntityRef, OpId, RegionId, ValueId};
+
+use super::liveness::Estimate;
+
+/// How many values are looked at, one after the other, to see what an operation could be computed from again, and in all.
+const LOOKED_AT: u32 = 48;
+const LOOKED_AT_IN_ALL: u32 = 256;
+
+/// How many are looked at beyond one that is kept anyway.
+const BEYOND_KEPT: u32 = 8;
+
+/// The most that is told of how often a fused operation is computed: chains of them multiply.
+const MANY: u64 = 1 << 20;
+
+/// What it takes to compute a value again.
+struct Again {
+    region: RegionId,
+    /// The number of the operation that reads the value last.
+    until: u32,
+    /// How many values may yet be looked at from here, and in all.
+    left: u32,
+    in_all: u32,
+    seen: FxHashSet<ValueId>,
+    /// What is read for it.
+    read: u64,
+}
+
+impl Estimate<'_> {
+    /// Decides for each operation of the region whether it is fused, and notes until when what it reads is kept. Readers come
+    /// before what they read: an operation that is fused into one that is fused itself keeps its operands until the end of the
+    /// whole chain.
+    pub(super) fn fuse(&mut self, region: RegionId) {
+        let ops = &self.module.regions[region].ops;
+        // What is fused in any case first, so that each decision knows until when values are kept for it.
+        for &op in ops.iter().rev() {
+            if self.program.is_always_fused(op) {
+                let until = self.last_read(op, region);
+                self.keep_operands(op, region, until);
+            }
+        }
+        // Twice: what is decided of an operation keeps values that one before it in this order could be computed again from.
+        let mut weights = vec![0; ops.len()];
+        for _ in 0..2 {
+            for (at, &op) in ops.iter().enumerate().rev() {
+                let is_fused = self.decide(op, region, at as u32 + 1);
+                self.fused[op.index()] = is_fused;
+                let weight = if is_fused { self.readers_of(op).clamp(1, MANY) } else { 1 };
+                let before = std::mem::replace(&mut weights[at], weight);
+                for &operand in &self.module.ops[op].operands {
+                    let of = &mut self.readers[operand.index()];
+                    *of = of.saturating_add(weight).saturating_sub(before);
+                }
+            }
+        }
+    }
+
+    /// Whether operation `number` of the region is fused; what it reads is kept as long as it is read then.
+    fn decide(&mut self, op: OpId, region: RegionId, number: u32) -> bool {
+        let until = self.last_read(op, region).max(number);
+        let is_fused = self.program.joins_reader(op) || self.is_fused(op, region, number, until);
+        if is_fused {
+            self.keep_operands(op, region, until);
+        }
+        is_fused
+    }
+
+    /// Returns the number of the operation that is the last to read a result; 0 if none does.
+    fn last_read(&self, op: OpId, region: RegionId) -> u32 {
+        self.module.ops[op].results.iter().map(|&v| self.until(v, region)).max().unwrap_or(0)
+    }
+
+    fn keep_operands(&mut self, op: OpId, region: RegionId, until: u32) {
+        let module = self.module;
+        for &operand in &module.ops[op].operands {
+            self.keep(operand, region, until);
+        }
+    }
+
+    /// How often results are read, where what is fused into several readers reads once for each.
+    fn readers_of(&self, op: OpId) -> u64 {
+        self.module.ops[op].results.iter().map(|v| self.readers[v.index()]).sum()
+    }
+
+    fn is_fused(&self, op: OpId, region: RegionId, number: u32, until: u32) -> bool {
+        if self.program.is_always_fused(op) {
+            return true;
+        }
+        if !self.program.is_elementwise(op) || self.program.is_hard(op) {
+            return false;
+        }
+        let data = &self.module.ops[op];
+        let made = data.results.iter().map(|&v| self.program.weight(v)).fold(0, u64::saturating_add);
+        let seen = FxHashSet::default();
+        let mut again = Again { region, until, left: LOOKED_AT, in_all: LOOKED_AT_IN_ALL, seen, read: 0 };
+        let cost = data.operands.iter().map(|&v| self.cost(v, 0, &mut again)).fold(0, u64::saturating_add);
+        if cost >= made.saturating_mul(u64::from(until - number)) {
+            return false;
+        }
+        let readers = self.readers_of(op);
+        let written = data.results.iter().map(|&v| self.program.traffic(v)).fold(0, u64::saturating_add);
+        let stored = again.read.saturating_add(written.saturating_mul(readers + 1));
+        readers.saturating_mul(again.read) <= stored
+    }
+
+    /// Returns what it costs to have `value` when it is computed again from, in bytes times operations: how much longer it is
+    /// kept than `kept` and its own readers do. Elementwise values can be computed again themselves.
+    fn cost(&self, value: ValueId, kept: u32, again: &mut Again) -> u64 {
+        if !again.seen.insert(value) {
+            return 0;
+        }
+        let (weight, traffic) = (self.program.weight(value), self.program.traffic(value));
+        let Some(def) = self.program.made_in(value, again.region) else {
+            again.read = again.read.saturating_add(traffic);
+            return 0;
+        };
+        let kept = kept.max(self.until(value, again.region));
+        let keeping = weight.saturating_mul(u64::from(again.until.saturating_sub(kept)));
+        let before = again.read;
+        if again.left > 0 && again.in_all > 0 {
+            again.left -= 1;
+            again.in_all -= 1;
+            let operands = &self.module.ops[def].operands;
+            if self.program.is_always_fused(def) {
+                return operands.iter().map(|&v| self.cost(v, kept, again)).fold(0, u64::saturating_add);
+            }
+            if self.program.is_elementwise(def) && !self.program.is_hard(def) {
+                // A long way beyond one value leaves no less for its neighbours.
+                let left = again.left;
+                again.left = if keeping == 0 { left.min(BEYOND_KEPT) } else { left / 2 };
+                let cost = operands.iter().map(|&v| self.cost(v, 0, again)).fold(0, u64::saturating_add);
+                again.left = left;
+                if cost < keeping || keeping == 0 && cost == 0 && again.read - before <= traffic {
+                    return cost;
+                }
+            }
+        }
+        again.read = before.saturating_add(traffic);
+        keeping
+    }
+}

@@ -1,0 +1,391 @@
+//! What is alive when: buffers with lifetimes, region by region.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{EntityRef, Module, OpId, OpKind, RegionId, ValueId};
+use smallvec::SmallVec;
+
+use super::machine::Machine;
+use super::program::Program;
+use crate::analysis::regions::has_program_regions;
+
+/// What runs at some time: the number of an operation in a region, and within that operation one of a region of it, and
+/// so on. Empty where nothing is kept.
+pub(crate) type Moment = SmallVec<[(RegionId, usize); 2]>;
+
+/// The moment at which most is alive.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Peak {
+    /// Bytes that are alive.
+    pub(super) bytes: u64,
+    pub(super) at: Moment,
+}
+
+/// A temporary.
+#[derive(Clone, Copy, Debug)]
+struct Buffer {
+    bytes: u64,
+    /// The first and the last step that needs it; from one.
+    first: u32,
+    last: u32,
+}
+
+/// How many operations that are fused into one are looked at to find what it could be written over.
+const LOOKED_AT: usize = 40;
+
+/// Liveness of one function.
+pub(super) struct Estimate<'m> {
+    pub(super) module: &'m Module,
+    pub(super) program: Program<'m>,
+    /// The temporaries of what an operation calls.
+    of_call: &'m dyn Fn(OpId) -> u64,
+    /// Whether operations are fused into their readers, of the regions that were looked at.
+    pub(super) fused: Vec<bool>,
+    /// How often values are read, each reader of a fused one by itself.
+    pub(super) readers: Vec<u64>,
+    /// The region that was looked at last of those that read a value, and the number of the operation there until which it
+    /// is kept; from one.
+    last: Vec<(RegionId, u32)>,
+    /// The same with the steps of a region in place of its operations.
+    step: Vec<(RegionId, u32)>,
+    /// From which number of an operation on an operation can run, of the region that is looked at.
+    ready: Vec<u32>,
+}
+
+impl<'m> Estimate<'m> {
+    pub(super) fn new(
+        module: &'m Module,
+        body: RegionId,
+        machine: Machine,
+        of_call: &'m dyn Fn(OpId) -> u64,
+    ) -> Estimate<'m> {
+        Estimate {
+            module,
+            program: Program::new(module, body, machine),
+            of_call,
+            fused: vec![false; module.ops.len()],
+            readers: vec![0; module.values.len()],
+            last: vec![(body, 0); module.values.len()],
+            step: vec![(body, 0); module.values.len()],
+            ready: vec![0; module.ops.len()],
+        }
+    }
+
+    /// Returns when most temporaries of the region are alive; values that are `outside` are none: they have memory elsewhere.
+    pub(super) fn region(&mut self, region: RegionId, outside: &FxHashSet<ValueId>) -> Peak {
+        let ops = &self.module.regions[region].ops;
+        // Regions within first: they leave their own numbers behind.
+        let mut inside: FxHashMap<OpId, Peak> = FxHashMap::default();
+        for &op in ops {
+            if let Some(peak) = self.inside(op) {
+                inside.insert(op, peak);
+            }
+        }
+        for (number, &op) in (1..).zip(ops) {
+            self.read_by(op, &mut |this, value| this.keep(value, region, number));
+        }
+        self.fuse(region);
+        let order = self.order(region, outside);
+        self.note_steps(region, &order);
+        let buffers = self.buffers(region, &order, outside, &inside);
+        let (bytes, step) = most(&buffers, order.len());
+        let Some(&number) = step.checked_sub(1).and_then(|at| order.get(at)) else { return Peak::default() };
+        let mut at = inside.remove(&ops[number]).map(|peak| peak.at).unwrap_or_default();
+        at.insert(0, (region, number));
+        Peak { bytes, at }
+    }
+
+    /// Returns what the regions of an operation need: the most of them, since no two run at once. `None` without regions.
+    fn inside(&mut self, op: OpId) -> Option<Peak> {
+        let data = &self.module.ops[op];
+        if matches!(data.kind, OpKind::CustomCall(_)) {
+            let bytes = (self.of_call)(op);
+            return (bytes > 0).then(|| Peak { bytes, at: Moment::new() });
+        }
+        if !has_program_regions(&data.kind) {
+            return None;
+        }
+        let mut most = Peak::default();
+        for &inner in &data.regions {
+            let peak = self.region(inner, &outside_of(self.module, inner, &data.kind));
+            if peak.bytes > most.bytes {
+                most = peak;
+            }
+        }
+        Some(most)
+    }
+
+    /// Calls `read` for each value that an operation and everything nested in it reads.
+    fn read_by(&mut self, op: OpId, read: &mut dyn FnMut(&mut Self, ValueId)) {
+        let module = self.module;
+        for &operand in &module.ops[op].operands {
+            read(self, operand);
+        }
+        for &nested in &module.ops[op].regions {
+            for &inner in &module.regions[nested].ops {
+                self.read_by(inner, read);
+            }
+        }
+    }
+
+    pub(super) fn keep(&mut self, value: ValueId, region: RegionId, until: u32) {
+        let until = until.max(self.until(value, region));
+        self.last[value.index()] = (region, until);
+    }
+
+    /// Returns the number of the operation of the region until which the value is kept; 0 if none reads it.
+    pub(super) fn until(&self, value: ValueId, region: RegionId) -> u32 {
+        let (of, number) = self.last[value.index()];
+        if of == region { number } else { 0 }
+    }
+
+    /// Returns the numbers of the operations that are not fused in the order in which they run: that of the text, but what
+    /// makes only results of the function runs as soon as it can, as an update of a parameter does that frees its gradient.
+    fn order(&mut self, region: RegionId, outside: &FxHashSet<ValueId>) -> Vec<usize> {
+        let module = self.module;
+        let mut order = Vec::new();
+        for (number, &op) in module.regions[region].ops.iter().enumerate() {
+            let data = &module.ops[op];
+            let made = data.operands.iter().filter_map(|&v| self.program.made_in(v, region));
+            let ready = made.map(|def| self.ready[def.index()]).max().unwrap_or(0);
+            let is_early = !data.results.is_empty()
+                && data.regions.is_empty()
+                && data.results.iter().all(|v| outside.contains(v));
+            self.ready[op.index()] =
+                if self.fused[op.index()] || is_early { ready } else { ready.max(number as u32) };
+            if !self.fused[op.index()] {
+                order.push(number);
+            }
+        }
+        let ops = &module.regions[region].ops;
+        // Stable: of those that can run at once, the first of the text comes first.
+        order.sort_by_key(|&number| self.ready[ops[number].index()]);
+        order
+    }
+
+    /// Notes at which step values are read last; what is fused reads when its readers do.
+    fn note_steps(&mut self, region: RegionId, order: &[usize]) {
+        let module = self.module;
+        let ops = &module.regions[region].ops;
+        let mut steps = vec![0u32; ops.len()];
+        for (step, &number) in (1..).zip(order) {
+            steps[number] = step;
+        }
+        for (number, &op) in ops.iter().enumerate().rev() {
+            let mut step = steps[number];
+            if self.fused[op.index()] {
+                step = module.ops[op].results.iter().map(|&v| self.last_step(v, region)).max().unwrap_or(0);
+            }
+            self.read_by(op, &mut |this, value| {
+                let step = step.max(this.last_step(value, region));
+                this.step[value.index()] = (region, step);
+            });
+        }
+    }
+
+    /// Returns the step of the region that reads the value last; 0 if none does.
+    fn last_step(&self, value: ValueId, region: RegionId) -> u32 {
+        let (of, step) = self.step[value.index()];
+        if of == region { step } else { 0 }
+    }
+
+    fn buffers(
+        &self,
+        region: RegionId,
+        order: &[usize],
+        outside: &FxHashSet<ValueId>,
+        inside: &FxHashMap<OpId, Peak>,
+    ) -> Vec<Buffer> {
+        let module = self.module;
+        let ops = &module.regions[region].ops;
+        let mut table = Buffers::default();
+        for (step, &number) in (1u32..).zip(order) {
+            let op = ops[number];
+            let data = &module.ops[op];
+            if let Some(peak) = inside.get(&op) {
+                table.add(None, Buffer { bytes: peak.bytes, first: step, last: step });
+            }
+            if matches!(data.kind, OpKind::While) {
+                self.loop_state(op, region, step, outside, &mut table);
+                continue;
+            }
+            for &result in &data.results {
+                let bytes = self.program.size(result);
+                if outside.contains(&result) {
+                    if self.is_copied(op, result, region) {
+                        table.add(None, Buffer { bytes, first: step, last: step });
+                    }
+                    continue;
+                }
+                if self.writes_over(op) {
+                    self.write_over(op, region, step, bytes, &mut table);
+                }
+                let last = self.last_step(result, region).max(step);
+                table.add(Some(result), Buffer { bytes, first: step, last });
+            }
+        }
+        table.all
+    }
+
+    /// Adds the state of a loop: it takes the memory of what it begins with, where nothing else reads that. What the loop only
+    /// reads stays where it is.
+    fn loop_state(
+        &self,
+        op: OpId,
+        region: RegionId,
+        step: u32,
+        outside: &FxHashSet<ValueId>,
+        table: &mut Buffers,
+    ) {
+        let data = &self.module.ops[op];
+        let Some(body) = data.regions.get(1).map(|&body| &self.module.regions[body]) else { return };
+        let returned: &[ValueId] = body.ops.last().map_or(&[], |&last| &self.module.ops[last].operands);
+        let mut taken = FxHashSet::default();
+        for (i, (&first, &result)) in data.operands.iter().zip(&data.results).enumerate() {
+            let last = self.last_step(result, region).max(step);
+            let is_kept_as_it_is = returned.get(i) == body.args.get(i);
+            if is_kept_as_it_is {
+                table.extend(first, last);
+            } else if taken.insert(first)
+                && self.last_step(first, region) <= step
+                && table.extend(first, last)
+            {
+                table.share(first, result);
+            } else if !outside.contains(&result) {
+                table.add(Some(result), Buffer { bytes: self.program.size(result), first: step, last });
+            }
+        }
+    }
+
+    /// Whether results of an operation can be written over what it reads.
+    fn writes_over(&self, op: OpId) -> bool {
+        self.program.is_elementwise(op)
+            || matches!(
+                self.module.ops[op].kind,
+                OpKind::DynamicUpdateSlice
+                    | OpKind::Scatter(_)
+                    | OpKind::OptimizationBarrier
+                    | OpKind::Slice(_)
+                    | OpKind::Pad(_)
+                    | OpKind::Transpose { .. }
+            )
+    }
+
+    /// Ends a buffer of about `bytes` that this step is the last to read one step earlier, since the result takes its memory.
+    fn write_over(&self, op: OpId, region: RegionId, step: u32, bytes: u64, table: &mut Buffers) {
+        for value in self.leaves(op, region) {
+            let Some(buffer) = table.of(value) else { continue };
+            let fits = bytes <= buffer.bytes && buffer.bytes - bytes <= bytes / 20;
+            if fits && buffer.last == step && buffer.first < step {
+                buffer.last = step - 1;
+                return;
+            }
+        }
+    }
+
+    /// The values in memory that an operation and those that are fused into it read.
+    fn leaves(&self, op: OpId, region: RegionId) -> Vec<ValueId> {
+        let (mut leaves, mut todo) = (Vec::new(), vec![op]);
+        for _ in 0..LOOKED_AT {
+            let Some(op) = todo.pop() else { break };
+            for &value in &self.module.ops[op].operands {
+                match self.program.made_in(value, region).filter(|def| self.fused[def.index()]) {
+                    Some(def) => todo.push(def),
+                    None => leaves.push(value),
+                }
+            }
+        }
+        leaves
+    }
+
+    /// Whether a result of the function is computed in another layout and copied: that of a product whose rows are no whole
+    /// tiles, while another of its dimensions is. Results lie row by row.
+    fn is_copied(&self, op: OpId, result: ValueId, region: RegionId) -> bool {
+        /// Elements along the fastest dimension of a tile.
+        const LANES: i64 = 128;
+        let shape = self.module.shape(result);
+        let Some((last, rest)) = shape.split_last() else { return false };
+        if !self.program.machine.is_tpu()
+            || last % LANES == 0
+            || !rest.iter().any(|n| *n > 0 && n % LANES == 0)
+        {
+            return false;
+        }
+        let is_product = |op: OpId| matches!(self.module.ops[op].kind, OpKind::DotGeneral(_));
+        let mut operands = self.module.ops[op].operands.iter();
+        is_product(op)
+            || operands.any(|&v| {
+                self.program.made_in(v, region).is_some_and(|def| self.fused[def.index()] && is_product(def))
+            })
+    }
+}
+
+/// The buffers of a region.
+#[derive(Default)]
+struct Buffers {
+    all: Vec<Buffer>,
+    of: FxHashMap<ValueId, usize>,
+}
+
+impl Buffers {
+    fn add(&mut self, value: Option<ValueId>, buffer: Buffer) {
+        if let Some(value) = value {
+            self.of.insert(value, self.all.len());
+        }
+        self.all.push(buffer);
+    }
+
+    fn of(&mut self, value: ValueId) -> Option<&mut Buffer> {
+        self.of.get(&value).map(|&number| &mut self.all[number])
+    }
+
+    /// Keeps the buffer of a value until a step at least; whether it has one.
+    fn extend(&mut self, value: ValueId, last: u32) -> bool {
+        let buffer = self.of(value);
+        let found = buffer.is_some();
+        if let Some(buffer) = buffer {
+            buffer.last = buffer.last.max(last);
+        }
+        found
+    }
+
+    /// Gives a second value the buffer of a first.
+    fn share(&mut self, first: ValueId, second: ValueId) {
+        if let Some(&number) = self.of.get(&first) {
+            self.of.insert(second, number);
+        }
+    }
+}
+
+/// Returns the most bytes that are alive at one of so many steps, and the first such step; from one.
+fn most(buffers: &[Buffer], steps: usize) -> (u64, usize) {
+    let (mut made, mut freed) = (vec![0u64; steps + 2], vec![0u64; steps + 2]);
+    for buffer in buffers {
+        made[buffer.first as usize] += buffer.bytes;
+        // What is written over at once has no step of its own.
+        freed[(buffer.last.max(buffer.first) as usize).min(steps)] += buffer.bytes;
+    }
+    let (mut live, mut most, mut at) = (0, 0, 0);
+    for step in 1..=steps {
+        live += made[step];
+        if live > most {
+            (most, at) = (live, step);
+        }
+        live -= freed[step];
+    }
+    (most, at)
+}
+
+/// The values of a nested region that have memory outside of it: its arguments, and what is written in their place. Branches
+/// write their results where the operation has them.
+fn outside_of(module: &Module, region: RegionId, kind: &OpKind) -> FxHashSet<ValueId> {
+    let region = &module.regions[region];
+    let mut outside: FxHashSet<ValueId> = region.args.iter().copied().collect();
+    let returned: &[ValueId] = region.ops.last().map_or(&[], |&last| &module.ops[last].operands);
+    let is_written_in_place = |v: ValueId| {
+        let def = module.def_op(v).map(|def| &module.ops[def].kind);
+        matches!(def, Some(OpKind::DynamicUpdateSlice | OpKind::Scatter(_)))
+    };
+    let is_loop = matches!(kind, OpKind::While);
+    outside.extend(returned.iter().filter(|&&v| !is_loop || returned.len() == 1 || is_written_in_place(v)));
+    outside
+}

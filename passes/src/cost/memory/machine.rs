@@ -1,0 +1,154 @@
+//! What a tensor takes in the memory of a device, by the compiler that lays it out.
+
+use shardc_ir::TensorType;
+
+/// Whose memory an estimate is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Machine {
+    /// A machine that stores elements side by side, as CPUs and GPUs do. Nothing is added to what is alive.
+    Plain,
+    /// A TPU v5e, which stores tensors in tiles of 8 by 128 elements of 32 bits.
+    #[default]
+    TpuV5e,
+    /// A TPU v5p. Its tiles are the same; its compiler keeps 16 bits rather than compute them again from 32.
+    TpuV5p,
+}
+
+/// How the dimensions of a convolution lie in memory: its features and its batch are the two that tiles cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TiledDims {
+    pub(super) feature: usize,
+    pub(super) batch: usize,
+}
+
+/// Elements along the fastest dimension of a tile.
+const LANES: u64 = 128;
+
+/// Rows of a tile.
+const SUBLANES: u64 = 8;
+
+/// The least that a buffer of a TPU takes.
+const SMALLEST: u64 = 512;
+
+/// The part of the fast memory beside the cores (VMEM, 128 MiB) that the compiler gives to temporaries: a program whose
+/// temporaries fit has none in the main memory.
+const FAST_MEMORY: u64 = 64 << 20;
+
+/// What the table of a tuple takes, aligned; the compiler lets no two share memory.
+const TABLE: u64 = 16 << 10;
+
+/// Tables for each argument of a program that runs in the fast memory, where each argument is fetched by asynchronous copies:
+/// between two and four were seen.
+const TABLES_OF_ARGUMENT: u64 = 4;
+
+/// What is lost between the buffers of a heap, as a part of what is alive: lifetimes differ, so that no packing is perfect. The
+/// compiler's own assignments of the programs of docs/QUALITY.md take 0.4 to 10 % more than they have alive at one time, tables of
+/// tuples included.
+const LOST: u64 = 11;
+
+impl Machine {
+    /// Whether tensors lie in tiles.
+    pub(super) fn is_tpu(self) -> bool {
+        matches!(self, Machine::TpuV5e | Machine::TpuV5p)
+    }
+
+    /// Returns what it counts to read or write a tensor beside others. For v5e the compiler computes the probabilities of an
+    /// attention again from exponentials of twice their bytes, for v5p it does not: elements count there, and bytes here.
+    pub(super) fn traffic(self, ty: &TensorType) -> u64 {
+        let elements = ty.num_elements().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
+        match self {
+            Machine::TpuV5e => elements,
+            Machine::TpuV5p | Machine::Plain => elements.saturating_mul(ty.dtype.bytes() as u64),
+        }
+    }
+
+    /// Returns the bytes of a tensor, `bits` for each element. The compiler is free to choose which dimensions tiles cut, and
+    /// takes those that waste least, except for `dims` of a convolution.
+    pub(super) fn bytes(self, ty: &TensorType, bits: u32, dims: Option<TiledDims>) -> u64 {
+        let shape = || ty.shape.iter().map(|&n| u64::try_from(n).unwrap_or(0));
+        let elements = shape().fold(1, u64::saturating_mul);
+        let in_bytes = |elements: u64| elements.saturating_mul(u64::from(bits)).div_ceil(8);
+        if self == Machine::Plain {
+            // Elements of fewer than 8 bits take a byte each, as on the host.
+            return elements.saturating_mul(u64::from(bits.div_ceil(8)));
+        }
+        if elements == 0 {
+            return 0;
+        }
+        let sizes: smallvec::SmallVec<[u64; 6]> = shape().collect();
+        // A predicate takes a byte.
+        let in_bytes = |elements| if bits == 1 { elements } else { in_bytes(elements) };
+        let padded = |lane: usize, row: usize| {
+            let (lane, row) = (sizes[lane], sizes[row]);
+            let tiled = lane.next_multiple_of(LANES).saturating_mul(rows(row));
+            (elements / (lane * row)).saturating_mul(tiled)
+        };
+        let dims = dims.filter(|dims| dims.feature < sizes.len() && dims.batch < sizes.len());
+        let tiled = match (sizes.len(), dims) {
+            (0 | 1, _) => in_bytes(elements).next_multiple_of(SMALLEST),
+            (_, Some(TiledDims { feature, batch })) => {
+                in_bytes(padded(feature, batch).min(padded(batch, feature)))
+            }
+            (rank, None) => {
+                let pairs = (0..rank).flat_map(|lane| (0..rank).map(move |row| (lane, row)));
+                let least =
+                    pairs.filter(|(lane, row)| lane != row).map(|(lane, row)| padded(lane, row)).min();
+                in_bytes(least.unwrap_or(elements))
+            }
+        };
+        tiled.max(SMALLEST)
+    }
+
+    /// Returns the bytes that a heap takes for temporaries of which `live` are alive at one time, in a program of so many
+    /// arguments.
+    pub(super) fn heap(self, live: u64, arguments: usize) -> u64 {
+        match self {
+            Machine::Plain => live,
+            _ if live <= FAST_MEMORY => TABLE * TABLES_OF_ARGUMENT * arguments as u64,
+            _ => live.saturating_add(live / LOST),
+        }
+    }
+}
+
+/// Rows as tiles hold them: those of a tensor with fewer than eight are smaller.
+fn rows(n: u64) -> u64 {
+    if n < SUBLANES { n.next_power_of_two() } else { n.next_multiple_of(SUBLANES) }
+}
+
+#[cfg(test)]
+mod tests {
+    use shardc_ir::DType;
+
+    use super::*;
+
+    fn tpu(shape: &[i64], dtype: DType) -> u64 {
+        Machine::TpuV5e.bytes(&TensorType::new(shape, dtype), dtype.bits(), None)
+    }
+
+    #[test]
+    fn tiles_pad_the_two_dimensions_that_waste_least() {
+        assert_eq!(tpu(&[4096, 4096], DType::BF16), 2 * 4096 * 4096);
+        assert_eq!(tpu(&[2048, 64], DType::F32), 4 * 2048 * 64, "2048 along the lanes");
+        assert_eq!(tpu(&[100, 60], DType::F32), 4 * 128 * 64);
+        assert_eq!(tpu(&[3, 60], DType::F32), 4 * 4 * 128, "three rows take a tile of four");
+        assert_eq!(tpu(&[2048, 2048], DType::I1), 2048 * 2048);
+        assert_eq!(tpu(&[], DType::F32), 512);
+        assert_eq!(tpu(&[200], DType::F32), 1024);
+        assert_eq!(tpu(&[0, 7], DType::F32), 0);
+    }
+
+    #[test]
+    fn features_of_a_convolution_lie_along_the_lanes_where_that_is_less() {
+        let dims = Some(TiledDims { feature: 3, batch: 0 });
+        let of = |shape: &[i64]| Machine::TpuV5e.bytes(&TensorType::new(shape, DType::F32), 32, dims);
+        assert_eq!(of(&[8, 112, 112, 64]), 4 * 8 * 112 * 112 * 128);
+        assert_eq!(of(&[8, 224, 224, 3]), 4 * 128 * 224 * 224 * 4, "the batch along the lanes");
+    }
+
+    #[test]
+    fn what_fits_in_the_fast_memory_takes_tables_alone() {
+        assert_eq!(Machine::TpuV5e.heap(1 << 20, 10), 40 * 16384);
+        assert_eq!(Machine::TpuV5p.heap(11 << 30, 10), 12 << 30);
+        assert_eq!(Machine::Plain.heap(1 << 20, 10), 1 << 20);
+    }
+}

@@ -1,0 +1,335 @@
+//! How much memory a program needs on each device, in the terms of XLA's compilers.
+//!
+//! Arguments and results have memory all the time; results that take the memory of arguments have none of their own.
+//! Temporaries share a heap: it is as large as what is alive at one time, and a little that is lost between buffers
+//! ([`Machine`]).
+//!
+//! What is alive is found in one walk over the program:
+//!
+//! * what a compiler fuses into its readers takes no memory, but keeps what it reads until it is read itself (`fusion`);
+//! * operations run in the order of the text, but updates of what the caller gets back run as soon as they can;
+//! * what computes element by element and what updates a part is written over what it reads for the last time;
+//! * a loop has its state once, and what its body needs besides (`liveness`);
+//! * tensors lie in tiles on TPUs, which pads them, and what only products read is kept with 16 bits (`program`, `machine`).
+//!
+//! The call of a function that is partitioned by itself takes what the function keeps besides its arguments.
+//!
+//! docs/QUALITY.md has the table beside the TPU compiler.
+
+mod fusion;
+mod liveness;
+mod machine;
+mod program;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::discardable::BUFFER_DONOR;
+use shardc_ir::{AttrDict, Class, Diagnostic, FuncId, Module, OpId, OpKind, RegionId, TypeId, ValueId};
+
+use self::liveness::{Estimate, Moment, Peak};
+pub use self::machine::Machine;
+use crate::report::byte_size::bytes_text;
+
+/// What a program of one device needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Need {
+    /// What the estimate is made of.
+    pub(crate) estimate: MemoryEstimate,
+    /// When most is alive.
+    pub(crate) at: Moment,
+}
+
+/// What a device is estimated to need for a program, in bytes, in the terms of XLA's compilers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryEstimate {
+    /// Arguments.
+    pub arguments: u64,
+    /// Results, those that take the memory of arguments included.
+    pub outputs: u64,
+    /// The part of the results that takes the memory of arguments.
+    pub aliases: u64,
+    /// The heap of all else.
+    pub temporaries: u64,
+    /// All of it: arguments, results that do not take the memory of these, and the heap.
+    pub peak: u64,
+}
+
+/// Returns what the function needs on a machine, its types being those of one device.
+pub(crate) fn need(module: &Module, func: FuncId, machine: Machine) -> Need {
+    need_with_calls(module, func, machine, &|_| 0)
+}
+
+/// As [`need`], where `of_call` tells for an operation the bytes of temporaries of the function that it stands for, if any.
+fn need_with_calls(module: &Module, func: FuncId, machine: Machine, of_call: &dyn Fn(OpId) -> u64) -> Need {
+    let Some(body) = module.funcs[func].body else { return Need::default() };
+    let mut walk = Estimate::new(module, body, machine, of_call);
+    let Peak { bytes: live, at } = walk.region(body, &outside(module, body));
+    let size = |ty: TypeId| module.types.stored(ty).map_or(0, |ty| machine.bytes(ty, ty.dtype.bits(), None));
+    let all = |types: &[TypeId]| types.iter().map(|&ty| size(ty)).fold(0, u64::saturating_add);
+    let data = &module.funcs[func];
+    let arguments = all(&data.params);
+    let outputs = all(&data.results);
+    let aliases = all(&aliased(module, func));
+    let temporaries = machine.heap(live, data.params.len());
+    let peak = arguments.saturating_add(outputs.saturating_sub(aliases)).saturating_add(temporaries);
+    Need { estimate: MemoryEstimate { arguments, outputs, aliases, temporaries, peak }, at }
+}
+
+/// Returns the types of the results that take the memory of arguments: those that arguments name, and of those that are left
+/// for each other donated argument one of its type.
+fn aliased(module: &Module, func: FuncId) -> Vec<TypeId> {
+    let data = &module.funcs[func];
+    let mut left: Vec<Option<TypeId>> = data.results.iter().copied().map(Some).collect();
+    let named = data.arg_attrs.iter().filter_map(AttrDict::donated_to);
+    let mut aliased: Vec<TypeId> =
+        named.filter_map(|result| left.get_mut(result).and_then(Option::take)).collect();
+    let mut by_type: FxHashMap<TypeId, u32> = FxHashMap::default();
+    for ty in left.into_iter().flatten() {
+        *by_type.entry(ty).or_default() += 1;
+    }
+    for (attrs, ty) in data.arg_attrs.iter().zip(&data.params) {
+        if attrs.get(BUFFER_DONOR).is_some()
+            && let Some(count) = by_type.get_mut(ty)
+            && *count > 0
+        {
+            *count -= 1;
+            aliased.push(*ty);
+        }
+    }
+    aliased
+}
+
+/// Returns the values of a function that have memory besides the heap: its arguments and its results.
+fn outside(module: &Module, body: RegionId) -> FxHashSet<ValueId> {
+    let region = &module.regions[body];
+    let returned = region.ops.last().map(|&last| &module.ops[last]);
+    let returned = returned.filter(|last| matches!(last.kind, OpKind::Return));
+    let returned = returned.into_iter().flat_map(|last| last.operands.iter().copied());
+    region.args.iter().copied().chain(returned).collect()
+}
+
+/// Estimates what the function, its types being those of one device, needs on a machine.
+#[must_use]
+pub fn estimate(module: &Module, func: FuncId, machine: Machine) -> MemoryEstimate {
+    need(module, func, machine).estimate
+}
+
+/// Returns how many bytes more than `limit` the function needs on each device; 0 if it fits, or if `limit` is 0, which
+/// stands for an unknown memory size.
+#[must_use]
+pub fn lacking(module: &Module, func: FuncId, machine: Machine, limit: u64) -> u64 {
+    if limit == 0 { 0 } else { estimate(module, func, machine).peak.saturating_sub(limit) }
+}
+
+/// Returns a warning (SH0470) if each device needs more than `limit` bytes, at the operation where it needs most.
+pub(crate) fn too_much(module: &Module, func: FuncId, machine: Machine, limit: u64) -> Option<Diagnostic> {
+    too_much_with_calls(module, func, machine, limit, &|_| 0)
+}
+
+/// As [`too_much`], where `of_call` tells for an operation the bytes of temporaries of the function that it stands for, if any.
+pub(crate) fn too_much_with_calls(
+    module: &Module,
+    func: FuncId,
+    machine: Machine,
+    limit: u64,
+    of_call: &dyn Fn(OpId) -> u64,
+) -> Option<Diagnostic> {
+    let Need { estimate, at } = need_with_calls(module, func, machine, of_call);
+    if limit == 0 || estimate.peak <= limit {
+        return None;
+    }
+    let message = format!(
+        "each device needs about {}, and has {}: {} for arguments, and {} for results and temporaries, here",
+        bytes_text(estimate.peak),
+        bytes_text(limit),
+        bytes_text(estimate.arguments),
+        bytes_text(estimate.peak.saturating_sub(estimate.arguments)),
+    );
+    let mut warning = Diagnostic::warning(Class::InvalidInput, "SH0470", message)
+        .hint("split more of the program, take a larger mesh, or compute more again in the backward pass (`jax.checkpoint`)");
+    if let Some(&(region, number)) = at.last() {
+        let op = module.regions[region].ops[number];
+        warning = warning.at(module.ops[op].span);
+        warning.user_loc = module.user_loc(op);
+    }
+    Some(warning)
+}
+
+/// Returns the most bytes of temporaries that are alive at one time while the function runs, without any padding; arguments
+/// and results are not counted.
+pub(crate) fn temporaries(module: &Module, func: FuncId) -> u64 {
+    temporaries_with_calls(module, func, Machine::Plain, &|_| 0)
+}
+
+/// Returns the most bytes of temporaries that are alive at one time while the function runs on a machine, where `of_call`
+/// tells for an operation the bytes of temporaries of the function that it stands for, if any.
+pub(crate) fn temporaries_with_calls(
+    module: &Module,
+    func: FuncId,
+    machine: Machine,
+    of_call: &dyn Fn(OpId) -> u64,
+) -> u64 {
+    let Some(body) = module.funcs[func].body else { return 0 };
+    Estimate::new(module, body, machine, of_call).region(body, &outside(module, body)).bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The temporaries of a function of one argument of 1024 bytes; nothing is fused into a decomposition, which is written
+    /// `%0 = C %x`, nor is it fused into anything.
+    fn of(body: &str) -> u64 {
+        let module = parsed("", body);
+        temporaries(&module, module.entry().unwrap())
+    }
+
+    fn parsed(attributes: &str, body: &str) -> Module {
+        let lines = body.lines().map(|line| match line.split_once("C ") {
+            Some((result, operand)) => {
+                format!("{result} stablehlo.cholesky {}, lower = true : tensor<16x16xf32>\n", operand.trim())
+            }
+            None => format!("{line}\n"),
+        });
+        let text = format!(
+            "func.func @main(%x: tensor<16x16xf32> {attributes}) -> tensor<16x16xf32> {{ {} }}",
+            lines.collect::<String>()
+        );
+        shardc_stablehlo::parse(&text).unwrap()
+    }
+
+    #[test]
+    fn values_are_kept_until_they_are_last_read() {
+        let chain = "%0 = C %x\n%1 = C %0\n%2 = C %1\n%3 = C %2\n";
+        assert_eq!(of(&format!("{chain} return %3 : tensor<16x16xf32>")), 2048, "the result is none");
+        let kept =
+            format!("{chain} %4 = stablehlo.add %3, %1 : tensor<16x16xf32>\n return %4 : tensor<16x16xf32>");
+        assert_eq!(of(&kept), 3072);
+    }
+
+    #[test]
+    fn what_is_fused_takes_no_memory_and_keeps_what_it_reads() {
+        let text = "%0 = C %x
+            %1 = stablehlo.cosine %0 : tensor<16x16xf32>
+            %2 = C %x
+            %3 = C %2
+            %4 = stablehlo.add %3, %1 : tensor<16x16xf32>
+            return %4 : tensor<16x16xf32>";
+        assert_eq!(of(text), 3072);
+    }
+
+    #[test]
+    fn what_is_read_for_the_last_time_is_written_over() {
+        let text = "%0 = C %x
+            %1 = stablehlo.cosine %0 : tensor<16x16xf32>
+            %2 = C %1
+            %3 = stablehlo.add %2, %1 : tensor<16x16xf32>
+            return %3 : tensor<16x16xf32>";
+        assert_eq!(of(text), 2048);
+    }
+
+    /// The product of two matrices.
+    fn dot(result: &str, a: &str, b: &str) -> String {
+        format!(
+            "{result} = stablehlo.dot_general {a}, {b}, contracting_dims = [1] x [0] : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>\n"
+        )
+    }
+
+    #[test]
+    fn what_can_be_computed_again_is_not_kept() {
+        let text = |kept: &str| {
+            let (first, second, third) =
+                (dot("%2", "%1", "%1"), dot("%5", "%4", "%1"), dot("%6", "%5", kept));
+            format!(
+                "%0 = C %x\n%1 = stablehlo.cosine %0 : tensor<16x16xf32>\n{first}%3 = C %2\n%4 = C %3\n{second}{third}return %6 : tensor<16x16xf32>"
+            )
+        };
+        assert_eq!(of(&text("%0")), 3072, "%0 and two of the decompositions");
+        assert_eq!(of(&text("%5")), 3072, "%1 and two of the decompositions");
+    }
+
+    #[test]
+    fn an_update_runs_as_soon_as_it_can_and_frees_its_gradient() {
+        let text = format!(
+            "func.func @main(%w: tensor<16x16xf32> {{tf.aliasing_output = 0 : i32}}) -> (tensor<16x16xf32>, tensor<f32>) {{
+            %c = stablehlo.constant dense<0.0> : tensor<f32>
+            %0 = stablehlo.cholesky %w, lower = true : tensor<16x16xf32>
+            {}%2 = stablehlo.cholesky %w, lower = true : tensor<16x16xf32>
+            {}%4 = stablehlo.reduce(%3 init: %c) applies stablehlo.add across dimensions = [0, 1] : (tensor<16x16xf32>, tensor<f32>) -> tensor<f32>
+            %5 = stablehlo.subtract %w, %1 : tensor<16x16xf32>
+            return %5, %4 : tensor<16x16xf32>, tensor<f32> }}",
+            dot("%1", "%0", "%0"),
+            dot("%3", "%2", "%2")
+        );
+        let module = shardc_stablehlo::parse(&text).unwrap();
+        let need = estimate(&module, module.entry().unwrap(), Machine::Plain);
+        assert_eq!(
+            need.temporaries, 2048,
+            "a decomposition and its product, but not the first product until the end"
+        );
+    }
+
+    #[test]
+    fn a_loop_has_its_state_once() {
+        let text = "%0 = C %x
+            %n = stablehlo.constant dense<0> : tensor<i32>
+            %r = stablehlo.while(%a = %0) : tensor<16x16xf32> cond {
+              %c = stablehlo.compare LT, %n, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+              stablehlo.return %c : tensor<i1>
+            } do {
+              %1 = stablehlo.slice %a [0:4, 0:16] : (tensor<16x16xf32>) -> tensor<4x16xf32>
+              %2 = stablehlo.dynamic_update_slice %a, %1, %n, %n : (tensor<16x16xf32>, tensor<4x16xf32>, tensor<i32>, tensor<i32>) -> tensor<16x16xf32>
+              stablehlo.return %2 : tensor<16x16xf32>
+            }
+            %s = C %r
+            return %s : tensor<16x16xf32>";
+        assert_eq!(of(text), 1024, "the state");
+    }
+
+    #[test]
+    fn an_argument_that_gives_its_memory_is_there_all_the_time() {
+        let body = "%0 = C %x
+            %1 = C %0
+            %2 = stablehlo.add %1, %x : tensor<16x16xf32>
+            return %2 : tensor<16x16xf32>";
+        for attributes in ["{tf.aliasing_output = 0 : i32}", "{jax.buffer_donor = true}"] {
+            let module = parsed(attributes, body);
+            let need = estimate(&module, module.entry().unwrap(), Machine::Plain);
+            assert_eq!((need.arguments, need.aliases, need.peak), (1024, 1024, 3072));
+        }
+        let module = parsed("", body);
+        assert_eq!(estimate(&module, module.entry().unwrap(), Machine::Plain).peak, 4096);
+    }
+
+    #[test]
+    fn a_loop_needs_what_its_body_needs() {
+        let text = "%0 = C %x
+            %n = stablehlo.constant dense<false> : tensor<i1>
+            %r = stablehlo.while(%a = %x) : tensor<16x16xf32> cond {
+              stablehlo.return %n : tensor<i1>
+            } do {
+              %1 = C %0
+              %2 = C %1
+              %3 = C %2
+              stablehlo.return %3 : tensor<16x16xf32>
+            }
+            return %r : tensor<16x16xf32>";
+        let module = parsed("", text);
+        let need = need(&module, module.entry().unwrap(), Machine::Plain);
+        assert_eq!(need.estimate.temporaries, 1024 + 2048);
+        let numbers: Vec<usize> = need.at.iter().map(|&(_, number)| number).collect();
+        assert_eq!(numbers, [2, 1], "the second operation of the loop, which is the third of the function");
+    }
+
+    #[test]
+    fn what_only_products_read_is_rounded_on_a_tpu() {
+        let text = |last: &str| format!("%0 = C %x\n{}{last}", dot("%1", "%0", "%0"));
+        let of = |last: &str| {
+            let module = parsed("", &text(last));
+            let func = module.entry().unwrap();
+            temporaries_with_calls(&module, func, Machine::TpuV5e, &|_| 0)
+        };
+        assert_eq!(of("return %1 : tensor<16x16xf32>"), 2 * 16 * 128);
+        let other = "%2 = stablehlo.add %1, %0 : tensor<16x16xf32>\nreturn %2 : tensor<16x16xf32>";
+        assert_eq!(of(other), 4 * 16 * 128);
+    }
+}

@@ -1,0 +1,278 @@
+//! What the estimate needs to know of a function before it looks at lifetimes: of each operation, what a compiler can do with it.
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{DType, EntityRef, Module, OpId, OpKind, Precision, RegionId, Shape, ValueId};
+
+use super::machine::{Machine, TiledDims};
+use crate::propagate::is_elementwise;
+
+/// What holds for operations and values of a function, by their numbers.
+pub(super) struct Program<'m> {
+    pub(super) module: &'m Module,
+    pub(super) machine: Machine,
+    /// The region that a value is defined in.
+    home: Vec<Option<RegionId>>,
+    /// Whether an operation computes each element from one place of its operands, or selects one of a row.
+    elementwise: Vec<bool>,
+    /// Whether an operation is fused into its readers wherever these are.
+    always: Vec<bool>,
+    /// Whether a product becomes part of its one reader, which computes on its result element by element.
+    joins_reader: Vec<bool>,
+    /// Whether a value must be in memory, since something reads it that fuses with nothing.
+    hard: Vec<bool>,
+    /// Whether all that reads a value of 32 bits are products, which round it to 16: those are what is kept.
+    narrow: Vec<bool>,
+    /// How tensors of a shape that a convolution reads or makes lie in memory, and those that are padded of such ones.
+    convolved: FxHashMap<&'m Shape, TiledDims>,
+}
+
+impl<'m> Program<'m> {
+    pub(super) fn new(module: &'m Module, body: RegionId, machine: Machine) -> Program<'m> {
+        let (values, ops) = (module.values.len(), module.ops.len());
+        let mut program = Program {
+            module,
+            machine,
+            home: vec![None; values],
+            elementwise: vec![false; ops],
+            always: vec![false; ops],
+            joins_reader: vec![false; ops],
+            hard: vec![false; values],
+            narrow: vec![false; values],
+            convolved: FxHashMap::default(),
+        };
+        let (walk, regions) = module.walk_with_regions(body, |_| true);
+        for &region in &regions {
+            for &arg in &module.regions[region].args {
+                program.home[arg.index()] = Some(region);
+            }
+            for &op in &module.regions[region].ops {
+                for &result in &module.ops[op].results {
+                    program.home[result.index()] = Some(region);
+                }
+            }
+        }
+        let mut reads = vec![Reads::default(); values];
+        for &op in &walk {
+            program.elementwise[op.index()] = is_elementwise(module, op) || is_one_of_a_row(module, op);
+            program.note_convolution(op);
+            for &operand in &module.ops[op].operands {
+                let of = &mut reads[operand.index()];
+                of.count += 1;
+                of.last = Some(op);
+            }
+        }
+        // Readers come after what they read, so that what holds for their results is known.
+        let mut all_round = vec![true; values];
+        for &op in walk.iter().rev() {
+            program.look_at(op, &reads);
+            program.look_at_operands(op, &mut all_round);
+        }
+        for (value, reads) in reads.iter().enumerate() {
+            program.narrow[value] = all_round[value] && reads.count > 0;
+        }
+        program
+    }
+
+    /// Returns the bytes of a value in memory.
+    pub(super) fn size(&self, value: ValueId) -> u64 {
+        let Some(ty) = self.module.stored(value) else { return 0 };
+        let is_rounded = self.machine.is_tpu() && ty.dtype == DType::F32 && self.narrow[value.index()];
+        let bits = if is_rounded { 16 } else { ty.dtype.bits() };
+        self.machine.bytes(ty, bits, self.convolved.get(&ty.shape).copied())
+    }
+
+    /// Returns the bytes of a value without any padding.
+    pub(super) fn weight(&self, value: ValueId) -> u64 {
+        self.module.stored(value).and_then(|ty| u64::try_from(ty.num_bytes()?).ok()).unwrap_or(0)
+    }
+
+    /// Returns what it counts to read or write a value beside others.
+    pub(super) fn traffic(&self, value: ValueId) -> u64 {
+        self.module.stored(value).map_or(0, |ty| self.machine.traffic(ty))
+    }
+
+    /// The operation of the region that makes a value, if one of them does.
+    pub(super) fn made_in(&self, value: ValueId, region: RegionId) -> Option<OpId> {
+        self.module.def_op(value).filter(|_| self.home[value.index()] == Some(region))
+    }
+
+    pub(super) fn is_elementwise(&self, op: OpId) -> bool {
+        self.elementwise[op.index()]
+    }
+
+    pub(super) fn is_always_fused(&self, op: OpId) -> bool {
+        self.always[op.index()]
+    }
+
+    pub(super) fn joins_reader(&self, op: OpId) -> bool {
+        self.joins_reader[op.index()]
+    }
+
+    /// Whether a result of the operation must be in memory.
+    pub(super) fn is_hard(&self, op: OpId) -> bool {
+        self.module.ops[op].results.iter().any(|v| self.hard[v.index()])
+    }
+
+    fn note_convolution(&mut self, op: OpId) {
+        let module = self.module;
+        let data = &module.ops[op];
+        let shape = |value: Option<&ValueId>| value.and_then(|&v| Some(&module.stored(v)?.shape));
+        let (operand, result) = (shape(data.operands.first()), shape(data.results.first()));
+        match &data.kind {
+            OpKind::Convolution(spec) => {
+                for (shape, dims) in [(operand, &spec.input), (result, &spec.output)] {
+                    let Some(shape) = shape else { continue };
+                    let dims = TiledDims { feature: dims.feature as usize, batch: dims.batch as usize };
+                    self.convolved.entry(shape).or_insert(dims);
+                }
+            }
+            OpKind::Pad(_) => {
+                let dims = operand.and_then(|shape| self.convolved.get(shape).copied());
+                if let Some((dims, result)) = dims.zip(result) {
+                    self.convolved.entry(result).or_insert(dims);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Notes what can be done with an operation, from what is known of its readers.
+    fn look_at(&mut self, op: OpId, reads: &[Reads]) {
+        let data = &self.module.ops[op];
+        let is_read_once = data.results.iter().all(|v| reads[v.index()].count <= 1);
+        let is_hard = data.results.is_empty() || self.is_hard(op);
+        self.always[op.index()] = match &data.kind {
+            // Bitcasts on row-major layouts, and what is no tensor to speak of.
+            OpKind::Reshape | OpKind::Constant(_) | OpKind::ReplicaId | OpKind::PartitionId => true,
+            _ if is_hard => false,
+            kind if is_rearranged(kind) => true,
+            // Widening is done again by each reader. Narrowing is kept: the narrow value frees the wide one.
+            OpKind::Convert => {
+                is_read_once
+                    || matches!(data.operands.first().zip(data.results.first()), Some((&from, &to)) if self.weight(from) <= self.weight(to))
+            }
+            _ => self.is_elementwise(op) && is_read_once,
+        };
+        if is_product(&data.kind) && !is_hard && is_read_once {
+            let reader = data.results.first().and_then(|v| reads[v.index()].last);
+            self.joins_reader[op.index()] = reader.is_some_and(|reader| {
+                is_elementwise(self.module, reader)
+                    || matches!(self.module.ops[reader].kind, OpKind::Transpose { .. })
+            });
+        }
+    }
+
+    /// Notes what an operation asks of its operands.
+    fn look_at_operands(&mut self, op: OpId, all_round: &mut [bool]) {
+        let data = &self.module.ops[op];
+        let of_result = |table: &[bool]| data.results.first().is_some_and(|v| table[v.index()]);
+        let fuses_nothing = fuses_nothing(&data.kind);
+        let hands_on = matches!(data.kind, OpKind::Reshape) && of_result(&self.hard);
+        let rounds = match &data.kind {
+            OpKind::DotGeneral(spec) => is_default(&spec.precision),
+            OpKind::Convolution(spec) => is_default(&spec.precision),
+            kind if is_form(kind) || self.is_scaling(op) => of_result(all_round),
+            _ => false,
+        };
+        for &operand in &data.operands {
+            let is_made_there = matches!(data.kind, OpKind::While)
+                && self.module.def_op(operand).is_some_and(|def| is_from_nothing(&self.module.ops[def].kind));
+            if fuses_nothing && !is_made_there || hands_on {
+                self.hard[operand.index()] = true;
+            }
+            all_round[operand.index()] &= rounds;
+        }
+    }
+
+    /// Whether an operation multiplies or divides by one number.
+    fn is_scaling(&self, op: OpId) -> bool {
+        use shardc_ir::BinaryOp as B;
+        let data = &self.module.ops[op];
+        let is_number = |&v: &ValueId| {
+            let Some(def) = self.module.def_op(v).map(|def| &self.module.ops[def]) else { return false };
+            matches!(def.kind, OpKind::BroadcastInDim { .. })
+                && def.operands.first().is_some_and(|&v| self.module.shape(v).is_empty())
+        };
+        matches!(data.kind, OpKind::Binary(B::Multiply | B::Divide)) && data.operands.iter().any(is_number)
+    }
+}
+
+/// How a value is read.
+#[derive(Clone, Copy, Default)]
+struct Reads {
+    /// The number of operands that are this value, in all regions.
+    count: u32,
+    /// What reads it last.
+    last: Option<OpId>,
+}
+
+fn is_product(kind: &OpKind) -> bool {
+    matches!(kind, OpKind::DotGeneral(_) | OpKind::Convolution(_))
+}
+
+fn is_default(precision: &[Precision]) -> bool {
+    precision.iter().all(|p| *p == Precision::Default)
+}
+
+/// What makes a tensor from nothing or from one element.
+fn is_from_nothing(kind: &OpKind) -> bool {
+    matches!(kind, OpKind::Constant(_) | OpKind::Iota { .. } | OpKind::BroadcastInDim { .. })
+}
+
+/// What puts elements elsewhere, which each reader does again while it reads.
+fn is_rearranged(kind: &OpKind) -> bool {
+    is_from_nothing(kind)
+        || matches!(
+            kind,
+            OpKind::Transpose { .. }
+                | OpKind::Pad(_)
+                | OpKind::Slice(_)
+                | OpKind::Reverse { .. }
+                | OpKind::Concatenate { .. }
+                | OpKind::Splice(_)
+                | OpKind::DynamicSlice { .. }
+        )
+}
+
+/// What hands rounded elements on as they are.
+fn is_form(kind: &OpKind) -> bool {
+    matches!(
+        kind,
+        OpKind::Reshape
+            | OpKind::Transpose { .. }
+            | OpKind::Slice(_)
+            | OpKind::Pad(_)
+            | OpKind::BroadcastInDim { .. }
+            | OpKind::AllGather { .. }
+    )
+}
+
+/// Whether an operation reads its operands from memory, and fuses none of them.
+fn fuses_nothing(kind: &OpKind) -> bool {
+    kind.collective().is_some()
+        || matches!(
+            kind,
+            OpKind::Return
+                | OpKind::While
+                | OpKind::Case
+                | OpKind::If
+                | OpKind::CustomCall(_)
+                | OpKind::Sort { .. }
+                | OpKind::OptimizationBarrier
+                | OpKind::RngBitGenerator { .. }
+                | OpKind::Fft { .. }
+                | OpKind::Cholesky { .. }
+                | OpKind::TriangularSolve(_)
+                | OpKind::ReduceWindow(_)
+                | OpKind::SelectAndScatter(_)
+        )
+}
+
+/// Whether a scatter changes one element of each row: compilers select it by comparing places, as they do for the gradient
+/// of `take_along_axis`.
+fn is_one_of_a_row(module: &Module, op: OpId) -> bool {
+    let data = &module.ops[op];
+    let (OpKind::Scatter(spec), Some(&result)) = (&data.kind, data.results.first()) else { return false };
+    let batching = spec.input_batching_dims.len();
+    batching > 0 && batching + spec.inserted_window_dims.len() == module.shape(result).len()
+}

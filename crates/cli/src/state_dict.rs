@@ -168,8 +168,14 @@ fn tell(dict: &StateDict, written: &[PathBuf], ui: &Ui) {
     let bytes = dict.byte_len();
     ui.summary(
         || {
-            let files: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
-            format!("{}: {} tensors, {}\n", files.join(", "), dict.len(), bytes_text(bytes))
+            let (tensors, size) = (dict.len(), bytes_text(bytes));
+            match written {
+                [file] => format!("{}: {tensors} tensors, {size}\n", file.display()),
+                [parts @ .., index] => {
+                    format!("{}: {tensors} tensors, {size} in {} files\n", index.display(), parts.len())
+                }
+                [] => String::new(),
+            }
         },
         || json!({ "files": written, "tensors": dict.len(), "bytes": bytes }),
     );

@@ -98,6 +98,7 @@ fn state_dicts_are_converted() {
         let size: &[&str] = if to.starts_with("parts") { &["--max-shard-size", "100B"] } else { &[] };
         let ran = folder.run(&[&["checkpoint", "convert", &from, "-o", to], size].concat());
         assert_eq!((ran.code, ran.out.as_str()), (Some(0), ""), "{to}: {}", ran.err);
+        assert!(ran.err.starts_with(&format!("{made}: 23 tensors, 404 B")), "{}", ran.err);
         assert_eq!(contents(&open(&folder.path(made)).unwrap()), want, "{to}");
         from = made.to_owned();
     }

@@ -7,7 +7,7 @@
 
 The first line of `torch` says which of the two it was.
 """
-import collections, json, pickle, sys, zipfile
+import collections, ctypes, json, pickle, sys, zipfile
 
 NAMES = {"float32": "F32", "bfloat16": "BF16", "float16": "F16", "float64": "F64", "int64": "I64", "int32": "I32", "int16": "I16", "int8": "I8",
          "uint8": "U8", "bool": "BOOL", "uint16": "U16", "float8_e4m3fn": "F8_E4M3"}
@@ -25,10 +25,19 @@ def read(files):
 
 
 def write(file):
-    from safetensors import serialize_file
+    import safetensors
     given = json.load(sys.stdin)
-    tensors = {name: {"dtype": dtype, "shape": shape, "data": bytes.fromhex(data)} for name, (dtype, shape, data) in given.items()}
-    serialize_file(tensors, file, {"format": "pt"})
+    names = {safe: name for name, safe in NAMES.items()}
+    tensors, kept = {}, []
+    for name, (dtype, shape, data) in given.items():
+        data = bytes.fromhex(data)
+        if hasattr(safetensors, "TensorSpec"):
+            kept.append(ctypes.create_string_buffer(data, max(len(data), 1)))
+            address = ctypes.addressof(kept[-1])
+            tensors[name] = safetensors.TensorSpec(dtype=names[dtype], shape=shape, data_ptr=address, data_len=len(data))
+        else:  # before 0.8
+            tensors[name] = {"dtype": names[dtype], "shape": shape, "data": data}
+    safetensors.serialize_file(tensors, file, {"format": "pt"})
 
 
 def with_torch(torch, file):

@@ -360,17 +360,18 @@ impl Buffers {
 fn most(buffers: &[Buffer], steps: usize) -> (u64, usize) {
     let (mut made, mut freed) = (vec![0u64; steps + 2], vec![0u64; steps + 2]);
     for buffer in buffers {
-        made[buffer.first as usize] += buffer.bytes;
-        // What is written over at once has no step of its own.
-        freed[(buffer.last.max(buffer.first) as usize).min(steps)] += buffer.bytes;
+        // Saturating: a hostile program may claim more than there are numbers for.
+        let add = |bytes: &mut u64| *bytes = bytes.saturating_add(buffer.bytes);
+        add(&mut made[buffer.first as usize]);
+        add(&mut freed[(buffer.last.max(buffer.first) as usize).min(steps)]);
     }
-    let (mut live, mut most, mut at) = (0, 0, 0);
+    let (mut live, mut most, mut at) = (0u64, 0, 0);
     for step in 1..=steps {
-        live += made[step];
+        live = live.saturating_add(made[step]);
         if live > most {
             (most, at) = (live, step);
         }
-        live -= freed[step];
+        live = live.saturating_sub(freed[step]);
     }
     (most, at)
 }

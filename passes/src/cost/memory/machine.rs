@@ -81,7 +81,7 @@ impl Machine {
         let padded = |lane: usize, row: usize| {
             let (lane, row) = (sizes[lane], sizes[row]);
             let tiled = lane.next_multiple_of(LANES).saturating_mul(rows(row));
-            (elements / (lane * row)).saturating_mul(tiled)
+            (elements / lane / row).saturating_mul(tiled)
         };
         let dims = dims.filter(|dims| dims.feature < sizes.len() && dims.batch < sizes.len());
         let tiled = match (sizes.len(), dims) {

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use sha2::{Digest, Sha256};
+
 use crate::device::{Buffer, Device};
 use crate::error::{Result, RuntimeError};
 use crate::executable::LoadedExecutable;
-use crate::ffi::{RawClient, RawProgram};
+use crate::ffi::{Across, RawClient, RawProgram, register_calls};
 use crate::host::HostArray;
 use crate::options::CompileOptions;
 use crate::plugin::Plugin;
+use crate::processes::Processes;
 
 /// The most virtual devices of the CPU plugin that one program can run on: the plugin takes devices of higher numbers for
 /// those of another process, and refuses programs for them.
@@ -28,6 +31,7 @@ pub struct Client {
     raw: Arc<RawClient>,
     devices: Vec<Device>,
     platform_name: String,
+    processes: Option<Processes>,
 }
 
 impl std::fmt::Debug for Client {
@@ -46,6 +50,33 @@ impl Client {
     ///
     /// No devices are asked for or found, more than [`MAX_CPU_DEVICES`], or the plugin does not know an option.
     pub fn new(plugin: &Plugin, options: ClientOptions) -> Result<Client> {
+        Client::create(plugin, options, None)
+    }
+
+    /// Starts the client of one process of a job; all its processes have to do this. With the CPU plugin each has as many
+    /// devices, and those of all processes, in the order of these, are numbered from 0 for
+    /// [`Client::compile_across`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Client::new`]; processes have different numbers of devices; a process is gone; the plugin has no calls of
+    /// this process's functions.
+    pub fn across(plugin: &Plugin, options: ClientOptions, processes: &Processes) -> Result<Client> {
+        let client = Client::create(plugin, options, Some(processes.clone()))?;
+        register_calls(plugin.api())?;
+        let count = (client.devices.len() as u64).to_le_bytes();
+        let counts = processes.all_gather("shardc/devices", &count)?;
+        if let Some(other) = counts.iter().position(|other| *other != count) {
+            return Err(RuntimeError::Processes(format!(
+                "process {} has {} devices, and process {other} another number",
+                processes.index(),
+                client.devices.len()
+            )));
+        }
+        Ok(client)
+    }
+
+    fn create(plugin: &Plugin, options: ClientOptions, processes: Option<Processes>) -> Result<Client> {
         let mut values = Vec::new();
         if let Some(count) = options.cpu_device_count {
             if count == 0 || count > MAX_CPU_DEVICES {
@@ -57,13 +88,19 @@ impl Client {
         let platform_name = raw.platform_name()?;
         let mut devices: Vec<Device> = raw.devices()?.into_iter().map(|raw| Device { raw }).collect();
         devices.sort_by_key(Device::id);
-        Ok(Client { raw, devices, platform_name })
+        Ok(Client { raw, devices, platform_name, processes })
     }
 
     /// The devices that this process can use, by ascending number.
     #[must_use]
     pub fn devices(&self) -> &[Device] {
         &self.devices
+    }
+
+    /// The processes of the job, where the client is one of several.
+    #[must_use]
+    pub fn processes(&self) -> Option<&Processes> {
+        self.processes.as_ref()
     }
 
     /// `cpu`, `tpu`, `cuda`.
@@ -88,6 +125,36 @@ impl Client {
     /// [`RuntimeError::Compile`] with XLA's message where the program is wrong; [`RuntimeError::Argument`] where the
     /// client has too few devices.
     pub fn compile(&self, program: &[u8], options: &CompileOptions) -> Result<LoadedExecutable> {
+        LoadedExecutable::new(self.compile_raw(program, options)?, None)
+    }
+
+    /// Compiles this process's part of a program for the devices of all processes: `program` is what each of them runs, with
+    /// calls in the place of collectives between processes, and `options` speak of the devices of one.
+    ///
+    /// All processes have to compile the same text, and to run it equally often.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Client::compile`]; [`RuntimeError::Argument`] for a client of one process.
+    pub fn compile_across(&self, program: &[u8], options: &CompileOptions) -> Result<LoadedExecutable> {
+        let Some(processes) = &self.processes else {
+            return Err(RuntimeError::Argument("a program across processes for a client of one".to_owned()));
+        };
+        let raw = self.compile_raw(program, options)?;
+        let devices = options.num_devices();
+        let first = processes.index() * devices;
+        let digest = Sha256::digest(program);
+        let across = Across {
+            job: processes.job().clone(),
+            program: digest.iter().take(8).fold(0, |number, &byte| number << 8 | u64::from(byte)),
+            first_device: u32::try_from(first)
+                .map_err(|_| RuntimeError::DeviceLimit { wanted: first, limit: MAX_CPU_DEVICES })?,
+        };
+        let places = (first..first + devices).collect();
+        LoadedExecutable::new(raw.across(across), Some((places, devices * processes.count())))
+    }
+
+    fn compile_raw(&self, program: &[u8], options: &CompileOptions) -> Result<RawProgram> {
         let wanted = options.num_devices();
         let ids: Vec<i32> = match &options.device_ids {
             Some(ids) => ids.clone(),
@@ -99,9 +166,7 @@ impl Client {
         if let Some(unknown) = ids.iter().find(|id| !self.devices.iter().any(|device| device.id() == **id)) {
             return Err(RuntimeError::Argument(format!("the client has no device {unknown}")));
         }
-        let raw = RawProgram::compile(&self.raw, program, &options.encode(&ids))
-            .map_err(RuntimeError::in_compilation)?;
-        Ok(LoadedExecutable::new(raw))
+        RawProgram::compile(&self.raw, program, &options.encode(&ids)).map_err(RuntimeError::in_compilation)
     }
 
     /// Copies an array to a device.

@@ -18,7 +18,7 @@ macro_rules! opaque {
 
 opaque! {
     Error Event Client Device DeviceDescription Memory Buffer Executable LoadedExecutable SerializedExecutable
-    TopologyDescription
+    TopologyDescription ExecuteContext
 }
 
 /// A structure that the API passes by pointer, beginning with its own size.
@@ -129,7 +129,7 @@ structure! { ExecuteOptions {
     launch_id: c_int,
     non_donatable_input_indices: *const i64,
     num_non_donatable_input_indices: usize,
-    context: *mut c_void,
+    context: *mut ExecuteContext,
     call_location: *const c_char,
     num_tasks: usize,
     task_ids: *mut c_int,
@@ -328,6 +328,8 @@ calls! {
         indefinite_allocations: i64,
         peak_unpadded_heap: i64,
     }
+    98 "PJRT_ExecuteContext_Create" ExecuteContextCreate { context: *mut ExecuteContext, }
+    99 "PJRT_ExecuteContext_Destroy" ExecuteContextDestroy { context: *mut ExecuteContext, }
 }
 
 #[cfg(test)]

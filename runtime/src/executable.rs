@@ -80,18 +80,11 @@ impl std::fmt::Debug for LoadedExecutable {
 }
 
 impl LoadedExecutable {
-    /// The program on its devices; `places` are theirs among `count`, where other processes have some of these.
-    pub(crate) fn new(raw: RawProgram, places: Option<(Vec<usize>, usize)>) -> Result<LoadedExecutable> {
+    /// The program on its devices; `places` are theirs among `count`, of which other processes may have some.
+    pub(crate) fn new(raw: RawProgram, places: Vec<usize>, count: usize) -> Result<LoadedExecutable> {
         let devices: Vec<Device> = raw.devices().iter().map(|raw| Device { raw: raw.clone() }).collect();
-        let placement = match places {
-            Some((places, count)) => Placement::new(devices, places, count)?,
-            None => Placement::from(devices.as_slice()),
-        };
-        Ok(LoadedExecutable {
-            raw: Arc::new(raw),
-            placement: Arc::new(placement),
-            parameters: Arc::default(),
-        })
+        let placement = Arc::new(Placement::new(devices, places, count)?);
+        Ok(LoadedExecutable { raw: Arc::new(raw), placement, parameters: Arc::default() })
     }
 
     /// The devices of this process that it runs on, in the order of [`LoadedExecutable::execute`]'s lists.

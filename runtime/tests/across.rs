@@ -64,8 +64,13 @@ fn program(devices: usize) -> String {
 fn process(task: &str, options: ProcessOptions) {
     let plugin = Plugin::load(&found(PluginKind::Cpu).unwrap().path).unwrap();
     let processes = Processes::connect(options).unwrap();
-    let client =
-        Client::across(&plugin, ClientOptions { cpu_device_count: Some(DEVICES) }, &processes).unwrap();
+    let client = Client::across(
+        &plugin,
+        PluginKind::Cpu,
+        ClientOptions { cpu_device_count: Some(DEVICES) },
+        &processes,
+    )
+    .unwrap();
     let devices = DEVICES * processes.count();
     let text = if task == "another" && processes.index() == 1 {
         program(devices).replace("@step", "@other")

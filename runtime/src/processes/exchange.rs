@@ -17,6 +17,7 @@ use super::frame::{Frame, Kind};
 use super::job::Job;
 use super::mail::lock;
 use super::spec::Spec;
+use super::tellers::Tellers;
 use crate::error::{Result, RuntimeError};
 use crate::host::HostArray;
 
@@ -84,11 +85,12 @@ struct State {
 pub(crate) struct Exchange {
     process: usize,
     state: Mutex<State>,
+    tellers: Tellers,
 }
 
 impl Exchange {
     pub(super) fn new(process: usize) -> Exchange {
-        Exchange { process, state: Mutex::default() }
+        Exchange { process, state: Mutex::default(), tellers: Tellers::default() }
     }
 
     /// Begins a launch of a program, which is known by a number that follows from its text, and tells the others; returns the
@@ -257,15 +259,13 @@ impl Exchange {
         match meeting.results(&open.arrived) {
             Ok(mut results) => {
                 for (device, answer) in open.answers {
-                    answer(Ok(results.remove(&device).unwrap_or_default()));
+                    let results = results.remove(&device).unwrap_or_default();
+                    self.tellers.tell(device, move || answer(Ok(results)));
                 }
             }
             Err(error) => {
-                let text = error.to_string();
-                open.answers.into_iter().for_each(|(_, answer)| {
-                    answer(Err(RuntimeError::Argument(text.clone())));
-                });
-                job.fail(&text);
+                self.refuse(open, &error);
+                job.fail(&error.to_string());
             }
         }
     }
@@ -273,8 +273,15 @@ impl Exchange {
     /// Tells everyone in a meeting that it does not come about.
     fn dissolve(&self, key: Key, why: &RuntimeError) {
         let open = lock(&self.state).meetings.remove(&key);
-        for (_, answer) in open.into_iter().flat_map(|open| open.answers) {
-            answer(Err(RuntimeError::Argument(why.to_string())));
+        if let Some(open) = open {
+            self.refuse(open, why);
+        }
+    }
+
+    fn refuse(&self, open: Open, why: &RuntimeError) {
+        for (device, answer) in open.answers {
+            let why = why.to_string();
+            self.tellers.tell(device, move || answer(Err(RuntimeError::Argument(why))));
         }
     }
 

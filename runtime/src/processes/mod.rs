@@ -13,7 +13,7 @@
 //! | `connect`, `handshake` | finding each other, and the proof of the secret |
 //! | `frame`, `peer` | messages, and the threads that read and write them |
 //! | `job`, `mail`, `store` | what the threads share: values that wait to be taken, who is gone, keys and values |
-//! | `exchange`, `spec`, `compute` | collectives between processes, for plugins that have none |
+//! | `exchange`, `spec`, `compute`, `tellers` | collectives between processes, for plugins that have none |
 //!
 //! ```no_run
 //! use shardc_runtime::{ProcessOptions, Processes, Secret};
@@ -41,6 +41,7 @@ mod options;
 mod peer;
 mod spec;
 mod store;
+mod tellers;
 
 use std::sync::Arc;
 use std::time::Duration;

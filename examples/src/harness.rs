@@ -7,7 +7,9 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use shardc::graph::{Graph, GraphError, Keep, Mesh, PartitionSpec, Tensor, spec};
 use shardc::nn::{Policy, Scope, StepProgram};
-use shardc::runtime::{Client, ClientOptions, Environment, Plugin, PluginKind, plugin};
+use shardc::runtime::{
+    Client, ClientOptions, Environment, Plugin, PluginKind, ProcessOptions, Processes, plugin,
+};
 use shardc::strategy::{self, Accelerate, Settings};
 use shardc::train::{Meter, Step};
 use shardc::{Compiler, Diagnostic};
@@ -92,10 +94,11 @@ impl Options {
         if model.activation_checkpointing { p.checkpointed(Keep::Nothing) } else { p }
     }
 
-    /// The devices: virtual ones of XLA's CPU plugin.
+    /// The devices: virtual ones of XLA's CPU plugin. Where variables of the environment ask for several processes
+    /// ([`ProcessOptions::from_variables`]), each has its part of them, and the others have to be started as well.
     ///
     /// # Errors
-    /// There is no plugin.
+    /// There is no plugin; another process is missing.
     #[expect(clippy::print_stderr, reason = "what a file says without effect is told")]
     pub fn client(&self) -> Result<Client> {
         for warning in self.config.iter().flat_map(|config| &config.warnings) {
@@ -105,7 +108,21 @@ impl Options {
         let found = plugin::find(PluginKind::Cpu, &Environment::from_process())
             .context("`shardc plugin install cpu` fetches the plugin")?;
         let devices = if self.single { 1 } else { self.mesh()?.num_devices() };
-        Ok(Client::new(&Plugin::load(&found.path)?, ClientOptions { cpu_device_count: Some(devices) })?)
+        let plugin = Plugin::load(&found.path)?;
+        let options = |devices| ClientOptions { cpu_device_count: Some(devices) };
+        let job = ProcessOptions::from_variables(|name| std::env::var(name).ok())?;
+        Ok(match job.filter(|_| !self.single) {
+            Some(job) => {
+                let processes = Processes::connect(job)?;
+                Client::across(
+                    &plugin,
+                    PluginKind::Cpu,
+                    options(devices.div_ceil(processes.count())),
+                    &processes,
+                )?
+            }
+            None => Client::new(&plugin, options(devices))?,
+        })
     }
 
     /// Compiles a step for these devices, split by the strategy.

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::process::{Command, Stdio};
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use shardc::runtime::{Environment, PluginKind, plugin};
@@ -10,7 +12,10 @@ use shardc_filetest::skip::{Need, skip};
 
 /// The loss of each step.
 fn losses(program: &str, arguments: &[&str]) -> Vec<f64> {
-    let output = Command::new(program).arg("--losses").args(arguments).output().unwrap();
+    losses_of(Command::new(program).arg("--losses").args(arguments).output().unwrap())
+}
+
+fn losses_of(output: Output) -> Vec<f64> {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
     let loss = |line: &str| {
@@ -59,6 +64,68 @@ fn digits_are_learnt_by_a_transformer() {
 #[test]
 fn sonnets_are_learnt() {
     trains(env!("CARGO_BIN_EXE_decoder"), &["--steps", "20", "--layers", "2", "--write", "2"]);
+}
+
+/// Starts an example in so many processes.
+fn start(program: &str, arguments: &[&str], count: usize) -> Vec<Child> {
+    let at = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let of = |index: usize| {
+        Command::new(program)
+            .arg("--losses")
+            .args(arguments)
+            .env("SHARDC_PROCESS_ID", index.to_string())
+            .env("SHARDC_NUM_PROCESSES", count.to_string())
+            .env("SHARDC_COORDINATOR", &at)
+            .env("SHARDC_SECRET", "a secret that only tests know")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    (0..count).map(of).collect()
+}
+
+#[test]
+fn two_processes_learn_what_one_does() {
+    if plugin::find(PluginKind::Cpu, &Environment::from_process()).is_err() {
+        skip(Need::CpuPlugin, "training needs the CPU plugin (`shardc plugin install cpu` fetches it)");
+        return;
+    }
+    let decoder = env!("CARGO_BIN_EXE_decoder");
+    let arguments = ["--steps", "8", "--layers", "2", "--write", "2"];
+    let one = losses(decoder, &arguments);
+    for child in start(decoder, &arguments, 2) {
+        let two = losses_of(child.wait_with_output().unwrap());
+        assert_eq!(two.len(), one.len());
+        for (step, (a, b)) in two.iter().zip(&one).enumerate() {
+            assert!((a - b).abs() <= 1e-5 * b.abs(), "step {step}: {a} in two processes, {b} in one");
+        }
+    }
+}
+
+#[test]
+fn a_process_that_is_killed_ends_the_other() {
+    if plugin::find(PluginKind::Cpu, &Environment::from_process()).is_err() {
+        skip(Need::CpuPlugin, "training needs the CPU plugin (`shardc plugin install cpu` fetches it)");
+        return;
+    }
+    let mut running = start(env!("CARGO_BIN_EXE_decoder"), &["--layers", "2"], 2);
+    let mut killed = running.pop().unwrap();
+    let mut other = running.pop().unwrap();
+    // It trains once it has told of its first step.
+    let mut line = String::new();
+    let mut output = BufReader::new(other.stdout.take().unwrap());
+    output.read_line(&mut line).unwrap();
+    assert!(line.starts_with("0 "), "{line}");
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let started = Instant::now();
+    output.read_to_string(&mut line).unwrap();
+    let status = other.wait().unwrap();
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    let mut error = String::new();
+    other.stderr.take().unwrap().read_to_string(&mut error).unwrap();
+    assert!(!status.success() && error.contains("process 1") && error.contains("is gone"), "{error}");
 }
 
 #[test]

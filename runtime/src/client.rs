@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use sha2::{Digest, Sha256};
+
 use crate::device::{Buffer, Device};
 use crate::error::{Result, RuntimeError};
 use crate::executable::LoadedExecutable;
-use crate::ffi::{RawClient, RawProgram};
+use crate::ffi::{Across, RawClient, RawDevice, RawProgram, register_calls};
 use crate::host::HostArray;
 use crate::options::CompileOptions;
-use crate::plugin::Plugin;
+use crate::plugin::{Plugin, PluginKind};
+use crate::processes::Processes;
 
 /// The most virtual devices of the CPU plugin that one program can run on: the plugin takes devices of higher numbers for
 /// those of another process, and refuses programs for them.
@@ -27,7 +30,10 @@ pub struct ClientOptions {
 pub struct Client {
     raw: Arc<RawClient>,
     devices: Vec<Device>,
+    /// The numbers of the devices of all processes, ascending.
+    ids: Vec<i32>,
     platform_name: String,
+    processes: Option<Processes>,
 }
 
 impl std::fmt::Debug for Client {
@@ -46,6 +52,46 @@ impl Client {
     ///
     /// No devices are asked for or found, more than [`MAX_CPU_DEVICES`], or the plugin does not know an option.
     pub fn new(plugin: &Plugin, options: ClientOptions) -> Result<Client> {
+        Client::create(plugin, options, None)
+    }
+
+    /// Starts the client of one process of a job, for a plugin of this kind; all its processes have to do this.
+    ///
+    /// With a CPU plugin each process has a client of its own, all with as many devices. Those of all processes, in the order of
+    /// these, are numbered from 0 for [`Client::compile_across`]. CUDA plugins find each other by the job's store, TPU plugins by
+    /// what their machines say: then one client has the devices of all processes, and [`Client::compile`] compiles for them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Client::new`]; processes have different numbers of devices; a process is gone; the plugin has no calls of
+    /// this process's functions.
+    pub fn across(
+        plugin: &Plugin,
+        kind: PluginKind,
+        options: ClientOptions,
+        processes: &Processes,
+    ) -> Result<Client> {
+        let client = Client::create(plugin, options, Some((kind, processes)))?;
+        if kind == PluginKind::Cpu {
+            register_calls(plugin.api())?;
+        }
+        let count = (client.devices.len() as u64).to_le_bytes();
+        let counts = processes.all_gather("shardc/devices", &count)?;
+        if let Some(other) = counts.iter().position(|other| *other != count) {
+            return Err(RuntimeError::Processes(format!(
+                "process {} has {} devices, and process {other} another number",
+                processes.index(),
+                client.devices.len()
+            )));
+        }
+        Ok(client)
+    }
+
+    fn create(
+        plugin: &Plugin,
+        options: ClientOptions,
+        across: Option<(PluginKind, &Processes)>,
+    ) -> Result<Client> {
         let mut values = Vec::new();
         if let Some(count) = options.cpu_device_count {
             if count == 0 || count > MAX_CPU_DEVICES {
@@ -53,17 +99,29 @@ impl Client {
             }
             values.push(("cpu_device_count", count as i64));
         }
-        let raw = Arc::new(RawClient::create(plugin.api(), &values)?);
+        if let Some((PluginKind::Cuda, processes)) = across {
+            values.extend([("num_nodes", processes.count() as i64), ("node_id", processes.index() as i64)]);
+        }
+        let processes = across.map(|(_, processes)| processes.clone());
+        let raw = Arc::new(RawClient::create(plugin.api(), &values, processes.as_ref().map(Processes::job))?);
         let platform_name = raw.platform_name()?;
         let mut devices: Vec<Device> = raw.devices()?.into_iter().map(|raw| Device { raw }).collect();
         devices.sort_by_key(Device::id);
-        Ok(Client { raw, devices, platform_name })
+        let mut ids = raw.device_ids()?;
+        ids.sort_unstable();
+        Ok(Client { raw, devices, ids, platform_name, processes })
     }
 
     /// The devices that this process can use, by ascending number.
     #[must_use]
     pub fn devices(&self) -> &[Device] {
         &self.devices
+    }
+
+    /// The processes of the job, where the client is one of several.
+    #[must_use]
+    pub fn processes(&self) -> Option<&Processes> {
+        self.processes.as_ref()
     }
 
     /// `cpu`, `tpu`, `cuda`.
@@ -88,20 +146,57 @@ impl Client {
     /// [`RuntimeError::Compile`] with XLA's message where the program is wrong; [`RuntimeError::Argument`] where the
     /// client has too few devices.
     pub fn compile(&self, program: &[u8], options: &CompileOptions) -> Result<LoadedExecutable> {
+        let (raw, ids) = self.compile_raw(program, options)?;
+        let place = |device: &RawDevice| ids.iter().position(|&id| id == device.id);
+        let places = raw.devices().iter().map(place).collect::<Option<Vec<_>>>();
+        let places = places.ok_or_else(|| {
+            RuntimeError::Argument("the plugin runs the program on devices that it was not given".to_owned())
+        })?;
+        LoadedExecutable::new(raw, places, ids.len())
+    }
+
+    /// Compiles this process's part of a program for the devices of all processes: `program` is what each of them runs, with
+    /// calls in the place of collectives between processes, and `options` speak of the devices of one.
+    ///
+    /// All processes have to compile the same text, and to run it equally often.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Client::compile`]; [`RuntimeError::Argument`] for a client of one process.
+    pub fn compile_across(&self, program: &[u8], options: &CompileOptions) -> Result<LoadedExecutable> {
+        let Some(processes) = &self.processes else {
+            return Err(RuntimeError::Argument("a program across processes for a client of one".to_owned()));
+        };
+        let (raw, _) = self.compile_raw(program, options)?;
+        let devices = options.num_devices();
+        let first = processes.index() * devices;
+        let digest = Sha256::digest(program);
+        let across = Across {
+            job: processes.job().clone(),
+            program: digest.iter().take(8).fold(0, |number, &byte| number << 8 | u64::from(byte)),
+            first_device: u32::try_from(first)
+                .map_err(|_| RuntimeError::DeviceLimit { wanted: first, limit: MAX_CPU_DEVICES })?,
+        };
+        let places = (first..first + devices).collect();
+        LoadedExecutable::new(raw.across(across), places, devices * processes.count())
+    }
+
+    /// Compiles a program; returns the numbers of its devices too.
+    fn compile_raw(&self, program: &[u8], options: &CompileOptions) -> Result<(RawProgram, Vec<i32>)> {
         let wanted = options.num_devices();
         let ids: Vec<i32> = match &options.device_ids {
             Some(ids) => ids.clone(),
-            None => self.devices.iter().take(wanted).map(Device::id).collect(),
+            None => self.ids.iter().copied().take(wanted).collect(),
         };
         if wanted == 0 || ids.len() != wanted {
             return Err(RuntimeError::Devices { program: wanted, available: ids.len() });
         }
-        if let Some(unknown) = ids.iter().find(|id| !self.devices.iter().any(|device| device.id() == **id)) {
+        if let Some(unknown) = ids.iter().find(|id| !self.ids.contains(id)) {
             return Err(RuntimeError::Argument(format!("the client has no device {unknown}")));
         }
         let raw = RawProgram::compile(&self.raw, program, &options.encode(&ids))
             .map_err(RuntimeError::in_compilation)?;
-        Ok(LoadedExecutable::new(raw))
+        Ok((raw, ids))
     }
 
     /// Copies an array to a device.

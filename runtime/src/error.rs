@@ -2,7 +2,7 @@
 //!
 //! Every error has a class (whose move it is), a stable code (`RT0101`), a message, and often a hint with the next
 //! thing to do. The codes go by hundreds: 01 plugins, 02 PJRT calls, 03 arguments, 04 layouts, 05 ahead-of-time
-//! compilation, 06 files.
+//! compilation, 06 files, 07 several processes.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -238,6 +238,18 @@ pub enum RuntimeError {
     /// A layout and the arrays or devices that it is used with disagree.
     #[error("layout: {0}")]
     Layout(String),
+    /// An array of which other processes have a part.
+    #[error(
+        "{here} of the {devices} devices that hold {ty} are this process's, and not all of it is on them"
+    )]
+    Elsewhere {
+        /// Type of the array.
+        ty: String,
+        /// How many of its devices this process has.
+        here: usize,
+        /// How many there are.
+        devices: usize,
+    },
     /// A target string that is not one.
     #[error("`{text}` is not a target: {reason}")]
     Target {
@@ -265,6 +277,27 @@ pub enum RuntimeError {
         message: String,
         /// The hint in the child.
         hint: Option<String>,
+    },
+    /// A job of several processes is not set up as it should be.
+    #[error("{0}")]
+    Processes(String),
+    /// Another process of the job is gone, or its run failed.
+    #[error("{reason}")]
+    ProcessLost {
+        /// Its index.
+        process: usize,
+        /// Who it is and what happened.
+        reason: String,
+    },
+    /// Other processes of the job did not come to something in time.
+    #[error("{what:?}: nothing came within {}{}", seconds(*.limit), absent(.missing))]
+    ProcessTimeout {
+        /// The name of the barrier, or what was looked up.
+        what: String,
+        /// How long it was waited for.
+        limit: Duration,
+        /// The processes that did not come, by index.
+        missing: Vec<usize>,
     },
     /// A file could not be read or written.
     #[error("{}: {source}", .path.display())]
@@ -327,7 +360,11 @@ impl RuntimeError {
             | RuntimeError::Inputs { .. }
             | RuntimeError::Memory(_)
             | RuntimeError::Layout(_)
+            | RuntimeError::Elsewhere { .. }
             | RuntimeError::Target { .. }
+            | RuntimeError::Processes(_)
+            | RuntimeError::ProcessLost { .. }
+            | RuntimeError::ProcessTimeout { .. }
             | RuntimeError::Io { .. } => ErrorClass::InvalidInput,
             RuntimeError::PluginLacks { .. }
             | RuntimeError::NotInstallable { .. }
@@ -373,10 +410,14 @@ impl RuntimeError {
             RuntimeError::Inputs { .. } => "RT0303",
             RuntimeError::Memory(_) => "RT0304",
             RuntimeError::Layout(_) => "RT0401",
+            RuntimeError::Elsewhere { .. } => "RT0402",
             RuntimeError::Target { .. } => "RT0501",
             RuntimeError::ChildDied { .. } => "RT0502",
             RuntimeError::Child { code, .. } => code,
             RuntimeError::Io { .. } => "RT0601",
+            RuntimeError::Processes(_) => "RT0701",
+            RuntimeError::ProcessLost { .. } => "RT0702",
+            RuntimeError::ProcessTimeout { .. } => "RT0703",
         }
     }
 
@@ -443,6 +484,11 @@ impl RuntimeError {
                  without running anything; if the estimate is too high here, raise the limit (`--host-memory`, `Limits::memory`)"
                     .to_owned(),
             ),
+            RuntimeError::Elsewhere { .. } => Some(
+                "read this process's blocks (`ShardedArray::shard`), or have all processes put the array together \
+                 (`ShardedArray::to_host_across`)"
+                    .to_owned(),
+            ),
             RuntimeError::Target { .. } => {
                 Some("targets are `cpu`, `cuda`, and `tpu:TOPOLOGY` such as `tpu:v5e:4x4`".to_owned())
             }
@@ -451,6 +497,17 @@ impl RuntimeError {
                     .to_owned(),
             ),
             RuntimeError::Child { hint, .. } => hint.clone(),
+            RuntimeError::Processes(_) => Some(
+                "every process needs the same count, coordinator (`host:port`, where process 0 listens) and secret, and an \
+                 index of its own: docs/PROCESSES.md"
+                    .to_owned(),
+            ),
+            RuntimeError::ProcessLost { .. } => Some(
+                "look at what that process wrote last; start all processes again, from the last checkpoint".to_owned(),
+            ),
+            RuntimeError::ProcessTimeout { .. } => {
+                Some("every process has to make the same calls in the same order".to_owned())
+            }
             RuntimeError::Pjrt { .. }
             | RuntimeError::Compile { .. }
             | RuntimeError::Protocol { .. }
@@ -497,6 +554,15 @@ fn is_out_of_memory(message: &str) -> bool {
 fn seconds(limit: Duration) -> String {
     let seconds = limit.as_secs_f64();
     if seconds == seconds.trunc() { format!("{seconds:.0} s") } else { format!("{seconds:.1} s") }
+}
+
+/// Which processes did not come.
+fn absent(processes: &[usize]) -> String {
+    match processes {
+        [] => String::new(),
+        [only] => format!(" from process {only}"),
+        _ => format!(" from the processes {processes:?}"),
+    }
 }
 
 /// Which devices are done and which are not.

@@ -10,6 +10,7 @@ use crate::error::{Result, RuntimeError};
 use crate::ffi::{self, RawExecutable, RawProgram};
 use crate::hlo::{self, Collectives};
 use crate::mismatch::{self, Mismatch};
+use crate::placement::Placement;
 use crate::signature;
 
 /// What the compiler says of a program's memory: bytes on one device.
@@ -64,7 +65,7 @@ impl Default for ExecuteOptions {
 #[derive(Clone)]
 pub struct LoadedExecutable {
     raw: Arc<RawProgram>,
-    devices: Vec<Device>,
+    placement: Arc<Placement>,
     /// What the program takes; `None` inside where the plugin does not say.
     parameters: Arc<OnceLock<Option<Vec<ArrayType>>>>,
 }
@@ -72,22 +73,30 @@ pub struct LoadedExecutable {
 impl std::fmt::Debug for LoadedExecutable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("LoadedExecutable")
-            .field("devices", &self.devices)
+            .field("devices", &self.devices())
             .field("num_outputs", &self.num_outputs())
             .finish()
     }
 }
 
 impl LoadedExecutable {
-    pub(crate) fn new(raw: RawProgram) -> LoadedExecutable {
-        let devices = raw.devices().iter().map(|raw| Device { raw: raw.clone() }).collect();
-        LoadedExecutable { raw: Arc::new(raw), devices, parameters: Arc::default() }
+    /// The program on its devices; `places` are theirs among `count`, of which other processes may have some.
+    pub(crate) fn new(raw: RawProgram, places: Vec<usize>, count: usize) -> Result<LoadedExecutable> {
+        let devices: Vec<Device> = raw.devices().iter().map(|raw| Device { raw: raw.clone() }).collect();
+        let placement = Arc::new(Placement::new(devices, places, count)?);
+        Ok(LoadedExecutable { raw: Arc::new(raw), placement, parameters: Arc::default() })
     }
 
-    /// The devices it runs on, in the order of [`LoadedExecutable::execute`]'s lists.
+    /// The devices of this process that it runs on, in the order of [`LoadedExecutable::execute`]'s lists.
     #[must_use]
     pub fn devices(&self) -> &[Device] {
-        &self.devices
+        self.placement.devices()
+    }
+
+    /// Those devices with their places among all that the program runs on, in all processes.
+    #[must_use]
+    pub fn placement(&self) -> &Placement {
+        &self.placement
     }
 
     /// How many results the program has.
@@ -151,14 +160,14 @@ impl LoadedExecutable {
         let owned = |(list, device): (Vec<_>, &Device)| {
             list.into_iter().map(|raw| Buffer::new(raw, device.id())).collect::<Result<Vec<_>>>()
         };
-        results.into_iter().zip(&self.devices).map(owned).collect()
+        results.into_iter().zip(self.devices()).map(owned).collect()
     }
 
     /// Compares arguments with what the program takes.
     fn check(&self, arguments: &[Vec<Buffer>]) -> Result<()> {
         let Some(parameters) = self.parameters() else { return Ok(()) };
         let mut wrong: Vec<Mismatch> = Vec::new();
-        for (device, list) in self.devices.iter().zip(arguments) {
+        for (device, list) in self.devices().iter().zip(arguments) {
             let given: Vec<ArrayType> = list.iter().map(Buffer::ty).collect();
             let on_device = mismatch::compare(parameters, &given).into_iter();
             wrong.extend(on_device.map(|found| found.on_device(device.id())));
@@ -193,7 +202,7 @@ impl LoadedExecutable {
     ///
     /// The plugin does not give the program, or gives it in a form that shardc cannot read.
     pub fn optimized_hlo_collectives(&self) -> Result<Collectives> {
-        collectives(self.info(), self.devices.len())
+        collectives(self.info(), self.placement.count())
     }
 
     /// The executable as bytes that the same plugin can load again.

@@ -192,15 +192,13 @@ impl ShardLayout {
     /// Where a device's block begins in the global array; `None` for a device that there is not.
     #[must_use]
     pub fn offsets(&self, device: usize) -> Option<Vec<usize>> {
-        Some(self.block(device)?.iter().zip(&self.local_shape).map(|(&i, &n)| i.saturating_mul(n)).collect())
+        Some(self.span(self.block(device)?).0)
     }
 
     /// The sizes of a device's block without its padding; `None` for a device that there is not.
     #[must_use]
     pub fn extent(&self, device: usize) -> Option<Vec<usize>> {
-        let offsets = self.offsets(device)?;
-        let sizes = self.global_shape.iter().zip(&self.local_shape).zip(offsets);
-        Some(sizes.map(|((&n, &local), offset)| local.min(n.saturating_sub(offset))).collect())
+        Some(self.span(self.block(device)?).1)
     }
 
     /// The block of `array` that a device holds, with padding filled with [`LOUD_PADDING`]. Of devices that hold addends, the
@@ -243,23 +241,30 @@ impl ShardLayout {
     ///
     /// Blocks of the wrong number, type or shape, or a part of the array that no device holds.
     pub fn gather(&self, shards: &[HostArray]) -> Result<HostArray> {
-        let dtype = self.check_shards(shards)?;
+        self.gather_at(&(0..self.num_devices()).collect::<Vec<_>>(), shards)
+    }
+
+    /// Puts the blocks of some devices together, as [`ShardLayout::gather`] does with those of all: `shards[i]` is the block
+    /// of device `places[i]`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ShardLayout::gather`]; a part of the array, or an addend of one, that none of these devices holds.
+    pub fn gather_at(&self, places: &[usize], shards: &[HostArray]) -> Result<HostArray> {
+        let dtype = self.check_shards(places, shards)?;
+        let mut blocks: BTreeMap<&[usize], BTreeMap<usize, &HostArray>> = BTreeMap::new();
+        for (&device, shard) in places.iter().zip(shards) {
+            blocks.entry(&self.blocks[device]).or_default().entry(self.addend(device)).or_insert(shard);
+        }
         let mut array = HostArray::zeros(dtype, &self.global_shape)?;
         let mut covered = 0usize;
-        let mut addends: BTreeMap<&[usize], Vec<&HostArray>> = BTreeMap::new();
-        for device in self.holders().filter(|_| !self.addends.is_empty()) {
-            addends.entry(&self.blocks[device]).or_default().push(&shards[device]);
-        }
-        for device in self.holders().filter(|&device| self.addend(device) == 0) {
-            if let (Some(offsets), Some(extent)) = (self.offsets(device), self.extent(device)) {
-                match addends.get(self.blocks[device].as_slice()) {
-                    Some(addends) => {
-                        array.paste_block(&HostArray::combined(addends, self.combined_by)?, &offsets)?;
-                    }
-                    None => array.paste_block(&shards[device], &offsets)?,
-                }
-                covered = covered.saturating_add(extent.iter().product());
+        for (block, addends) in blocks.into_iter().filter(|(_, held)| held.len() == self.num_addends()) {
+            let (offsets, extent) = self.span(block);
+            match addends.into_values().collect::<Vec<_>>().as_slice() {
+                [only] => array.paste_block(only, &offsets)?,
+                addends => array.paste_block(&HostArray::combined(addends, self.combined_by)?, &offsets)?,
             }
+            covered = covered.saturating_add(extent.iter().product());
         }
         // Different blocks do not overlap, so counting elements is enough.
         if covered != array.len() {
@@ -271,6 +276,15 @@ impl ShardLayout {
         Ok(array)
     }
 
+    /// Where a block begins in the global array, and its sizes without its padding.
+    fn span(&self, block: &[usize]) -> (Vec<usize>, Vec<usize>) {
+        let offsets: Vec<usize> =
+            block.iter().zip(&self.local_shape).map(|(&i, &n)| i.saturating_mul(n)).collect();
+        let sizes = self.global_shape.iter().zip(&self.local_shape).zip(&offsets);
+        let extent = sizes.map(|((&n, &local), &offset)| local.min(n.saturating_sub(offset))).collect();
+        (offsets, extent)
+    }
+
     /// Compares the blocks of devices that hold the same one, padding left out. Returns the worst disagreement, if
     /// there is any: mismatches first, then the error relative to the block's scale.
     ///
@@ -278,47 +292,56 @@ impl ShardLayout {
     ///
     /// Blocks of the wrong number, type or shape.
     pub fn check_replicas(&self, shards: &[HostArray]) -> Result<Option<ReplicaDisagreement>> {
-        self.check_shards(shards)?;
+        self.check_replicas_at(&(0..self.num_devices()).collect::<Vec<_>>(), shards)
+    }
+
+    /// Compares the blocks of some devices, as [`ShardLayout::check_replicas`] does with those of all: `shards[i]` is the
+    /// block of device `places[i]`.
+    ///
+    /// # Errors
+    ///
+    /// Blocks of the wrong number, type or shape.
+    pub fn check_replicas_at(
+        &self,
+        places: &[usize],
+        shards: &[HostArray],
+    ) -> Result<Option<ReplicaDisagreement>> {
+        self.check_shards(places, shards)?;
         let mut worst: Option<ReplicaDisagreement> = None;
-        for first in self.holders() {
-            let Some(extent) = self.extent(first) else { continue };
-            let origin = vec![0; extent.len()];
-            let reference = shards[first].slice_block(&origin, &extent, 0.0)?;
-            for (second, shard) in shards.iter().enumerate().skip(first + 1) {
-                if self.blocks[second] != self.blocks[first] || self.addend(second) != self.addend(first) {
-                    continue;
-                }
-                let difference = HostArray::compare(&reference, &shard.slice_block(&origin, &extent, 0.0)?)?;
-                let rank = |d: &Difference| (d.mismatches, d.max_rel_to_scale);
-                let differs = difference.mismatches > 0 || difference.max_abs > 0.0;
-                if differs && worst.as_ref().is_none_or(|w| rank(&w.difference) < rank(&difference)) {
-                    worst = Some(ReplicaDisagreement {
-                        devices: (first, second),
-                        block: self.blocks[first].clone(),
-                        difference,
-                    });
-                }
+        let mut first_of: BTreeMap<(&[usize], usize), (usize, HostArray)> = BTreeMap::new();
+        for (&second, shard) in places.iter().zip(shards) {
+            let (_, extent) = self.span(&self.blocks[second]);
+            let shard = shard.slice_block(&vec![0; extent.len()], &extent, 0.0)?;
+            let held = (self.blocks[second].as_slice(), self.addend(second));
+            let Some((first, reference)) = first_of.get(&held) else {
+                first_of.insert(held, (second, shard));
+                continue;
+            };
+            let difference = HostArray::compare(reference, &shard)?;
+            let rank = |d: &Difference| (d.mismatches, d.max_rel_to_scale);
+            let differs = difference.mismatches > 0 || difference.max_abs > 0.0;
+            if differs && worst.as_ref().is_none_or(|w| rank(&w.difference) < rank(&difference)) {
+                worst = Some(ReplicaDisagreement {
+                    devices: (*first, second),
+                    block: self.blocks[second].clone(),
+                    difference,
+                });
             }
         }
         Ok(worst)
     }
 
-    /// The first device of each block, or addend of one, that some device holds.
-    fn holders(&self) -> impl Iterator<Item = usize> {
-        let mut seen = BTreeSet::new();
-        let held = |device: usize| (self.blocks[device].clone(), self.addend(device));
-        (0..self.blocks.len()).filter(move |&device| seen.insert(held(device)))
-    }
-
-    fn check_shards(&self, shards: &[HostArray]) -> Result<DType> {
-        let Some(first) = shards.first().filter(|_| shards.len() == self.blocks.len()) else {
+    fn check_shards(&self, places: &[usize], shards: &[HostArray]) -> Result<DType> {
+        let is_known = places.iter().all(|&device| device < self.blocks.len());
+        let Some(first) = shards.first().filter(|_| shards.len() == places.len() && is_known) else {
             return Err(RuntimeError::Layout(format!(
-                "{} blocks for a layout of {} devices",
+                "{} blocks for {} devices of a layout of {}",
                 shards.len(),
+                places.len(),
                 self.blocks.len()
             )));
         };
-        for (device, shard) in shards.iter().enumerate() {
+        for (device, shard) in places.iter().zip(shards) {
             if shard.shape != self.local_shape || shard.dtype != first.dtype {
                 return Err(RuntimeError::Layout(format!(
                     "device {device} has a block of {}{:?} where {}{:?} is expected",

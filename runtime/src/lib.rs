@@ -12,6 +12,7 @@
 //! | [`HostArray`] | an array in this process's memory: generation, slicing, comparison |
 //! | [`ShardLayout`] | which block of a global array each device holds; sharding and gathering |
 //! | [`ShardedArray`] | a global array as blocks on devices |
+//! | [`processes`] | jobs of several processes: finding each other, noticing that one is gone, exchanging bytes |
 //! | [`memory`] | this machine's memory, and what a run needs of it |
 //! | [`mismatch`] | how inputs differ from what a program takes |
 //! | [`hlo`] | the collectives of an optimised program, with the bytes that one device sends |
@@ -64,7 +65,9 @@ mod layout;
 pub mod memory;
 pub mod mismatch;
 mod options;
+mod placement;
 pub mod plugin;
+pub mod processes;
 pub mod scratch;
 mod sharded;
 mod signature;
@@ -78,5 +81,7 @@ pub use host::{Difference, HostArray, HostElement};
 pub use layout::{LOUD_PADDING, ReplicaDisagreement, ShardLayout};
 pub use memory::{MemoryLimit, MemoryNeed};
 pub use options::{CompileOptions, OptionValue};
+pub use placement::Placement;
 pub use plugin::{Environment, Plugin, PluginKind};
-pub use sharded::ShardedArray;
+pub use processes::{ProcessOptions, Processes, Secret};
+pub use sharded::{BlockRequest, ShardedArray};

@@ -1,50 +1,143 @@
 //! Arrays that are spread over devices.
 
+use std::sync::Arc;
+
 use shardc_ir::DType;
 
 use crate::array_type::ArrayType;
 use crate::client::Client;
-use crate::device::{Buffer, Device};
+use crate::device::Buffer;
 use crate::error::{Result, RuntimeError};
 use crate::host::HostArray;
 use crate::layout::{ReplicaDisagreement, ShardLayout};
+use crate::placement::Placement;
+use crate::processes::Processes;
+
+/// A block of a global array, for whoever makes what is in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockRequest {
+    /// The place of the device among those of the layout.
+    pub place: usize,
+    /// Where the block begins in the global array.
+    pub offsets: Vec<usize>,
+    /// The sizes of the block without padding.
+    pub extent: Vec<usize>,
+    /// The sizes of the block with padding: those that its array may have instead of `extent`.
+    pub padded: Vec<usize>,
+}
 
 /// A global array as blocks on devices. Cheap to clone: clones share the devices' memory.
+///
+/// In a job of several processes each has the blocks of its own devices, and knows the layout of all.
 #[derive(Clone, Debug)]
 pub struct ShardedArray {
     layout: ShardLayout,
     dtype: DType,
     buffers: Vec<Buffer>,
+    /// The place in the layout of each buffer.
+    places: Arc<[usize]>,
 }
 
 impl ShardedArray {
-    /// Spreads an array over devices; `devices[d]` gets the block of the layout's device `d`.
+    /// Spreads an array over devices; those of this process get their blocks.
     ///
     /// # Errors
     ///
     /// The array's shape or the number of devices is not the layout's, or a copy fails.
     pub fn from_host(
         client: &Client,
-        devices: &[Device],
+        devices: impl Into<Placement>,
         layout: ShardLayout,
         array: &HostArray,
     ) -> Result<ShardedArray> {
-        check_count(&layout, devices.len())?;
-        let buffers = devices
-            .iter()
-            .enumerate()
-            .map(|(d, device)| client.buffer_from_host(&layout.shard(array, d)?, device))
-            .collect::<Result<_>>()?;
-        Ok(ShardedArray { layout, dtype: array.dtype, buffers })
+        array.check()?;
+        ShardedArray::spread(client, &devices.into(), layout, array.dtype, |layout, place| {
+            layout.shard(array, place)
+        })
     }
 
-    /// Takes the blocks that a program left on its devices.
+    /// Makes an array of blocks that `block` gives, one for each device of this process: the whole is never on the host.
+    /// Devices that hold the same block share what is made for the first of them. A block may be given with or without its
+    /// padding.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Layout`] where a block has another type or shape than was asked for; the number of devices is not the
+    /// layout's; the layout holds addends; what `block` says; a copy fails.
+    pub fn from_callback(
+        client: &Client,
+        devices: impl Into<Placement>,
+        layout: ShardLayout,
+        dtype: DType,
+        mut block: impl FnMut(&BlockRequest) -> Result<HostArray>,
+    ) -> Result<ShardedArray> {
+        if layout.num_addends() > 1 {
+            return Err(RuntimeError::Layout(format!(
+                "an array {layout} cannot be made of blocks: devices hold addends of them"
+            )));
+        }
+        let mut last: Option<(Vec<usize>, HostArray)> = None;
+        ShardedArray::spread(client, &devices.into(), layout, dtype, |layout, place| {
+            let request = request(layout, place)?;
+            if let Some((_, made)) = last.as_ref().filter(|(offsets, _)| *offsets == request.offsets) {
+                return Ok(made.clone());
+            }
+            let made = block(&request)?;
+            made.check()?;
+            let made = match made.shape {
+                _ if made.dtype != dtype => None,
+                ref shape if *shape == request.padded => Some(made),
+                ref shape if *shape == request.extent => {
+                    let padding = crate::layout::LOUD_PADDING;
+                    Some(made.slice_block(&vec![0; shape.len()], &request.padded, padding)?)
+                }
+                ref shape => {
+                    return Err(RuntimeError::Layout(format!(
+                        "the block of device {place} was made with shape {shape:?}, and has {:?}",
+                        request.extent
+                    )));
+                }
+            };
+            let made = made.ok_or_else(|| {
+                RuntimeError::Layout(format!(
+                    "the block of device {place} was made of another type than {dtype}"
+                ))
+            })?;
+            last = Some((request.offsets, made.clone()));
+            Ok(made)
+        })
+    }
+
+    fn spread(
+        client: &Client,
+        placement: &Placement,
+        layout: ShardLayout,
+        dtype: DType,
+        mut block: impl FnMut(&ShardLayout, usize) -> Result<HostArray>,
+    ) -> Result<ShardedArray> {
+        check_count(&layout, placement.count())?;
+        let buffers = placement
+            .devices()
+            .iter()
+            .zip(placement.places())
+            .map(|(device, &place)| client.buffer_from_host(&block(&layout, place)?, device))
+            .collect::<Result<_>>()?;
+        Ok(ShardedArray { layout, dtype, buffers, places: placement.places().into() })
+    }
+
+    /// Takes the blocks that a program left on its devices, all of which are this process's.
     ///
     /// # Errors
     ///
     /// Their number or their shape is not the layout's, or they have several element types.
     pub fn from_buffers(layout: ShardLayout, buffers: Vec<Buffer>) -> Result<ShardedArray> {
         check_count(&layout, buffers.len())?;
+        let places = (0..buffers.len()).collect();
+        ShardedArray::from_local(layout, places, buffers)
+    }
+
+    /// Takes blocks that lie on this process's devices; `places[i]` is the place of the `i`-th in the layout.
+    fn from_local(layout: ShardLayout, places: Arc<[usize]>, buffers: Vec<Buffer>) -> Result<ShardedArray> {
         if let Some(buffer) = buffers.iter().find(|buffer| buffer.shape() != layout.local_shape()) {
             return Err(RuntimeError::Layout(format!(
                 "a block of shape {:?} for a layout with blocks of {:?}",
@@ -58,7 +151,14 @@ impl ShardedArray {
         if let Some(buffer) = buffers.iter().find(|buffer| buffer.dtype() != dtype) {
             return Err(RuntimeError::Layout(format!("blocks of {dtype} and of {}", buffer.dtype())));
         }
-        Ok(ShardedArray { layout, dtype, buffers })
+        if buffers.len() != places.len() || places.iter().any(|&place| place >= layout.num_devices()) {
+            return Err(RuntimeError::Layout(format!(
+                "{} blocks at the places {places:?} of a layout of {} devices",
+                buffers.len(),
+                layout.num_devices()
+            )));
+        }
+        Ok(ShardedArray { layout, dtype, buffers, places })
     }
 
     /// How the array is spread.
@@ -67,13 +167,25 @@ impl ShardedArray {
         &self.layout
     }
 
-    /// The blocks, in the layout's order of devices.
+    /// The blocks on this process's devices, in the layout's order of devices where these are all.
     #[must_use]
     pub fn buffers(&self) -> &[Buffer] {
         &self.buffers
     }
 
-    /// The blocks alone, in the layout's order of devices.
+    /// The place in the layout of each of [`ShardedArray::buffers`].
+    #[must_use]
+    pub fn places(&self) -> &[usize] {
+        &self.places
+    }
+
+    /// Whether all blocks are on devices of this process.
+    #[must_use]
+    pub fn is_all_here(&self) -> bool {
+        self.places.len() == self.layout.num_devices()
+    }
+
+    /// The blocks alone, as [`ShardedArray::buffers`].
     #[must_use]
     pub fn into_buffers(self) -> Vec<Buffer> {
         self.buffers
@@ -85,7 +197,7 @@ impl ShardedArray {
         ArrayType { dtype: self.dtype, shape: self.layout.global_shape().to_vec() }
     }
 
-    /// Copies every block to the host, padding and replicas included.
+    /// Copies every block of this process's devices to the host, padding and replicas included.
     ///
     /// # Errors
     ///
@@ -94,44 +206,139 @@ impl ShardedArray {
         self.buffers.iter().map(Buffer::to_host).collect()
     }
 
+    /// Copies the block of one device of this process to the host, without its padding; `None` where another process has the
+    /// device of this place, or nobody.
+    ///
+    /// # Errors
+    ///
+    /// The copy fails.
+    pub fn shard(&self, place: usize) -> Result<Option<(BlockRequest, HostArray)>> {
+        let Some(i) = self.places.iter().position(|&known| known == place) else { return Ok(None) };
+        let request = request(&self.layout, place)?;
+        let block = self.buffers[i].to_host()?;
+        let block = block.slice_block(&vec![0; request.extent.len()], &request.extent, 0.0)?;
+        Ok(Some((request, block)))
+    }
+
     /// Puts the array together on the host; of replicas, the first one's block is taken.
     ///
     /// # Errors
     ///
-    /// A copy fails, or no device holds some part of the array.
+    /// A copy fails; [`RuntimeError::Layout`] where the devices of this process do not hold all of the array: then
+    /// [`ShardedArray::to_host_across`] asks the others.
     pub fn to_host(&self) -> Result<HostArray> {
-        self.layout.gather(&self.shards()?)
+        let gathered = self.layout.gather_at(&self.places, &self.shards()?);
+        gathered.map_err(|error| match error {
+            RuntimeError::Layout(_) if !self.is_all_here() => RuntimeError::Elsewhere {
+                ty: self.ty().to_string(),
+                here: self.places.len(),
+                devices: self.layout.num_devices(),
+            },
+            other => other,
+        })
     }
 
-    /// Compares the blocks of devices that hold the same one; see [`ShardLayout::check_replicas`].
+    /// Puts the array together on the host of every process. All processes have to call this for the same arrays, in the same
+    /// order. What every device has whole is not sent.
+    ///
+    /// # Errors
+    ///
+    /// A copy fails, or another process is gone or sends something else.
+    pub fn to_host_across(&self, processes: &Processes) -> Result<HostArray> {
+        // Decided by the layout alone, so that all processes decide alike.
+        let is_whole = self.layout.num_addends() == 1 && self.layout.shards().iter().all(|&k| k == 1);
+        if self.is_all_here() || is_whole {
+            return self.to_host();
+        }
+        // Blocks that another device of this process holds as well go once.
+        let mut sent = Vec::new();
+        let (mut places, mut message) = (Vec::new(), Vec::new());
+        for (&place, buffer) in self.places.iter().zip(&self.buffers) {
+            let held = (self.layout.block(place), self.layout.addend(place));
+            if !sent.contains(&held) {
+                sent.push(held);
+                places.push(place);
+                message.extend_from_slice(&buffer.to_host()?.data);
+            }
+        }
+        let mut head = (places.len() as u64).to_le_bytes().to_vec();
+        places.iter().for_each(|&place| head.extend_from_slice(&(place as u64).to_le_bytes()));
+        head.append(&mut message);
+        let mut all_places = Vec::new();
+        let mut shards = Vec::new();
+        for (process, message) in processes.all_gather("shardc/array", &head)?.iter().enumerate() {
+            let bad = || {
+                RuntimeError::Processes(format!("process {process} sent another array than {}", self.ty()))
+            };
+            let (places, blocks) = read_places(message).ok_or_else(bad)?;
+            let size = HostArray::byte_size(self.dtype, self.layout.local_shape())?;
+            if blocks.len() != size * places.len()
+                || places.iter().any(|&place| place >= self.layout.num_devices())
+            {
+                return Err(bad());
+            }
+            for (i, place) in places.into_iter().enumerate() {
+                let block = blocks[i * size..(i + 1) * size].to_vec();
+                shards.push(HostArray::new(self.dtype, self.layout.local_shape(), block)?);
+                all_places.push(place);
+            }
+        }
+        self.layout.gather_at(&all_places, &shards)
+    }
+
+    /// Compares the blocks of this process's devices that hold the same one; see [`ShardLayout::check_replicas`].
     ///
     /// # Errors
     ///
     /// A copy fails.
     pub fn check_replicas(&self) -> Result<Option<ReplicaDisagreement>> {
-        self.layout.check_replicas(&self.shards()?)
+        self.layout.check_replicas_at(&self.places, &self.shards()?)
     }
 
-    /// The argument lists for [`crate::LoadedExecutable::execute`] on `devices` devices: one list for each device,
-    /// with one block of each array.
+    /// The argument lists for [`crate::LoadedExecutable::execute`] on `devices` devices of this process: one list for each
+    /// device, with one block of each array.
     ///
     /// # Errors
     ///
-    /// An array is spread over another number of devices.
+    /// An array has another number of blocks here.
     pub fn argument_lists(arrays: &[ShardedArray], devices: usize) -> Result<Vec<Vec<Buffer>>> {
-        for array in arrays {
-            check_count(&array.layout, devices)?;
+        if let Some(array) = arrays.iter().find(|array| array.buffers.len() != devices) {
+            let have = array.buffers.len();
+            return Err(RuntimeError::Layout(format!("an array with {have} blocks on {devices} devices")));
         }
         let list = |device: usize| arrays.iter().filter_map(|a| a.buffers.get(device).cloned()).collect();
         Ok((0..devices).map(list).collect())
     }
 
-    /// The arrays that [`crate::LoadedExecutable::execute`] answered, one for each layout.
+    /// The arrays that [`crate::LoadedExecutable::execute`] answered, one for each layout, where all devices are this
+    /// process's.
     ///
     /// # Errors
     ///
     /// The number of results, of devices, or a shape is not the layouts'.
     pub fn from_results(results: &[Vec<Buffer>], layouts: &[ShardLayout]) -> Result<Vec<ShardedArray>> {
+        ShardedArray::of_results(results, layouts, (0..results.len()).collect(), results.len())
+    }
+
+    /// The arrays that a program left on its devices, which `devices` are.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ShardedArray::from_results`].
+    pub fn from_results_on(
+        devices: &Placement,
+        results: &[Vec<Buffer>],
+        layouts: &[ShardLayout],
+    ) -> Result<Vec<ShardedArray>> {
+        ShardedArray::of_results(results, layouts, devices.places().into(), devices.count())
+    }
+
+    fn of_results(
+        results: &[Vec<Buffer>],
+        layouts: &[ShardLayout],
+        places: Arc<[usize]>,
+        devices: usize,
+    ) -> Result<Vec<ShardedArray>> {
         if let Some(list) = results.iter().find(|list| list.len() != layouts.len()) {
             return Err(RuntimeError::Layout(format!(
                 "{} results for {} layouts",
@@ -139,15 +346,31 @@ impl ShardedArray {
                 layouts.len()
             )));
         }
-        layouts
-            .iter()
-            .enumerate()
-            .map(|(i, layout)| {
-                let buffers = results.iter().filter_map(|list| list.get(i).cloned()).collect();
-                ShardedArray::from_buffers(layout.clone(), buffers)
-            })
-            .collect()
+        let of = |(i, layout): (usize, &ShardLayout)| {
+            check_count(layout, devices)?;
+            let buffers = results.iter().filter_map(|list| list.get(i).cloned()).collect();
+            ShardedArray::from_local(layout.clone(), places.clone(), buffers)
+        };
+        layouts.iter().enumerate().map(of).collect()
     }
+}
+
+/// What a device's block is.
+fn request(layout: &ShardLayout, place: usize) -> Result<BlockRequest> {
+    match (layout.offsets(place), layout.extent(place)) {
+        (Some(offsets), Some(extent)) => {
+            Ok(BlockRequest { place, offsets, extent, padded: layout.local_shape().to_vec() })
+        }
+        _ => Err(RuntimeError::Layout(format!("device {place} of a layout of {}", layout.num_devices()))),
+    }
+}
+
+/// The places that a message of blocks begins with, and the blocks.
+fn read_places(message: &[u8]) -> Option<(Vec<usize>, &[u8])> {
+    let number = |bytes: &[u8]| usize::try_from(u64::from_le_bytes(bytes.try_into().ok()?)).ok();
+    let (count, rest) = message.split_at_checked(8)?;
+    let (places, blocks) = rest.split_at_checked(number(count)?.checked_mul(8)?)?;
+    Some((places.chunks_exact(8).map(number).collect::<Option<_>>()?, blocks))
 }
 
 fn check_count(layout: &ShardLayout, devices: usize) -> Result<()> {

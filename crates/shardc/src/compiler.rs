@@ -655,7 +655,7 @@ impl Output {
         BackendOptions {
             spmd_mode: self.interface.mode,
             num_devices: Some(self.num_devices()),
-            is_cpu: false,
+            ..BackendOptions::default()
         }
     }
 }

@@ -354,12 +354,15 @@ pub const PASSES: &[Pass] = &[
         name: "legalize-backend",
         about: "take away what only a partitioner understands, and say how many devices run the program",
         needs: &[],
-        options: &[TARGET],
+        options: &[TARGET, PROCESSES],
         apply: |module, context| {
+            let processes = context.options.value(PROCESSES).parse().unwrap_or(1);
+            let said = module.num_partitions().zip(module.num_replicas()).map(|(p, r)| p.max(r) as usize);
             let options = BackendOptions {
                 spmd_mode: context.mode,
-                num_devices: None,
+                num_devices: said.filter(|_| processes > 1),
                 is_cpu: context.options.value(TARGET) == "cpu",
+                processes,
             };
             legalize(module, &options).map_err(|error| vec![error])?;
             Ok(Vec::new())
@@ -408,6 +411,7 @@ const STRATEGY: PassOption = PassOption { name: "strategy", values: &["as-annota
 
 /// For which client of XLA the program is.
 const TARGET: PassOption = PassOption { name: "target", values: &["any", "cpu"] };
+const PROCESSES: PassOption = PassOption { name: "processes", values: &["1", "2", "4", "8"] };
 
 fn entry(module: &Module) -> Result<FuncId, Vec<Diagnostic>> {
     module.entry().ok_or_else(|| vec![module.no_entry()])

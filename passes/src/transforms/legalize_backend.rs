@@ -13,6 +13,7 @@
 //! * For XLA's CPU client values stay in its one memory, products in groups are plain ones, those that are wider than their operands
 //!   have them widened, the results of Fourier transforms are pinned to row-major order, and collectives in loops and branches take
 //!   turns with those around them ([`BackendOptions::is_cpu`]).
+//! * Where several processes share the devices ([`BackendOptions::processes`]), collectives between them are calls of the runtime.
 
 use shardc_ir::discardable::{GSPMD_SHARDING, SHARDING, SHARDING_RULE};
 use shardc_ir::{
@@ -20,7 +21,7 @@ use shardc_ir::{
     SpmdMode, ValueId,
 };
 
-use super::{dense_ragged, one_memory, order_collectives, row_major_fft, wide_products};
+use super::{across_processes, dense_ragged, one_memory, order_collectives, row_major_fft, wide_products};
 
 /// Regions within regions, so that neither this nor the recursion of MLIR's readers overflows the stack.
 const MAX_DEPTH: usize = 128;
@@ -39,13 +40,16 @@ pub struct BackendOptions {
     /// `all_gather` after it wants, and then refuses at run time to do it in that order; and it mixes up collectives in loops
     /// with others.
     pub is_cpu: bool,
+    /// How many processes run the program, where XLA's CPU client does, which knows the devices of one; none is one. What
+    /// crosses them becomes calls of the runtime, and `num_devices`, which then has to be said, is that of all.
+    pub processes: usize,
 }
 
 /// Makes the module what a back end takes.
 ///
 /// # Errors
 /// The module holds operations on global values (`SH0501`: it has to be partitioned first), regions nested too deep
-/// (`SH0507`), or a part that is kept as text (`SH0508`).
+/// (`SH0507`), or a part that is kept as text (`SH0508`); what cannot be done in several processes (`SH0511`, `SH0512`).
 pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Diagnostic> {
     if let Some(kept) = module.kept.first() {
         return Err(kept.unsupported("SH0508"));
@@ -63,6 +67,10 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
         dense_ragged::write_dense(module);
         wide_products::widen(module);
         row_major_fft::pin(module);
+        if options.processes > 1 {
+            let devices = options.num_devices.unwrap_or(1);
+            across_processes::split(module, devices, options.processes, options.spmd_mode)?;
+        }
         order_collectives::order(module);
     }
     if options.spmd_mode == SpmdMode::Partition {
@@ -176,6 +184,7 @@ fn set_device_counts(module: &mut Module, options: &BackendOptions) {
     let devices = options
         .num_devices
         .unwrap_or_else(|| module.meshes.values().map(|mesh| mesh.num_devices()).max().unwrap_or(1));
+    let devices = if options.is_cpu { devices / options.processes.max(1) } else { devices };
     let (replicas, partitions) = match options.spmd_mode {
         SpmdMode::Replica => (devices, 1),
         SpmdMode::Partition => (1, devices),

@@ -1,6 +1,7 @@
 //! Rewrites that are not about sharding: inlining, dead code, common subexpressions, decomposition of operations into
 //! others, and what back ends want.
 
+mod across_processes;
 pub mod batch_indices;
 pub(crate) mod clone_functions;
 pub(crate) mod cse;

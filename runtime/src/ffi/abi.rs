@@ -18,7 +18,7 @@ macro_rules! opaque {
 
 opaque! {
     Error Event Client Device DeviceDescription Memory Buffer Executable LoadedExecutable SerializedExecutable
-    TopologyDescription
+    TopologyDescription ExecuteContext
 }
 
 /// A structure that the API passes by pointer, beginning with its own size.
@@ -129,7 +129,7 @@ structure! { ExecuteOptions {
     launch_id: c_int,
     non_donatable_input_indices: *const i64,
     num_non_donatable_input_indices: usize,
-    context: *mut c_void,
+    context: *mut ExecuteContext,
     call_location: *const c_char,
     num_tasks: usize,
     task_ids: *mut c_int,
@@ -180,12 +180,12 @@ calls! {
     10 "PJRT_Client_Create" ClientCreate {
         create_options: *const NamedValue,
         num_options: usize,
-        kv_get_callback: *mut c_void,
+        kv_get_callback: Option<unsafe extern "C" fn(*mut super::key_values::Get) -> *mut Error>,
         kv_get_user_arg: *mut c_void,
-        kv_put_callback: *mut c_void,
+        kv_put_callback: Option<unsafe extern "C" fn(*mut super::key_values::Put) -> *mut Error>,
         kv_put_user_arg: *mut c_void,
         client: *mut Client,
-        kv_try_get_callback: *mut c_void,
+        kv_try_get_callback: Option<unsafe extern "C" fn(*mut super::key_values::TryGet) -> *mut Error>,
         kv_try_get_user_arg: *mut c_void,
     }
     11 "PJRT_Client_Destroy" ClientDestroy { client: *mut Client, }
@@ -198,6 +198,11 @@ calls! {
         client: *mut Client,
         platform_version: *const c_char,
         platform_version_size: usize,
+    }
+    15 "PJRT_Client_Devices" ClientDevices {
+        client: *mut Client,
+        devices: *const *mut Device,
+        num_devices: usize,
     }
     16 "PJRT_Client_AddressableDevices" ClientAddressableDevices {
         client: *mut Client,
@@ -328,6 +333,8 @@ calls! {
         indefinite_allocations: i64,
         peak_unpadded_heap: i64,
     }
+    98 "PJRT_ExecuteContext_Create" ExecuteContextCreate { context: *mut ExecuteContext, }
+    99 "PJRT_ExecuteContext_Destroy" ExecuteContextDestroy { context: *mut ExecuteContext, }
 }
 
 #[cfg(test)]

@@ -105,6 +105,12 @@ impl Api {
         (table.major_version, table.minor_version)
     }
 
+    /// The first of the plugin's extensions, null where it has none; the list is constant.
+    pub(super) fn extensions(&self) -> *mut c_void {
+        // SAFETY: as in `version`.
+        unsafe { self.table.as_ref() }.extension_start
+    }
+
     /// Whether the plugin's table has this function.
     pub(crate) fn has(&self, slot: usize) -> bool {
         !self.slot(slot).is_null()

@@ -6,6 +6,7 @@ use super::abi::{self, Call, Structure, named_value};
 use super::api::{Api, slice, text};
 use super::handles::{Owner, RawClient, RawDevice, describe, handle, non_null};
 use crate::error::{Result, RuntimeError};
+use crate::processes::Job;
 
 /// Format of the programs that shardc hands over: MLIR text or bytecode.
 const FORMAT: &[u8] = b"mlir";
@@ -53,6 +54,19 @@ pub(crate) struct RawProgram {
     info: RawExecutable,
     devices: Vec<RawDevice>,
     num_outputs: usize,
+    across: Option<Across>,
+}
+
+/// What a launch must know of a program that runs in several processes, each with devices of its own client, and whose
+/// collectives between them are this process's functions.
+#[derive(Clone)]
+pub(crate) struct Across {
+    /// The job.
+    pub(crate) job: Arc<Job>,
+    /// A number that follows from the program's text.
+    pub(crate) program: u64,
+    /// The number of this process's first device.
+    pub(crate) first_device: u32,
 }
 
 /// What the compiler says of memory, in bytes on one device.
@@ -96,7 +110,17 @@ impl RawProgram {
         let info = loaded.executable()?;
         let num_outputs = info.num_outputs()?;
         let devices = loaded.devices()?;
-        Ok(RawProgram { loaded, info, devices, num_outputs })
+        Ok(RawProgram { loaded, info, devices, num_outputs, across: None })
+    }
+
+    /// The program as part of one that runs in several processes.
+    pub(crate) fn across(self, across: Across) -> RawProgram {
+        RawProgram { across: Some(across), ..self }
+    }
+
+    /// The processes that it runs in, where these are several.
+    pub(super) fn processes(&self) -> Option<&Across> {
+        self.across.as_ref()
     }
 
     /// The client that it runs on.

@@ -11,9 +11,11 @@ use shardc_ir::DType;
 use super::abi::{self, Call, Structure, named_value};
 use super::api::{Api, slice, text};
 use super::element_types;
+use super::key_values;
 use crate::error::{Result, RuntimeError};
 use crate::host::HostArray;
 use crate::launcher::Launcher;
+use crate::processes::Job;
 
 /// What a handle keeps alive.
 pub(super) trait Owner {
@@ -149,8 +151,12 @@ impl RawClient {
         &self.api
     }
 
-    /// Creates a client with integer options.
-    pub(crate) fn create(api: &Arc<Api>, options: &[(&str, i64)]) -> Result<RawClient> {
+    /// Creates a client with integer options; one of several processes may ask the store of the `job` for the others.
+    pub(crate) fn create(
+        api: &Arc<Api>,
+        options: &[(&str, i64)],
+        job: Option<&Arc<Job>>,
+    ) -> Result<RawClient> {
         let options: Vec<abi::NamedValue> = options
             .iter()
             .map(|(name, value)| abi::NamedValue {
@@ -167,7 +173,16 @@ impl RawClient {
             num_options: options.len(),
             ..abi::ClientCreate::empty()
         };
-        // SAFETY: the options and their names outlive the call, which copies them; no callbacks are given.
+        if let Some(job) = job {
+            let user_arg = key_values::user_arg(job);
+            arguments.kv_get_callback = Some(key_values::get);
+            arguments.kv_put_callback = Some(key_values::put);
+            arguments.kv_try_get_callback = Some(key_values::try_get);
+            arguments.kv_get_user_arg = user_arg;
+            arguments.kv_put_user_arg = user_arg;
+            arguments.kv_try_get_user_arg = user_arg;
+        }
+        // SAFETY: the options and their names outlive the call, which copies them; callbacks get what is never freed.
         unsafe { api.call(&mut arguments) }?;
         Ok(RawClient {
             ptr: non_null(abi::ClientCreate::NAME, arguments.client)?,
@@ -206,6 +221,18 @@ impl RawClient {
     /// A number for a launch that no other launch on this client has, by which collectives know their peers.
     pub(super) fn next_launch(&self) -> c_int {
         self.launches.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The numbers of the devices of all processes.
+    pub(crate) fn device_ids(self: &Arc<Self>) -> Result<Vec<i32>> {
+        let mut arguments = abi::ClientDevices { client: self.ptr, ..abi::ClientDevices::empty() };
+        // SAFETY: the client is alive, and the list belongs to it.
+        let devices = unsafe {
+            self.api.call(&mut arguments)?;
+            slice(arguments.devices, arguments.num_devices)
+        };
+        // SAFETY: the devices are the client's.
+        devices.iter().map(|&device| unsafe { self.device(device).map(|device| device.id) }).collect()
     }
 
     /// The devices that this process can use.

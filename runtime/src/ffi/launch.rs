@@ -32,7 +32,8 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use super::abi::{self, Call, Structure};
-use super::executables::RawProgram;
+use super::calls::LaunchContext;
+use super::executables::{Across, RawProgram};
 use super::handles::{RawBuffer, RawClient, handle};
 use crate::error::{Result, RuntimeError};
 use crate::launcher::{self, Patience};
@@ -59,6 +60,8 @@ struct Job {
     arguments: Arc<Arguments>,
     /// The arguments that the program must leave as they are.
     kept: Vec<i64>,
+    /// What calls of this process's functions know the launch by.
+    context: Option<Arc<LaunchContext>>,
 }
 
 /// Runs a program on all its devices at once and waits for all of them, `limit` at most.
@@ -96,16 +99,27 @@ pub(crate) fn run(
     let is_ours = |i: usize| arguments.iter().all(|list| Arc::strong_count(&list[i]) == 1);
     let kept = (0..count).filter(|&i| !(donated.contains(&i) && is_ours(i))).map(|i| i as i64).collect();
     let arguments = Arc::new(arguments);
-    let job = Job { program: program.clone(), arguments: arguments.clone(), kept };
+    let across = program.processes();
+    let begin = |across: &Across| {
+        LaunchContext::begin(client.api(), &across.job, across.program, across.first_device).map(Arc::new)
+    };
+    let context = across.map(begin).transpose()?;
+    let job = Job { program: program.clone(), arguments: arguments.clone(), kept, context: context.clone() };
     let ids: Vec<i32> = program.devices().iter().map(|device| device.id).collect();
     let patience = Patience { devices: &ids, limit, grace: GRACE, call: abi::LoadedExecutableExecute::NAME };
     let is_cpu = || client.platform_name().is_ok_and(|name| name == "cpu");
     let outcome = client.launcher.run(&patience, is_cpu, move |report| job.launch(report));
     if client.launcher.is_lost() {
         // The plugin still reads and writes them.
-        std::mem::forget(arguments);
+        std::mem::forget((arguments, context));
     }
-    outcome
+    let Some(across) = across else { return outcome };
+    outcome.map_err(|error| {
+        // What ended the run is the process that was lost, where one was; else the others must hear of it.
+        let lost = across.job.check().err();
+        across.job.fail(&error.to_string());
+        lost.unwrap_or(error)
+    })
 }
 
 impl Job {
@@ -136,6 +150,7 @@ impl Job {
             launch_id: client.next_launch(),
             non_donatable_input_indices: self.kept.as_ptr(),
             num_non_donatable_input_indices: self.kept.len(),
+            context: self.context.as_ref().map_or(ptr::null_mut(), |context| context.as_ptr()),
             ..abi::ExecuteOptions::empty()
         };
         let mut call = abi::LoadedExecutableExecute {

@@ -5,6 +5,8 @@
 //! - `element_types`: element types and their numbers.
 //! - `handles`: owning, `Send + Sync` wrappers of a client and what lives on it, whose methods are safe.
 //! - `executables`: the same for executables.
+//! - `xla_abi`, `calls`: functions of this process that compiled programs call.
+//! - `key_values`: the store of a job of several processes, as a plugin calls it.
 //! - `launch`: how a program is started on all its devices and waited for.
 //! - `process`: the two things about this process that Rust rates unsafe.
 //!
@@ -12,14 +14,18 @@
 
 mod abi;
 mod api;
+mod calls;
 mod element_types;
 mod executables;
 mod handles;
+mod key_values;
 mod launch;
 mod process;
+mod xla_abi;
 
 pub(crate) use api::{Api, FUNCTIONS};
-pub(crate) use executables::{RawExecutable, RawProgram, RawTopology};
+pub(crate) use calls::register as register_calls;
+pub(crate) use executables::{Across, RawExecutable, RawProgram, RawTopology};
 pub(crate) use handles::{RawBuffer, RawClient, RawDevice};
 pub(crate) use launch::run;
 pub(crate) use process::{add_option_to_environment, set_environment_defaults};

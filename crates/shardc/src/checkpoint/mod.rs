@@ -40,8 +40,10 @@
 //! # }
 //! ```
 
+mod processes;
 mod state;
 
+pub use processes::Job;
 #[doc(inline)]
 pub use shardc_checkpoint::{
     Alone, Checkpoint, CheckpointError, CheckpointManager, Damage, Difference, Entry, Fit, Folder, Info,

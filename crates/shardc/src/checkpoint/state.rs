@@ -57,7 +57,7 @@ pub fn parts(step: &Step, state: &State, info: &Info, processes: &dyn Processes)
         });
         let entry = Entry { sharding, ..Entry::split(name, ty.dtype, &ty.shape, layout.shards()) };
         for region in entry.blocks() {
-            if blocks % processes.count() == processes.index() {
+            if owner(array, &region, blocks, processes.count()) == processes.index() {
                 parts.slices.push(Slice { entry: parts.entries.len(), region });
             }
             blocks += 1;
@@ -67,15 +67,27 @@ pub fn parts(step: &Step, state: &State, info: &Info, processes: &dyn Processes)
     Ok(parts)
 }
 
+/// The process that saves a block, the `number`-th of the state: of those that hold it one after the other, where devices are spread
+/// over processes as the devices of a program are, in order; and of all processes, where each holds everything.
+fn owner(array: &ShardedArray, region: &Region, number: usize, processes: usize) -> usize {
+    let layout = array.layout();
+    if array.is_all_here() {
+        return number % processes;
+    }
+    let holds = |place: &usize| layout.offsets(*place).is_some_and(|offsets| offsets == region.offset);
+    let holders: Vec<usize> = (0..layout.num_devices()).filter(holds).collect();
+    holders.get(number % holders.len().max(1)).map_or(0, |place| place * processes / layout.num_devices())
+}
+
 /// Reads the blocks of a state, one after the other, from the devices that hold them.
 pub fn reader(state: &State) -> impl Fn(&Entry, &Region) -> Result<Vec<u8>, String> + Sync + use<'_> {
     move |entry, region| {
         let array = state.sharded(&entry.name).ok_or("there is no such variable")?;
         let layout = array.layout();
-        let device = (0..layout.num_devices())
-            .find(|&device| layout.offsets(device).is_some_and(|offsets| offsets == region.offset))
-            .ok_or("no device holds this block")?;
-        let block = array.buffers()[device].to_host().map_err(|error| error.to_string())?;
+        let holds = |place: &usize| layout.offsets(*place).is_some_and(|offsets| offsets == region.offset);
+        let place =
+            array.places().iter().position(holds).ok_or("no device of this process holds this block")?;
+        let block = array.buffers()[place].to_host().map_err(|error| error.to_string())?;
         if block.shape == region.shape {
             return Ok(block.data);
         }
@@ -93,7 +105,7 @@ pub fn reader(state: &State) -> impl Fn(&Entry, &Region) -> Result<Vec<u8>, Stri
 /// (`fit` lets them), or those of [`Checkpoint::restore`].
 pub fn restore(checkpoint: &Checkpoint, step: &Step, fit: &Fit) -> Result<State, Error> {
     let strict = Fit { may_lack: false, ..fit.clone() };
-    Ok(State { arrays: read(checkpoint, step, &strict)? })
+    Ok(State { arrays: read(checkpoint, step, &strict)?, processes: step.processes() })
 }
 
 /// Puts what a checkpoint has of a state in the place of what is there. Variables that the checkpoint lacks stay as they are, where
@@ -108,58 +120,52 @@ pub fn restore_into(checkpoint: &Checkpoint, step: &Step, state: &mut State, fit
     Ok(())
 }
 
-/// Reads the variables of a step that a checkpoint has.
+/// Reads what this process's devices hold of the variables that a checkpoint has.
 fn read(checkpoint: &Checkpoint, step: &Step, fit: &Fit) -> Result<IndexMap<String, ShardedArray>, Error> {
+    let placement = step.program().executable().placement();
+    let devices = placement.devices();
     let wants: Vec<(Wanted, &ShardLayout)> = step
         .variable_ports()
         .map(|(variable, port, _)| {
-            let regions = regions(&port.layout).into_keys().collect();
+            let regions = regions(&port.layout, placement.places()).into_keys().collect();
             let (dtype, shape) = (port.ty.dtype, port.ty.shape.clone());
             (Wanted { name: variable.name.clone(), dtype, shape, regions }, &port.layout)
         })
         .collect();
     let wanted: Vec<Wanted> = wants.iter().map(|(want, _)| want.clone()).collect();
-    let devices = step.program().executable().devices();
     let mut buffers: Vec<Vec<Option<Buffer>>> = wants.iter().map(|_| vec![None; devices.len()]).collect();
     let mut take = |number: usize, region: usize, elements: Vec<u8>| {
         let (want, layout) = &wants[number];
-        let holders = regions(layout).remove(&want.regions[region]).unwrap_or_default();
+        let holders = regions(layout, placement.places()).remove(&want.regions[region]).unwrap_or_default();
         let block = block(want, layout, &want.regions[region], elements)?;
         put(step.client(), devices, &block, &holders, &mut buffers[number])
     };
     checkpoint.restore(&wanted, fit, &mut take, None)?;
     let mut arrays = IndexMap::new();
     for ((want, layout), buffers) in wants.iter().zip(buffers) {
-        let mut held: Vec<Buffer> = buffers.iter().flatten().cloned().collect();
-        if held.is_empty() && (!want.regions.is_empty() || want.shape.contains(&0)) {
-            if !want.shape.contains(&0) {
-                // The checkpoint lacks it.
-                continue;
-            }
-            let empty = HostArray::zeros(want.dtype, layout.local_shape())?;
-            held = devices
-                .iter()
-                .map(|d| step.client().buffer_from_host(&empty, d))
-                .collect::<Result<_, _>>()?;
-        } else {
-            // Blocks beyond the array's end are padding.
-            let padding = HostArray::zeros(want.dtype, layout.local_shape())?;
-            let or_padding = |(buffer, device): (Option<Buffer>, &Device)| match buffer {
-                Some(buffer) => Ok(buffer),
-                None => step.client().buffer_from_host(&padding, device),
-            };
-            held = buffers.into_iter().zip(devices).map(or_padding).collect::<Result<_, _>>()?;
+        if buffers.iter().all(Option::is_none) && !want.regions.is_empty() {
+            // The checkpoint lacks it.
+            continue;
         }
-        arrays.insert(want.name.clone(), ShardedArray::from_buffers((*layout).clone(), held)?);
+        // Blocks beyond the array's end are padding.
+        let padding = HostArray::zeros(want.dtype, layout.local_shape())?;
+        let or_padding = |(buffer, device): (Option<Buffer>, &Device)| match buffer {
+            Some(buffer) => Ok(vec![buffer]),
+            None => Ok(vec![step.client().buffer_from_host(&padding, device)?]),
+        };
+        let held: Vec<Vec<Buffer>> =
+            buffers.into_iter().zip(devices).map(or_padding).collect::<Result<_, Error>>()?;
+        let of_one = ShardedArray::from_results_on(placement, &held, std::slice::from_ref(*layout))?;
+        arrays.extend(of_one.into_iter().map(|array| (want.name.clone(), array)));
     }
     Ok(arrays)
 }
 
-/// The blocks of a layout that have elements, each with the devices that hold it.
-fn regions(layout: &ShardLayout) -> BTreeMap<Region, Vec<usize>> {
+/// The blocks that have elements of the devices at these places of a layout, each with the devices that hold it, by number.
+fn regions(layout: &ShardLayout, places: &[usize]) -> BTreeMap<Region, Vec<usize>> {
     let mut regions: BTreeMap<Region, Vec<usize>> = BTreeMap::new();
-    for device in 0..layout.num_devices() {
-        if let (Some(offset), Some(shape)) = (layout.offsets(device), layout.extent(device)) {
+    for (device, &place) in places.iter().enumerate() {
+        if let (Some(offset), Some(shape)) = (layout.offsets(place), layout.extent(place)) {
             let region = Region { offset, shape };
             if region.elements() > 0 {
                 regions.entry(region).or_default().push(device);

@@ -10,8 +10,8 @@ use shardc_passes::transforms::decompose::{decompose, is_needed};
 use shardc_passes::transforms::inline::inline_calls;
 use shardc_runtime::mismatch::{self, Mismatch, Problem};
 use shardc_runtime::{
-    ArrayType, Buffer, Client, CompileOptions, ExecuteOptions, HostArray, LoadedExecutable, RuntimeError,
-    ShardLayout, ShardedArray,
+    ArrayType, Buffer, Client, CompileOptions, ExecuteOptions, HostArray, LoadedExecutable, Processes,
+    RuntimeError, ShardLayout, ShardedArray,
 };
 
 use super::limits::{Limits, program_need};
@@ -86,22 +86,34 @@ impl Program {
             decompose(plain.to_mut(), body);
         }
         let is_cpu = client.platform_name() == "cpu";
-        let options = BackendOptions { spmd_mode: SpmdMode::Replica, num_devices: Some(1), is_cpu };
+        let options = BackendOptions {
+            spmd_mode: SpmdMode::Replica,
+            num_devices: Some(1),
+            is_cpu,
+            ..BackendOptions::default()
+        };
         let code = backend::code(&plain, &options)?;
         let executable = client.compile(&code, &CompileOptions::replicas(1))?;
         let (inputs, outputs) = ports(&plain)?;
         Ok(Program::new(client, executable, inputs, outputs))
     }
 
-    /// Compiles a partitioned program for all its devices.
+    /// Compiles a partitioned program for all its devices. A client of several processes compiles this process's part: all of
+    /// them have to do the same.
     ///
     /// # Errors
-    /// The back end refuses it, or the client has too few devices.
+    /// The back end refuses it, or the client has too few devices, or other than a multiple of the number of processes.
     pub fn partitioned(client: &Client, output: &Output) -> Result<Program, Error> {
-        let options = BackendOptions { is_cpu: client.platform_name() == "cpu", ..output.backend_options() };
+        let is_cpu = client.platform_name() == "cpu";
+        let processes = client.processes().map_or(1, Processes::count);
+        let options = BackendOptions { is_cpu, processes, ..output.backend_options() };
         let code = backend::code(&output.module, &options)?;
         let n = output.num_devices();
-        let executable = client.compile(&code, &compile_options(output.interface.mode, n))?;
+        let executable = if is_cpu && processes > 1 {
+            client.compile_across(&code, &compile_options(output.interface.mode, n / processes))?
+        } else {
+            client.compile(&code, &compile_options(output.interface.mode, n))?
+        };
         let interface = &output.interface;
         let inputs = interface.inputs.iter().map(|t| Port::of(interface, t));
         let outputs = interface.outputs.iter().map(|t| Port::of(interface, t).map(Some));
@@ -150,7 +162,8 @@ impl Program {
                 results.iter().map(|device| device[o].to_host()).collect::<Result<Vec<_>, RuntimeError>>()?;
             match self.outputs.get(o).and_then(Option::as_ref) {
                 Some(Port { layout, .. }) => {
-                    if let Some(disagreement) = layout.check_replicas(&shards)? {
+                    let places = self.executable.placement().places();
+                    if let Some(disagreement) = layout.check_replicas_at(places, &shards)? {
                         return Err(shardc_ir::Diagnostic::internal(
                             "SH0790",
                             format!(
@@ -159,7 +172,12 @@ impl Program {
                         )
                         .into());
                     }
-                    outputs.push(layout.gather(&shards)?);
+                    outputs.push(self.whole(
+                        client,
+                        layout,
+                        &shards,
+                        results.iter().map(|device| &device[o]),
+                    )?);
                 }
                 None => outputs.extend(shards.into_iter().next()),
             }
@@ -167,7 +185,27 @@ impl Program {
         Ok(outputs)
     }
 
-    /// Splits whole arrays over the devices, as the program takes them, for [`Program::step`].
+    /// An output put together of its blocks, those of other processes too.
+    fn whole<'a>(
+        &self,
+        client: &Client,
+        layout: &ShardLayout,
+        shards: &[HostArray],
+        buffers: impl Iterator<Item = &'a Buffer>,
+    ) -> Result<HostArray, Error> {
+        let placement = self.executable.placement();
+        let Some(processes) = client.processes().filter(|_| placement.devices().len() < placement.count())
+        else {
+            return Ok(layout.gather(shards)?);
+        };
+        let lists: Vec<Vec<Buffer>> = buffers.map(|buffer| vec![buffer.clone()]).collect();
+        let arrays = ShardedArray::from_results_on(placement, &lists, std::slice::from_ref(layout))?;
+        let Some(array) = arrays.first() else { return Ok(layout.gather(shards)?) };
+        Ok(array.to_host_across(processes)?)
+    }
+
+    /// Splits whole arrays over the devices, as the program takes them, for [`Program::step`]. In a job of several processes each
+    /// needs no more than what its own devices take, and may make the rest up.
     ///
     /// # Errors
     /// [`RuntimeError::Inputs`] with everything that is wrong with the arrays, before anything is sent;
@@ -175,7 +213,7 @@ impl Program {
     pub fn put(&self, client: &Client, inputs: &[HostArray]) -> Result<Vec<ShardedArray>, Error> {
         self.check_arrays(inputs)?;
         program_need(self).check("running the program", self.limits.memory)?;
-        let devices = self.executable.devices();
+        let devices = self.executable.placement();
         let spread = |(port, array): (&Port, &HostArray)| {
             Ok(ShardedArray::from_host(client, devices, port.layout.clone(), array)?)
         };
@@ -230,7 +268,7 @@ impl Program {
             .hint("use `Program::run`, which brings it to the host")
             .into());
         };
-        Ok(ShardedArray::from_results(&results, &layouts)?)
+        Ok(ShardedArray::from_results_on(self.executable.placement(), &results, &layouts)?)
     }
 
     /// Compares whole arrays with what the program takes.

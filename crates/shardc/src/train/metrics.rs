@@ -1,15 +1,17 @@
 //! What a step tells.
 
 use indexmap::IndexMap;
-use shardc_runtime::{HostArray, ShardedArray};
+use shardc_runtime::{HostArray, Processes, ShardedArray};
 
-use super::state::unknown;
+use super::state::{to_host, unknown};
 use crate::Error;
 
 /// The metrics of one run, on the devices until they are asked for.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     pub(super) arrays: IndexMap<String, ShardedArray>,
+    /// The processes of the job, where these are several.
+    pub(super) processes: Option<Processes>,
 }
 
 impl Metrics {
@@ -18,13 +20,14 @@ impl Metrics {
         self.arrays.keys().map(String::as_str)
     }
 
-    /// A metric, put together on the host.
+    /// A metric, put together on the host. In a job of several processes all have to ask for the same metrics, in the same
+    /// order, unless every device has the whole of them, as it has of a single number.
     ///
     /// # Errors
     /// There is none of this name (SH0720), or a copy fails.
     pub fn get(&self, name: &str) -> Result<HostArray, Error> {
         match self.arrays.get(name) {
-            Some(array) => Ok(array.to_host()?),
+            Some(array) => to_host(array, self.processes.as_ref()),
             None => Err(unknown("metric", name, self.arrays.keys())),
         }
     }

@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 use shardc_ir::Diagnostic;
-use shardc_runtime::{HostArray, ShardedArray};
+use shardc_runtime::{HostArray, Processes, ShardedArray};
 
 use crate::Error;
 
@@ -11,6 +11,8 @@ use crate::Error;
 pub struct State {
     /// In the order of the step's variables; empty where a run failed that had taken their memory.
     pub(crate) arrays: IndexMap<String, ShardedArray>,
+    /// The processes of the job, where these are several.
+    pub(crate) processes: Option<Processes>,
 }
 
 impl State {
@@ -37,16 +39,25 @@ impl State {
         self.arrays.get(name)
     }
 
-    /// A variable, put together on the host.
+    /// A variable, put together on the host. In a job of several processes all have to ask for the same variables, in the same
+    /// order.
     ///
     /// # Errors
     /// There is none of this name (SH0720), or a copy fails.
     pub fn get(&self, name: &str) -> Result<HostArray, Error> {
         match self.arrays.get(name) {
-            Some(array) => Ok(array.to_host()?),
+            Some(array) => to_host(array, self.processes.as_ref()),
             None => Err(unknown("variable", name, self.arrays.keys())),
         }
     }
+}
+
+/// An array put together on the host, of what other processes have too.
+pub(super) fn to_host(array: &ShardedArray, processes: Option<&Processes>) -> Result<HostArray, Error> {
+    Ok(match processes {
+        Some(processes) => array.to_host_across(processes)?,
+        None => array.to_host()?,
+    })
 }
 
 /// There is nothing of this name; what there is.

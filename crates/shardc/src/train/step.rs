@@ -7,9 +7,9 @@ use std::ops::Range;
 use indexmap::IndexMap;
 use shardc_ir::{Diagnostic, Mesh, PackedOption, TensorSharding};
 use shardc_nn::{StepProgram, Variable};
-use shardc_runtime::{Client, HostArray, LOUD_PADDING, ShardedArray};
+use shardc_runtime::{Client, HostArray, LOUD_PADDING, Processes, ShardedArray};
 
-use super::state::unknown;
+use super::state::{to_host, unknown};
 use super::{Metrics, State};
 use crate::exec::{Port, Program};
 use crate::{Compiler, Error, Interface};
@@ -127,7 +127,7 @@ impl Step {
         let spread = |i: usize| {
             let layout = self.program.inputs()[self.step.arguments[i]].layout.clone();
             let array = &arrays[&self.step.variables[i].name];
-            let devices = self.program.executable().devices();
+            let devices = self.program.executable().placement();
             Ok(ShardedArray::from_host(&self.client, devices, layout, array)?)
         };
         self.state_of((0..self.step.variables.len()).map(spread).collect::<Result<_, Error>>()?)
@@ -187,7 +187,8 @@ impl Step {
         }
         let mut held: BTreeMap<&[usize], HostArray> = BTreeMap::new();
         let mut buffers = Vec::new();
-        for (d, device) in self.program.executable().devices().iter().enumerate() {
+        let placement = self.program.executable().placement();
+        for (device, &d) in placement.devices().iter().zip(placement.places()) {
             let (Some(number), Some(offsets), Some(extent)) =
                 (layout.block(d), layout.offsets(d), layout.extent(d))
             else {
@@ -208,14 +209,15 @@ impl Step {
                     })
                 }
             };
-            buffers.push(self.client.buffer_from_host(array, device)?);
+            buffers.push(vec![self.client.buffer_from_host(array, device)?]);
         }
-        Ok(Some(ShardedArray::from_buffers(layout.clone(), buffers)?))
+        let layouts = std::slice::from_ref(layout);
+        Ok(ShardedArray::from_results_on(placement, &buffers, layouts)?.pop())
     }
 
     /// The variables of this step out of the state of another, which may have more: an evaluation out of a training run. Both
     /// states share the devices' memory, as long as neither changes; arrays that lie otherwise than this step takes them go
-    /// through the host.
+    /// through the host: in a job of several processes all have to do this.
     ///
     /// # Errors
     /// The other state lacks a variable (SH0720), or a copy fails.
@@ -228,12 +230,12 @@ impl Step {
             let port = &self.program.inputs()[argument];
             let array = match *array.layout() == port.layout {
                 true => array.clone(),
-                false => self.spread(port, &array.to_host()?)?,
+                false => self.spread(port, &to_host(array, self.client.processes())?)?,
             };
             Ok((name.clone(), array))
         };
         let arrays = self.step.variables.iter().zip(&self.step.arguments).map(take);
-        Ok(State { arrays: arrays.collect::<Result<_, Error>>()? })
+        Ok(State { arrays: arrays.collect::<Result<_, Error>>()?, processes: self.processes() })
     }
 
     /// Runs the step: the state becomes the next one, in the same memory. Inputs are given by name.
@@ -272,7 +274,7 @@ impl Step {
             state.arrays.extend(next.map(|next| (name, next)));
         }
         let metric = self.step.metrics.iter().map(|port| port.name.clone());
-        Ok(Metrics { arrays: metric.zip(metrics).collect() })
+        Ok(Metrics { arrays: metric.zip(metrics).collect(), processes: self.processes() })
     }
 
     /// Puts an input on the devices, as the step takes it, for [`Step::run`].
@@ -308,13 +310,18 @@ impl Step {
     }
 
     fn spread(&self, port: &Port, array: &HostArray) -> Result<ShardedArray, Error> {
-        let devices = self.program.executable().devices();
+        let devices = self.program.executable().placement();
         Ok(ShardedArray::from_host(&self.client, devices, port.layout.clone(), array)?)
+    }
+
+    /// The processes that the step runs in, where these are several.
+    pub(crate) fn processes(&self) -> Option<Processes> {
+        self.client.processes().filter(|_| self.partitioned.is_some()).cloned()
     }
 
     fn state_of(&self, arrays: Vec<ShardedArray>) -> Result<State, Error> {
         let names = self.step.variables.iter().map(|v| v.name.clone());
-        Ok(State { arrays: names.zip(arrays).collect() })
+        Ok(State { arrays: names.zip(arrays).collect(), processes: self.processes() })
     }
 
     /// The client of the devices.
@@ -351,7 +358,7 @@ impl Step {
     /// none. What is computed again is counted, bodies of loops once.
     #[must_use]
     pub fn flops(&self) -> Option<f64> {
-        let devices = self.program.executable().devices().len() as f64;
+        let devices = self.program.executable().placement().count() as f64;
         self.program.executable().cost().ok().map(|cost| cost.flops * devices)
     }
 }

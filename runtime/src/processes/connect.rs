@@ -1,0 +1,283 @@
+//! How the processes of a job find each other.
+//!
+//! Process 0 listens where all know it. The others call it, retry until it is there, and tell it the port that they listen on
+//! themselves; once all have called, process 0 tells each where the others are. Then each calls those of lower numbers and is
+//! called by those of higher ones. Every connection begins with a proof of the secret ([`super::handshake`]); a stranger
+//! costs a thread for [`HANDSHAKE`] and nothing else.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use super::handshake::{Refusal, Side, shake_hands};
+use super::options::ProcessOptions;
+use crate::error::{Result, RuntimeError};
+
+/// How long the two ends of a new connection may take to prove themselves.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+/// How long a process waits before it calls again.
+const RETRY: Duration = Duration::from_millis(100);
+/// The most connections that are proving themselves at once.
+const MAX_STRANGERS: usize = 2 * super::MAX_PROCESSES;
+
+/// A connection to another process.
+pub(super) struct Connection {
+    pub(super) stream: TcpStream,
+    pub(super) address: SocketAddr,
+}
+
+/// Connects with all other processes; `None` stands at this process's own place.
+pub(super) fn connect_all(options: &ProcessOptions) -> Result<Vec<Option<Connection>>> {
+    let deadline = Instant::now() + options.connect_timeout;
+    let mut connections: Vec<Option<Connection>> = (0..options.count).map(|_| None).collect();
+    if options.count == 1 {
+        return Ok(connections);
+    }
+    if options.index == 0 {
+        let listener = listen(options)?;
+        accept(options, &listener, deadline, &mut connections)?;
+        introduce(&mut connections)?;
+    } else {
+        let mut first = call(options, 0, &options.coordinator, deadline)?;
+        let own = first.stream.local_addr().map_err(broken(0))?;
+        let listener = TcpListener::bind((own.ip(), 0)).map_err(|error| {
+            RuntimeError::Processes(format!(
+                "process {} cannot listen on {}: {error}",
+                options.index,
+                own.ip()
+            ))
+        })?;
+        let port = listener.local_addr().map_err(broken(0))?.port();
+        first.stream.write_all(&port.to_le_bytes()).map_err(broken(0))?;
+        let addresses = introduction(options, &mut first, deadline)?;
+        for (other, address) in addresses.iter().enumerate().take(options.index).skip(1) {
+            connections[other] = Some(call(options, other, &address.to_string(), deadline)?);
+        }
+        connections[0] = Some(first);
+        accept(options, &listener, deadline, &mut connections)?;
+    }
+    for connection in connections.iter().flatten() {
+        connection.stream.set_nodelay(true).map_err(broken(options.index))?;
+    }
+    Ok(connections)
+}
+
+fn broken(process: usize) -> impl Fn(io::Error) -> RuntimeError {
+    move |error| RuntimeError::Processes(format!("the connection with process {process}: {error}"))
+}
+
+fn listen(options: &ProcessOptions) -> Result<TcpListener> {
+    let at = &options.coordinator;
+    let bad = |error: &dyn std::fmt::Display| {
+        RuntimeError::Processes(format!("process 0 cannot listen on {at}: {error}"))
+    };
+    let addresses: Vec<SocketAddr> = at.to_socket_addrs().map_err(|error| bad(&error))?.collect();
+    TcpListener::bind(addresses.as_slice()).map_err(|error| bad(&error))
+}
+
+/// Calls a process until it is there, and proves to be one of its job.
+fn call(options: &ProcessOptions, process: usize, at: &str, deadline: Instant) -> Result<Connection> {
+    let mut last = String::from("nothing was tried");
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(RuntimeError::Processes(format!(
+                "process {} does not reach process {process} at {at} within {} s: {last}",
+                options.index,
+                options.connect_timeout.as_secs()
+            )));
+        }
+        match call_once(options, process, at, left) {
+            Ok(connection) => return Ok(connection),
+            Err(Refusal::Io(error)) => last = error.to_string(),
+            Err(refusal) => {
+                return Err(RuntimeError::Processes(format!(
+                    "process {} and what listens at {at} do not belong together: {refusal}",
+                    options.index
+                )));
+            }
+        }
+        std::thread::sleep(RETRY.min(left));
+    }
+}
+
+fn call_once(
+    options: &ProcessOptions,
+    process: usize,
+    at: &str,
+    left: Duration,
+) -> std::result::Result<Connection, Refusal> {
+    let mut last = io::Error::other(format!("{at} is no address"));
+    for address in at.to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, left.min(HANDSHAKE)) {
+            Ok(mut stream) => {
+                limit(&stream, left.min(HANDSHAKE))?;
+                let us = (options.index, options.count);
+                let found = shake_hands(&mut stream, Side::Caller, &options.secret, us)?;
+                if found != process {
+                    return Err(Refusal::Job(format!("it is process {found} and not {process}")));
+                }
+                return Ok(Connection { stream, address });
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(Refusal::Io(last))
+}
+
+fn limit(stream: &TcpStream, limit: Duration) -> io::Result<()> {
+    let limit = Some(limit.max(Duration::from_millis(1)));
+    stream.set_read_timeout(limit)?;
+    stream.set_write_timeout(limit)
+}
+
+/// Takes calls until all processes of higher numbers are there.
+fn accept(
+    options: &ProcessOptions,
+    listener: &TcpListener,
+    deadline: Instant,
+    connections: &mut [Option<Connection>],
+) -> Result<()> {
+    let own = |error: io::Error| RuntimeError::Processes(format!("process {}: {error}", options.index));
+    listener.set_nonblocking(true).map_err(own)?;
+    let (arrivals, arrived) = channel();
+    let (mut refused, mut last, mut in_hand) = (0usize, String::new(), 0usize);
+    let is_missing = |connections: &[Option<Connection>]| {
+        (options.index + 1..options.count).filter(|&i| connections[i].is_none()).collect::<Vec<_>>()
+    };
+    loop {
+        let missing = is_missing(connections);
+        if missing.is_empty() {
+            return Ok(());
+        }
+        if Instant::now() >= deadline {
+            let mut what = format!(
+                "process {} waited {} s for the processes {missing:?}, which did not call",
+                options.index,
+                options.connect_timeout.as_secs()
+            );
+            if refused > 0 {
+                what.push_str(&format!("; it refused {refused} connections, the last because {last}"));
+            }
+            return Err(RuntimeError::Processes(what));
+        }
+        while in_hand < MAX_STRANGERS {
+            match listener.accept() {
+                Ok((stream, address)) => {
+                    in_hand += 1;
+                    greet(options, stream, address, arrivals.clone()).map_err(own)?;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                Err(error) => return Err(own(error)),
+            }
+        }
+        match arrived.recv_timeout(Duration::from_millis(10)) {
+            Ok(Ok((process, connection))) => {
+                in_hand -= 1;
+                let place =
+                    connections.get_mut(process).filter(|place| process > options.index && place.is_none());
+                match place {
+                    Some(place) => *place = Some(connection),
+                    None => {
+                        (refused, last) = (refused + 1, format!("process {process} is there already"));
+                    }
+                }
+            }
+            Ok(Err(refusal)) => {
+                in_hand -= 1;
+                (refused, last) = (refused + 1, Refusal::to_string(&refusal));
+            }
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+        }
+    }
+}
+
+type Arrival = std::result::Result<(usize, Connection), Refusal>;
+
+/// Has a caller prove itself, on a thread of its own.
+fn greet(
+    options: &ProcessOptions,
+    mut stream: TcpStream,
+    address: SocketAddr,
+    arrivals: Sender<Arrival>,
+) -> io::Result<()> {
+    stream.set_nonblocking(false)?;
+    let (secret, us) = (options.secret.clone(), (options.index, options.count));
+    let greet = move || {
+        let arrival = limit(&stream, HANDSHAKE)
+            .map_err(Refusal::Io)
+            .and_then(|()| shake_hands(&mut stream, Side::Listener, &secret, us))
+            .map(|process| (process, Connection { stream, address }));
+        // Whoever waited may have all that it waited for.
+        let _ = arrivals.send(arrival);
+    };
+    std::thread::Builder::new().name("shardc-greet".to_owned()).spawn(greet).map(drop)
+}
+
+/// Hears from each process on which port it listens, and tells all of them where the others are. A process on this machine's
+/// own loopback is named by an empty address: others know the machine by the coordinator's.
+fn introduce(connections: &mut [Option<Connection>]) -> Result<()> {
+    let mut list = Vec::new();
+    for (process, connection) in connections.iter_mut().enumerate() {
+        let Some(connection) = connection else { continue };
+        let mut port = [0u8; 2];
+        connection.stream.read_exact(&mut port).map_err(broken(process))?;
+        let ip = connection.address.ip();
+        let text = if ip.is_loopback() { String::new() } else { ip.to_string() };
+        list.push(text.len() as u8);
+        list.extend_from_slice(text.as_bytes());
+        list.extend_from_slice(&port);
+    }
+    for (process, connection) in connections.iter_mut().enumerate() {
+        if let Some(connection) = connection {
+            connection.stream.write_all(&(list.len() as u32).to_le_bytes()).map_err(broken(process))?;
+            connection.stream.write_all(&list).map_err(broken(process))?;
+        }
+    }
+    Ok(())
+}
+
+/// Hears where the processes are; process 0 is where it was called.
+fn introduction(
+    options: &ProcessOptions,
+    first: &mut Connection,
+    deadline: Instant,
+) -> Result<Vec<SocketAddr>> {
+    // The others may be long in coming.
+    let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+    first.stream.set_read_timeout(Some(left)).map_err(broken(0))?;
+    let mut length = [0u8; 4];
+    first.stream.read_exact(&mut length).map_err(|error| {
+        RuntimeError::Processes(format!(
+            "process {} reached process 0, which did not say where the others are: {error}",
+            options.index
+        ))
+    })?;
+    // An entry is a length, an address of at most 255 bytes, and a port.
+    let length = u32::from_le_bytes(length) as usize;
+    let bad =
+        || RuntimeError::Processes("process 0 said something else than where the others are".to_owned());
+    if length > options.count * 258 {
+        return Err(bad());
+    }
+    let mut list = vec![0; length];
+    first.stream.read_exact(&mut list).map_err(broken(0))?;
+    let mut addresses = vec![first.address];
+    let mut rest = list.as_slice();
+    while let Some((&text, tail)) = rest.split_first() {
+        let (text, tail) = tail.split_at_checked(usize::from(text)).ok_or_else(bad)?;
+        let (port, tail) = tail.split_at_checked(2).ok_or_else(bad)?;
+        let ip: IpAddr = match text {
+            [] => first.address.ip(),
+            text => std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).ok_or_else(bad)?,
+        };
+        addresses.push(SocketAddr::new(ip, u16::from_le_bytes([port[0], port[1]])));
+        rest = tail;
+    }
+    if addresses.len() != options.count {
+        return Err(bad());
+    }
+    Ok(addresses)
+}

@@ -1,0 +1,307 @@
+//! Collectives between processes that are under way.
+//!
+//! A device that comes to a collective does not wait: it leaves what it has and a way to be told, and XLA goes on with what does
+//! not need the result. When all devices of a group that this process has are there, their part is sent to the other processes;
+//! when the others' parts are there too, the results are handed out. So whatever order devices come in, none keeps another from
+//! coming.
+//!
+//! A meeting is known by the launch, by the collective's channel in the program, by how often the device was there in this
+//! launch (a loop comes again), and by the group. Launches are counted by each process; that all count the same programs is
+//! compared as they are launched.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex};
+
+use super::compute::{Meeting, Operands};
+use super::frame::{Frame, Kind};
+use super::job::Job;
+use super::mail::lock;
+use super::spec::Spec;
+use super::tellers::Tellers;
+use crate::error::{Result, RuntimeError};
+use crate::host::HostArray;
+
+/// How a device is told of its results, or why there are none.
+pub(crate) type Answer = Box<dyn FnOnce(Result<Vec<HostArray>>) + Send>;
+
+/// Which meeting: launch, channel, how often the device was there before, group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    launch: u64,
+    channel: u64,
+    visit: u64,
+    group: u64,
+}
+
+/// Messages about launches begin with this, those of meetings with another byte.
+const LAUNCH: u8 = 0;
+const MEETING: u8 = 1;
+
+impl Key {
+    fn write(self) -> Vec<u8> {
+        let mut bytes = vec![MEETING];
+        for number in [self.launch, self.channel, self.visit, self.group] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        bytes
+    }
+
+    fn read(bytes: &[u8]) -> Option<Key> {
+        let mut numbers = bytes.chunks_exact(8).filter_map(|n| Some(u64::from_le_bytes(n.try_into().ok()?)));
+        let key = Key {
+            launch: numbers.next()?,
+            channel: numbers.next()?,
+            visit: numbers.next()?,
+            group: numbers.next()?,
+        };
+        (bytes.len() == 32).then_some(key)
+    }
+}
+
+/// A meeting that is not complete.
+#[derive(Default)]
+struct Open {
+    spec: Option<Arc<Spec>>,
+    operands: Operands,
+    answers: Vec<(usize, Answer)>,
+    /// What other processes sent.
+    arrived: BTreeMap<usize, Vec<u8>>,
+    is_sent: bool,
+}
+
+#[derive(Default)]
+struct State {
+    meetings: HashMap<Key, Open>,
+    /// How often a device came to a channel in a launch.
+    visits: HashMap<(u64, u64, usize), u64>,
+    /// The specs that were read, by their text.
+    specs: HashMap<String, Arc<Spec>>,
+    launches: u64,
+    /// The programs of launches, of this process and of others, by process and number.
+    programs: HashMap<(usize, u64), u64>,
+}
+
+/// The collectives of a process.
+pub(crate) struct Exchange {
+    process: usize,
+    state: Mutex<State>,
+    tellers: Tellers,
+}
+
+impl Exchange {
+    pub(super) fn new(process: usize) -> Exchange {
+        Exchange { process, state: Mutex::default(), tellers: Tellers::default() }
+    }
+
+    /// Begins a launch of a program, which is known by a number that follows from its text, and tells the others; returns the
+    /// launch's number.
+    pub(crate) fn begin(&self, job: &Job, program: u64) -> Result<u64> {
+        job.check_all(0..job.count())?;
+        let launch = {
+            let mut state = lock(&self.state);
+            state.launches += 1;
+            let launch = state.launches;
+            state.programs.insert((self.process, launch), program);
+            launch
+        };
+        let mut key = vec![LAUNCH];
+        key.extend_from_slice(&launch.to_le_bytes());
+        let frame = Frame::new(Kind::Collective, &key, program.to_le_bytes().to_vec());
+        for process in (0..job.count()).filter(|&process| process != self.process) {
+            job.send(process, frame.clone())?;
+            self.compare(job, process, launch);
+        }
+        Ok(launch)
+    }
+
+    /// Forgets what a launch left.
+    pub(crate) fn end(&self, launch: u64) {
+        let mut state = lock(&self.state);
+        state.visits.retain(|(of, ..), _| *of != launch);
+        state.meetings.retain(|key, _| key.launch > launch);
+        state.programs.retain(|(_, of), _| *of > launch);
+    }
+
+    /// Whether another process launches the same program as this one.
+    fn compare(&self, job: &Job, process: usize, launch: u64) {
+        let differ = {
+            let state = lock(&self.state);
+            let of = |process: usize| state.programs.get(&(process, launch));
+            matches!((of(self.process), of(process)), (Some(ours), Some(theirs)) if ours != theirs)
+        };
+        if differ {
+            job.lose(
+                process,
+                &format!("runs another program than process {} as its run {launch}", self.process),
+            );
+        }
+    }
+
+    /// Has a device come to a collective, which `text` describes; `answer` is called once, now or later, on any thread.
+    pub(crate) fn come(
+        &self,
+        job: &Job,
+        launch: u64,
+        text: &str,
+        device: usize,
+        operands: Vec<HostArray>,
+        answer: Answer,
+    ) {
+        match self.seat(launch, text, device, operands) {
+            Ok((key, spec)) => {
+                let needed = spec.sources(key.group as usize, self.process);
+                let mut state = lock(&self.state);
+                state.meetings.entry(key).or_default().answers.push((device, answer));
+                drop(state);
+                if let Err(error) = job.check_all(needed.into_iter()) {
+                    self.dissolve(key, &error);
+                    return;
+                }
+                self.advance(job, key);
+            }
+            Err(error) => answer(Err(error)),
+        }
+    }
+
+    /// Puts what a device has into its meeting.
+    fn seat(
+        &self,
+        launch: u64,
+        text: &str,
+        device: usize,
+        operands: Vec<HostArray>,
+    ) -> Result<(Key, Arc<Spec>)> {
+        let mut state = lock(&self.state);
+        let spec = match state.specs.get(text) {
+            Some(spec) => spec.clone(),
+            None => {
+                let spec = Arc::new(Spec::parse(text).map_err(RuntimeError::Argument)?);
+                state.specs.insert(text.to_owned(), spec.clone());
+                spec
+            }
+        };
+        let group = spec.group_of(device).filter(|_| spec.process_of(device) == self.process);
+        let Some(group) = group else {
+            return Err(RuntimeError::Argument(format!("device {device} has no part in `{text}`")));
+        };
+        let types = operands.iter().map(|array| array.dtype);
+        if !types.eq(spec.types.iter().copied()) {
+            return Err(RuntimeError::Argument(format!(
+                "device {device} came to `{text}` with other operands"
+            )));
+        }
+        let visit = state.visits.entry((launch, spec.channel, device)).or_default();
+        let key = Key { launch, channel: spec.channel, visit: *visit, group: group as u64 };
+        *visit += 1;
+        let open = state.meetings.entry(key).or_default();
+        open.spec = Some(spec.clone());
+        open.operands.insert(device, operands);
+        Ok((key, spec))
+    }
+
+    /// Takes a message of another process.
+    pub(super) fn receive(&self, job: &Job, from: usize, key: &[u8], payload: Arc<Vec<u8>>) {
+        match key.split_first() {
+            Some((&LAUNCH, launch)) => {
+                if let (Ok(launch), Ok(program)) = (launch.try_into(), payload.as_slice().try_into()) {
+                    let (launch, program) = (u64::from_le_bytes(launch), u64::from_le_bytes(program));
+                    lock(&self.state).programs.insert((from, launch), program);
+                    self.compare(job, from, launch);
+                }
+            }
+            Some((&MEETING, key)) => {
+                if let Some(key) = Key::read(key) {
+                    let payload = Arc::try_unwrap(payload).unwrap_or_else(|shared| shared.to_vec());
+                    lock(&self.state).meetings.entry(key).or_default().arrived.insert(from, payload);
+                    self.advance(job, key);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Does what can be done for a meeting: sends this process's part, hands out results.
+    fn advance(&self, job: &Job, key: Key) {
+        let group = key.group as usize;
+        let mut state = lock(&self.state);
+        let Some(open) = state.meetings.get_mut(&key) else { return };
+        let Some(spec) = open.spec.clone() else { return };
+        let is_full = spec.members(group, self.process).len() == open.operands.len();
+        if !is_full || open.answers.len() < open.operands.len() {
+            return;
+        }
+        if !open.is_sent {
+            // Only the one that sees it full for the first time gets here; the operands stay for the results.
+            open.is_sent = true;
+            let operands = std::mem::take(&mut open.operands);
+            drop(state);
+            let meeting = Meeting { spec: &spec, group, process: self.process, operands: &operands };
+            let sent = spec.targets(group, self.process).into_iter().try_for_each(|to| {
+                job.send(to, Frame::new(Kind::Collective, &key.write(), meeting.outgoing(to)?))
+            });
+            state = lock(&self.state);
+            let Some(open) = state.meetings.get_mut(&key) else { return };
+            open.operands = operands;
+            if let Err(error) = sent {
+                drop(state);
+                self.dissolve(key, &error);
+                job.fail(&error.to_string());
+                return;
+            }
+        }
+        let is_complete = state.meetings.get(&key).is_some_and(|open| {
+            !open.operands.is_empty()
+                && spec.sources(group, self.process).iter().all(|from| open.arrived.contains_key(from))
+        });
+        let Some(open) = is_complete.then(|| state.meetings.remove(&key)).flatten() else { return };
+        drop(state);
+        let meeting = Meeting { spec: &spec, group, process: self.process, operands: &open.operands };
+        match meeting.results(&open.arrived) {
+            Ok(mut results) => {
+                for (device, answer) in open.answers {
+                    let results = results.remove(&device).unwrap_or_default();
+                    self.tellers.tell(device, move || answer(Ok(results)));
+                }
+            }
+            Err(error) => {
+                self.refuse(open, &error);
+                job.fail(&error.to_string());
+            }
+        }
+    }
+
+    /// Tells everyone in a meeting that it does not come about.
+    fn dissolve(&self, key: Key, why: &RuntimeError) {
+        let open = lock(&self.state).meetings.remove(&key);
+        if let Some(open) = open {
+            self.refuse(open, why);
+        }
+    }
+
+    fn refuse(&self, open: Open, why: &RuntimeError) {
+        for (device, answer) in open.answers {
+            let why = why.to_string();
+            self.tellers.tell(device, move || answer(Err(RuntimeError::Argument(why))));
+        }
+    }
+
+    /// Ends all meetings, because a process was lost.
+    pub(super) fn fail(&self, job: &Job) {
+        let keys: Vec<Key> = lock(&self.state).meetings.keys().copied().collect();
+        if let Err(error) = job.check() {
+            keys.into_iter().for_each(|key| self.dissolve(key, &error));
+        }
+    }
+
+    /// Ends the meetings that wait for a process which has ended.
+    pub(super) fn process_ended(&self, job: &Job, process: usize) {
+        let waits = |(key, open): (&Key, &Open)| {
+            let sources = open.spec.as_ref()?.sources(key.group as usize, self.process);
+            (sources.contains(&process) && !open.arrived.contains_key(&process)).then_some(*key)
+        };
+        let keys: Vec<Key> = lock(&self.state).meetings.iter().filter_map(waits).collect();
+        if let Err(error) = job.check_all(std::iter::once(process)) {
+            keys.into_iter().for_each(|key| self.dissolve(key, &error));
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Messages between two processes as bytes of a connection.
+//!
+//! A frame is its kind (one byte), the length of its key (four bytes, little-endian), that of its payload (eight), then both.
+//! What a length claims is compared with the limits before anything is allocated.
+
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+
+/// The longest key.
+pub(super) const MAX_KEY: usize = 1024;
+
+const HEAD: usize = 13;
+
+/// What a frame is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The sender is alive.
+    Heartbeat = 0,
+    /// A value for whoever waits for the key.
+    Data = 1,
+    /// A process's part of a collective; the key says of which.
+    Collective = 2,
+    /// The sender ends as it should: nothing more comes.
+    Goodbye = 3,
+    /// The sender's run failed, and why.
+    Failed = 4,
+    /// A value for the store of process 0.
+    Put = 5,
+    /// A look-up in the store of process 0.
+    Get = 6,
+}
+
+impl Kind {
+    fn of(byte: u8) -> Option<Kind> {
+        const ALL: [Kind; 7] = [
+            Kind::Heartbeat,
+            Kind::Data,
+            Kind::Collective,
+            Kind::Goodbye,
+            Kind::Failed,
+            Kind::Put,
+            Kind::Get,
+        ];
+        ALL.into_iter().find(|kind| *kind as u8 == byte)
+    }
+}
+
+/// A message.
+#[derive(Clone, Debug)]
+pub(super) struct Frame {
+    pub(super) kind: Kind,
+    pub(super) key: Vec<u8>,
+    pub(super) payload: Arc<Vec<u8>>,
+}
+
+impl Frame {
+    pub(super) fn new(kind: Kind, key: &[u8], payload: Vec<u8>) -> Frame {
+        Frame { kind, key: key.to_vec(), payload: Arc::new(payload) }
+    }
+
+    /// Writes the frame; the key has to be within [`MAX_KEY`].
+    pub(super) fn write(&self, to: &mut impl Write) -> io::Result<()> {
+        let mut head = Vec::with_capacity(HEAD + self.key.len());
+        head.push(self.kind as u8);
+        head.extend_from_slice(&(self.key.len() as u32).to_le_bytes());
+        head.extend_from_slice(&(self.payload.len() as u64).to_le_bytes());
+        head.extend_from_slice(&self.key);
+        to.write_all(&head)?;
+        to.write_all(&self.payload)?;
+        to.flush()
+    }
+
+    /// Reads a frame whose payload has at most `max` bytes.
+    pub(super) fn read(from: &mut impl Read, max: usize) -> io::Result<Frame> {
+        let mut head = [0u8; HEAD];
+        from.read_exact(&mut head)?;
+        let bad = |text: String| io::Error::new(io::ErrorKind::InvalidData, text);
+        let kind =
+            Kind::of(head[0]).ok_or_else(|| bad(format!("a message of the unknown kind {}", head[0])))?;
+        let key_len = u32::from_le_bytes([head[1], head[2], head[3], head[4]]) as usize;
+        let mut length = [0u8; 8];
+        length.copy_from_slice(&head[5..]);
+        let length = u64::from_le_bytes(length);
+        if key_len > MAX_KEY {
+            return Err(bad(format!("a message with a key of {key_len} bytes")));
+        }
+        let length = usize::try_from(length)
+            .ok()
+            .filter(|&length| length <= max)
+            .ok_or_else(|| bad(format!("a message of {length} bytes, where at most {max} are allowed")))?;
+        let mut key = vec![0; key_len];
+        from.read_exact(&mut key)?;
+        // Memory grows with what arrives, not with what is announced.
+        let mut payload = Vec::new();
+        from.take(length as u64).read_to_end(&mut payload)?;
+        if payload.len() < length {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(Frame { kind, key, payload: Arc::new(payload) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_come_back() {
+        let frame = Frame::new(Kind::Collective, b"key", vec![1, 2, 3]);
+        let mut bytes = Vec::new();
+        frame.write(&mut bytes).unwrap();
+        let back = Frame::read(&mut bytes.as_slice(), 3).unwrap();
+        assert_eq!((back.kind, back.key, &**back.payload), (frame.kind, frame.key, &[1u8, 2, 3][..]));
+        assert!(Frame::read(&mut bytes.as_slice(), 2).unwrap_err().to_string().contains("at most 2"));
+        assert!(Frame::read(&mut &bytes[..bytes.len() - 1], 3).is_err());
+    }
+
+    #[test]
+    fn lengths_are_not_believed() {
+        let mut head = vec![1];
+        head.extend_from_slice(&u32::MAX.to_le_bytes());
+        head.extend_from_slice(&0u64.to_le_bytes());
+        assert!(Frame::read(&mut head.as_slice(), 10).unwrap_err().to_string().contains("key"));
+        head[0] = 99;
+        assert!(Frame::read(&mut head.as_slice(), 10).unwrap_err().to_string().contains("kind 99"));
+        // A claim within the limit takes no memory before the bytes are there.
+        let mut claim = vec![1, 0, 0, 0, 0];
+        claim.extend_from_slice(&(1u64 << 40).to_le_bytes());
+        assert!(Frame::read(&mut claim.as_slice(), 1 << 41).is_err());
+    }
+}

@@ -1,0 +1,258 @@
+//! What the threads of a process share: its connections, its mail, the store, and the collectives that are under way.
+
+use std::collections::HashMap;
+use std::net::Shutdown;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use super::connect::connect_all;
+use super::exchange::Exchange;
+use super::frame::{Frame, Kind, MAX_KEY};
+use super::mail::{Mail, lock};
+use super::options::ProcessOptions;
+use super::peer::{self, Peer};
+use super::store::{self, Store};
+use crate::error::{Result, RuntimeError};
+
+/// How long a process that leaves waits until what it last said is sent.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// A process as its threads see it.
+pub(crate) struct Job {
+    pub(super) options: ProcessOptions,
+    peers: Vec<Option<Peer>>,
+    mail: Mail,
+    store: Mutex<Store>,
+    pub(crate) exchange: Exchange,
+    /// How often each name was gathered under.
+    rounds: Mutex<HashMap<String, u64>>,
+    questions: AtomicU64,
+    leaving: AtomicBool,
+    /// Is disconnected when all writing threads have ended.
+    farewell: Mutex<Receiver<()>>,
+}
+
+impl Job {
+    /// Connects with all other processes.
+    pub(super) fn connect(options: ProcessOptions) -> Result<Arc<Job>> {
+        options.check()?;
+        let connections = connect_all(&options)?;
+        let (done, farewell) = channel();
+        let mut queues = Vec::with_capacity(connections.len());
+        let mut peers = Vec::with_capacity(connections.len());
+        for (process, connection) in connections.into_iter().enumerate() {
+            let Some(connection) = connection else {
+                peers.push(None);
+                continue;
+            };
+            let (outbox, queue) = channel();
+            queues.push((process, queue));
+            let name = format!("process {process} ({})", connection.address);
+            peers.push(Some(Peer { outbox, stream: connection.stream, name }));
+        }
+        let job = Arc::new(Job {
+            exchange: Exchange::new(options.index),
+            options,
+            peers,
+            mail: Mail::default(),
+            store: Mutex::default(),
+            rounds: Mutex::default(),
+            questions: AtomicU64::new(0),
+            leaving: AtomicBool::new(false),
+            farewell: Mutex::new(farewell),
+        });
+        for (process, queue) in queues {
+            let Some(peer) = &job.peers[process] else { continue };
+            peer::start(&job, process, &peer.stream, queue, Sender::clone(&done))
+                .map_err(|error| RuntimeError::Processes(format!("{}: {error}", peer.name)))?;
+        }
+        Ok(job)
+    }
+
+    pub(crate) fn index(&self) -> usize {
+        self.options.index
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.options.count
+    }
+
+    pub(super) fn is_leaving(&self) -> bool {
+        self.leaving.load(Ordering::Relaxed)
+    }
+
+    /// An error, if a process was lost.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.mail.check()
+    }
+
+    /// An error, if a process was lost or one of these has ended.
+    pub(super) fn check_all(&self, needed: impl Iterator<Item = usize>) -> Result<()> {
+        self.mail.check_all(needed)
+    }
+
+    /// Queues a message for a process.
+    pub(super) fn send(&self, to: usize, frame: Frame) -> Result<()> {
+        if frame.key.len() > MAX_KEY || frame.payload.len() > self.options.max_message {
+            return Err(RuntimeError::Processes(format!(
+                "a message of {} bytes with a key of {}: at most {} and {MAX_KEY} are allowed",
+                frame.payload.len(),
+                frame.key.len(),
+                self.options.max_message
+            )));
+        }
+        if let Some(Some(peer)) = self.peers.get(to) {
+            // A thread that has ended has noted why.
+            let _ = peer.outbox.send(frame);
+        }
+        Ok(())
+    }
+
+    fn send_to_all(&self, frame: &Frame) -> Result<()> {
+        (0..self.peers.len()).try_for_each(|to| self.send(to, frame.clone()))
+    }
+
+    /// Does what a message asks for.
+    pub(super) fn receive(&self, from: usize, frame: Frame) {
+        match frame.kind {
+            Kind::Heartbeat | Kind::Goodbye => {}
+            Kind::Data => self.mail.deliver(from, frame.key, frame.payload),
+            Kind::Collective => self.exchange.receive(self, from, &frame.key, frame.payload),
+            Kind::Failed => {
+                self.lose(from, &format!("has failed: {}", String::from_utf8_lossy(&frame.payload)));
+            }
+            Kind::Put => self.put_here(frame.key, frame.payload),
+            Kind::Get => {
+                if let Some((waits, number)) = store::read_question(&frame.payload) {
+                    self.look_up_for((from, number), frame.key, waits);
+                }
+            }
+        }
+    }
+
+    /// Notes that a process said goodbye.
+    pub(super) fn ended(&self, process: usize) {
+        self.mail.note_end(process, self.name(process));
+        self.exchange.process_ended(self, process);
+    }
+
+    /// Notes that a process is lost, and ends everything that waits for any.
+    pub(super) fn lose(&self, process: usize, what: &str) {
+        // After a goodbye nothing is expected any more.
+        if self.mail.has_ended(process) {
+            return;
+        }
+        if self.mail.note_loss(process, &format!("{} {what}", self.name(process))) {
+            self.exchange.fail(self);
+        }
+    }
+
+    /// Tells all other processes that this one's run failed, and ends everything here.
+    pub(crate) fn fail(&self, reason: &str) {
+        if self.mail.check().is_ok() {
+            let mut reason = reason.to_owned();
+            reason.truncate(reason.floor_char_boundary(4096));
+            let _ = self.send_to_all(&Frame::new(Kind::Failed, &[], reason.clone().into_bytes()));
+            self.lose(self.options.index, &format!("has failed: {reason}"));
+        }
+    }
+
+    fn name(&self, process: usize) -> String {
+        match self.peers.get(process) {
+            Some(Some(peer)) => peer.name.clone(),
+            _ => format!("process {process}"),
+        }
+    }
+
+    /// Gives `bytes` to all processes and takes theirs, by index. Every process has to come with the same name.
+    pub(super) fn all_gather(&self, name: &str, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
+        self.check()?;
+        let round = {
+            let mut rounds = lock(&self.rounds);
+            let round = rounds.entry(name.to_owned()).or_insert(0);
+            *round += 1;
+            *round
+        };
+        let key = format!("gather/{round}/{name}").into_bytes();
+        self.send_to_all(&Frame::new(Kind::Data, &key, bytes.to_vec()))?;
+        let deadline = Instant::now().checked_add(self.options.time_limit);
+        let mut gathered: Vec<Option<Vec<u8>>> = vec![None; self.count()];
+        for (process, place) in gathered.iter_mut().enumerate() {
+            *place = if process == self.index() {
+                Some(bytes.to_vec())
+            } else {
+                self.mail.take(process, &key, deadline)?.map(|value| value.to_vec())
+            };
+        }
+        let missing: Vec<usize> = (0..self.count()).filter(|&process| gathered[process].is_none()).collect();
+        if missing.is_empty() {
+            return Ok(gathered.into_iter().flatten().collect());
+        }
+        Err(RuntimeError::ProcessTimeout { what: name.to_owned(), limit: self.options.time_limit, missing })
+    }
+
+    /// Sets a value of the store.
+    pub(crate) fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.check()?;
+        if self.index() == 0 {
+            self.put_here(key.to_vec(), Arc::new(value.to_vec()));
+            return Ok(());
+        }
+        self.send(0, Frame::new(Kind::Put, key, value.to_vec()))
+    }
+
+    fn put_here(&self, key: Vec<u8>, value: Arc<Vec<u8>>) {
+        let askers = lock(&self.store).put(key, value.clone());
+        for asker in askers {
+            self.answer(asker, Some(&value));
+        }
+    }
+
+    fn look_up_for(&self, asker: (usize, u64), key: Vec<u8>, waits: bool) {
+        let mut store = lock(&self.store);
+        let value = store.get(&key);
+        if value.is_none() && waits {
+            store.wait(key, asker);
+            return;
+        }
+        drop(store);
+        self.answer(asker, value.as_deref().map(Vec::as_slice));
+    }
+
+    fn answer(&self, (to, number): (usize, u64), value: Option<&[u8]>) {
+        let (key, payload) = (store::answer_key(number), store::answer(value));
+        if to == self.index() {
+            self.mail.deliver(to, key, Arc::new(payload));
+        } else {
+            // One that is too long was refused when it was put.
+            let _ = self.send(to, Frame::new(Kind::Data, &key, payload));
+        }
+    }
+
+    /// Looks a value of the store up, and waits for it as long as `patience` says; `None` where there is none by then.
+    pub(crate) fn get(&self, key: &[u8], patience: Option<Duration>) -> Result<Option<Vec<u8>>> {
+        let number = self.questions.fetch_add(1, Ordering::Relaxed);
+        let waits = patience.is_some();
+        if self.index() == 0 {
+            self.look_up_for((0, number), key.to_vec(), waits);
+        } else {
+            self.send(0, Frame::new(Kind::Get, key, store::question(waits, number)))?;
+        }
+        let deadline = Instant::now().checked_add(patience.unwrap_or(self.options.time_limit));
+        let answer = self.mail.take(0, &store::answer_key(number), deadline)?;
+        Ok(answer.and_then(|answer| store::read_answer(&answer)))
+    }
+
+    /// Says goodbye to all, and waits a little until it is sent.
+    pub(super) fn leave(&self) {
+        self.leaving.store(true, Ordering::Relaxed);
+        let _ = self.send_to_all(&Frame::new(Kind::Goodbye, &[], Vec::new()));
+        // Nothing is ever sent here: the wait ends when the last writing thread has dropped its end.
+        let _ = lock(&self.farewell).recv_timeout(FAREWELL);
+        for peer in self.peers.iter().flatten() {
+            let _ = peer.stream.shutdown(Shutdown::Write);
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! What a process must know of the job that it belongs to.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::error::{Result, RuntimeError};
+
+/// The fewest bytes that a secret may have.
+const MIN_SECRET: usize = 16;
+
+/// The most processes that one job may have: each is connected with all others.
+pub const MAX_PROCESSES: usize = 1024;
+
+/// What all processes of a job know and nobody else: whoever connects proves to know it. It is never sent and never
+/// printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Box<[u8]>);
+
+impl Secret {
+    /// The secret of these bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Processes`] where there are fewer than 16.
+    pub fn new(bytes: impl AsRef<[u8]>) -> Result<Secret> {
+        let bytes = bytes.as_ref();
+        if bytes.len() < MIN_SECRET {
+            return Err(RuntimeError::Processes(format!(
+                "the secret of the job has {} bytes, and at least {MIN_SECRET} are asked for",
+                bytes.len()
+            )));
+        }
+        Ok(Secret(bytes.into()))
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Says that there is a secret, and nothing of it.
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// What [`Processes::connect`](super::Processes::connect) is given. All processes of a job must be given the same but for
+/// `index`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessOptions {
+    /// Which of the processes this is, from 0.
+    pub index: usize,
+    /// How many there are.
+    pub count: usize,
+    /// Where process 0 listens: `host:port`.
+    pub coordinator: String,
+    /// What all processes know.
+    pub secret: Secret,
+    /// How long processes wait for each other when the job starts; two minutes by default.
+    pub connect_timeout: Duration,
+    /// How long a process may be silent before it is taken for dead; 5 s by default. Each says that it is alive at a
+    /// tenth of that.
+    pub patience: Duration,
+    /// How long a barrier, a gathering of bytes or a look-up may take; half an hour by default.
+    pub time_limit: Duration,
+    /// The most bytes of one message; 2 GiB by default. A longer one is refused by its sender, and is an error where it
+    /// arrives.
+    pub max_message: usize,
+}
+
+impl ProcessOptions {
+    /// Options with the usual times and sizes.
+    #[must_use]
+    pub fn new(index: usize, count: usize, coordinator: impl Into<String>, secret: Secret) -> ProcessOptions {
+        ProcessOptions {
+            index,
+            count,
+            coordinator: coordinator.into(),
+            secret,
+            connect_timeout: Duration::from_secs(120),
+            patience: Duration::from_secs(5),
+            time_limit: Duration::from_secs(30 * 60),
+            max_message: 2 << 30,
+        }
+    }
+
+    /// The options that variables of an environment give, by [`ProcessOptions::new`]; `None` where they speak of no job of
+    /// several processes. `get` looks a variable up.
+    ///
+    /// | variable | what it says |
+    /// |---|---|
+    /// | `SHARDC_PROCESS_ID` | the index; `SLURM_PROCID` where it is missing |
+    /// | `SHARDC_NUM_PROCESSES` | the count; `SLURM_NTASKS` where it is missing |
+    /// | `SHARDC_COORDINATOR` | where process 0 listens, `host:port`; under SLURM, the first node of the list and port 12355 |
+    /// | `SHARDC_SECRET` | the secret |
+    ///
+    /// SLURM's variables count only where `SHARDC_SECRET` is set, so that a program that SLURM starts once for each node by
+    /// itself stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Processes`] with the variable that is missing or no number.
+    pub fn from_variables(get: impl Fn(&str) -> Option<String>) -> Result<Option<ProcessOptions>> {
+        let secret = get("SHARDC_SECRET");
+        let slurm = |name: &str| secret.as_ref().and_then(|_| get(name));
+        let count = get("SHARDC_NUM_PROCESSES").or_else(|| slurm("SLURM_NTASKS"));
+        let index = get("SHARDC_PROCESS_ID").or_else(|| slurm("SLURM_PROCID"));
+        let coordinator = get("SHARDC_COORDINATOR").or_else(|| {
+            let nodes = slurm("SLURM_STEP_NODELIST").or_else(|| slurm("SLURM_JOB_NODELIST"))?;
+            Some(format!("{}:{SLURM_PORT}", first_node(&nodes)))
+        });
+        if index.is_none() && count.is_none() && coordinator.is_none() {
+            return Ok(None);
+        }
+        let missing = |name: &str| {
+            RuntimeError::Processes(format!(
+                "{name} is not set, and other variables ask for several processes"
+            ))
+        };
+        let number = |name: &str, text: Option<String>| -> Result<usize> {
+            let text = text.ok_or_else(|| missing(name))?;
+            text.trim().parse().map_err(|_| RuntimeError::Processes(format!("{name} is {text:?}, no number")))
+        };
+        let index = number("SHARDC_PROCESS_ID", index)?;
+        let count = number("SHARDC_NUM_PROCESSES", count)?;
+        let coordinator = coordinator.ok_or_else(|| missing("SHARDC_COORDINATOR"))?;
+        let secret = Secret::new(secret.ok_or_else(|| missing("SHARDC_SECRET"))?)?;
+        let options = ProcessOptions::new(index, count, coordinator, secret);
+        options.check()?;
+        Ok(Some(options))
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        let bad = |text: String| Err(RuntimeError::Processes(text));
+        if self.count == 0 || self.count > MAX_PROCESSES {
+            return bad(format!("a job of {} processes: there may be 1 to {MAX_PROCESSES}", self.count));
+        }
+        if self.index >= self.count {
+            return bad(format!("process {} of {}: numbers begin with 0", self.index, self.count));
+        }
+        if self.patience < Duration::from_millis(100) {
+            return bad(format!("a patience of {:?}: 100 ms at least", self.patience));
+        }
+        Ok(())
+    }
+
+    /// How often a process says that it is alive.
+    pub(super) fn heartbeat(&self) -> Duration {
+        self.patience / 10
+    }
+}
+
+/// The port that process 0 listens on under SLURM, where nothing else is said.
+const SLURM_PORT: u16 = 12355;
+
+/// The first name of a list of nodes as SLURM writes it: `gpu[07-09,12],cpu3` begins with `gpu07`.
+fn first_node(list: &str) -> String {
+    let end = list.find([',', '[']).unwrap_or(list.len());
+    let (name, rest) = list.split_at(end);
+    let Some(numbers) = rest.strip_prefix('[') else { return name.to_owned() };
+    let number: String = numbers.chars().take_while(char::is_ascii_digit).collect();
+    let suffix = numbers.split_once(']').map_or("", |(_, rest)| rest.split(',').next().unwrap_or(""));
+    format!("{name}{number}{suffix}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(variables: &[(&str, &str)]) -> Result<Option<ProcessOptions>> {
+        ProcessOptions::from_variables(|name| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    const SECRET: (&str, &str) = ("SHARDC_SECRET", "0123456789abcdef");
+
+    #[test]
+    fn variables_give_options_or_say_what_is_missing() {
+        assert_eq!(of(&[]).unwrap(), None);
+        // SLURM alone asks for nothing.
+        assert_eq!(of(&[("SLURM_NTASKS", "4"), ("SLURM_PROCID", "1")]).unwrap(), None);
+        let options = of(&[
+            ("SHARDC_PROCESS_ID", "1"),
+            ("SHARDC_NUM_PROCESSES", "2"),
+            ("SHARDC_COORDINATOR", "a:1"),
+            SECRET,
+        ]);
+        let options = options.unwrap().unwrap();
+        assert_eq!((options.index, options.count, options.coordinator.as_str()), (1, 2, "a:1"));
+        let missing = of(&[("SHARDC_PROCESS_ID", "1"), SECRET]).unwrap_err();
+        assert!(missing.to_string().contains("SHARDC_NUM_PROCESSES"), "{missing}");
+        let beyond = of(&[
+            ("SHARDC_PROCESS_ID", "2"),
+            ("SHARDC_NUM_PROCESSES", "2"),
+            ("SHARDC_COORDINATOR", "a:1"),
+            SECRET,
+        ]);
+        assert_eq!(beyond.unwrap_err().code(), "RT0701");
+    }
+
+    #[test]
+    fn slurm_says_the_rest() {
+        let options = of(&[
+            ("SLURM_PROCID", "3"),
+            ("SLURM_NTASKS", "4"),
+            ("SLURM_STEP_NODELIST", "gpu[07-09,12],cpu3"),
+            SECRET,
+        ]);
+        let options = options.unwrap().unwrap();
+        assert_eq!((options.index, options.count, options.coordinator.as_str()), (3, 4, "gpu07:12355"));
+        assert_eq!(first_node("a,b"), "a");
+        assert_eq!(first_node("n[3,5]-ib"), "n3-ib");
+    }
+
+    #[test]
+    fn secrets_are_long_and_not_shown() {
+        assert!(Secret::new("short").is_err());
+        let secret = Secret::new("0123456789abcdef").unwrap();
+        assert_eq!(format!("{secret:?}"), "Secret");
+    }
+}

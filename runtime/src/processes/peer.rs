@@ -1,0 +1,99 @@
+//! The two threads of each connection: one reads what comes, one writes what is queued and says in between that this process
+//! is alive.
+//!
+//! A process is lost when its connection closes without a goodbye, when nothing comes from it for as long as the patience
+//! lasts, when it sends what is no message, or when it says that its run failed.
+
+use std::io::{self, BufReader, BufWriter};
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+
+use super::frame::{Frame, Kind};
+use super::job::Job;
+
+/// What a process has of another.
+pub(super) struct Peer {
+    /// What the writing thread sends, in order.
+    pub(super) outbox: Sender<Frame>,
+    /// Closes the connection.
+    pub(super) stream: TcpStream,
+    /// `process 1 (10.0.0.2:40123)`.
+    pub(super) name: String,
+}
+
+/// Starts the threads of the connection with a process. `done` is dropped when the writing one has ended.
+pub(super) fn start(
+    job: &Arc<Job>,
+    process: usize,
+    stream: &TcpStream,
+    queue: Receiver<Frame>,
+    done: Sender<()>,
+) -> io::Result<()> {
+    let (reading, writing) = (stream.try_clone()?, stream.try_clone()?);
+    reading.set_read_timeout(Some(job.options.patience))?;
+    writing.set_write_timeout(None)?;
+    let thread = |name: &str| std::thread::Builder::new().name(format!("shardc-{name}-{process}"));
+    let reader = job.clone();
+    thread("hear").spawn(move || read(&reader, process, reading))?;
+    let writer = job.clone();
+    thread("tell").spawn(move || {
+        write(&writer, process, writing, &queue);
+        drop(done);
+    })?;
+    Ok(())
+}
+
+fn read(job: &Job, process: usize, stream: TcpStream) {
+    let mut stream = BufReader::with_capacity(1 << 16, stream);
+    loop {
+        match Frame::read(&mut stream, job.options.max_message) {
+            Ok(frame) => {
+                if frame.kind == Kind::Goodbye {
+                    job.ended(process);
+                    return;
+                }
+                job.receive(process, frame);
+            }
+            Err(_) if job.is_leaving() => return,
+            Err(error) => {
+                job.lose(process, &why(&error, job));
+                let _ = stream.get_ref().shutdown(Shutdown::Both);
+                return;
+            }
+        }
+    }
+}
+
+fn why(error: &io::Error, job: &Job) -> String {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            format!("has been silent for {:.1} s", job.options.patience.as_secs_f64())
+        }
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
+            "is gone: the connection was closed without a goodbye".to_owned()
+        }
+        _ => format!("cannot be heard any more: {error}"),
+    }
+}
+
+fn write(job: &Job, process: usize, stream: TcpStream, queue: &Receiver<Frame>) {
+    let mut stream = BufWriter::with_capacity(1 << 16, stream);
+    loop {
+        let frame = match queue.recv_timeout(job.options.heartbeat()) {
+            Ok(frame) => frame,
+            Err(RecvTimeoutError::Timeout) => Frame::new(Kind::Heartbeat, &[], Vec::new()),
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        if let Err(error) = frame.write(&mut stream) {
+            if !job.is_leaving() {
+                job.lose(process, &why(&error, job));
+            }
+            return;
+        }
+        if frame.kind == Kind::Goodbye {
+            let _ = stream.get_ref().shutdown(Shutdown::Write);
+            return;
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Partitioned programs that run in several processes give the numbers of the programs that they came from.
+//!
+//! The programs of `programs/` run on eight devices of two processes and of four, in both modes; the large ones, which take
+//! long to compile, on two in replica mode alone. The processes are this program again; each compares what comes out with what
+//! it computes on one device. Without the CPU plugin the test says so and passes.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Instant;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use shardc::{Compiler, SpmdMode};
+use shardc_runtime::{
+    Client, ClientOptions, Environment, Plugin, PluginKind, ProcessOptions, Processes, plugin,
+};
+use shardc_tests::devices::{Reference, Verdict, compare};
+use shardc_tests::skip::{Need, skipped};
+use shardc_tests::{files, root};
+
+/// The devices of all processes.
+const DEVICES: usize = 8;
+
+/// What the processes are told which they are by, beside the variables of their job.
+const MODE: &str = "SHARDC_TEST_MODE";
+
+/// Bytes of text from which a program is a large one.
+const LARGE: u64 = 16 << 10;
+
+fn main() -> ExitCode {
+    // Before any thread starts and any plugin is loaded.
+    plugin::quiet_plugin_logs();
+    if let Ok(mode) = std::env::var(MODE) {
+        return process(if mode == "partition" { SpmdMode::Partition } else { SpmdMode::Replica });
+    }
+    let arguments = Arguments::from_args();
+    let trials = [(2, "replica"), (2, "partition"), (4, "replica"), (4, "partition")]
+        .map(|(count, mode)| Trial::test(format!("{count}_processes_{mode}"), move || job(count, mode)));
+    // Processes of one job wait for each other: several jobs would only wait longer.
+    let arguments = Arguments { test_threads: Some(1), ..arguments };
+    libtest_mimic::run(&arguments, trials.into()).exit_code()
+}
+
+/// Starts the processes, and passes if none of them found fault.
+fn job(count: usize, mode: &str) -> Result<(), Failed> {
+    if plugin::find(PluginKind::Cpu, &Environment::from_process()).is_err() {
+        let reason = "running programs needs the CPU plugin (`shardc plugin install cpu` fetches it)";
+        return Ok(skipped(Need::CpuPlugin, reason)?);
+    }
+    let at = TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string();
+    let start = |index: usize| {
+        Command::new(std::env::current_exe()?)
+            .env(MODE, mode)
+            .env("SHARDC_PROCESS_ID", index.to_string())
+            .env("SHARDC_NUM_PROCESSES", count.to_string())
+            .env("SHARDC_COORDINATOR", &at)
+            .env("SHARDC_SECRET", "a secret that only tests know")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+    };
+    let running = (0..count).map(start).collect::<Result<Vec<_>, _>>()?;
+    let mut faults = Vec::new();
+    for (index, child) in running.into_iter().enumerate() {
+        let output = child.wait_with_output()?;
+        if !output.status.success() {
+            let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+            faults.push(format!("process {index} ({}):\n{}", output.status, text.concat()));
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults.join("\n").into()) }
+}
+
+/// What one process does: all programs, one after the other, as the others do.
+#[expect(clippy::print_stdout, reason = "the test shows it where it fails")]
+fn process(mode: SpmdMode) -> ExitCode {
+    let options = ProcessOptions::from_variables(|name| std::env::var(name).ok()).unwrap().unwrap();
+    let found = plugin::find(PluginKind::Cpu, &Environment::from_process()).unwrap();
+    let plugin = Plugin::load(&found.path).unwrap();
+    let processes = Processes::connect(options).unwrap();
+    let per = DEVICES / processes.count();
+    let client =
+        Client::across(&plugin, PluginKind::Cpu, ClientOptions { cpu_device_count: Some(per) }, &processes)
+            .unwrap();
+    let mut faults = 0;
+    for path in files(&root().join("programs"), "mlir").unwrap() {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let is_large = path.metadata().unwrap().len() >= LARGE;
+        if is_large && (processes.count(), mode) != (2, SpmdMode::Replica) {
+            continue;
+        }
+        let started = Instant::now();
+        let outcome = equal(&client, &path, mode);
+        println!("{name}: {:.2} s", started.elapsed().as_secs_f64());
+        if let Err(error) = outcome {
+            println!("{name}: {error}");
+            faults += 1;
+            if processes.check().is_err() {
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    processes.barrier("done").unwrap();
+    if faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn equal(client: &Client, path: &Path, mode: SpmdMode) -> Result<(), String> {
+    let original = Compiler::read(&std::fs::read(path).unwrap()).map_err(|e| e.to_string())?;
+    let output =
+        Compiler::new().spmd_mode(mode).partition_module(original.clone()).map_err(|e| e.to_string())?;
+    if !output.num_devices().is_multiple_of(client.processes().map_or(1, Processes::count)) {
+        return Ok(());
+    }
+    let reference = Reference::new(client, original, &output)?;
+    match compare(client, &reference, &output) {
+        Verdict::Equal => Ok(()),
+        Verdict::Wrong(why) | Verdict::Refused(why) => Err(why),
+    }
+}

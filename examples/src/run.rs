@@ -1,11 +1,12 @@
 //! A run of training that goes on where it ended: its state is saved every so many steps, and when it is told to end.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use shardc::checkpoint::{self, Alone, CheckpointManager, Fit, Info, Keep, Options, Store};
+use shardc::checkpoint::{self, Alone, CheckpointManager, Fit, Info, Job, Keep, Options, Processes, Store};
 use shardc::train::{State, Step};
 
 /// Where a run saves its state, and when.
@@ -23,9 +24,10 @@ pub struct Saving {
 }
 
 /// A run, which begins anew or goes on.
-#[derive(Debug)]
 pub struct Run {
     manager: Option<CheckpointManager>,
+    /// Those that save together.
+    processes: Arc<dyn Processes>,
     /// How many steps are done already.
     pub first: u64,
     pause: Duration,
@@ -38,8 +40,12 @@ impl Saving {
     /// The folder cannot be read, or a checkpoint is of another model.
     pub fn begin(&self, step: &Step, seed: u64) -> Result<(Run, State)> {
         let pause = Duration::from_millis(self.pause);
+        let processes: Arc<dyn Processes> = match step.processes() {
+            Some(job) => Arc::new(Job::new(job)),
+            None => Arc::new(Alone),
+        };
         let Some(folder) = &self.checkpoints else {
-            return Ok((Run { manager: None, first: 0, pause }, step.init(seed)?));
+            return Ok((Run { manager: None, processes, first: 0, pause }, step.init(seed)?));
         };
         // Two to fall back on, whatever happens to the last one.
         let options = Options {
@@ -47,12 +53,13 @@ impl Saving {
             keep: Keep { newest: Some(3), ..Keep::default() },
             ..Options::default()
         };
-        let manager = CheckpointManager::new(&Store::folder(folder)?, "", options)?;
+        let store = Store::folder(folder)?;
+        let manager = CheckpointManager::with_processes(&store, "", options, Arc::clone(&processes))?;
         let (first, state) = match manager.latest()? {
             Some(done) => (done, checkpoint::restore(&manager.open(done)?, step, &Fit::default())?),
             None => (0, step.init(seed)?),
         };
-        Ok((Run { manager: Some(manager), first, pause }, state))
+        Ok((Run { manager: Some(manager), processes, first, pause }, state))
     }
 }
 
@@ -66,7 +73,7 @@ impl Run {
         let Some(manager) = &self.manager else { return Ok(false) };
         let ends = manager.reached_preemption(done)?;
         if ends || manager.should_save(done)? {
-            let parts = checkpoint::parts(step, state, &Info::default(), &Alone)?;
+            let parts = checkpoint::parts(step, state, &Info::default(), &*self.processes)?;
             let reader = checkpoint::reader(state);
             match ends {
                 true => manager.save(done, &parts, &reader)?,

@@ -85,6 +85,7 @@ fn start(program: &str, arguments: &[&str], count: usize) -> Vec<Child> {
     (0..count).map(of).collect()
 }
 
+/// Losses are those of one process; what two have saved together, one goes on from.
 #[test]
 fn two_processes_learn_what_one_does() {
     if plugin::find(PluginKind::Cpu, &Environment::from_process()).is_err() {
@@ -92,15 +93,20 @@ fn two_processes_learn_what_one_does() {
         return;
     }
     let decoder = env!("CARGO_BIN_EXE_decoder");
-    let arguments = ["--steps", "8", "--layers", "2", "--write", "2"];
-    let one = losses(decoder, &arguments);
-    for child in start(decoder, &arguments, 2) {
-        let two = losses_of(child.wait_with_output().unwrap());
-        assert_eq!(two.len(), one.len());
-        for (step, (a, b)) in two.iter().zip(&one).enumerate() {
+    let arguments = ["--layers", "2", "--write", "2", "--steps"];
+    let one = losses(decoder, &[&arguments[..], &["12"]].concat());
+    let folder = tempfile::tempdir().unwrap();
+    let saving = ["--checkpoints", folder.path().to_str().unwrap(), "--save-every", "4"];
+    let alike = |many: &[f64], one: &[f64]| {
+        assert_eq!(many.len(), one.len());
+        for (step, (a, b)) in many.iter().zip(one).enumerate() {
             assert!((a - b).abs() <= 1e-5 * b.abs(), "step {step}: {a} in two processes, {b} in one");
         }
+    };
+    for child in start(decoder, &[&arguments[..], &["8"], &saving].concat(), 2) {
+        alike(&losses_of(child.wait_with_output().unwrap()), &one[..8]);
     }
+    alike(&losses(decoder, &[&arguments[..], &["12"], &saving].concat()), &one[8..]);
 }
 
 #[test]

@@ -315,7 +315,8 @@ impl Step {
     }
 
     /// The processes that the step runs in, where these are several.
-    pub(crate) fn processes(&self) -> Option<Processes> {
+    #[must_use]
+    pub fn processes(&self) -> Option<Processes> {
         self.client.processes().filter(|_| self.partitioned.is_some()).cloned()
     }
 

@@ -329,13 +329,12 @@ fn kept_as_the_formulas_say() -> Result<(), String> {
                 other => other,
             };
             let part = kept(1.0, one, between, 8, nodes);
-            let classes: [(&str, &dyn Fn(Role) -> bool, f64); 3] = [
-                ("parameters", &Role::is_weight, part.parameters),
-                ("gradients", &|role| role == Role::GradientAccumulator, part.gradients),
-                ("optimizer state", &|role| role == Role::OptimizerState, part.optimizer),
+            let classes = [
+                ("parameters", of(&Role::is_weight), part.parameters),
+                ("gradients", of(&|role| role == Role::GradientAccumulator), part.gradients),
+                ("optimizer state", of(&|role| role == Role::OptimizerState), part.optimizer),
             ];
-            for (class, is, part) in classes {
-                let (all, own) = of(is);
+            for (class, (all, own), part) in classes {
                 let ratio = if all > 0.0 { own / (all * part) } else { 1.0 };
                 let listed = KEPT_MORE.iter().find(|(name, ..)| *name == program.name);
                 if ratio < 1.0 - 1e-9 || ratio > listed.map_or(1.0 + KEPT, |(_, most, _)| *most) {

@@ -28,6 +28,9 @@ impl From<CheckpointError> for Fault {
     }
 }
 
+/// Takes a tile, by its place, with its bytes.
+type Each<'a> = dyn FnMut(&[usize], Vec<u8>) -> Result<(), Fault> + 'a;
+
 /// Reads what a block has of a box, and gives it away piece by piece; pieces may reach beyond the box, and beyond the array.
 pub(crate) fn block(
     checkpoint: &Checkpoint,
@@ -145,7 +148,7 @@ impl Run {
     fn read(
         &mut self,
         range: &dyn Fn(Range<u64>) -> Result<Vec<u8>, Fault>,
-        each: &mut dyn FnMut(&[usize], Vec<u8>) -> Result<(), Fault>,
+        each: &mut Each<'_>,
     ) -> Result<(), Fault> {
         let tiles = std::mem::take(&mut self.tiles);
         if tiles.is_empty() {

@@ -88,7 +88,7 @@ impl Units {
             .collect();
         let names = weights.iter().map(|&i| roles.arguments[i].name.as_str());
         let sizes = |i: usize| module.shape(args[i]).iter().product::<i64>().unsigned_abs();
-        let tree = match names.clone().all(|name| tree::is_nameless(name)) {
+        let tree = match names.clone().all(tree::is_nameless) {
             true => unnamed(module, body, args, &weights),
             false => Tree::of(weights.iter().zip(names).map(|(&i, name)| (i, tree::path(name)))),
         };

@@ -14,8 +14,8 @@ use std::thread;
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
-use shardc::data::Batches;
 use shardc::data::image_folder::{Cut, ImageFolder};
+use shardc::data::{Batches, Prefetch};
 use shardc::graph::{
     DType::{F32, I32, UI8},
     Graph, Keep, Tensor,
@@ -89,10 +89,18 @@ fn main() -> Result<()> {
     let train = options.compile(&client, model.training_step(steps)?)?;
     let (run, mut state) = options.saving.begin(&train, options.seed)?;
     let mut progress = options.progress(&train, steps).from(run.first);
-    for (number, batch) in (0..steps).zip(batches).skip(run.first as usize) {
-        // Each image is cut anew in each epoch.
-        let cut = |i: u64| Cut::Random(options.seed ^ i ^ (number / per_epoch) << 40);
-        let (x, y) = arrays(&images, &batch.examples, args.side, cut)?;
+    // Images are read and cut while the devices compute, each anew in each epoch.
+    let (seed, side) = (options.seed, args.side);
+    let numbered = (0..steps).zip(batches).skip(run.first as usize);
+    let ahead = Prefetch::new(
+        2,
+        numbered.map(move |(number, batch)| {
+            let cut = |i: u64| Cut::Random(seed ^ i ^ (number / per_epoch) << 40);
+            arrays(&images, &batch.examples, side, cut).map(|arrays| (number, arrays))
+        }),
+    );
+    for made in ahead {
+        let (number, (x, y)) = made?;
         let metrics = train.run(&mut state, &[("images", &x), ("labels", &y)])?;
         progress.step(metrics.scalar("loss")?, args.batch as u64);
         if run.after(number + 1, &train, &state)? {

@@ -1,0 +1,96 @@
+//! Batches that are made ahead of the step that takes them.
+
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread::JoinHandle;
+
+/// What an iterator gives, made by a thread of its own, up to so many items ahead: examples are read and cut while devices compute.
+/// The order is the iterator's. A run that goes on begins with an iterator that does ([`Batches::seek`](crate::Batches::seek)): the
+/// position of a run is what it took, not what was made ahead.
+#[derive(Debug)]
+pub struct Prefetch<T> {
+    /// `None` once it is dropped.
+    made: Option<Receiver<T>>,
+    maker: Option<JoinHandle<()>>,
+}
+
+impl<T: Send + 'static> Prefetch<T> {
+    /// What `items` gives, up to `ahead` items before they are taken; one at least.
+    ///
+    /// ```
+    /// use shardc_data::{Batches, Prefetch};
+    ///
+    /// let batches = Batches::new(1000, 10, 0).take(5);
+    /// let sums = Prefetch::new(2, batches.map(|batch| batch.examples.iter().sum::<u64>()));
+    /// let direct = Batches::new(1000, 10, 0).take(5).map(|batch| batch.examples.iter().sum::<u64>());
+    /// assert!(sums.eq(direct));
+    /// ```
+    pub fn new(ahead: usize, items: impl Iterator<Item = T> + Send + 'static) -> Prefetch<T> {
+        let (give, made) = sync_channel(ahead.max(1) - 1);
+        let maker = std::thread::spawn(move || {
+            for item in items {
+                // Nobody takes what comes now.
+                if give.send(item).is_err() {
+                    return;
+                }
+            }
+        });
+        Prefetch { made: Some(made), maker: Some(maker) }
+    }
+}
+
+impl<T> Iterator for Prefetch<T> {
+    type Item = T;
+
+    /// # Panics
+    /// As the iterator did.
+    fn next(&mut self) -> Option<T> {
+        if let Ok(item) = self.made.as_ref()?.recv() {
+            return Some(item);
+        }
+        self.made = None;
+        if let Some(Err(panic)) = self.maker.take().map(JoinHandle::join) {
+            std::panic::resume_unwind(panic);
+        }
+        None
+    }
+}
+
+impl<T> Drop for Prefetch<T> {
+    fn drop(&mut self) {
+        self.made = None;
+        if let Some(maker) = self.maker.take() {
+            // What went wrong with what nobody takes any more is nobody's.
+            let _ = maker.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn no_more_is_made_than_is_asked_for() {
+        let made = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&made);
+        let mut items =
+            Prefetch::new(3, (0..100).inspect(move |_| _ = counted.fetch_add(1, Ordering::SeqCst)));
+        assert_eq!(items.by_ref().take(10).collect::<Vec<_>>(), (0..10).collect::<Vec<_>>());
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert!((10..=13).contains(&made.load(Ordering::SeqCst)), "{made:?}");
+        drop(items);
+        assert!(made.load(Ordering::SeqCst) <= 14, "{made:?}");
+    }
+
+    #[test]
+    fn what_fails_ends_who_takes_it() {
+        let mut items = Prefetch::new(1, (0..3).map(|i| assert!(i < 2)));
+        assert_eq!((items.next(), items.next()), (Some(()), Some(())));
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| items.next()));
+        assert!(ended.is_err());
+        assert_eq!(items.next(), None);
+    }
+}

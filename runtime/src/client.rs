@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
+use crate::cache::{self, CompileCache};
 use crate::device::{Buffer, Device};
 use crate::error::{Result, RuntimeError};
 use crate::executable::LoadedExecutable;
@@ -34,6 +35,7 @@ pub struct Client {
     ids: Vec<i32>,
     platform_name: String,
     processes: Option<Processes>,
+    cache: Option<Arc<CompileCache>>,
 }
 
 impl std::fmt::Debug for Client {
@@ -109,7 +111,7 @@ impl Client {
         devices.sort_by_key(Device::id);
         let mut ids = raw.device_ids()?;
         ids.sort_unstable();
-        Ok(Client { raw, devices, ids, platform_name, processes })
+        Ok(Client { raw, devices, ids, platform_name, processes, cache: None })
     }
 
     /// The devices that this process can use, by ascending number.
@@ -194,9 +196,64 @@ impl Client {
         if let Some(unknown) = ids.iter().find(|id| !self.ids.contains(id)) {
             return Err(RuntimeError::Argument(format!("the client has no device {unknown}")));
         }
-        let raw = RawProgram::compile(&self.raw, program, &options.encode(&ids))
-            .map_err(RuntimeError::in_compilation)?;
+        let compile = || {
+            RawProgram::compile(&self.raw, program, &options.encode(&ids))
+                .map_err(RuntimeError::in_compilation)
+        };
+        let Some(cache) = &self.cache else { return Ok((compile()?, ids)) };
+        let entry = cache.entry(&[program, self.fingerprint(options, &ids)?.as_bytes()]);
+        // What the plugin does not load is as good as damaged.
+        if let Some(found) = cache.read(&entry)
+            && let Ok(raw) = RawProgram::load(&self.raw, &found)
+        {
+            return Ok((raw, ids));
+        }
+        let raw = compile()?;
+        // A plugin that cannot write this executable, or a full disk, costs the entry and not the run.
+        let _ = raw.info().serialize().and_then(|bytes| cache.write(&entry, &bytes));
         Ok((raw, ids))
+    }
+
+    /// What an executable follows from beside the program.
+    fn fingerprint(&self, options: &CompileOptions, ids: &[i32]) -> Result<String> {
+        let kinds: Vec<&str> = self.devices.iter().map(Device::kind).collect();
+        let processor = if self.platform_name == "cpu" { cache::processor() } else { String::new() };
+        let path = self.raw.api().path();
+        let build = path.metadata().map(|file| (file.len(), file.modified().ok()));
+        Ok(format!(
+            "{} {} {:?} {:?}\n{:?} {ids:?} {kinds:?} {}\n{processor}",
+            self.platform_name,
+            self.platform_version()?,
+            self.raw.api().version(),
+            build.map_err(RuntimeError::io(path))?,
+            options,
+            self.devices.len(),
+        ))
+    }
+
+    /// Keeps executables in a folder: a program that was compiled before, with the same plugin and options and for the same
+    /// devices, is loaded instead.
+    #[must_use]
+    pub fn with_cache(mut self, cache: Arc<CompileCache>) -> Client {
+        self.cache = Some(cache);
+        self
+    }
+
+    /// Loads an executable that [`LoadedExecutable::serialize`] gave, on the devices that it was compiled for. It has to be
+    /// from the same build of the plugin, and is code: bytes of strangers are not to be loaded.
+    ///
+    /// # Errors
+    ///
+    /// The plugin does not take it.
+    pub fn load(&self, executable: &[u8]) -> Result<LoadedExecutable> {
+        let raw = RawProgram::load(&self.raw, executable)?;
+        let count = raw.devices().len();
+        LoadedExecutable::new(raw, (0..count).collect(), count)
+    }
+
+    /// Whether an array lies on a device of this client.
+    pub(crate) fn has(&self, buffer: &Buffer) -> bool {
+        buffer.is_of(&self.raw)
     }
 
     /// Copies an array to a device.

@@ -6,7 +6,7 @@ use shardc_ir::DType;
 
 use crate::array_type::ArrayType;
 use crate::error::Result;
-use crate::ffi::{RawBuffer, RawDevice};
+use crate::ffi::{RawBuffer, RawClient, RawDevice};
 use crate::host::HostArray;
 
 /// A device of a [`Client`](crate::Client).
@@ -60,6 +60,10 @@ impl Buffer {
         self.raw
     }
 
+    pub(crate) fn is_of(&self, client: &Arc<RawClient>) -> bool {
+        self.raw.is_of(client)
+    }
+
     /// The number of the device that has it, as [`Device::id`].
     #[must_use]
     pub fn device_id(&self) -> i32 {
@@ -82,6 +86,16 @@ impl Buffer {
     #[must_use]
     pub fn ty(&self) -> ArrayType {
         ArrayType { dtype: self.dtype, shape: self.shape.clone() }
+    }
+
+    /// Gives the memory back now, also where there are clones: to use any of them is
+    /// [`RuntimeError::Deleted`](crate::RuntimeError::Deleted) from then on. A run that reads it goes on.
+    ///
+    /// # Errors
+    ///
+    /// The client was given up, or the plugin does not do this.
+    pub fn delete(&self) -> Result<()> {
+        self.raw.delete()
     }
 
     /// Waits until the content is there.

@@ -224,6 +224,9 @@ pub enum RuntimeError {
         /// How many inputs the program takes.
         parameters: usize,
     },
+    /// An array whose memory was given back.
+    #[error("the memory of an array was given back: it cannot be read or passed to a program any more")]
+    Deleted,
     /// More memory is needed than this machine has.
     #[error("{0}")]
     Memory(Box<Shortage>),
@@ -358,6 +361,7 @@ impl RuntimeError {
             | RuntimeError::Devices { .. }
             | RuntimeError::DeviceLimit { .. }
             | RuntimeError::Inputs { .. }
+            | RuntimeError::Deleted
             | RuntimeError::Memory(_)
             | RuntimeError::Layout(_)
             | RuntimeError::Elsewhere { .. }
@@ -409,6 +413,7 @@ impl RuntimeError {
             RuntimeError::ElementType { .. } => "RT0302",
             RuntimeError::Inputs { .. } => "RT0303",
             RuntimeError::Memory(_) => "RT0304",
+            RuntimeError::Deleted => "RT0305",
             RuntimeError::Layout(_) => "RT0401",
             RuntimeError::Elsewhere { .. } => "RT0402",
             RuntimeError::Target { .. } => "RT0501",
@@ -479,6 +484,9 @@ impl RuntimeError {
                 "give the inputs in the program's order, with its element types and shapes: nothing is converted"
                     .to_owned(),
             ),
+            RuntimeError::Deleted => {
+                Some("keep it until its last use, or pass it on to the program that takes it (donation)".to_owned())
+            }
             RuntimeError::Memory(_) => Some(
                 "try it with smaller sizes or fewer layers; `shardc compile --target` reports memory and collectives \
                  without running anything; if the estimate is too high here, raise the limit (`--host-memory`, `Limits::memory`)"

@@ -8,6 +8,7 @@
 //! | [`Client`], [`Device`], [`Buffer`] | one set of devices and the arrays on them |
 //! | [`LoadedExecutable`], [`CompileOptions`] | a program compiled for those devices, and its execution |
 //! | [`aot`] | compiles for devices that are not there, and reports memory, cost and collectives |
+//! | [`CompileCache`] | a folder of compiled programs |
 //! | [`doctor`] | says which plugins there are and what is wrong with them |
 //! | [`HostArray`] | an array in this process's memory: generation, slicing, comparison |
 //! | [`ShardLayout`] | which block of a global array each device holds; sharding and gathering |
@@ -51,6 +52,7 @@
 
 pub mod aot;
 mod array_type;
+mod cache;
 mod client;
 mod device;
 pub mod doctor;
@@ -73,6 +75,7 @@ mod sharded;
 mod signature;
 
 pub use array_type::ArrayType;
+pub use cache::CompileCache;
 pub use client::{Client, ClientOptions, MAX_CPU_DEVICES};
 pub use device::{Buffer, Device};
 pub use error::{ErrorClass, PjrtCode, Result, RuntimeError};

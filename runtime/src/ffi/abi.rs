@@ -283,9 +283,19 @@ calls! {
         device_complete_events: *mut *mut Event,
         execute_device: *mut Device,
     }
+    56 "PJRT_Executable_DeserializeAndLoad" ExecutableLoad {
+        client: *mut Client,
+        bytes: *const c_char,
+        bytes_size: usize,
+        executable: *mut LoadedExecutable,
+        compile_options: *const c_char,
+        compile_options_size: usize,
+    }
     58 "PJRT_Buffer_Destroy" BufferDestroy { buffer: *mut Buffer, }
     59 "PJRT_Buffer_ElementType" BufferElementType { buffer: *mut Buffer, element_type: c_int, }
     60 "PJRT_Buffer_Dimensions" BufferDimensions { buffer: *mut Buffer, dims: *const i64, num_dims: usize, }
+    67 "PJRT_Buffer_Delete" BufferDelete { buffer: *mut Buffer, }
+    68 "PJRT_Buffer_IsDeleted" BufferIsDeleted { buffer: *mut Buffer, is_deleted: bool, }
     70 "PJRT_Buffer_ToHostBuffer" BufferToHostBuffer {
         buffer: *mut Buffer,
         host_layout: *mut MemoryLayout,

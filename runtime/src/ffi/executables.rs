@@ -105,7 +105,23 @@ impl RawProgram {
         };
         // SAFETY: the client is alive; program and options outlive the call, which keeps neither.
         unsafe { client.api().call(&mut arguments) }?;
-        let ptr = non_null(abi::ClientCompile::NAME, arguments.executable)?;
+        RawProgram::of(client, non_null(abi::ClientCompile::NAME, arguments.executable)?)
+    }
+
+    /// Loads what [`RawExecutable::serialize`] gave.
+    pub(crate) fn load(client: &Arc<RawClient>, bytes: &[u8]) -> Result<RawProgram> {
+        let mut arguments = abi::ExecutableLoad {
+            client: client.ptr,
+            bytes: bytes.as_ptr().cast(),
+            bytes_size: bytes.len(),
+            ..abi::ExecutableLoad::empty()
+        };
+        // SAFETY: the client is alive; the bytes outlive the call, which does not keep them.
+        unsafe { client.api().call(&mut arguments) }?;
+        RawProgram::of(client, non_null(abi::ExecutableLoad::NAME, arguments.executable)?)
+    }
+
+    fn of(client: &Arc<RawClient>, ptr: *mut abi::LoadedExecutable) -> Result<RawProgram> {
         let loaded = Arc::new(RawLoadedExecutable { ptr, client: client.clone() });
         let info = loaded.executable()?;
         let num_outputs = info.num_outputs()?;

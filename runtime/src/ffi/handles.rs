@@ -340,9 +340,31 @@ impl RawBuffer {
         dims.iter().map(size).collect()
     }
 
+    /// Whether the buffer lives on this client.
+    pub(crate) fn is_of(&self, client: &Arc<RawClient>) -> bool {
+        Arc::ptr_eq(&self.client, client)
+    }
+
+    /// Gives the memory back now, whoever else still has the buffer.
+    pub(crate) fn delete(&self) -> Result<()> {
+        self.client.check()?;
+        let mut arguments = abi::BufferDelete { buffer: self.ptr, ..abi::BufferDelete::empty() };
+        // SAFETY: the buffer is alive; a run that reads it keeps the memory until it is done.
+        unsafe { self.api().call(&mut arguments) }
+    }
+
+    /// An error, if the memory was given back.
+    pub(crate) fn check_deleted(&self) -> Result<()> {
+        let mut arguments = abi::BufferIsDeleted { buffer: self.ptr, ..abi::BufferIsDeleted::empty() };
+        // SAFETY: the buffer is alive.
+        unsafe { self.api().call(&mut arguments) }?;
+        if arguments.is_deleted { Err(RuntimeError::Deleted) } else { Ok(()) }
+    }
+
     /// Waits until the buffer's content is there, or until what should have made it has failed.
     pub(crate) fn wait(&self) -> Result<()> {
         self.client.check()?;
+        self.check_deleted()?;
         let mut arguments = abi::BufferReadyEvent { buffer: self.ptr, ..abi::BufferReadyEvent::empty() };
         // SAFETY: the buffer is alive; the event is made for this call, and given up here.
         unsafe {
@@ -354,6 +376,7 @@ impl RawBuffer {
     /// Copies the content to the host, row-major; `shape` and `dtype` are what the buffer is expected to be.
     pub(crate) fn to_host(&self, dtype: DType, shape: &[usize]) -> Result<Vec<u8>> {
         self.client.check()?;
+        self.check_deleted()?;
         let expected_size = HostArray::byte_size(dtype, shape)?;
         if self.shape()?.len() != shape.len() {
             return Err(RuntimeError::Argument(format!(

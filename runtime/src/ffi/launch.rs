@@ -95,6 +95,7 @@ pub(crate) fn run(
     if arguments.iter().flatten().any(|buffer| !Arc::ptr_eq(&buffer.client, client)) {
         return Err(RuntimeError::Argument("an argument belongs to another client".to_owned()));
     }
+    arguments.iter().flatten().try_for_each(|buffer| buffer.check_deleted())?;
     // The plugin takes the memory of what is donated. Nobody can make a clone of what only this list has.
     let is_ours = |i: usize| arguments.iter().all(|list| Arc::strong_count(&list[i]) == 1);
     let kept = (0..count).filter(|&i| !(donated.contains(&i) && is_ours(i))).map(|i| i as i64).collect();

@@ -1,5 +1,5 @@
 // What crosses processes of the CPU client becomes a call of the runtime; what does not stays, with the numbers of one process.
-// RUN: shardc opt %s --passes 'legalize-backend{target=cpu,processes=2}' --spmd-mode replica | FileCheck %s
+// RUN: shardc opt %s --passes 'legalize-backend{target=cpu processes=2}' --spmd-mode replica | FileCheck %s
 // RUN: shardc opt %s --passes 'legalize-backend{target=cpu}' --spmd-mode replica | FileCheck %s --check-prefix=ONE
 
 // CHECK: mhlo.num_replicas = 2

@@ -1,6 +1,6 @@
 // What cannot be done in several processes is refused, with what would help.
-// RUN: not shardc opt %s --passes 'legalize-backend{target=cpu,processes=2}' --spmd-mode replica 2>&1 | FileCheck %s
-// RUN: not shardc opt %s --passes 'legalize-backend{target=cpu,processes=8}' --spmd-mode replica 2>&1 | FileCheck %s --check-prefix=UNEVEN
+// RUN: not shardc opt %s --passes 'legalize-backend{target=cpu processes=2}' --spmd-mode replica 2>&1 | FileCheck %s
+// RUN: not shardc opt %s --passes 'legalize-backend{target=cpu processes=8}' --spmd-mode replica 2>&1 | FileCheck %s --check-prefix=UNEVEN
 
 // CHECK: SH0511
 // CHECK-SAME: `stablehlo.all_gather` of i4, whose elements are less than a byte, cannot cross processes of the CPU client

@@ -1,5 +1,8 @@
 //! Arrays that are spread over devices.
 
+mod file;
+mod reshard;
+
 use std::sync::Arc;
 
 use shardc_ir::DType;

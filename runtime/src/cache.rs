@@ -1,0 +1,192 @@
+//! A folder of compiled programs.
+//!
+//! A program is known by everything that its executable follows from: its text, the options, the plugin's build, the devices,
+//! and, for the CPU plugin, which compiles for the processor at hand, what that processor can do. An entry is written beside its
+//! place and moved there, so that several processes may share a folder; one that is torn or damaged is compiled again.
+//!
+//! Executables are code: whoever can write to the folder can have it run.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+
+use sha2::{Digest, Sha256};
+
+use crate::error::{Result, RuntimeError};
+
+/// What an entry begins with: the number goes up when anything about entries or keys changes.
+const MAGIC: &[u8; 16] = b"shardc compiled1";
+const DIGEST: usize = 32;
+
+/// A folder of compiled programs, for [`Client::with_cache`](crate::Client::with_cache).
+#[derive(Debug)]
+pub struct CompileCache {
+    folder: PathBuf,
+    salt: String,
+    max_bytes: u64,
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
+
+impl CompileCache {
+    /// The cache in this folder, which is made if it is not there. It holds 10 GiB, or what [`CompileCache::max_bytes`] says.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be made.
+    pub fn new(folder: impl Into<PathBuf>) -> Result<CompileCache> {
+        let folder = folder.into();
+        fs::create_dir_all(&folder).map_err(RuntimeError::io(&folder))?;
+        let (hits, misses) = (AtomicU64::new(0), AtomicU64::new(0));
+        Ok(CompileCache { folder, salt: String::new(), max_bytes: 10 << 30, hits, misses })
+    }
+
+    /// Programs compiled under another `salt` are others: for what the plugin reads itself, such as `XLA_FLAGS`.
+    #[must_use]
+    pub fn salt(mut self, salt: impl Into<String>) -> CompileCache {
+        self.salt = salt.into();
+        self
+    }
+
+    /// How many bytes entries may take together: the oldest go first.
+    #[must_use]
+    pub fn max_bytes(mut self, bytes: u64) -> CompileCache {
+        self.max_bytes = bytes;
+        self
+    }
+
+    /// How many programs were found.
+    #[must_use]
+    pub fn hits(&self) -> u64 {
+        self.hits.load(Ordering::Relaxed)
+    }
+
+    /// How many programs had to be compiled.
+    #[must_use]
+    pub fn misses(&self) -> u64 {
+        self.misses.load(Ordering::Relaxed)
+    }
+
+    /// The file of a program; `parts` are what its executable follows from.
+    pub(crate) fn entry(&self, parts: &[&[u8]]) -> PathBuf {
+        let mut digest = Sha256::new();
+        for part in [MAGIC, self.salt.as_bytes()].into_iter().chain(parts.iter().copied()) {
+            digest.update((part.len() as u64).to_le_bytes());
+            digest.update(part);
+        }
+        let name: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        self.folder.join(name).with_extension("xla")
+    }
+
+    /// The executable of an entry, if there is one and it is whole. Counts.
+    pub(crate) fn read(&self, entry: &Path) -> Option<Vec<u8>> {
+        let found = fs::read(entry).ok().and_then(|bytes| {
+            let (head, body) = bytes.split_at_checked(MAGIC.len() + DIGEST)?;
+            let (magic, digest) = head.split_at(MAGIC.len());
+            let is_whole = magic == MAGIC && digest == Sha256::digest(body).as_slice();
+            is_whole.then(|| body.to_vec())
+        });
+        if found.is_some() {
+            // So that the oldest entry is the one that was not used for longest.
+            let _ = fs::File::open(entry).and_then(|file| file.set_modified(SystemTime::now()));
+        }
+        let count = if found.is_some() { &self.hits } else { &self.misses };
+        count.fetch_add(1, Ordering::Relaxed);
+        found
+    }
+
+    /// Writes an entry, and takes away old ones where there is too much.
+    pub(crate) fn write(&self, entry: &Path, executable: &[u8]) -> Result<()> {
+        if executable.len() as u64 > self.max_bytes {
+            return Ok(());
+        }
+        let write = || {
+            let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+            file.write_all(MAGIC)?;
+            file.write_all(&Sha256::digest(executable))?;
+            file.write_all(executable)?;
+            file.persist(entry).map_err(|error| error.error)?;
+            self.prune(entry)
+        };
+        write().map_err(RuntimeError::io(entry))
+    }
+
+    fn prune(&self, kept: &Path) -> std::io::Result<()> {
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(&self.folder)? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "xla")
+                // Another process may have taken it away.
+                && let Ok(metadata) = path.metadata()
+            {
+                entries.push((metadata.modified()?, metadata.len(), path));
+            }
+        }
+        entries.sort();
+        let mut total: u64 = entries.iter().map(|(_, size, _)| size).sum();
+        for (_, size, path) in entries.into_iter().filter(|(_, _, path)| path != kept) {
+            if total <= self.max_bytes {
+                break;
+            }
+            let _ = fs::remove_file(path);
+            total -= size;
+        }
+        Ok(())
+    }
+}
+
+/// What the processor at hand can do, as far as the system says.
+pub(crate) fn processor() -> String {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let is_one = |line: &&str| {
+        line.starts_with("flags") || line.starts_with("model name") || line.starts_with("Features")
+    };
+    let mut lines: Vec<&str> = text.lines().filter(is_one).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    format!("{} {}", std::env::consts::ARCH, lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_found_unless_they_are_damaged() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = CompileCache::new(folder.path().join("new")).unwrap();
+        let entry = cache.entry(&[b"program", b"options"]);
+        assert_ne!(entry, cache.entry(&[b"programo", b"ptions"]));
+        assert_eq!(cache.read(&entry), None);
+        cache.write(&entry, b"executable").unwrap();
+        assert_eq!(cache.read(&entry).as_deref(), Some(&b"executable"[..]));
+        let mut bytes = fs::read(&entry).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        fs::write(&entry, &bytes).unwrap();
+        assert_eq!(cache.read(&entry), None);
+        fs::write(&entry, &bytes[..20]).unwrap();
+        assert_eq!(cache.read(&entry), None);
+        assert_eq!((cache.hits(), cache.misses()), (1, 3));
+        assert_ne!(entry, cache.salt("flags").entry(&[b"program", b"options"]));
+    }
+
+    #[test]
+    fn the_oldest_go_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = CompileCache::new(folder.path()).unwrap().max_bytes(400);
+        let entries: Vec<PathBuf> = (0u8..4).map(|i| cache.entry(&[&[i]])).collect();
+        for (i, entry) in entries.iter().enumerate() {
+            cache.write(entry, &[0; 100]).unwrap();
+            let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(i as u64 + 1);
+            fs::File::options().write(true).open(entry).unwrap().set_modified(time).unwrap();
+            if i == 1 {
+                // Used last.
+                assert!(cache.read(&entries[0]).is_some());
+            }
+        }
+        let is_there: Vec<bool> = entries.iter().map(|entry| entry.exists()).collect();
+        assert_eq!(is_there, [true, false, false, true]);
+    }
+}

@@ -64,7 +64,8 @@ const SCHEDULE: Effect = Effect::Nothing(
     "nothing of the forward part waits: gathers begin as early as the back end's scheduler finds memory for them",
 );
 const TOGETHER: Effect = Effect::Nothing("small collectives of one kind travel together already");
-const CHECKPOINTS: Effect = Effect::Nothing("a compiled step has no state dict");
+const CHECKPOINTS: Effect =
+    Effect::Nothing("checkpoints are sharded, and full state dicts are files that are written at any time");
 const START: Effect = Effect::Nothing("how parameters come to the devices is the loader's");
 const BACKWARD: Effect =
     Effect::Model("the step has its backward part: what it keeps is said where it is differentiated");

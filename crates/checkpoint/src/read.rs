@@ -118,6 +118,9 @@ fn index_of(
     tiles.decode_index(bytes, block).map_err(|error| damage(format!("has a bad index: {error}")))
 }
 
+/// Takes a tile: which it is, and its bytes.
+type Each<'a> = dyn FnMut(&[usize], Vec<u8>) -> Result<(), Fault> + 'a;
+
 /// Tiles that follow each other in a file, read at once.
 #[derive(Default)]
 struct Run {
@@ -145,7 +148,7 @@ impl Run {
     fn read(
         &mut self,
         range: &dyn Fn(Range<u64>) -> Result<Vec<u8>, Fault>,
-        each: &mut dyn FnMut(&[usize], Vec<u8>) -> Result<(), Fault>,
+        each: &mut Each<'_>,
     ) -> Result<(), Fault> {
         let tiles = std::mem::take(&mut self.tiles);
         if tiles.is_empty() {

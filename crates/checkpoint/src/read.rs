@@ -121,6 +121,9 @@ fn index_of(
     tiles.decode_index(bytes, block).map_err(|error| damage(format!("has a bad index: {error}")))
 }
 
+/// Takes a tile: which it is, and its bytes.
+type Each<'a> = dyn FnMut(&[usize], Vec<u8>) -> Result<(), Fault> + 'a;
+
 /// Tiles that follow each other in a file, read at once.
 #[derive(Default)]
 struct Run {

@@ -91,8 +91,8 @@ fn run(place: &str) -> ExitCode {
     let store = store(place);
     let manager = manager(&store);
     let say = |text: String| {
-        let mut out = std::io::stdout();
-        writeln!(out, "{text}").and_then(|()| out.flush()).unwrap();
+        let mut out = std::io::stdout().lock();
+        out.write_all(format!("{text}\n").as_bytes()).and_then(|()| out.flush()).unwrap();
     };
     let (mut step, mut arrays) = match manager.latest().unwrap() {
         Some(step) => (step, restored(&manager.open(step).unwrap())),

@@ -1,133 +1,125 @@
-//! `shardc checkpoint`: state dicts from one form to the other, and files of ranks.
+//! `shardc checkpoint`: lists, shows, verifies, compares and reshards.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use common::Folder;
-use shardc::statedict::{StateDict, open, torch};
+use serde_json::{Value, json};
+use shardc::checkpoint::{CheckpointManager, Entry, Info, Options, Sharding, Slice, StateParts, Store};
+use shardc_ir::DType;
 
-/// A file that PyTorch or PyTorch/XLA has written.
-fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../statedict/tests/data").join(name)
-}
-
-fn contents(dict: &StateDict) -> Vec<(String, String, Vec<usize>, Vec<u8>)> {
-    let mut all: Vec<_> = dict
-        .iter()
-        .map(|(name, t)| (name.to_owned(), t.dtype().to_string(), t.shape().to_vec(), t.read().unwrap()))
-        .collect();
-    all.sort();
-    all
-}
-
-/// The files of the ranks of a layout, in a folder.
-fn ranks(folder: &Folder, layout: &str, prefix: &str) {
-    for entry in fs::read_dir(data("")).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_str().unwrap();
-        if let Some(rest) = name.strip_prefix(layout).filter(|rest| rest.starts_with("_rank-")) {
-            fs::copy(&path, folder.path(&format!("{prefix}{rest}"))).unwrap();
-        }
-    }
-}
-
-#[test]
-fn ranks_are_consolidated() {
-    let folder = Folder::new();
-    for layout in ["flat", "flattened", "first", "single"] {
-        ranks(&folder, layout, layout);
-        let want = contents(&open(&data(&format!("{layout}.safetensors"))).unwrap());
-        // As torch_xla's own command is called, options with underscores included.
-        let suffix = "_rank-*-of-*.pth";
-        let ran =
-            folder.run(&["checkpoint", "consolidate", "--ckpt_prefix", layout, "--ckpt_suffix", suffix]);
-        assert_eq!((ran.code, ran.out.as_str()), (Some(0), ""), "{}", ran.err);
-        let made = format!("{layout}_consolidated.pth");
-        assert!(ran.err.starts_with(&format!("{made}: {} tensors, ", want.len())), "{}", ran.err);
-        assert_eq!(contents(&open(&folder.path(&made)).unwrap()), want);
-        // It stands in a dict, as there.
-        assert!(torch::load(&folder.path(&made)).unwrap().get("model").is_some());
-        let one = format!("{layout}.safetensors");
-        let args = ["--ckpt-prefix", layout, "--ckpt-suffix", suffix, "--save-path", &one];
-        let ran = folder.run(&[&["checkpoint", "consolidate"], &args[..]].concat());
-        assert_eq!(ran.code, Some(0), "{}", ran.err);
-        assert_eq!(contents(&open(&folder.path(&one)).unwrap()), want);
-    }
-}
-
-#[test]
-fn a_consolidated_file_is_no_file_of_a_rank() {
-    let folder = Folder::new();
-    ranks(&folder, "flat", "c");
-    let consolidate = ["checkpoint", "consolidate", "--ckpt-prefix", "c"];
-    assert_eq!(folder.run(&consolidate).code, Some(0));
-    // The default pattern matches the result, too.
-    let ran = folder.run(&consolidate);
-    assert_eq!(ran.code, Some(1));
-    assert!(
-        ran.err.starts_with("error[SH1410]: c_consolidated.pth: it has no shard metadata"),
-        "{}",
-        ran.err
-    );
-    assert!(ran.err.contains("help: save {\"model\""), "{}", ran.err);
-    fs::remove_file(folder.path("c_rank-00000001-of-00000003.pth")).unwrap();
-    let ran = folder.run(&[&consolidate[..], &["--ckpt-suffix", "_rank-*", "--format", "json"]].concat());
-    let said: serde_json::Value = serde_json::from_str(&ran.err).unwrap();
-    assert_eq!((ran.code, &said["code"]), (Some(1), &"SH1409".into()), "{said}");
-    let ran = folder.run(&["checkpoint", "consolidate", "--ckpt-prefix", "none"]);
-    assert!(ran.err.starts_with("error[SH1402]: no file matches none*.pth"), "{}", ran.err);
-}
-
-#[test]
-fn state_dicts_are_converted() {
-    let folder = Folder::new();
-    let want = contents(&open(&data("objects.safetensors")).unwrap());
-    let input = data("objects.pth");
-    let mut from = input.to_str().unwrap().to_owned();
-    for (to, made) in [
-        ("one.safetensors", "one.safetensors"),
-        ("two.pth", "two.pth"),
-        ("whole/", "whole/model.safetensors"),
-        ("parts/m.safetensors", "parts/m.safetensors.index.json"),
-        ("back.bin", "back.bin"),
-    ] {
-        let size: &[&str] = if to.starts_with("parts") { &["--max-shard-size", "100B"] } else { &[] };
-        let ran = folder.run(&[&["checkpoint", "convert", &from, "-o", to], size].concat());
-        assert_eq!((ran.code, ran.out.as_str()), (Some(0), ""), "{to}: {}", ran.err);
-        assert!(ran.err.starts_with(&format!("{made}: 23 tensors, 404 B")), "{}", ran.err);
-        assert_eq!(contents(&open(&folder.path(made)).unwrap()), want, "{to}");
-        from = made.to_owned();
-    }
-    let names: Vec<_> = fs::read_dir(folder.path("parts")).unwrap().collect();
-    assert!(names.len() > 4, "{names:?}");
-}
-
-#[test]
-fn mistakes_are_told_and_leave_no_file() {
-    let folder = Folder::new();
-    let input = data("objects.pth");
-    let input = input.to_str().unwrap();
-    fs::copy(input, folder.path("in.pth")).unwrap();
-    let said = |args: &[&str], code: i32, text: &str| {
-        let ran = folder.run(&[&["checkpoint", "convert"], args].concat());
-        assert!(ran.code == Some(code) && ran.err.contains(text), "{args:?}: {:?} {}", ran.code, ran.err);
-        assert_eq!(folder.made(), ["in.pth"], "{args:?}");
+/// Two steps of a run, in `run`.
+fn saved(folder: &Folder) {
+    let store = Store::folder(&folder.path("run")).unwrap();
+    let manager = CheckpointManager::new(&store, "", Options::default()).unwrap();
+    let axis = |name: &str| vec![name.to_owned()];
+    let mesh = vec![("data".to_owned(), 2), ("model".to_owned(), 2)];
+    let w = Entry {
+        sharding: Some(Sharding { mesh, spec: vec![axis("data"), axis("model")] }),
+        ..Entry::split("params.w", DType::F32, &[8, 6], &[2, 2])
     };
-    said(&["in.pth", "-o", "in.pth"], 2, "is the input, which would be lost");
-    said(&["in.pth", "-o", "out.npz"], 2, "end it with .safetensors");
-    said(&["in.pth", "-o", "-"], 2, "end it with .safetensors");
-    said(&["in.pth", "-o", "out.pth", "--max-shard-size", "1GB"], 2, "holds everything");
-    said(&["in.pth", "-o", "out.safetensors", "--max-shard-size", "much"], 2, "write it as 5GB");
-    said(
-        &["in.pth", "-o", "out.safetensors", "--key", "nested"],
-        1,
-        "error[SH1413]: in.pth: \"lr\" is a float, no tensor",
+    let entries = vec![w, Entry::whole("step", DType::I32, &[])];
+    let slices = entries
+        .iter()
+        .enumerate()
+        .flat_map(|(entry, e)| e.blocks().into_iter().map(move |region| Slice { entry, region }));
+    let info = Info { program: Some("abc".to_owned()), ..Info::default() };
+    let state = StateParts { slices: slices.collect(), entries: entries.clone(), info };
+    for step in [1u8, 2] {
+        manager
+            .save(step.into(), &state, &|entry, region| {
+                let byte = if entry.name == "step" { step } else { 7 };
+                Ok(vec![byte; region.elements() * entry.dtype.bytes()])
+            })
+            .unwrap();
+    }
+}
+
+fn json_of(folder: &Folder, args: &[&str]) -> Value {
+    let ran = folder.run(&[&["checkpoint"], args, &["--format", "json"]].concat());
+    serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{args:?}: {}", ran.err))
+}
+
+#[test]
+fn steps_are_listed_and_shown() {
+    let folder = Folder::new();
+    saved(&folder);
+    let ran = folder.run(&["checkpoint", "ls", "run"]);
+    assert_eq!((ran.code, ran.out.lines().count()), (Some(0), 3), "{}{}", ran.out, ran.err);
+    let listed = json_of(&folder, &["ls", "run"]);
+    assert_eq!(
+        listed["steps"][1],
+        json!({ "step": 2, "arrays": 2, "bytes": 196, "processes": 1, "program": "abc" })
     );
-    said(&["in.pth", "-o", "out.safetensors", "--key", "none"], 1, "there are model, numbers, texts");
-    said(&["none.pth", "-o", "out.safetensors"], 1, "error[SH1402]: none.pth: there is no such file");
-    said(&["plain.mlir", "-o", "out.pth"], 1, "error[SH1403]: plain.mlir: it is no safetensors file");
+    let ran = folder.run(&["checkpoint", "show", "run", "--step", "1"]);
+    assert!(
+        ran.out.contains("params.w  f32[8, 6]       4  4, 3   data=2,model=2  data,model"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("step: 1\nprogram: abc\n"), "{}", ran.out);
+    // The last step of a folder, and a step by itself.
+    for args in [["show", "run"], ["show", "run/2"]] {
+        let shown = json_of(&folder, &args);
+        assert_eq!((&shown["step"], &shown["arrays"][0]["block"]), (&json!(2), &json!([4, 3])));
+    }
+    let ran = folder.run(&["checkpoint", "show", "run", "--step", "9"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.err.contains("SH1305") && ran.err.contains("there are steps 1, 2"), "{}", ran.err);
+    let ran = folder.run(&["checkpoint", "ls", "ftp://x/y"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.err);
+    assert_eq!(folder.run(&["checkpoint", "ls", "nowhere"]).out, "there are no steps\n");
+}
+
+#[test]
+fn damage_is_named() {
+    let folder = Folder::new();
+    saved(&folder);
+    let ran = folder.run(&["checkpoint", "verify", "run", "--all"]);
+    assert_eq!(
+        (ran.code, ran.out.as_str()),
+        (Some(0), "1: all is as it was written\n2: all is as it was written\n")
+    );
+    let file = folder.path("run/2/default/params.w/c/1/0");
+    let mut bytes = std::fs::read(&file).unwrap();
+    bytes[3] ^= 1;
+    std::fs::write(&file, bytes).unwrap();
+    let ran = folder.run(&["checkpoint", "verify", "run"]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    assert!(ran.out.starts_with("run: params.w/c/1/0 "), "{}", ran.out);
+    let damages = json_of(&folder, &["verify", "run", "--all"]);
+    assert_eq!(damages["checkpoints"][0]["damages"], json!([]));
+    assert_eq!(damages["checkpoints"][1]["damages"][0]["array"], "params.w");
+}
+
+#[test]
+fn checkpoints_are_compared_and_resharded() {
+    let folder = Folder::new();
+    saved(&folder);
+    let ran = folder.run(&["checkpoint", "diff", "run/1", "run/2"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(1), "~ step: 1 of 1 elements\n"), "{}", ran.err);
+    let ran = folder.run(&["checkpoint", "diff", "run/1", "run/2", "--types-only"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), ""), "{}", ran.err);
+    for (to, args, block) in [
+        ("a", vec!["--mesh", "model=3"], json!([8, 2])),
+        ("b", vec!["--mesh", "data=2,model=4", "--spec", "params.*=data+model,-"], json!([1, 6])),
+        ("c", vec!["--whole"], json!([8, 6])),
+    ] {
+        let ran = folder.run(&[&["checkpoint", "reshard", "run", to][..], &args].concat());
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let shown = json_of(&folder, &["show", to]);
+        assert_eq!((&shown["step"], &shown["arrays"][0]["block"]), (&json!(2), &block));
+        assert_eq!(folder.run(&["checkpoint", "diff", "run/2", to]).code, Some(0));
+    }
+    for (args, said) in [
+        (["--mesh", "model=2", "--spec", "x=model"], "no array is called x"),
+        (["--mesh", "model=2", "--spec", "step=model"], "step has 1 dimensions"),
+        (["--mesh", "model=2", "--spec", "params.w=other"], "no axis other"),
+    ] {
+        let ran = folder.run(&[&["checkpoint", "reshard", "run", "d"][..], &args].concat());
+        assert!(ran.code == Some(2) && ran.err.contains(said), "{}", ran.err);
+    }
+    let ran = folder.run(&["checkpoint", "reshard", "run", "a", "--whole"]);
+    assert!(ran.code == Some(1) && ran.err.contains("SH1306"), "{}", ran.err);
 }

@@ -9,6 +9,7 @@ mod check;
 mod conformance;
 mod demo;
 mod fuzz;
+mod kills;
 mod plugins;
 mod process;
 mod python;
@@ -69,6 +70,9 @@ enum Command {
         after_help = "Examples:\n  cargo xtask fuzz all --minutes 60\n  cargo xtask fuzz text --seed 7 --cases 10000\n  cargo xtask fuzz ops --seconds 600 --op scatter\n  cargo xtask fuzz text --seed 7 --case 1234    # one that was found, again\n  cargo xtask fuzz text --file target/fuzz/text/FOUND.mlir"
     )]
     Fuzz(fuzz::FuzzArgs),
+    /// Kill a run that saves checkpoints at random times, and see that it goes on from its last whole step with the same bits.
+    #[command(after_help = "Example:\n  cargo xtask kills --times 200")]
+    Kills(kills::KillsArgs),
     /// Measure shardc beside MLIR and Shardy on the same file, in turns; or its partitions beside XLA's.
     #[command(
         after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench --only propagate\n  cargo xtask bench big.mlir --runs 9 --python .venv/bin/python\n  cargo xtask bench --tpu --update\n  cargo xtask bench --only step mlp_dp_tp_train"
@@ -95,6 +99,7 @@ fn main() -> ExitCode {
         Command::Conformance(args) => conformance::run(&workspace, &args),
         Command::Sweep(args) => sweep::run(&workspace, &args),
         Command::Fuzz(args) => fuzz::run(&workspace, &args),
+        Command::Kills(args) => kills::run(&workspace, &args),
         Command::Bench(args) => bench::run(&workspace, &args),
     });
     match done {

@@ -116,11 +116,9 @@ mod tests {
         let part = |i: usize| Ok(Bytes::from(vec![i as u8; if i < 2 { 5 << 20 } else { 3 }]));
         store.put_parts("a/parts", 3, &part).unwrap();
         assert_eq!(store.size("a/parts").unwrap(), Some((10 << 20) + 3));
-        let across = (10 << 20) - 1..(10 << 20) + 1;
-        assert_eq!(
-            store.get_ranges("a/parts", std::slice::from_ref(&across)).unwrap().unwrap()[0][..],
-            [1, 2]
-        );
+        let end = 10 << 20;
+        let read = store.get_ranges("a/parts", std::slice::from_ref(&(end - 1..end + 1)));
+        assert_eq!(read.unwrap().unwrap()[0][..], [1, 2]);
         store.delete("a/e").unwrap();
         store.delete("a/e").unwrap();
         store.delete_all("a").unwrap();

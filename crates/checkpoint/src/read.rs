@@ -28,9 +28,6 @@ impl From<CheckpointError> for Fault {
     }
 }
 
-/// Takes a tile, by its place, with its bytes.
-type Each<'a> = dyn FnMut(&[usize], Vec<u8>) -> Result<(), Fault> + 'a;
-
 /// Reads what a block has of a box, and gives it away piece by piece; pieces may reach beyond the box, and beyond the array.
 pub(crate) fn block(
     checkpoint: &Checkpoint,

@@ -178,7 +178,8 @@ fn examples(workspace: &Workspace, cargo: impl Fn() -> Command) -> Result<()> {
     }
     for example in all {
         let kind = if example.is_example_target { "--example" } else { "--bin" };
-        process::run(cargo().args(["run", "--quiet", "--package", &example.package, kind, &example.name]))?;
+        let run = ["run", "--quiet", "--package", &example.package, kind, &example.name, "--"];
+        process::run(cargo().args(run).args(&example.arguments))?;
     }
     Ok(())
 }

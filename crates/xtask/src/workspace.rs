@@ -23,6 +23,8 @@ pub(crate) struct Example {
     pub(crate) name: String,
     /// Whether it is an example target of its package, not a program of its own.
     pub(crate) is_example_target: bool,
+    /// What it is run with to check that it runs.
+    pub(crate) arguments: Vec<String>,
 }
 
 pub(crate) use shardc_filetest::program::cargo;
@@ -63,6 +65,7 @@ impl Workspace {
         for package in self.packages() {
             let inside =
                 package["manifest_path"].as_str().is_some_and(|path| Path::new(path).starts_with(&folder));
+            let package_metadata = &package["metadata"]["check"];
             for target in package["targets"].as_array().into_iter().flatten() {
                 let kinds = &target["kind"];
                 let is = |kind: &str| kinds.as_array().is_some_and(|all| all.iter().any(|k| k == kind));
@@ -74,6 +77,7 @@ impl Workspace {
                         package: package.to_owned(),
                         name: name.to_owned(),
                         is_example_target: is("example"),
+                        arguments: arguments(package_metadata, name),
                     });
                 }
             }
@@ -85,6 +89,12 @@ impl Workspace {
     fn packages(&self) -> impl Iterator<Item = &Value> {
         self.metadata["packages"].as_array().into_iter().flatten()
     }
+}
+
+/// What a package says that an example is checked with.
+fn arguments(check: &Value, name: &str) -> Vec<String> {
+    let said = check[name].as_array().into_iter().flatten();
+    said.filter_map(|argument| argument.as_str().map(str::to_owned)).collect()
 }
 
 /// The first executable of this name on the `PATH`.

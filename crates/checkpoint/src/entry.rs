@@ -112,6 +112,9 @@ pub(crate) fn check_entries(entries: &[Entry]) -> Result<()> {
     if faults.is_empty() { Ok(()) } else { Err(CheckpointError::Entries(faults)) }
 }
 
+/// The file in which a checkpoint says what is in it.
+pub(crate) const INDEX: &str = "shardc.json";
+
 /// Files of the checkpoint itself, and what Orbax puts beside entries.
 const RESERVED: [&str; 8] = [
     "_METADATA",
@@ -121,7 +124,7 @@ const RESERVED: [&str; 8] = [
     "array_metadatas",
     "commit_success.txt",
     "manifest.ocdbt",
-    crate::index::FILE,
+    INDEX,
 ];
 
 /// What is wrong with a name, if anything is.

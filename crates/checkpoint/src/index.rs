@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use shardc_ir::DType;
 
-use crate::entry::{Entry, Sharding};
+use crate::entry::{Entry, INDEX, Sharding};
 use crate::layout::{array, encode};
 
 /// The name of the file.
-pub(crate) const FILE: &str = "shardc.json";
+pub(crate) const FILE: &str = INDEX;
 
 /// The version that is written; larger ones are refused.
 const VERSION: u32 = 1;

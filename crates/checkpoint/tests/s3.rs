@@ -50,9 +50,10 @@ fn server() -> Option<(Server, u16)> {
         .stderr(Stdio::null())
         .spawn()
         .expect("Python starts");
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let port: u16 = line.trim().parse().expect("the server says its port");
+    // It greets before it says its port.
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let port = lines.map_while(Result::ok).find_map(|line| line.trim().parse::<u16>().ok());
+    let port = port.expect("the server says its port");
     // A bucket is made with one request that needs no signature there.
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     let request = "PUT /bucket HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\

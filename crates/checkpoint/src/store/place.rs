@@ -1,6 +1,6 @@
 //! Stores by the names that people give them.
 
-use std::path::Path as FilePath;
+use std::path::{Component, Path as FilePath, PathBuf};
 use std::sync::Arc;
 
 use object_store::local::LocalFileSystem;
@@ -43,11 +43,25 @@ impl Store {
     /// The folder has no absolute name, or the system has no threads left.
     pub fn folder(folder: &FilePath) -> Result<Store> {
         let bad = |error: String| CheckpointError::Settings(format!("{}: {error}", folder.display()));
-        let absolute = std::path::absolute(folder).map_err(|e| bad(e.to_string()))?;
+        let absolute = without_parents(&std::path::absolute(folder).map_err(|e| bad(e.to_string()))?);
         let root = Path::from_absolute_path(&absolute).map_err(|e| bad(e.to_string()))?;
         let store = Store::new(Arc::new(LocalFileSystem::new().with_fsync(true)), "")?;
         Ok(Store { root, folder: Some(absolute), ..store })
     }
+}
+
+/// The path without `..`, which paths of object stores do not have. What a link leads to has another parent than the link.
+fn without_parents(path: &FilePath) -> PathBuf {
+    let mut whole = PathBuf::new();
+    for part in path.components() {
+        if part == Component::ParentDir {
+            whole = std::fs::canonicalize(&whole).unwrap_or(whole);
+            whole.pop();
+        } else {
+            whole.push(part);
+        }
+    }
+    whole
 }
 
 #[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
@@ -133,6 +147,25 @@ mod tests {
         kept(&Store::folder(&folder.path().join("not there yet")).unwrap());
         let folder = tempfile::tempdir().unwrap();
         kept(&Store::open(&format!("file://{}", folder.path().display()), &[]).unwrap());
+    }
+
+    #[test]
+    fn a_folder_may_be_named_by_way_of_others() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("a/b")).unwrap();
+        let put = |path: &str| {
+            let store = Store::folder(&folder.path().join(path)).unwrap();
+            store.put("x", Bytes::from_static(b"1")).unwrap();
+        };
+        put("a/../c d");
+        put("none/../e");
+        assert!(folder.path().join("c d/x").is_file() && folder.path().join("e/x").is_file());
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(folder.path().join("a/b"), folder.path().join("link")).unwrap();
+            put("link/../f");
+            assert!(folder.path().join("a/f/x").is_file());
+        }
     }
 
     #[test]

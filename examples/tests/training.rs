@@ -53,12 +53,12 @@ fn trains_alike(program: &str, arguments: &[&str], ways: &[Vec<&str>], tolerance
 
 #[test]
 fn digits_are_learnt() {
-    trains(env!("CARGO_BIN_EXE_mnist"), &["--steps", "20", "--examples", "512"]);
+    trains(env!("CARGO_BIN_EXE_mnist"), &["--steps", "20", "--examples", "2048"]);
 }
 
 #[test]
 fn digits_are_learnt_by_a_transformer() {
-    trains(env!("CARGO_BIN_EXE_vit"), &["--steps", "20", "--examples", "512"]);
+    trains(env!("CARGO_BIN_EXE_vit"), &["--steps", "20", "--examples", "2048"]);
 }
 
 #[test]

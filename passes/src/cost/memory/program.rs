@@ -1,7 +1,7 @@
 //! What the estimate needs to know of a function before it looks at lifetimes: of each operation, what a compiler can do with it.
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{DType, EntityRef, Module, OpId, OpKind, Precision, RegionId, Shape, ValueId};
+use shardc_ir::{DType, EntityRef, Module, OpId, OpKind, Precision, RegionId, Shape, ValueId, Work};
 
 use super::machine::{Machine, TiledDims};
 use crate::propagate::is_elementwise;
@@ -250,6 +250,7 @@ fn is_form(kind: &OpKind) -> bool {
 /// Whether an operation reads its operands from memory, and fuses none of them.
 fn fuses_nothing(kind: &OpKind) -> bool {
     kind.collective().is_some()
+        || kind.def().work == Work::Heavy
         || matches!(
             kind,
             OpKind::Return
@@ -257,12 +258,8 @@ fn fuses_nothing(kind: &OpKind) -> bool {
                 | OpKind::Case
                 | OpKind::If
                 | OpKind::CustomCall(_)
-                | OpKind::Sort { .. }
                 | OpKind::OptimizationBarrier
                 | OpKind::RngBitGenerator { .. }
-                | OpKind::Fft { .. }
-                | OpKind::Cholesky { .. }
-                | OpKind::TriangularSolve(_)
                 | OpKind::ReduceWindow(_)
                 | OpKind::SelectAndScatter(_)
         )

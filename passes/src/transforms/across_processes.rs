@@ -155,7 +155,11 @@ fn is_permute(kind: &OpKind) -> bool {
 /// The elements of an array of this rank in row-major order, as a call says that it takes them.
 fn row_major(rank: usize) -> Attr {
     let order: Vec<String> = (0..rank).rev().map(|d| d.to_string()).collect();
-    let order = if rank == 0 { String::new() } else { format!("[{}]", order.join(", ")) };
+    // Of one element as MLIR prints it, so that the text reads back as it was.
+    let order = match rank {
+        0 | 1 => order.concat(),
+        _ => format!("[{}]", order.join(", ")),
+    };
     Attr::Raw(format!("dense<{order}> : tensor<{rank}xindex>").into())
 }
 

@@ -7,6 +7,6 @@
 // CHECK: operation operands -> results derivative split role even uneven
 // CHECK-NEXT: stablehlo.dot_general [i,j,l],[i,l,k] -> [i,j,k] yes i pass-through local local
 // CHECK: l reduction collective masked + collective
-// JSON: "even": "local"
 // JSON: "operation": "stablehlo.sort"
+// JSON: "even": "local"
 // NOTHING: nothing: no operation of that name

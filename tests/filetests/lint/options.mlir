@@ -15,15 +15,15 @@
 // LIST: unused-mesh-axis SH0902 an axis of the mesh splits nothing
 // UNKNOWN: error[SH0900]: no rule is called unused-axis
 // UNKNOWN: help: the rules are large-unsharded-parameter, unused-mesh-axis,
-// JSON: "findings": [
-// JSON: "bytes": 0
-// JSON: "code": "SH0902"
-// JSON: "place": {
-// JSON-NEXT: "column": 10
-// JSON-NEXT: "line": [[#@LINE+4]]
-// JSON: "rule": "unused-mesh-axis"
-// JSON: "severity": "warning"
 // JSON: "version": 1
+// JSON: "findings": [
+// JSON: "code": "SH0902"
+// JSON: "severity": "warning"
+// JSON: "bytes": 0
+// JSON: "place": {
+// JSON-NEXT: "line": [[#@LINE+4]]
+// JSON-NEXT: "column": 10
+// JSON: "rule": "unused-mesh-axis"
 sdy.mesh @mesh = <["data"=4, "model"=2]>
 func.func @main(%x: tensor<32x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) -> tensor<32x64xf32> {
   %0 = stablehlo.tanh %x : tensor<32x64xf32>

@@ -34,11 +34,11 @@ sdy.mesh @mesh = <["x"=4]>
 // STRICT: error[SH0310]: {{.*}} tensor<256xf32>
 // STRICT: error[SH0310]: {{.*}} tensor<2048xf32>
 // STRICT-NOT: error[
-// JSON: {"bytes":1048576,{{.*}}"code":"SH0310",{{.*}}"times":1
-// JSON: {"bytes":32768,
-// JSON: {"bytes":16384,{{.*}}"times":2
+// JSON: {"code":"SH0310",{{.*}}"bytes":1048576,{{.*}}"times":1
+// JSON: {"code":{{.*}}"bytes":32768,
+// JSON: {"code":{{.*}}"bytes":16384,{{.*}}"times":2
 // JSON-NOT: "code"
-// JSON: {"left_out":{"bytes":384,"count":2},"message":"2 more warnings about less than 8.0 KiB each, 384 B together; --warn-bytes 0 shows them","type":"note","warn_bytes":{{[0-9]+}}}
+// JSON: {"type":"note","message":"2 more warnings about less than 8.0 KiB each, 384 B together; --warn-bytes 0 shows them","left_out":{"count":2,"bytes":384},"warn_bytes":{{[0-9]+}}}
 // USAGE: expected a number of bytes
 func.func @main(%a: tensor<262144xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>},
                 %b: tensor<2048xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>},

@@ -13,6 +13,7 @@ mod formulas;
 mod lora;
 mod roles;
 mod settings;
+mod stacked;
 mod units;
 mod words;
 

@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DType, Module, OpId, OpKind, RegionId, Rewriter, TensorBuild, ValueId};
 use shardc_passes::analysis::regions::has_program_regions;
 
-use super::dims::Stacked;
+use crate::stacked::Stacked;
 
 /// Lets the products of a body without calls that `has_batch` takes part in be computed in `dtype`.
 pub(super) fn narrow(

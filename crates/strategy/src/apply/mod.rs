@@ -20,9 +20,9 @@ use shardc_passes::transforms::inline::inline_calls;
 
 use crate::roles::{Role, Roles};
 use crate::settings::{Settings, Sharding};
+use crate::stacked::Stacked;
 use crate::units::Units;
 use axes::Axes;
-pub(crate) use dims::Stacked;
 use dims::split_dim;
 use unshard::Unshard;
 use within::Within;

@@ -7,7 +7,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Attr, AttrDict, Build, CustomCallSpec, Module, OpId, OpKind, RegionId, Rewriter, ValueId};
 
-use super::dims::Stacked;
+use crate::stacked::Stacked;
 
 /// Memory of the host that devices reach without the processor.
 const HOST: &str = "pinned_host";

@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Module, ValueId};
 use shardc_passes::propagate::DimensionClasses;
 
-use super::dims::Stacked;
+use crate::stacked::Stacked;
 
 /// How many times more than features a vocabulary has at least.
 const VOCABULARY: i64 = 2;

@@ -17,9 +17,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Build, Module, OpId, OpKind, RegionId, Rewriter, TensorSharding, ValueId};
 use shardc_passes::analysis::regions::has_program_regions;
 
-use super::dims::Stacked;
 use crate::roles::Roles;
 use crate::settings::Prefetch;
+use crate::stacked::Stacked;
 use crate::units::Units;
 
 /// What is gathered, and how often.

@@ -6,10 +6,10 @@ use shardc_passes::propagate::DimensionClasses;
 
 use super::activations::{self, Dimensions};
 use super::axes::Axes;
-use super::dims::Stacked;
 use super::tensor::Inner;
 use super::{batch_classes, experts};
 use crate::roles::{Role, Roles};
+use crate::stacked::Stacked;
 
 /// The dimensions that are split within layers.
 #[derive(Default)]

@@ -13,8 +13,8 @@ mod tree;
 
 use shardc_ir::{EntityRef, Module, RegionId, ValueId};
 
-use crate::apply::Stacked;
 use crate::roles::Roles;
+use crate::stacked::Stacked;
 use tree::Tree;
 
 /// Which modules of a step become units (`auto_wrap_policy`).

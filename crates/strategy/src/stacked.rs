@@ -1,0 +1,69 @@
+//! Arguments that are stacks of layers: loops take one row of them at a time.
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{Module, OpKind, RegionId, ValueId};
+
+/// Which dimension of each argument is better left whole: loops take one row of it at a time.
+///
+/// A stack of layers has them in a dimension of its own, of which each trip of a loop takes one. Split along it, one device at a
+/// time would have what all need.
+pub(crate) struct Stacked {
+    dims: FxHashMap<ValueId, Vec<bool>>,
+    origin: FxHashMap<ValueId, ValueId>,
+}
+
+impl Stacked {
+    /// Of the arguments of a body without calls.
+    pub(crate) fn of(module: &Module, body: RegionId) -> Self {
+        let mut origin: FxHashMap<ValueId, ValueId> = FxHashMap::default();
+        let args = &module.regions[body].args;
+        origin.extend(args.iter().map(|&arg| (arg, arg)));
+        let mut dims: FxHashMap<ValueId, Vec<bool>> =
+            args.iter().map(|&arg| (arg, vec![false; module.rank(arg)])).collect();
+        for op in module.walk(body) {
+            let data = &module.ops[op];
+            match &data.kind {
+                OpKind::While => {
+                    for (i, operand) in data.operands.iter().enumerate() {
+                        let Some(&arg) = origin.get(operand) else { continue };
+                        let inner = data.regions.iter().filter_map(|&r| module.regions[r].args.get(i));
+                        origin.extend(inner.map(|&value| (value, arg)));
+                    }
+                }
+                OpKind::Convert | OpKind::OptimizationBarrier => {
+                    for (operand, &result) in data.operands.iter().zip(&data.results) {
+                        if let Some(&arg) = origin.get(operand) {
+                            origin.insert(result, arg);
+                        }
+                    }
+                }
+                OpKind::DynamicSlice { sizes } => {
+                    let Some(arg) = data.operands.first().and_then(|v| origin.get(v)) else { continue };
+                    if let Some(stacked) = dims.get_mut(arg) {
+                        let whole = module.shape(*arg);
+                        for ((stacked, size), n) in stacked.iter_mut().zip(sizes).zip(whole) {
+                            *stacked |= size < n;
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        Stacked { dims, origin }
+    }
+
+    /// Whether loops take rows of an argument.
+    pub(crate) fn has_rows(&self, arg: ValueId) -> bool {
+        self.dims.get(&arg).is_some_and(|dims| dims.contains(&true))
+    }
+
+    /// The argument that a value is, or is carried into a loop as.
+    pub(crate) fn origin(&self, value: ValueId) -> Option<ValueId> {
+        self.origin.get(&value).copied()
+    }
+
+    /// Whether loops take rows of a dimension of an argument.
+    pub(crate) fn is_stacked(&self, arg: ValueId, dim: usize) -> bool {
+        self.dims.get(&arg).and_then(|dims| dims.get(dim)).copied().unwrap_or(false)
+    }
+}

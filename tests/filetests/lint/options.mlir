@@ -21,7 +21,7 @@
 // JSON: "severity": "warning"
 // JSON: "bytes": 0
 // JSON: "place": {
-// JSON-NEXT: "line": [[#@LINE+4]]
+// JSON-NEXT: "line": [[#@LINE+3]]
 // JSON-NEXT: "column": 10
 // JSON: "rule": "unused-mesh-axis"
 sdy.mesh @mesh = <["data"=4, "model"=2]>

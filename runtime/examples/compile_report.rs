@@ -55,7 +55,7 @@ fn report(target: &str, mode: &str, devices: &str, file: &str) -> Result<String>
     };
     let io = |path: &Path| {
         let path = path.to_owned();
-        move |source| RuntimeError::Io { path, source }
+        move |source: std::io::Error| RuntimeError::Io { path, source: source.into() }
     };
     let request = CompileRequest {
         plugin: plugin::find(target.kind(), &Environment::from_process())?.path,

@@ -256,7 +256,7 @@ impl Client {
         buffer.is_of(&self.raw)
     }
 
-    /// Copies an array to a device.
+    /// Copies an array to a device. What it is copied from may be changed as soon as this returns.
     ///
     /// # Errors
     ///
@@ -264,7 +264,19 @@ impl Client {
     /// or the device is out of memory.
     pub fn buffer_from_host(&self, array: &HostArray, device: &Device) -> Result<Buffer> {
         array.check()?;
-        let raw = self.raw.buffer(&array.data, array.dtype, &array.shape, &device.raw)?;
-        Buffer::new(raw, device.id())
+        Buffer::new(self.raw.buffer(array, &device.raw)?, device.id())
+    }
+
+    /// Begins to copy an array to a device, and returns before that is done where the plugin can. The array is kept until the
+    /// plugin needs it no longer, whether the caller keeps it or not; it cannot be changed meanwhile. Several devices may be sent
+    /// the same one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Client::buffer_from_host`]; what goes wrong later is an error of whatever uses the buffer.
+    pub fn send(&self, array: impl Into<Arc<HostArray>>, device: &Device) -> Result<Buffer> {
+        let array = array.into();
+        array.check()?;
+        Buffer::new(self.raw.send(array, &device.raw)?, device.id())
     }
 }

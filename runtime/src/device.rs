@@ -5,9 +5,10 @@ use std::sync::Arc;
 use shardc_ir::DType;
 
 use crate::array_type::ArrayType;
-use crate::error::Result;
+use crate::error::{PjrtCode, Result, RuntimeError};
 use crate::ffi::{RawBuffer, RawClient, RawDevice};
 use crate::host::HostArray;
+use crate::launcher::Flight;
 
 /// A device of a [`Client`](crate::Client).
 #[derive(Clone)]
@@ -33,11 +34,53 @@ impl Device {
     pub fn kind(&self) -> &str {
         &self.raw.kind
     }
+
+    /// What the plugin says of the device's memory.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::NotAvailable`] (RT0206) where the plugin keeps no such numbers, as the CPU plugin does not.
+    pub fn memory_stats(&self) -> Result<DeviceMemory> {
+        let stats = self.raw.memory_stats().map_err(|error| match error {
+            RuntimeError::Pjrt { code: PjrtCode::UNIMPLEMENTED, .. } | RuntimeError::PluginLacks { .. } => {
+                RuntimeError::NotAvailable {
+                    what: "memory statistics of a device",
+                    kind: self.kind().to_owned(),
+                }
+            }
+            other => other,
+        })?;
+        let bytes = |n: i64| u64::try_from(n).unwrap_or(0);
+        Ok(DeviceMemory {
+            in_use: bytes(stats.in_use),
+            peak: stats.peak.map(bytes),
+            limit: stats.limit.map(bytes),
+            largest_free: stats.largest_free.map(bytes),
+            allocations: stats.allocations.map(bytes),
+        })
+    }
 }
 
-/// An array on a device. Cheap to clone: clones share the device's memory.
+/// What a plugin says of a device's memory, now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceMemory {
+    /// Bytes that are in use.
+    pub in_use: u64,
+    /// The most bytes that were; `None`, here and below, where the plugin does not say.
+    pub peak: Option<u64>,
+    /// Bytes that can be had in all.
+    pub limit: Option<u64>,
+    /// Bytes of the largest piece that is free.
+    pub largest_free: Option<u64>,
+    /// How often memory was asked for.
+    pub allocations: Option<u64>,
+}
+
+/// An array on a device. Cheap to clone: clones share the device's memory. Its content may not be there yet.
 #[derive(Clone)]
 pub struct Buffer {
+    /// The run that makes its content.
+    flight: Option<Arc<Flight>>,
     raw: Arc<RawBuffer>,
     dtype: DType,
     shape: Vec<usize>,
@@ -53,7 +96,17 @@ impl std::fmt::Debug for Buffer {
 impl Buffer {
     pub(crate) fn new(raw: RawBuffer, device: i32) -> Result<Buffer> {
         let (dtype, shape) = (raw.dtype()?, raw.shape()?);
-        Ok(Buffer { raw: Arc::new(raw), dtype, shape, device })
+        Ok(Buffer { flight: None, raw: Arc::new(raw), dtype, shape, device })
+    }
+
+    /// What a launch leaves on a device.
+    pub(crate) fn of_launch(raw: RawBuffer, device: i32, flight: &Arc<Flight>) -> Result<Buffer> {
+        Ok(Buffer { flight: Some(flight.clone()), ..Buffer::new(raw, device)? })
+    }
+
+    /// The launch that makes its content.
+    pub(crate) fn flight(&self) -> Option<&Arc<Flight>> {
+        self.flight.as_ref()
     }
 
     pub(crate) fn into_raw(self) -> Arc<RawBuffer> {
@@ -98,21 +151,45 @@ impl Buffer {
         self.raw.delete()
     }
 
+    /// Whether the content is there. Does not wait.
+    ///
+    /// # Errors
+    ///
+    /// What should have made the content failed; [`RuntimeError::Deleted`].
+    pub fn is_ready(&self) -> Result<bool> {
+        match self.flight.as_ref().map(|flight| flight.outcome()) {
+            Some(None) => self.raw.check_deleted().map(|()| false),
+            Some(Some(Err(error))) => Err(error),
+            Some(Some(Ok(()))) | None => self.raw.is_ready(),
+        }
+    }
+
     /// Waits until the content is there.
     ///
     /// # Errors
     ///
-    /// What should have made the content failed.
+    /// What should have made the content failed; [`RuntimeError::Deleted`].
     pub fn wait(&self) -> Result<()> {
+        self.wait_for_run()?;
         self.raw.wait()
+    }
+
+    /// The run has a time limit, which waiting for the buffer alone has not.
+    fn wait_for_run(&self) -> Result<()> {
+        let Some(flight) = &self.flight else { return Ok(()) };
+        if !flight.is_over() {
+            self.raw.check_deleted()?;
+        }
+        flight.wait()
     }
 
     /// Copies the array to the host; waits for its content.
     ///
     /// # Errors
     ///
-    /// What should have made the content failed.
+    /// Those of [`Buffer::wait`].
     pub fn to_host(&self) -> Result<HostArray> {
+        self.wait_for_run()?;
         let data = self.raw.to_host(self.dtype, &self.shape)?;
         Ok(HostArray { dtype: self.dtype, shape: self.shape.clone(), data })
     }

@@ -6,11 +6,12 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::memory::{MemoryLimit, MemoryNeed, Shortage};
+use crate::memory::{Bytes, MemoryLimit, MemoryNeed, Shortage};
 use crate::mismatch::{self, Mismatch};
 
 /// Shorthand for a result of this crate.
@@ -90,7 +91,7 @@ impl PjrtCode {
 }
 
 /// An error of the runtime. `Debug` says what `Display` says, so that an error that leaves `main` can be read.
-#[derive(thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuntimeError {
     /// No plugin of this kind is installed where shardc looks.
@@ -164,6 +165,26 @@ pub enum RuntimeError {
         code: PjrtCode,
         /// XLA's message.
         message: String,
+    },
+    /// A device has too little memory.
+    #[error("out of memory{}: {call}: {message}", size_asked(*.asked))]
+    OutOfMemory {
+        /// The function of the C API.
+        call: &'static str,
+        /// Its status code.
+        code: PjrtCode,
+        /// The bytes that were asked for at last, where the message says so.
+        asked: Option<u64>,
+        /// XLA's message.
+        message: String,
+    },
+    /// The plugin does not keep what it is asked for.
+    #[error("a plugin for {kind} has no {what}")]
+    NotAvailable {
+        /// What was asked for.
+        what: &'static str,
+        /// The kind of device.
+        kind: String,
     },
     /// XLA rejected the program.
     #[error("XLA cannot compile this program: {}: {message}", .code.name())]
@@ -308,7 +329,7 @@ pub enum RuntimeError {
         /// The file or directory.
         path: PathBuf,
         /// The system's reason.
-        source: std::io::Error,
+        source: Arc<std::io::Error>,
     },
 }
 
@@ -322,13 +343,23 @@ impl fmt::Debug for RuntimeError {
 impl RuntimeError {
     /// Attaches the path to an error of the file system.
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> RuntimeError + '_ {
-        move |source| RuntimeError::Io { path: path.to_owned(), source }
+        move |source| RuntimeError::Io { path: path.to_owned(), source: Arc::new(source) }
+    }
+
+    /// The error of a PJRT call.
+    pub(crate) fn of_call(call: &'static str, code: PjrtCode, message: String) -> RuntimeError {
+        if code == PjrtCode::RESOURCE_EXHAUSTED || is_out_of_memory(&message) {
+            return RuntimeError::OutOfMemory { call, code, asked: bytes_asked(&message), message };
+        }
+        RuntimeError::Pjrt { call, code, message }
     }
 
     /// What a PJRT call says of a compilation is about the program.
     pub(crate) fn in_compilation(self) -> RuntimeError {
         match self {
-            RuntimeError::Pjrt { code, message, .. } => RuntimeError::Compile { code, message },
+            RuntimeError::Pjrt { code, message, .. } | RuntimeError::OutOfMemory { code, message, .. } => {
+                RuntimeError::Compile { code, message }
+            }
             other => other,
         }
     }
@@ -363,6 +394,7 @@ impl RuntimeError {
             | RuntimeError::Inputs { .. }
             | RuntimeError::Deleted
             | RuntimeError::Memory(_)
+            | RuntimeError::OutOfMemory { .. }
             | RuntimeError::Layout(_)
             | RuntimeError::Elsewhere { .. }
             | RuntimeError::Target { .. }
@@ -371,6 +403,7 @@ impl RuntimeError {
             | RuntimeError::ProcessTimeout { .. }
             | RuntimeError::Io { .. } => ErrorClass::InvalidInput,
             RuntimeError::PluginLacks { .. }
+            | RuntimeError::NotAvailable { .. }
             | RuntimeError::NotInstallable { .. }
             | RuntimeError::ElementType { .. } => ErrorClass::Unsupported,
             RuntimeError::Pjrt { message, .. } | RuntimeError::Compile { message, .. }
@@ -384,7 +417,6 @@ impl RuntimeError {
             RuntimeError::Compile { message, .. } if message.contains("hlo_verifier") => {
                 ErrorClass::InvalidInput
             }
-            RuntimeError::Pjrt { message, .. } if is_out_of_memory(message) => ErrorClass::InvalidInput,
             RuntimeError::Pjrt { code, .. } | RuntimeError::Compile { code, .. } => code.class(),
             RuntimeError::Protocol { .. } | RuntimeError::ChildDied { .. } => ErrorClass::Internal,
             RuntimeError::Child { class, .. } => *class,
@@ -407,6 +439,8 @@ impl RuntimeError {
             RuntimeError::Protocol { .. } => "RT0203",
             RuntimeError::TimeLimit { .. } => "RT0204",
             RuntimeError::ClientLost { .. } => "RT0205",
+            RuntimeError::NotAvailable { .. } => "RT0206",
+            RuntimeError::OutOfMemory { .. } => "RT0207",
             RuntimeError::Argument(_) | RuntimeError::Devices { .. } | RuntimeError::DeviceLimit { .. } => {
                 "RT0301"
             }
@@ -462,7 +496,12 @@ impl RuntimeError {
                         .to_owned(),
                 )
             }
-            RuntimeError::Pjrt { code, message, .. } | RuntimeError::Compile { code, message }
+            RuntimeError::OutOfMemory { .. } => Some(
+                "it does not fit in the device's memory: shard more, use more devices or smaller batches, donate what is not \
+                 needed any more, or have fewer steps in flight; `Device::memory_stats` tells what is in use"
+                    .to_owned(),
+            ),
+            RuntimeError::Compile { code, message }
                 if *code == PjrtCode::RESOURCE_EXHAUSTED || is_out_of_memory(message) =>
             {
                 Some("the program does not fit in the device's memory: shard more, or use more devices".to_owned())
@@ -518,6 +557,7 @@ impl RuntimeError {
             }
             RuntimeError::Pjrt { .. }
             | RuntimeError::Compile { .. }
+            | RuntimeError::NotAvailable { .. }
             | RuntimeError::Protocol { .. }
             | RuntimeError::Argument(_)
             | RuntimeError::ElementType { .. }
@@ -557,6 +597,37 @@ impl MemoryNeed {
 /// Whether the CPU plugin, which calls it an internal error, says that memory could not be had.
 fn is_out_of_memory(message: &str) -> bool {
     message.contains("Out of memory allocating")
+}
+
+/// The bytes that a message about too little memory says were asked for: `allocate 1024 bytes`, `allocating 1.50GiB`,
+/// `reserve 9.75G`.
+fn bytes_asked(message: &str) -> Option<u64> {
+    let words: Vec<&str> = message.split_whitespace().collect();
+    let verbs = ["allocate", "allocating", "reserve"];
+    words.iter().enumerate().filter(|(_, word)| verbs.contains(word)).find_map(|(at, _)| {
+        let (size, next) = (words.get(at + 1)?, words.get(at + 2));
+        let end = size.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(size.len());
+        let (number, unit) = size.split_at(end);
+        let unit = unit.trim_end_matches(['.', ',', ';', ':']);
+        let shift = match unit {
+            "" if next.is_some_and(|next| next.starts_with("byte")) => 0,
+            "B" => 0,
+            "K" | "KiB" => 10,
+            "M" | "MiB" => 20,
+            "G" | "GiB" => 30,
+            "T" | "TiB" => 40,
+            _ => return None,
+        };
+        match number.parse::<u64>() {
+            Ok(whole) => whole.checked_shl(shift).filter(|bytes| bytes >> shift == whole),
+            Err(_) => number.parse::<f64>().ok().map(|part| (part * (1u64 << shift) as f64) as u64),
+        }
+    })
+}
+
+/// What was asked for, in words.
+fn size_asked(bytes: Option<u64>) -> String {
+    bytes.map(|bytes| format!(" ({} were asked for)", Bytes(bytes))).unwrap_or_default()
 }
 
 fn seconds(limit: Duration) -> String {
@@ -605,6 +676,32 @@ fn is_missing_custom_call(message: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn too_little_memory_is_an_error_of_its_own() {
+        let says = |code, message: &str| RuntimeError::of_call("execute", PjrtCode(code), message.to_owned());
+        for (code, message, bytes) in [
+            (13, "INTERNAL: Out of memory allocating 1099511627776 bytes.", Some(1 << 40)),
+            (8, "Out of memory while trying to allocate 1048576 bytes.", Some(1 << 20)),
+            (8, "Failed to allocate 1.50GiB for new buffer", Some(3 << 29)),
+            (8, "Attempting to reserve 2G at the bottom of memory. That was not possible.", Some(2 << 30)),
+            (8, "Ran out of memory in memory space hbm", None),
+            (8, "cannot allocate 99999999999999T", None),
+        ] {
+            let error = says(code, message);
+            let RuntimeError::OutOfMemory { asked, .. } = &error else { panic!("{error}") };
+            assert_eq!((*asked, error.code()), (bytes, "RT0207"), "{message}");
+            assert_eq!(error.class(), ErrorClass::InvalidInput);
+            assert!(error.hint().is_some_and(|hint| hint.contains("shard more")));
+        }
+        assert_eq!(says(13, "something else").code(), "RT0201");
+        assert!(
+            says(8, "allocate 1024 bytes")
+                .to_string()
+                .starts_with("out of memory (1.0 KiB were asked for): ")
+        );
+        assert_eq!(says(8, "no memory").in_compilation().code(), "RT0202");
+    }
 
     #[test]
     fn debug_says_what_display_says() {

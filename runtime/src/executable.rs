@@ -7,7 +7,8 @@ use std::time::Duration;
 use crate::array_type::ArrayType;
 use crate::device::{Buffer, Device};
 use crate::error::{Result, RuntimeError};
-use crate::ffi::{self, RawExecutable, RawProgram};
+use crate::execution::Execution;
+use crate::ffi::{self, LaunchOptions, RawExecutable, RawProgram};
 use crate::hlo::{self, Collectives};
 use crate::mismatch::{self, Mismatch};
 use crate::placement::Placement;
@@ -44,17 +45,26 @@ pub struct Cost {
 /// How a program is run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecuteOptions {
-    /// How long the run may take; `None` waits for ever.
+    /// How long the run may take, once those before it are over; `None` waits for ever.
     pub time_limit: Option<Duration>,
     /// Arguments, by number, whose memory the program may take for its results, where it says so (donation). What else
     /// has a clone of such a buffer keeps it: then the program copies.
     pub donate: Vec<usize>,
+    /// How many runs of the client may be on their way with one that is launched; one at least. The host waits where they are
+    /// more, so that it does not fill the devices' memory with what they have not come to.
+    pub in_flight: usize,
+}
+
+impl ExecuteOptions {
+    /// How many runs may be on their way, unless something else is asked for: the devices compute one, and have the next.
+    pub const IN_FLIGHT: usize = 2;
 }
 
 impl Default for ExecuteOptions {
-    /// Half an hour, and nothing is donated.
+    /// Half an hour, nothing is donated, two on their way.
     fn default() -> Self {
-        ExecuteOptions { time_limit: Some(Duration::from_secs(30 * 60)), donate: Vec::new() }
+        let time_limit = Some(Duration::from_secs(30 * 60));
+        ExecuteOptions { time_limit, donate: Vec::new(), in_flight: ExecuteOptions::IN_FLIGHT }
     }
 }
 
@@ -154,13 +164,50 @@ impl LoadedExecutable {
         arguments: Vec<Vec<Buffer>>,
         options: &ExecuteOptions,
     ) -> Result<Vec<Vec<Buffer>>> {
+        let options = ExecuteOptions { in_flight: usize::MAX, ..options.clone() };
+        let (results, execution) = self.launch(arguments, &options)?;
+        execution.wait()?;
+        Ok(results)
+    }
+
+    /// Starts the program on all its devices and returns before they are done: the results are arrays whose content may not be
+    /// there yet. They can be passed to other programs; reading them waits. `arguments` as for [`LoadedExecutable::execute`].
+    ///
+    /// Waits first where [`ExecuteOptions::in_flight`] runs are on their way. A plugin may run a cheap program before this returns.
+    /// The arguments may be dropped at once. Of several runs on their way, one that fails may cost the client, because devices of
+    /// the next one wait for those that have failed.
+    ///
+    /// # Errors
+    ///
+    /// - Those of [`LoadedExecutable::execute_with`] that are found before anything is started.
+    /// - What made an argument has failed: with that error.
+    /// - [`RuntimeError::TimeLimit`](crate::RuntimeError::TimeLimit) where there is no place within the time limit.
+    ///
+    /// What happens later is an error of [`Execution::wait`], and of whatever reads the results.
+    pub fn launch(
+        &self,
+        arguments: Vec<Vec<Buffer>>,
+        options: &ExecuteOptions,
+    ) -> Result<(Vec<Vec<Buffer>>, Execution)> {
         self.check(&arguments)?;
+        let mut parents = Vec::new();
+        for flight in arguments.iter().flatten().filter_map(Buffer::flight) {
+            match flight.outcome() {
+                Some(outcome) => outcome?,
+                None if parents.iter().any(|known| Arc::ptr_eq(known, flight)) => {}
+                None => parents.push(flight.clone()),
+            }
+        }
         let lists = arguments.into_iter().map(|list| list.into_iter().map(Buffer::into_raw).collect());
-        let results = ffi::run(&self.raw, lists.collect(), &options.donate, options.time_limit)?;
+        let (donated, limit, in_flight) = (&options.donate, options.time_limit, options.in_flight);
+        let options = LaunchOptions { donated, limit, in_flight, parents };
+        let launch = ffi::launch(&self.raw, lists.collect(), options)?;
         let owned = |(list, device): (Vec<_>, &Device)| {
-            list.into_iter().map(|raw| Buffer::new(raw, device.id())).collect::<Result<Vec<_>>>()
+            let result = |raw| Buffer::of_launch(raw, device.id(), &launch.flight);
+            list.into_iter().map(result).collect::<Result<Vec<_>>>()
         };
-        results.into_iter().zip(self.devices()).map(owned).collect()
+        let results = launch.results.into_iter().zip(self.devices()).map(owned).collect::<Result<_>>()?;
+        Ok((results, Execution { flight: launch.flight, waited: launch.waited }))
     }
 
     /// Compares arguments with what the program takes.

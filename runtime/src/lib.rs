@@ -7,6 +7,7 @@
 //! | [`plugin`] | finds, installs and loads PJRT plugins (the shared libraries that hold XLA for one kind of device) |
 //! | [`Client`], [`Device`], [`Buffer`] | one set of devices and the arrays on them |
 //! | [`LoadedExecutable`], [`CompileOptions`] | a program compiled for those devices, and its execution |
+//! | [`Execution`] | a run that was started and may not be over |
 //! | [`aot`] | compiles for devices that are not there, and reports memory, cost and collectives |
 //! | [`CompileCache`] | a folder of compiled programs |
 //! | [`doctor`] | says which plugins there are and what is wrong with them |
@@ -58,6 +59,7 @@ mod device;
 pub mod doctor;
 mod error;
 mod executable;
+mod execution;
 mod ffi;
 mod health;
 pub mod hlo;
@@ -77,9 +79,10 @@ mod signature;
 pub use array_type::ArrayType;
 pub use cache::CompileCache;
 pub use client::{Client, ClientOptions, MAX_CPU_DEVICES};
-pub use device::{Buffer, Device};
+pub use device::{Buffer, Device, DeviceMemory};
 pub use error::{ErrorClass, PjrtCode, Result, RuntimeError};
 pub use executable::{Cost, ExecuteOptions, LoadedExecutable, MemoryStats};
+pub use execution::{Execution, ExecutionTimes};
 pub use host::{Difference, HostArray, HostElement};
 pub use layout::{LOUD_PADDING, ReplicaDisagreement, ShardLayout};
 pub use memory::{MemoryLimit, MemoryNeed};

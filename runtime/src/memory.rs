@@ -83,7 +83,7 @@ impl fmt::Display for Shortage {
 }
 
 /// A number of bytes in the largest unit of which there is one.
-struct Bytes(u64);
+pub(crate) struct Bytes(pub(crate) u64);
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -162,6 +162,23 @@ pub(super) const LAYOUT_TILED: c_int = 0;
 /// `PJRT_HostBufferSemantics_kImmutableOnlyDuringCall`: the plugin copies before it returns.
 pub(super) const COPY_DURING_CALL: c_int = 0;
 
+/// `PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes`: the plugin may read until its event says that it is done.
+pub(super) const COPY_UNTIL_DONE: c_int = 1;
+
+/// A number that a plugin may leave out; in C two fields in a row.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Statistic {
+    pub(super) value: i64,
+    pub(super) is_set: bool,
+}
+
+impl Statistic {
+    pub(super) fn get(self) -> Option<i64> {
+        self.is_set.then_some(self.value)
+    }
+}
+
 /// What `PJRT_Event_OnReady` calls: with an error that the callee owns, or null, and with the caller's pointer.
 pub(super) type EventCallback = unsafe extern "C" fn(*mut Error, *mut c_void);
 
@@ -171,6 +188,7 @@ calls! {
     2 "PJRT_Error_GetCode" ErrorGetCode { error: *const Error, code: c_int, }
     3 "PJRT_Plugin_Initialize" PluginInitialize { }
     5 "PJRT_Event_Destroy" EventDestroy { event: *mut Event, }
+    6 "PJRT_Event_IsReady" EventIsReady { event: *mut Event, is_ready: bool, }
     8 "PJRT_Event_Await" EventAwait { event: *mut Event, }
     9 "PJRT_Event_OnReady" EventOnReady {
         event: *mut Event,
@@ -240,6 +258,20 @@ calls! {
     29 "PJRT_Device_GetDescription" DeviceGetDescription {
         device: *mut Device,
         description: *mut DeviceDescription,
+    }
+    34 "PJRT_Device_MemoryStats" DeviceMemoryStats {
+        device: *mut Device,
+        bytes_in_use: i64,
+        peak_bytes_in_use: Statistic,
+        num_allocs: Statistic,
+        largest_alloc_size: Statistic,
+        bytes_limit: Statistic,
+        bytes_reserved: Statistic,
+        peak_bytes_reserved: Statistic,
+        bytes_reservable_limit: Statistic,
+        largest_free_block_bytes: Statistic,
+        pool_bytes: Statistic,
+        peak_pool_bytes: Statistic,
     }
     40 "PJRT_Executable_Destroy" ExecutableDestroy { executable: *mut Executable, }
     44 "PJRT_Executable_NumOutputs" ExecutableNumOutputs { executable: *mut Executable, num_outputs: usize, }
@@ -361,6 +393,7 @@ mod tests {
         assert_eq!(size_of::<LoadedExecutableExecute>(), 80);
         assert_eq!(size_of::<ExecuteOptions>(), 160);
         assert_eq!(size_of::<MemoryLayout>(), 80);
+        assert_eq!(size_of::<DeviceMemoryStats>(), 192);
         assert_eq!(size_of::<ExecutableMemoryStats>(), 144);
         assert_eq!(std::mem::offset_of!(ExecuteOptions, multi_slice_config), 112);
     }

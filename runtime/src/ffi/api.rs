@@ -195,7 +195,7 @@ impl Api {
         let mut destroy = abi::ErrorDestroy { error: error.as_ptr(), ..abi::ErrorDestroy::empty() };
         // SAFETY: the error came from the plugin, is destroyed once, and is not used after.
         unsafe { self.call_void(&mut destroy) };
-        RuntimeError::Pjrt { call, code: PjrtCode(code.code), message: text }
+        RuntimeError::of_call(call, PjrtCode(code.code), text)
     }
 
     /// Waits for an event and destroys it. A null event has happened.

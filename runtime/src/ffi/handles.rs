@@ -77,6 +77,10 @@ macro_rules! handle {
 pub(super) use handle;
 
 handle! {
+    /// Something that happens on a client's devices, made for us.
+    RawEvent(abi::Event), keeps client: Arc<RawClient>, via EventDestroy.event
+}
+handle! {
     /// An array on one device.
     RawBuffer(abi::Buffer), keeps client: Arc<RawClient>, via BufferDestroy.buffer
 }
@@ -116,6 +120,37 @@ pub(crate) struct RawDevice {
     pub(crate) id: i32,
     /// What the plugin calls this kind of device: `cpu`, `TPU v5 lite`.
     pub(crate) kind: String,
+}
+
+/// What a plugin says of a device's memory, in bytes and numbers of allocations.
+pub(crate) struct RawDeviceMemory {
+    pub(crate) in_use: i64,
+    pub(crate) peak: Option<i64>,
+    pub(crate) limit: Option<i64>,
+    pub(crate) largest_free: Option<i64>,
+    pub(crate) allocations: Option<i64>,
+}
+
+impl RawDevice {
+    /// The client that it is of.
+    pub(super) fn client(&self) -> &Arc<RawClient> {
+        &self.client
+    }
+
+    /// What the plugin says of its memory.
+    pub(crate) fn memory_stats(&self) -> Result<RawDeviceMemory> {
+        self.client.check()?;
+        let mut stats = abi::DeviceMemoryStats { device: self.ptr, ..abi::DeviceMemoryStats::empty() };
+        // SAFETY: the device is alive as long as its client is.
+        unsafe { self.client.api.call(&mut stats) }?;
+        Ok(RawDeviceMemory {
+            in_use: stats.bytes_in_use,
+            peak: stats.peak_bytes_in_use.get(),
+            limit: stats.bytes_limit.get(),
+            largest_free: stats.largest_free_block_bytes.get(),
+            allocations: stats.num_allocs.get(),
+        })
+    }
 }
 
 // SAFETY: devices are constant data of their client, which the handle keeps alive.
@@ -262,52 +297,6 @@ impl RawClient {
         };
         Ok(RawDevice { ptr, client: self.clone(), id, kind })
     }
-
-    /// Copies dense row-major `data` to a device.
-    ///
-    /// # Errors
-    ///
-    /// The data has another size than type and shape ask for, or the device or the plugin does not take it.
-    pub(crate) fn buffer(
-        self: &Arc<Self>,
-        data: &[u8],
-        dtype: DType,
-        shape: &[usize],
-        device: &RawDevice,
-    ) -> Result<RawBuffer> {
-        if !Arc::ptr_eq(self, &device.client) {
-            return Err(RuntimeError::Argument("the device belongs to another client".to_owned()));
-        }
-        let expected = HostArray::byte_size(dtype, shape)?;
-        if data.len() != expected {
-            return Err(RuntimeError::Argument(format!(
-                "an array of {dtype}{shape:?} takes {expected} bytes and has {}",
-                data.len()
-            )));
-        }
-        let dims: Vec<i64> = shape
-            .iter()
-            .map(|&n| i64::try_from(n).map_err(|_| RuntimeError::Argument(format!("a dimension of {n}"))))
-            .collect::<Result<_>>()?;
-        let mut arguments = abi::ClientBufferFromHostBuffer {
-            client: self.ptr,
-            data: data.as_ptr().cast(),
-            element_type: element_types::number_of(dtype, self.api.version().1)?,
-            dims: dims.as_ptr(),
-            num_dims: dims.len(),
-            host_buffer_semantics: abi::COPY_DURING_CALL,
-            device: device.ptr,
-            ..abi::ClientBufferFromHostBuffer::empty()
-        };
-        // SAFETY: client and device are alive; `data` has the size that type and shape ask for, and stays in place
-        // until the event says that the plugin is done with it.
-        unsafe { self.api.call(&mut arguments) }?;
-        let buffer = non_null(abi::ClientBufferFromHostBuffer::NAME, arguments.buffer)?;
-        let buffer = RawBuffer { ptr: buffer, client: self.clone() };
-        // SAFETY: the event was made for this call, and is given up here.
-        unsafe { self.api.finish_event(arguments.done_with_host_buffer) }?;
-        Ok(buffer)
-    }
 }
 
 impl RawBuffer {
@@ -359,6 +348,23 @@ impl RawBuffer {
         // SAFETY: the buffer is alive.
         unsafe { self.api().call(&mut arguments) }?;
         if arguments.is_deleted { Err(RuntimeError::Deleted) } else { Ok(()) }
+    }
+
+    /// Whether the buffer's content is there, or what should have made it has failed.
+    pub(crate) fn is_ready(&self) -> Result<bool> {
+        self.client.check()?;
+        self.check_deleted()?;
+        let mut arguments = abi::BufferReadyEvent { buffer: self.ptr, ..abi::BufferReadyEvent::empty() };
+        // SAFETY: the buffer is alive.
+        unsafe { self.api().call(&mut arguments) }?;
+        if arguments.event.is_null() {
+            return Ok(true);
+        }
+        let event = RawEvent { ptr: arguments.event, client: self.client.clone() };
+        let mut ready = abi::EventIsReady { event: event.ptr, ..abi::EventIsReady::empty() };
+        // SAFETY: the event is alive until its handle goes.
+        unsafe { self.api().call(&mut ready) }?;
+        Ok(ready.is_ready)
     }
 
     /// Waits until the buffer's content is there, or until what should have made it has failed.

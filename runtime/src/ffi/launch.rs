@@ -19,66 +19,80 @@
 //! - Nothing is launched before the callers of [`run`] have compared what the plugin would refuse.
 //! - Launches on a client are queued, and made by a thread of its own: the caller can stop waiting, whether the plugin
 //!   is in the call or a device in the program. Each launch has its own number, by which collectives know their peers.
-//! - An error of one device is returned, with the device's number, as soon as the others are done, or [`GRACE`] after it
-//!   where they are not, because they wait for that device.
-//! - After the time limit the error says which devices are done and which are not.
+//! - A launch returns when the plugin has started its devices. How it ends is known without anyone waiting for it, and told to
+//!   whoever does, however late: an error of one device, with the device's number, as soon as the others are done, or [`GRACE`]
+//!   after it where they are not, because they wait for that device.
+//! - After the time limit the error says which devices are done and which are not. The limit counts from when the launches
+//!   before it are over.
+//! - Arguments go when the plugin has started the devices: it keeps what they read.
 //! - Where devices are left that may wait for ever, the client is given up: each later run on it is an error at once,
 //!   and nothing of it is destroyed, because the plugin would wait for those devices.
 
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use super::abi::{self, Call, Structure};
 use super::calls::LaunchContext;
 use super::executables::{Across, RawProgram};
-use super::handles::{RawBuffer, RawClient, handle};
+use super::handles::{RawBuffer, RawEvent};
 use crate::error::{Result, RuntimeError};
-use crate::launcher::{self, Patience};
+use crate::launcher::{Flight, Patience, Reporter};
 
 /// How long devices may take after one of them has failed.
 const GRACE: Duration = Duration::from_secs(5);
 
-handle! {
-    /// An event that a launch gave to us.
-    RawEvent(abi::Event), keeps client: Arc<RawClient>, via EventDestroy.event
-}
-
 /// One block for each argument, for each device.
 type Arguments = Vec<Vec<Arc<RawBuffer>>>;
 /// One block for each result, for each device.
-type Results = Vec<Vec<RawBuffer>>;
+pub(crate) type Results = Vec<Vec<RawBuffer>>;
 
-/// What becomes of a launch; a device without an event is done.
-type Report = launcher::Report<Results, Option<RawEvent>>;
+/// How a program is launched.
+pub(crate) struct LaunchOptions<'a> {
+    /// Arguments that the program may overwrite, where nobody else holds them.
+    pub(crate) donated: &'a [usize],
+    /// How long it may take.
+    pub(crate) limit: Option<Duration>,
+    /// How many launches may be on their way with this one.
+    pub(crate) in_flight: usize,
+    /// Launches whose results are arguments, and which are not over.
+    pub(crate) parents: Vec<Arc<Flight>>,
+}
+
+/// A launch that is on its way.
+pub(crate) struct Launch {
+    /// Its results, which may not be there yet.
+    pub(crate) results: Results,
+    pub(crate) flight: Arc<Flight>,
+    /// How long it waited for its place among those on their way.
+    pub(crate) waited: Duration,
+}
 
 /// A launch that is queued.
 struct Job {
     program: Arc<RawProgram>,
-    arguments: Arc<Arguments>,
+    arguments: Arguments,
     /// The arguments that the program must leave as they are.
     kept: Vec<i64>,
     /// What calls of this process's functions know the launch by.
     context: Option<Arc<LaunchContext>>,
 }
 
-/// Runs a program on all its devices at once and waits for all of them, `limit` at most.
+/// Starts a program on all its devices at once.
 ///
-/// `arguments[device][i]` is argument `i`, on that device. Of the arguments in `donated`, the program may overwrite those
-/// that nobody else holds.
+/// `arguments[device][i]` is argument `i`, on that device.
 ///
 /// # Errors
 ///
-/// Lists of another length than the program's, arguments of another client; what the plugin or a device says; the time
-/// limit; a client that was given up.
-pub(crate) fn run(
+/// Lists of another length than the program's, arguments of another client; what the plugin says of the launch; a client that
+/// was given up. What devices say later is told by the launch.
+pub(crate) fn launch(
     program: &Arc<RawProgram>,
     arguments: Arguments,
-    donated: &[usize],
-    limit: Option<Duration>,
-) -> Result<Results> {
+    options: LaunchOptions<'_>,
+) -> Result<Launch> {
     let client = program.client();
     client.check()?;
     let devices = program.devices().len();
@@ -98,41 +112,56 @@ pub(crate) fn run(
     arguments.iter().flatten().try_for_each(|buffer| buffer.check_deleted())?;
     // The plugin takes the memory of what is donated. Nobody can make a clone of what only this list has.
     let is_ours = |i: usize| arguments.iter().all(|list| Arc::strong_count(&list[i]) == 1);
-    let kept = (0..count).filter(|&i| !(donated.contains(&i) && is_ours(i))).map(|i| i as i64).collect();
-    let arguments = Arc::new(arguments);
-    let across = program.processes();
+    let is_donated = |i: usize| options.donated.contains(&i) && is_ours(i);
+    let kept = (0..count).filter(|&i| !is_donated(i)).map(|i| i as i64).collect();
+    let across = program.processes().cloned();
     let begin = |across: &Across| {
         LaunchContext::begin(client.api(), &across.job, across.program, across.first_device).map(Arc::new)
     };
-    let context = across.map(begin).transpose()?;
-    let job = Job { program: program.clone(), arguments: arguments.clone(), kept, context: context.clone() };
+    let context = across.as_ref().map(begin).transpose()?;
+    let job = Job { program: program.clone(), arguments, kept, context: context.clone() };
     let ids: Vec<i32> = program.devices().iter().map(|device| device.id).collect();
-    let patience = Patience { devices: &ids, limit, grace: GRACE, call: abi::LoadedExecutableExecute::NAME };
-    let is_cpu = || client.platform_name().is_ok_and(|name| name == "cpu");
-    let outcome = client.launcher.run(&patience, is_cpu, move |report| job.launch(report));
-    if client.launcher.is_lost() {
-        // The plugin still reads and writes them.
-        std::mem::forget((arguments, context));
-    }
-    let Some(across) = across else { return outcome };
-    outcome.map_err(|error| {
+    let patience = Patience {
+        devices: &ids,
+        limit: options.limit,
+        grace: GRACE,
+        call: abi::LoadedExecutableExecute::NAME,
+        in_flight: options.in_flight,
+        refusal_is_final: client.platform_name().is_ok_and(|name| name == "cpu"),
+    };
+    let at_end = move |failed: Option<RuntimeError>, is_lost: bool| {
+        if is_lost {
+            // The program still calls with it.
+            std::mem::forget(context);
+        }
+        let error = failed?;
+        let Some(across) = across else { return Some(error) };
         // What ended the run is the process that was lost, where one was; else the others must hear of it.
         let lost = across.job.check().err();
         across.job.fail(&error.to_string());
-        lost.unwrap_or(error)
-    })
+        Some(lost.unwrap_or(error))
+    };
+    let (give, results) = channel();
+    let start = move |reporter: &Reporter| job.launch(reporter, &give);
+    let (flight, waited) = client.launcher.launch(&patience, options.parents, Box::new(at_end), start)?;
+    let results = results.try_recv().map_err(|_| RuntimeError::Protocol {
+        call: abi::LoadedExecutableExecute::NAME,
+        what: "nothing".to_owned(),
+    })?;
+    Ok(Launch { results, flight, waited })
 }
 
 impl Job {
     /// Makes the call, and sees to it that the end of each device is reported.
-    fn launch(self, report: &Sender<Report>) {
+    fn launch(self, reporter: &Reporter, give: &Sender<Results>) {
         let (launched, events) = self.execute();
+        // Nothing is destroyed where the caller has stopped waiting: then the client is given up.
+        let launched = launched.map(|results| _ = give.send(results));
         let is_launched = launched.is_ok();
-        // The caller may have stopped waiting; then the client is given up, and nothing is destroyed.
-        let _ = report.send(Report::Launched(launched));
+        reporter.launched(launched);
         if is_launched {
             for (device, event) in events.into_iter().enumerate() {
-                watch(report, device, event);
+                watch(reporter, device, event);
             }
         }
     }
@@ -193,14 +222,14 @@ impl Job {
 }
 
 /// Has the end of a device reported; a device without an event is done.
-fn watch(report: &Sender<Report>, device: usize, event: Option<RawEvent>) {
+fn watch(reporter: &Reporter, device: usize, event: Option<RawEvent>) {
     let Some(event) = event else {
-        let _ = report.send(Report::Finished { device, outcome: Ok(()), _event: None });
+        reporter.finished(device, Ok(()), ());
         return;
     };
     let client = event.client.clone();
     let ptr = event.ptr;
-    let waiter = Box::into_raw(Box::new(Waiter { device, event, report: report.clone() }));
+    let waiter = Box::into_raw(Box::new(Waiter { device, event, reporter: reporter.clone() }));
     let mut arguments = abi::EventOnReady {
         event: ptr,
         callback: Some(on_ready),
@@ -211,8 +240,8 @@ fn watch(report: &Sender<Report>, device: usize, event: Option<RawEvent>) {
     // it frees, once.
     if let Err(error) = unsafe { client.api().call(&mut arguments) } {
         // SAFETY: a callback that was not registered is not called, so the waiter is still ours.
-        let Waiter { device, event, report } = *unsafe { Box::from_raw(waiter) };
-        let _ = report.send(Report::Finished { device, outcome: Err(error), _event: Some(event) });
+        let Waiter { device, event, reporter } = *unsafe { Box::from_raw(waiter) };
+        reporter.finished(device, Err(error), event);
     }
 }
 
@@ -220,7 +249,7 @@ fn watch(report: &Sender<Report>, device: usize, event: Option<RawEvent>) {
 struct Waiter {
     device: usize,
     event: RawEvent,
-    report: Sender<Report>,
+    reporter: Reporter,
 }
 
 /// Called by the plugin, on any thread, when an event has happened.
@@ -230,7 +259,7 @@ struct Waiter {
 /// `waiter` must be a [`Waiter`] that was boxed for this call, `error` null or an error that the callee owns.
 unsafe extern "C" fn on_ready(error: *mut abi::Error, waiter: *mut c_void) {
     // SAFETY: the caller's promise.
-    let Waiter { device, event, report } = *unsafe { Box::from_raw(waiter.cast::<Waiter>()) };
+    let Waiter { device, event, reporter } = *unsafe { Box::from_raw(waiter.cast::<Waiter>()) };
     let outcome = match NonNull::new(error) {
         None => Ok(()),
         Some(error) => {
@@ -239,5 +268,5 @@ unsafe extern "C" fn on_ready(error: *mut abi::Error, waiter: *mut c_void) {
             Err(error)
         }
     };
-    let _ = report.send(Report::Finished { device, outcome, _event: Some(event) });
+    reporter.finished(device, outcome, event);
 }

@@ -8,6 +8,7 @@
 //! - `xla_abi`, `calls`: functions of this process that compiled programs call.
 //! - `key_values`: the store of a job of several processes, as a plugin calls it.
 //! - `launch`: how a program is started on all its devices and waited for.
+//! - `transfer`: how bytes of the host are copied to a device, and who keeps them until that is done.
 //! - `process`: the two things about this process that Rust rates unsafe.
 //!
 //! Nothing outside this directory sees a raw pointer.
@@ -21,11 +22,12 @@ mod handles;
 mod key_values;
 mod launch;
 mod process;
+mod transfer;
 mod xla_abi;
 
 pub(crate) use api::{Api, FUNCTIONS};
 pub(crate) use calls::register as register_calls;
 pub(crate) use executables::{Across, RawExecutable, RawProgram, RawTopology};
 pub(crate) use handles::{RawBuffer, RawClient, RawDevice};
-pub(crate) use launch::run;
+pub(crate) use launch::{LaunchOptions, launch};
 pub(crate) use process::{add_option_to_environment, set_environment_defaults};

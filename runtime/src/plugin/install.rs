@@ -124,7 +124,7 @@ pub fn install(
             progress(InstallProgress::Installed);
             Ok(found)
         }
-        (Err(error), None) => Err(RuntimeError::Io { path: target, source: error }),
+        (Err(error), None) => Err(RuntimeError::io(&target)(error)),
         (Ok(()), None) => Err(RuntimeError::Install {
             package: package(&pin),
             reason: format!("{} vanished after it was written", target.display()),

@@ -3,13 +3,15 @@
 mod file;
 mod reshard;
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use shardc_ir::DType;
 
 use crate::array_type::ArrayType;
 use crate::client::Client;
-use crate::device::Buffer;
+use crate::device::{Buffer, Device};
 use crate::error::{Result, RuntimeError};
 use crate::host::HostArray;
 use crate::layout::{ReplicaDisagreement, ShardLayout};
@@ -42,7 +44,7 @@ pub struct ShardedArray {
 }
 
 impl ShardedArray {
-    /// Spreads an array over devices; those of this process get their blocks.
+    /// Spreads an array over devices; those of this process get their blocks, one after the other.
     ///
     /// # Errors
     ///
@@ -54,8 +56,33 @@ impl ShardedArray {
         array: &HostArray,
     ) -> Result<ShardedArray> {
         array.check()?;
-        ShardedArray::spread(client, &devices.into(), layout, array.dtype, |layout, place| {
+        let put = |block: &HostArray, device: &Device| client.buffer_from_host(block, device);
+        ShardedArray::spread(&devices.into(), layout, array.dtype, put, |layout, place| {
             layout.shard(array, place)
+        })
+    }
+
+    /// Spreads an array over devices as [`ShardedArray::from_host`] does, and returns before the blocks are copied where the plugin
+    /// can: they are on the host as well until then. The array may be changed or dropped.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ShardedArray::from_host`]; what goes wrong later is an error of whatever uses the array.
+    pub fn send(
+        client: &Client,
+        devices: impl Into<Placement>,
+        layout: ShardLayout,
+        array: &HostArray,
+    ) -> Result<ShardedArray> {
+        array.check()?;
+        let put = |block: &Arc<HostArray>, device: &Device| client.send(Arc::clone(block), device);
+        // Devices that hold the same block share what is cut for the first of them.
+        let mut made: BTreeMap<_, Arc<HostArray>> = BTreeMap::new();
+        ShardedArray::spread(&devices.into(), layout, array.dtype, put, |layout, place| {
+            Ok(match made.entry((layout.offsets(place), layout.addend(place))) {
+                Entry::Occupied(known) => Arc::clone(known.get()),
+                Entry::Vacant(vacant) => Arc::clone(vacant.insert(Arc::new(layout.shard(array, place)?))),
+            })
         })
     }
 
@@ -80,7 +107,8 @@ impl ShardedArray {
             )));
         }
         let mut last: Option<(Vec<usize>, HostArray)> = None;
-        ShardedArray::spread(client, &devices.into(), layout, dtype, |layout, place| {
+        let put = |block: &HostArray, device: &Device| client.buffer_from_host(block, device);
+        ShardedArray::spread(&devices.into(), layout, dtype, put, |layout, place| {
             let request = request(layout, place)?;
             if let Some((_, made)) = last.as_ref().filter(|(offsets, _)| *offsets == request.offsets) {
                 return Ok(made.clone());
@@ -111,19 +139,19 @@ impl ShardedArray {
         })
     }
 
-    fn spread(
-        client: &Client,
+    fn spread<B>(
         placement: &Placement,
         layout: ShardLayout,
         dtype: DType,
-        mut block: impl FnMut(&ShardLayout, usize) -> Result<HostArray>,
+        put: impl Fn(&B, &Device) -> Result<Buffer>,
+        mut block: impl FnMut(&ShardLayout, usize) -> Result<B>,
     ) -> Result<ShardedArray> {
         check_count(&layout, placement.count())?;
         let buffers = placement
             .devices()
             .iter()
             .zip(placement.places())
-            .map(|(device, &place)| client.buffer_from_host(&block(&layout, place)?, device))
+            .map(|(device, &place)| put(&block(&layout, place)?, device))
             .collect::<Result<_>>()?;
         Ok(ShardedArray { layout, dtype, buffers, places: placement.places().into() })
     }
@@ -198,6 +226,29 @@ impl ShardedArray {
     #[must_use]
     pub fn ty(&self) -> ArrayType {
         ArrayType { dtype: self.dtype, shape: self.layout.global_shape().to_vec() }
+    }
+
+    /// Whether the blocks of this process's devices are there. Does not wait.
+    ///
+    /// # Errors
+    ///
+    /// What should have made them failed; the memory of one was given back.
+    pub fn is_ready(&self) -> Result<bool> {
+        for buffer in &self.buffers {
+            if !buffer.is_ready()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Waits until the blocks of this process's devices are there.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ShardedArray::is_ready`].
+    pub fn wait(&self) -> Result<()> {
+        self.buffers.iter().try_for_each(Buffer::wait)
     }
 
     /// Copies every block of this process's devices to the host, padding and replicas included.

@@ -252,7 +252,7 @@ impl Program {
                 list.push(buffer);
             }
         }
-        let options = ExecuteOptions { time_limit: self.limits.time, donate };
+        let options = ExecuteOptions { time_limit: self.limits.time, donate, ..ExecuteOptions::default() };
         Ok(self.executable.execute_with(lists, &options)?)
     }
 

@@ -1,0 +1,153 @@
+//! The launches of one client: queued, made by a thread of their own, and watched by another one until every device is done.
+//!
+//! What a launch does is a function that is given to [`Launcher::launch`], so nothing here knows of plugins. What is
+//! guaranteed, and why, stands in `ffi/launch.rs`, where that function calls the plugin.
+
+mod flight;
+mod places;
+mod watch;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+pub(crate) use self::flight::Flight;
+use self::places::Places;
+pub(crate) use self::watch::{AtEnd, Reporter};
+use self::watch::{Message, Watch, Watched};
+use crate::error::{Result, RuntimeError};
+
+/// How a launch is made, and how its devices are waited for.
+pub(crate) struct Patience<'a> {
+    /// The devices' numbers.
+    pub(crate) devices: &'a [i32],
+    /// How long the launch may take, once the launches before it are over; `None` for as long as it likes.
+    pub(crate) limit: Option<Duration>,
+    /// How long devices may take after one of them has failed.
+    pub(crate) grace: Duration,
+    /// The function of the plugin that starts devices.
+    pub(crate) call: &'static str,
+    /// How many launches of the client may be on their way with this one.
+    pub(crate) in_flight: usize,
+    /// Whether the client is given up where the plugin refuses the launch: it waits for it ever after.
+    pub(crate) refusal_is_final: bool,
+}
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// Where launches on a client are queued.
+#[derive(Default)]
+pub(crate) struct Launcher {
+    /// Why nothing can run on the client any more, once that is so.
+    lost: Arc<OnceLock<String>>,
+    places: Arc<Places>,
+    numbers: AtomicU64,
+    /// The threads start with the first launch or transfer, and end with the client.
+    queue: OnceLock<Sender<Job>>,
+    watch: OnceLock<Sender<Message>>,
+}
+
+impl Launcher {
+    /// Whether the client was given up.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.get().is_some()
+    }
+
+    /// An error, if nothing can run on the client any more.
+    pub(crate) fn check(&self) -> Result<()> {
+        match self.lost.get() {
+            Some(reason) => Err(RuntimeError::ClientLost { reason: reason.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Has `start` called, which starts all devices and reports that; their ends may be reported later. Waits for its place among
+    /// the launches on their way, and until the devices are started; returns the launch, and how long it waited for its place.
+    /// `at_end` is called as the launch ends, also where it is refused here.
+    ///
+    /// # Errors
+    ///
+    /// What `start` reports of itself; a client that was given up.
+    pub(crate) fn launch(
+        &self,
+        patience: &Patience<'_>,
+        parents: Vec<Arc<Flight>>,
+        at_end: AtEnd,
+        start: impl FnOnce(&Reporter) + Send + 'static,
+    ) -> Result<(Arc<Flight>, Duration)> {
+        if let Err(error) = self.check() {
+            return Err(at_end(Some(error.clone()), true).unwrap_or(error));
+        }
+        let (queue, watch) = (self.queue()?, self.watch()?);
+        let asked = Instant::now();
+        if !self.places.enter(patience.in_flight, patience.limit) {
+            let (limit, waiting) = (patience.limit.unwrap_or_default(), patience.devices.to_vec());
+            let error = RuntimeError::TimeLimit { limit, done: Vec::new(), waiting };
+            return Err(at_end(Some(error.clone()), self.is_lost()).unwrap_or(error));
+        }
+        let waited = asked.elapsed();
+        let flight = Arc::new(Flight::new(patience.devices));
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        let reporter = Reporter::new(number, watch.clone());
+        let watched = Watched {
+            number,
+            flight: flight.clone(),
+            parents,
+            limit: patience.limit,
+            grace: patience.grace,
+            call: patience.call,
+            refusal_is_final: patience.refusal_is_final,
+            at_end,
+            done: vec![false; patience.devices.len()],
+            is_launched: false,
+            failed: None,
+            since: flight.queued,
+            last: flight.queued,
+        };
+        let ended = || RuntimeError::ClientLost { reason: "its threads have ended".to_owned() };
+        watch.send(Message::Begin(watched)).map_err(|_| ended())?;
+        queue.send(Box::new(move || start(&reporter))).map_err(|_| ended())?;
+        flight.wait_for_launch()?;
+        Ok((flight, waited))
+    }
+
+    /// Drops something on a thread that is not the plugin's, at some time.
+    pub(crate) fn release(&self) -> Result<impl Fn(Box<dyn Send>) + Send + use<>> {
+        let watch = self.watch()?.clone();
+        Ok(move |thing| {
+            let _ = watch.send(Message::Release(thing));
+        })
+    }
+
+    fn queue(&self) -> Result<&Sender<Job>> {
+        started(&self.queue, "shardc-launch", |queue| queue.into_iter().for_each(|job: Job| job()))
+    }
+
+    fn watch(&self) -> Result<&Sender<Message>> {
+        let (lost, places) = (self.lost.clone(), self.places.clone());
+        started(&self.watch, "shardc-watch", move |messages| Watch::new(lost, places).run(&messages))
+    }
+}
+
+/// The way to a thread, which is started if it is not there yet.
+fn started<'a, T: Send + 'static>(
+    sender: &'a OnceLock<Sender<T>>,
+    name: &str,
+    body: impl FnOnce(std::sync::mpsc::Receiver<T>) + Send + 'static,
+) -> Result<&'a Sender<T>> {
+    if let Some(sender) = sender.get() {
+        return Ok(sender);
+    }
+    let (send, receive) = channel();
+    std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(move || body(receive))
+        .map_err(RuntimeError::io(&Path::new("the thread").join(name)))?;
+    // Another thread may have been faster: the thread of this one ends as its sender is dropped.
+    Ok(sender.get_or_init(|| send))
+}
+
+#[cfg(test)]
+mod tests;

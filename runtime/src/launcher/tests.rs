@@ -1,0 +1,241 @@
+//! Launches without a plugin.
+
+use std::sync::mpsc;
+
+use super::*;
+use crate::error::PjrtCode;
+
+const GRACE: Duration = Duration::from_millis(50);
+/// What a test may take that waits for [`GRACE`] on a busy machine, and far less than a device that hangs.
+const SOON: Duration = Duration::from_secs(10);
+
+fn patience(limit: Option<Duration>) -> Patience<'static> {
+    Patience {
+        devices: &[10, 11, 12, 13],
+        limit,
+        grace: GRACE,
+        call: "execute",
+        in_flight: usize::MAX,
+        refusal_is_final: false,
+    }
+}
+
+fn failure() -> RuntimeError {
+    RuntimeError::Pjrt { call: "execute", code: PjrtCode(13), message: "out of order".to_owned() }
+}
+
+fn launch(
+    launcher: &Launcher,
+    patience: &Patience<'_>,
+    start: impl FnOnce(&Reporter) + Send + 'static,
+) -> Result<Arc<Flight>> {
+    let nothing: AtEnd = Box::new(|failed, _| failed);
+    launcher.launch(patience, Vec::new(), nothing, start).map(|(flight, _)| flight)
+}
+
+/// Launches and waits for the end.
+fn run(
+    launcher: &Launcher,
+    patience: &Patience<'_>,
+    start: impl FnOnce(&Reporter) + Send + 'static,
+) -> Result<()> {
+    launch(launcher, patience, start)?.wait()
+}
+
+/// A launch of which device 1 fails. Device 3 waits for it in a collective: for ever, or until `end`.
+fn device_1_fails(reporter: &Reporter, end: Option<Duration>) {
+    reporter.launched(Ok(()));
+    reporter.finished(0, Ok(()), ());
+    reporter.finished(1, Err(failure()), ());
+    reporter.finished(2, Ok(()), ());
+    let reporter = reporter.clone();
+    std::thread::spawn(move || {
+        // The plugin holds the callback of an event that does not come.
+        std::thread::sleep(end.unwrap_or(Duration::from_secs(3600)));
+        reporter.finished(3, Ok(()), ());
+    });
+}
+
+fn all_finish(reporter: &Reporter) {
+    (0..4).for_each(|device| reporter.finished(device, Ok(()), ()));
+    reporter.launched(Ok(()));
+}
+
+/// A launch that is over when the sender says so or is dropped.
+fn until_told(end: mpsc::Receiver<()>) -> impl FnOnce(&Reporter) + Send + 'static {
+    move |reporter: &Reporter| {
+        reporter.launched(Ok(()));
+        let reporter = reporter.clone();
+        std::thread::spawn(move || {
+            let _ = end.recv();
+            (0..4).for_each(|device| reporter.finished(device, Ok(()), ()));
+        });
+    }
+}
+
+#[test]
+fn a_failing_device_ends_those_that_wait_for_it() {
+    let launcher = Launcher::default();
+    let started = Instant::now();
+    let error = run(&launcher, &patience(None), |reporter| device_1_fails(reporter, None)).unwrap_err();
+    let took = started.elapsed();
+    assert!((GRACE..SOON).contains(&took), "{took:?}");
+    assert_eq!(error.code(), "RT0201");
+    assert!(error.to_string().contains("device 11: out of order"), "{error}");
+    assert!(launcher.is_lost());
+    // The next launch is not even started.
+    let started = Instant::now();
+    let error =
+        run(&launcher, &patience(None), |_| unreachable!("a lost client launches nothing")).unwrap_err();
+    assert!(started.elapsed() < SOON);
+    assert_eq!(error.code(), "RT0205");
+    assert!(error.to_string().contains("device 11: out of order"), "{error}");
+}
+
+#[test]
+fn the_client_stays_where_the_others_end_in_time() {
+    let launcher = Launcher::default();
+    let patience = Patience { grace: SOON, ..patience(None) };
+    let soon = Some(Duration::from_millis(1));
+    let error = run(&launcher, &patience, move |reporter| device_1_fails(reporter, soon)).unwrap_err();
+    assert!(error.to_string().contains("device 11: out of order"));
+    launcher.check().unwrap();
+    run(&launcher, &patience, all_finish).unwrap();
+}
+
+#[test]
+fn a_failure_before_the_time_limit_is_what_is_told() {
+    let launcher = Launcher::default();
+    let patience = Patience { grace: SOON, ..patience(Some(Duration::from_millis(20))) };
+    let error = run(&launcher, &patience, |reporter| device_1_fails(reporter, None)).unwrap_err();
+    assert_eq!(error.code(), "RT0201", "{error}");
+}
+
+#[test]
+fn a_time_limit_tells_who_is_done() {
+    let launcher = Launcher::default();
+    let hangs = |reporter: &Reporter| {
+        reporter.finished(2, Ok(()), ());
+        // Stands for a plugin that does not return from the call.
+        std::thread::sleep(Duration::from_secs(3600));
+    };
+    let error = run(&launcher, &patience(Some(GRACE)), hangs).unwrap_err();
+    let RuntimeError::TimeLimit { done, waiting, .. } = &error else { panic!("{error}") };
+    assert_eq!((done.as_slice(), waiting.as_slice()), (&[12][..], &[10, 11, 13][..]));
+    assert_eq!(launcher.check().unwrap_err().code(), "RT0205");
+}
+
+#[test]
+fn a_refused_launch_costs_the_client_only_where_the_plugin_then_waits() {
+    for refusal_is_final in [false, true] {
+        let launcher = Launcher::default();
+        let patience = Patience { refusal_is_final, ..patience(None) };
+        let error = run(&launcher, &patience, |reporter| reporter.launched(Err(failure()))).unwrap_err();
+        assert_eq!(error.code(), "RT0201");
+        assert_eq!(launcher.is_lost(), refusal_is_final);
+    }
+}
+
+#[test]
+fn events_that_never_come_are_not_waited_for() {
+    let launcher = Launcher::default();
+    let error = run(&launcher, &patience(None), |reporter| reporter.launched(Ok(()))).unwrap_err();
+    assert_eq!(error.code(), "RT0203", "{error}");
+    assert!(launcher.is_lost());
+}
+
+#[test]
+fn no_more_are_on_their_way_than_may_be() {
+    let launcher = Launcher::default();
+    let two = Patience { in_flight: 2, ..patience(None) };
+    let (end_first, first) = mpsc::channel();
+    let (_end_second, second) = mpsc::channel();
+    let first = launch(&launcher, &two, until_told(first)).unwrap();
+    let second = launch(&launcher, &two, until_told(second)).unwrap();
+    assert!(!first.is_over() && !second.is_over() && first.times().is_none());
+    // There is no place for a third, and it is not started; the client stays.
+    let soon = Patience { limit: Some(GRACE), ..two };
+    let error = launch(&launcher, &soon, |_| unreachable!("there is no place")).unwrap_err();
+    assert_eq!(error.code(), "RT0204", "{error}");
+    launcher.check().unwrap();
+    std::thread::scope(|scope| {
+        let third = scope.spawn(|| {
+            let nothing: AtEnd = Box::new(|failed, _| failed);
+            launcher.launch(&Patience { in_flight: 2, ..patience(None) }, Vec::new(), nothing, all_finish)
+        });
+        std::thread::sleep(GRACE);
+        end_first.send(()).unwrap();
+        let (third, waited) = third.join().unwrap().unwrap();
+        assert!(first.is_over() && !second.is_over() && waited >= GRACE / 2, "{waited:?}");
+        third.wait().unwrap();
+    });
+    assert!(first.times().unwrap().device >= GRACE);
+}
+
+#[test]
+fn what_follows_a_failure_tells_the_first_one() {
+    let launcher = Launcher::default();
+    let patience = Patience { grace: SOON, ..patience(None) };
+    let (end, told) = mpsc::channel::<()>();
+    let first = launch(&launcher, &patience, move |reporter| {
+        reporter.launched(Ok(()));
+        let reporter = reporter.clone();
+        std::thread::spawn(move || {
+            let _ = told.recv();
+            (0..4).for_each(|device| reporter.finished(device, Err(failure()), ()));
+        });
+    })
+    .unwrap();
+    let fails = |reporter: &Reporter| {
+        reporter.launched(Ok(()));
+        let reporter = reporter.clone();
+        std::thread::spawn(move || {
+            let _ = end.send(());
+            std::thread::sleep(GRACE);
+            let error =
+                || RuntimeError::Protocol { call: "execute", what: "an input that failed".to_owned() };
+            (0..4).for_each(|device| reporter.finished(device, Err(error()), ()));
+        });
+    };
+    let nothing: AtEnd = Box::new(|failed, _| failed);
+    let (second, _) = launcher.launch(&patience, vec![first.clone()], nothing, fails).unwrap();
+    // Whoever asks, and however often.
+    for _ in 0..2 {
+        assert!(second.wait().unwrap_err().to_string().contains("device 10: out of order"));
+        assert!(first.wait().unwrap_err().to_string().contains("device 10: out of order"));
+    }
+}
+
+/// The limit of a launch counts from when the devices are free for it.
+#[test]
+fn a_launch_behind_another_has_its_own_time() {
+    let launcher = Launcher::default();
+    let (end_first, first) = mpsc::channel();
+    let (end_second, second) = mpsc::channel();
+    let first = launch(&launcher, &patience(None), until_told(first)).unwrap();
+    let limit = Duration::from_millis(400);
+    let second = launch(&launcher, &patience(Some(limit)), until_told(second)).unwrap();
+    std::thread::sleep(limit / 2);
+    end_first.send(()).unwrap();
+    first.wait().unwrap();
+    std::thread::sleep(limit * 3 / 4);
+    assert!(!second.is_over());
+    end_second.send(()).unwrap();
+    second.wait().unwrap();
+    let device = second.times().unwrap().device;
+    assert!(device < limit, "{device:?}");
+}
+
+#[test]
+fn what_must_not_go_on_the_plugins_thread_goes_on_another() {
+    struct Tells(mpsc::Sender<Option<String>>);
+    impl Drop for Tells {
+        fn drop(&mut self) {
+            let _ = self.0.send(std::thread::current().name().map(str::to_owned));
+        }
+    }
+    let launcher = Launcher::default();
+    let (tell, told) = mpsc::channel();
+    launcher.release().unwrap()(Box::new(Tells(tell)));
+    assert_eq!(told.recv().unwrap().as_deref(), Some("shardc-watch"));
+}

@@ -1,0 +1,256 @@
+//! The thread that hears of the ends of devices, tells those who wait, and gives up a client whose devices do not end.
+//!
+//! It is also where things go that must not be dropped on a thread of the plugin's: to drop the last handle of a client there
+//! would have the thread wait for itself.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use super::flight::Flight;
+use super::places::Places;
+use crate::error::{Result, RuntimeError};
+
+/// What is told to the thread.
+pub(super) enum Message {
+    /// A launch is queued.
+    Begin(Watched),
+    /// All devices of a launch are started, or none is.
+    Launched { number: u64, outcome: Result<()>, at: Instant },
+    /// A device is done.
+    Finished { number: u64, device: usize, outcome: Result<()>, at: Instant },
+    /// Nobody is left who could tell of the launch.
+    Abandoned { number: u64 },
+    /// Something to be dropped.
+    Release(Box<dyn Send>),
+}
+
+/// What happens as a launch ends, with how it ended and whether the client is given up; returns what is told instead of an error.
+pub(crate) type AtEnd = Box<dyn FnOnce(Option<RuntimeError>, bool) -> Option<RuntimeError> + Send>;
+
+/// A launch that is not over.
+pub(super) struct Watched {
+    pub(super) number: u64,
+    pub(super) flight: Arc<Flight>,
+    /// The launches whose results it takes, which were not over as it was queued.
+    pub(super) parents: Vec<Arc<Flight>>,
+    pub(super) limit: Option<Duration>,
+    pub(super) grace: Duration,
+    pub(super) call: &'static str,
+    /// Whether the client is given up where the plugin refuses the launch.
+    pub(super) refusal_is_final: bool,
+    pub(super) at_end: AtEnd,
+    pub(super) done: Vec<bool>,
+    pub(super) is_launched: bool,
+    /// The first failure of a device, and until when the others are waited for.
+    pub(super) failed: Option<(RuntimeError, Instant)>,
+    /// Since when the devices could be at it: the last launch before it on one of them is over.
+    pub(super) since: Instant,
+    pub(super) last: Instant,
+}
+
+impl Watched {
+    fn deadline(&self) -> Option<Instant> {
+        let limit = self.limit.and_then(|limit| self.since.checked_add(limit));
+        let grace = self.failed.as_ref().map(|(_, until)| *until);
+        limit.into_iter().chain(grace).min()
+    }
+
+    fn is_done(&self) -> bool {
+        self.is_launched && self.done.iter().all(|&done| done)
+    }
+
+    /// Why it is no longer waited for.
+    fn expired(&mut self) -> RuntimeError {
+        if let Some((error, _)) = self.failed.take() {
+            return error;
+        }
+        let ids = self.flight.devices.iter().copied().zip(&self.done);
+        let (finished, waiting): (Vec<_>, Vec<_>) = ids.partition(|(_, done)| **done);
+        let list = |list: Vec<(i32, &bool)>| list.into_iter().map(|(id, _)| id).collect();
+        let limit = self.limit.unwrap_or_default();
+        RuntimeError::TimeLimit { limit, done: list(finished), waiting: list(waiting) }
+    }
+}
+
+/// The launches of a client that are not over, in order.
+pub(super) struct Watch {
+    pub(super) lost: Arc<OnceLock<String>>,
+    pub(super) places: Arc<Places>,
+    flights: Vec<Watched>,
+}
+
+impl Watch {
+    pub(super) fn new(lost: Arc<OnceLock<String>>, places: Arc<Places>) -> Watch {
+        Watch { lost, places, flights: Vec::new() }
+    }
+
+    /// Hears messages until nobody is left who could send any.
+    pub(super) fn run(mut self, messages: &Receiver<Message>) {
+        loop {
+            let next = self.flights.iter().filter_map(Watched::deadline).min();
+            let message = match next {
+                Some(at) => messages.recv_timeout(at.saturating_duration_since(Instant::now())),
+                None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match message {
+                Ok(message) => self.hear(message),
+                Err(RecvTimeoutError::Timeout) => self.expire(),
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn hear(&mut self, message: Message) {
+        match message {
+            Message::Begin(watched) => match self.lost.get() {
+                // It was given up since the launch was allowed.
+                Some(reason) => self.end(watched, Some(RuntimeError::ClientLost { reason: reason.clone() })),
+                None => self.flights.push(watched),
+            },
+            Message::Launched { number, outcome: Ok(()), at } => {
+                if let Some(watched) = self.find(number) {
+                    watched.is_launched = true;
+                    watched.last = watched.last.max(at);
+                    watched.flight.set_launched(at);
+                }
+                self.end_if_done(number);
+            }
+            Message::Launched { number, outcome: Err(error), .. } => {
+                let Some(watched) = self.take(number) else { return };
+                let devices = watched.flight.devices.len();
+                if devices > 1 && watched.refusal_is_final {
+                    let reason = format!("a launch on its {devices} devices was refused: {error}");
+                    self.give_up(watched, error, reason);
+                } else {
+                    self.end(watched, Some(error));
+                }
+            }
+            Message::Finished { number, device, outcome, at } => {
+                if let Some(watched) = self.find(number) {
+                    watched.done[device] = true;
+                    watched.last = watched.last.max(at);
+                    if let (Err(error), None) = (outcome, &watched.failed) {
+                        let error = of_device(watched.flight.devices[device], error);
+                        watched.failed = Some((error, Instant::now() + watched.grace));
+                    }
+                }
+                self.end_if_done(number);
+            }
+            Message::Abandoned { number } => {
+                if let Some(mut watched) = self.take(number) {
+                    let error = watched.failed.take().map(|(error, _)| error);
+                    let error = error.unwrap_or_else(|| RuntimeError::Protocol {
+                        call: watched.call,
+                        what: "events that were dropped before they happened".to_owned(),
+                    });
+                    let reason = error.to_string();
+                    self.give_up(watched, error, reason);
+                }
+            }
+            Message::Release(thing) => drop(thing),
+        }
+    }
+
+    fn find(&mut self, number: u64) -> Option<&mut Watched> {
+        self.flights.iter_mut().find(|watched| watched.number == number)
+    }
+
+    fn take(&mut self, number: u64) -> Option<Watched> {
+        let at = self.flights.iter().position(|watched| watched.number == number)?;
+        Some(self.flights.remove(at))
+    }
+
+    fn end_if_done(&mut self, number: u64) {
+        if self.find(number).is_some_and(|watched| watched.is_done())
+            && let Some(mut watched) = self.take(number)
+        {
+            let failed = watched.failed.take().map(|(error, _)| error);
+            self.end(watched, failed);
+        }
+    }
+
+    /// Gives the client up where a launch takes too long.
+    fn expire(&mut self) {
+        let now = Instant::now();
+        let is_late = |watched: &Watched| watched.deadline().is_some_and(|at| at <= now);
+        if let Some(at) = self.flights.iter().position(is_late) {
+            let mut watched = self.flights.remove(at);
+            let error = watched.expired();
+            let reason = error.to_string();
+            self.give_up(watched, error, reason);
+        }
+    }
+
+    fn give_up(&mut self, watched: Watched, error: RuntimeError, reason: String) {
+        // The first reason is the one that explains the others.
+        let _ = self.lost.set(reason.clone());
+        self.end(watched, Some(error));
+        for other in std::mem::take(&mut self.flights) {
+            self.end(other, Some(RuntimeError::ClientLost { reason: reason.clone() }));
+        }
+    }
+
+    fn end(&mut self, watched: Watched, failed: Option<RuntimeError>) {
+        let Watched { flight, parents, at_end, since, last, .. } = watched;
+        // What it took was not made: that is what went wrong.
+        let cause = || parents.iter().find_map(|parent| parent.outcome()?.err());
+        let failed = failed.map(|error| cause().unwrap_or(error));
+        let failed = at_end(failed, self.lost.get().is_some());
+        for later in &mut self.flights {
+            if later.flight.devices.iter().any(|device| flight.devices.contains(device)) {
+                later.since = later.since.max(last);
+            }
+        }
+        // A place is free before anyone hears of the end.
+        self.places.leave();
+        flight.set_over(failed.map_or(Ok(()), Err), last.saturating_duration_since(since));
+    }
+}
+
+/// The error of a device, with the device's number.
+fn of_device(id: i32, error: RuntimeError) -> RuntimeError {
+    match error {
+        RuntimeError::Pjrt { call, code, message } => {
+            RuntimeError::Pjrt { call, code, message: format!("device {id}: {message}") }
+        }
+        RuntimeError::OutOfMemory { call, code, asked, message } => {
+            RuntimeError::OutOfMemory { call, code, asked, message: format!("device {id}: {message}") }
+        }
+        other => other,
+    }
+}
+
+/// Who tells of one launch. Cheap to clone; where none is left and the launch is not over, it has failed.
+#[derive(Clone)]
+pub(crate) struct Reporter(Arc<Inner>);
+
+struct Inner {
+    number: u64,
+    messages: Sender<Message>,
+}
+
+impl Reporter {
+    pub(super) fn new(number: u64, messages: Sender<Message>) -> Reporter {
+        Reporter(Arc::new(Inner { number, messages }))
+    }
+
+    /// All devices are started, or none is.
+    pub(crate) fn launched(&self, outcome: Result<()>) {
+        let (number, at) = (self.0.number, Instant::now());
+        let _ = self.0.messages.send(Message::Launched { number, outcome, at });
+    }
+
+    /// A device is done. What its end was told by is dropped on a thread that is not the plugin's.
+    pub(crate) fn finished(&self, device: usize, outcome: Result<()>, event: impl Send + 'static) {
+        let (number, at) = (self.0.number, Instant::now());
+        let _ = self.0.messages.send(Message::Finished { number, device, outcome, at });
+        let _ = self.0.messages.send(Message::Release(Box::new(event)));
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let _ = self.messages.send(Message::Abandoned { number: self.number });
+    }
+}

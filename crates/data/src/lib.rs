@@ -18,5 +18,5 @@ pub mod text;
 mod tokens;
 
 pub use prefetch::Prefetch;
-pub use shuffle::{Batch, Batches, Shuffle};
+pub use shuffle::{Batch, Batches, LastBatch, Shuffle};
 pub use tokens::{TokenError, TokenFile, TokenWidth};

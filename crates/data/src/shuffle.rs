@@ -1,5 +1,7 @@
 //! The order in which examples are seen.
 
+use std::ops::Range;
+
 /// A seeded order of `n` examples for each epoch: a permutation that is computed example by example, so that it takes no memory
 /// and every process finds its part without the others.
 ///
@@ -74,13 +76,24 @@ impl Random {
     }
 }
 
-/// The batches of a training run, one after the other: each epoch in another order, without what is left over at its end. The
-/// position is one number, which a checkpoint keeps.
+/// What becomes of the examples that are left over at the end of an epoch: fewer than a batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LastBatch {
+    /// They are left out of this epoch: what comes last differs from epoch to epoch.
+    #[default]
+    Drop,
+    /// They are a batch of fewer examples. A loader fills it up with zeros.
+    Keep,
+}
+
+/// The batches of a training run, one after the other: each epoch in another order. The position is one number, which a checkpoint
+/// keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batches {
     shuffle: Shuffle,
     examples: u64,
     size: u64,
+    last: LastBatch,
     /// How many batches were given.
     position: u64,
 }
@@ -95,17 +108,56 @@ pub struct Batch {
 }
 
 impl Batches {
-    /// Batches of `size` of so many examples, in an order that follows from the seed. Fewer examples than `size` make one batch in
-    /// which they repeat.
+    /// Batches of `size` of so many examples, in an order that follows from the seed, without what is left over at the end of an
+    /// epoch. Fewer examples than `size` make one batch in which they repeat.
     #[must_use]
     pub fn new(examples: u64, size: u64, seed: u64) -> Batches {
-        Batches { shuffle: Shuffle::new(examples, seed), examples, size: size.max(1), position: 0 }
+        let (shuffle, size) = (Shuffle::new(examples, seed), size.max(1));
+        Batches { shuffle, examples, size, last: LastBatch::Drop, position: 0 }
+    }
+
+    /// Says what becomes of what is left over at the end of an epoch.
+    #[must_use]
+    pub fn with_last(mut self, last: LastBatch) -> Batches {
+        self.last = last;
+        self
     }
 
     /// How many batches an epoch has.
     #[must_use]
     pub fn per_epoch(&self) -> u64 {
-        (self.examples / self.size).max(1)
+        let batches = match self.last {
+            LastBatch::Drop => self.examples / self.size,
+            LastBatch::Keep => self.examples.div_ceil(self.size),
+        };
+        batches.max(1)
+    }
+
+    /// How many examples a batch has, but for the last of an epoch.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// How many examples the batch at a position has.
+    #[must_use]
+    pub fn size_at(&self, position: u64) -> u64 {
+        match self.last {
+            LastBatch::Drop => self.size,
+            LastBatch::Keep => {
+                let first = position % self.per_epoch() * self.size;
+                self.size.min(self.examples.saturating_sub(first))
+            }
+        }
+    }
+
+    /// The batch at a position, or some of its examples: those from the first up to the last of `rows`.
+    #[must_use]
+    pub fn at(&self, position: u64, rows: Range<u64>) -> Batch {
+        let (epoch, batch) = (position / self.per_epoch(), position % self.per_epoch());
+        let first = batch * self.size;
+        let rows = rows.start..rows.end.min(self.size_at(position));
+        Batch { epoch, examples: rows.map(|row| self.shuffle.at(epoch, first + row)).collect() }
     }
 
     /// How many batches were given.
@@ -125,11 +177,9 @@ impl Iterator for Batches {
     type Item = Batch;
 
     fn next(&mut self) -> Option<Batch> {
-        let (epoch, batch) = (self.position / self.per_epoch(), self.position % self.per_epoch());
+        let batch = self.at(self.position, 0..self.size);
         self.position += 1;
-        let first = batch * self.size;
-        let examples = (first..first + self.size).map(|i| self.shuffle.at(epoch, i)).collect();
-        Some(Batch { epoch, examples })
+        Some(batch)
     }
 }
 
@@ -168,5 +218,24 @@ mod tests {
         let mut again = Batches::new(10, 3, 7);
         again.seek(4);
         assert_eq!(again.take(3).collect::<Vec<_>>(), all[4..]);
+    }
+
+    #[test]
+    fn what_is_left_over_may_be_a_batch_of_its_own() {
+        let batches = Batches::new(10, 4, 3).with_last(LastBatch::Keep);
+        assert_eq!(
+            (batches.per_epoch(), batches.size_at(1), batches.size_at(2), batches.size_at(5)),
+            (3, 4, 2, 2)
+        );
+        let mut seen: Vec<u64> = batches.clone().take(3).flat_map(|batch| batch.examples).collect();
+        seen.sort_unstable();
+        assert_eq!(seen, (0..10).collect::<Vec<_>>());
+        // Parts of a batch are the batch.
+        for position in 0..7 {
+            let parts = [0..1, 1..3, 3..4].map(|rows| batches.at(position, rows).examples).concat();
+            assert_eq!(parts, batches.at(position, 0..4).examples);
+        }
+        assert_eq!(Batches::new(3, 8, 0).with_last(LastBatch::Keep).next().unwrap().examples.len(), 3);
+        assert_eq!(Batches::new(3, 8, 0).next().unwrap().examples.len(), 8);
     }
 }

@@ -161,10 +161,10 @@ pub mod runtime {
     #[doc(inline)]
     pub use shardc_runtime::{
         ArrayType, BlockRequest, Buffer, Client, ClientOptions, CompileCache, CompileOptions, Cost, Device,
-        Difference, Environment, ErrorClass, ExecuteOptions, HostArray, HostElement, LoadedExecutable,
-        MAX_CPU_DEVICES, MemoryLimit, MemoryNeed, MemoryStats, OptionValue, PjrtCode, Placement, Plugin,
-        PluginKind, ProcessOptions, Processes, ReplicaDisagreement, RuntimeError, Secret, ShardLayout,
-        ShardedArray,
+        DeviceMemory, Difference, Environment, ErrorClass, ExecuteOptions, Execution, ExecutionTimes,
+        HostArray, HostElement, LoadedExecutable, MAX_CPU_DEVICES, MemoryLimit, MemoryNeed, MemoryStats,
+        OptionValue, PjrtCode, Placement, Plugin, PluginKind, ProcessOptions, Processes, ReplicaDisagreement,
+        RuntimeError, Secret, ShardLayout, ShardedArray,
     };
     #[doc(inline)]
     pub use shardc_runtime::{aot, doctor, mismatch, plugin, processes};

@@ -10,8 +10,8 @@ use shardc_passes::transforms::decompose::{decompose, is_needed};
 use shardc_passes::transforms::inline::inline_calls;
 use shardc_runtime::mismatch::{self, Mismatch, Problem};
 use shardc_runtime::{
-    ArrayType, Buffer, Client, CompileOptions, ExecuteOptions, HostArray, LoadedExecutable, Processes,
-    RuntimeError, ShardLayout, ShardedArray,
+    ArrayType, Buffer, Client, CompileOptions, ExecuteOptions, Execution, HostArray, LoadedExecutable,
+    Processes, RuntimeError, ShardLayout, ShardedArray,
 };
 
 use super::limits::{Limits, program_need};
@@ -244,7 +244,36 @@ impl Program {
         self.finish(self.execute(inputs, donated)?)
     }
 
+    /// Starts the program as [`Program::step_donating`] runs it, and returns before the devices are done: what it gives may not be
+    /// there yet. Waits first where `in_flight` runs of the client are on their way.
+    ///
+    /// # Errors
+    /// Those of [`Program::step`] that are found before anything is started. What happens later is an error of
+    /// [`Execution::wait`], and of whatever reads the arrays or passes them on.
+    pub fn launch(
+        &self,
+        inputs: Vec<ShardedArray>,
+        in_flight: usize,
+    ) -> Result<(Vec<ShardedArray>, Execution), Error> {
+        self.check_spread(&inputs)?;
+        let donated = self.inputs.iter().enumerate().filter(|(_, port)| port.is_donated);
+        let donated = donated.map(|(i, _)| i).collect();
+        let (results, execution) = self.start(inputs, donated, in_flight)?;
+        Ok((self.finish(results)?, execution))
+    }
+
     fn execute(&self, inputs: Vec<ShardedArray>, donate: Vec<usize>) -> Result<Vec<Vec<Buffer>>, Error> {
+        let (results, execution) = self.start(inputs, donate, usize::MAX)?;
+        execution.wait()?;
+        Ok(results)
+    }
+
+    fn start(
+        &self,
+        inputs: Vec<ShardedArray>,
+        donate: Vec<usize>,
+        in_flight: usize,
+    ) -> Result<(Vec<Vec<Buffer>>, Execution), Error> {
         let mut lists: Vec<Vec<Buffer>> =
             vec![Vec::with_capacity(inputs.len()); self.executable.devices().len()];
         for array in inputs {
@@ -252,8 +281,8 @@ impl Program {
                 list.push(buffer);
             }
         }
-        let options = ExecuteOptions { time_limit: self.limits.time, donate, ..ExecuteOptions::default() };
-        Ok(self.executable.execute_with(lists, &options)?)
+        let options = ExecuteOptions { time_limit: self.limits.time, donate, in_flight };
+        Ok(self.executable.launch(lists, &options)?)
     }
 
     /// What a run left on the devices, as whole arrays.

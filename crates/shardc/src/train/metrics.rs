@@ -1,8 +1,11 @@
 //! What a step tells.
 
-use indexmap::IndexMap;
-use shardc_runtime::{HostArray, Processes, ShardedArray};
+use std::time::Duration;
 
+use indexmap::IndexMap;
+use shardc_runtime::{Execution, HostArray, Processes, ShardedArray};
+
+use super::StepTimes;
 use super::state::{to_host, unknown};
 use crate::Error;
 
@@ -12,6 +15,15 @@ pub struct Metrics {
     pub(super) arrays: IndexMap<String, ShardedArray>,
     /// The processes of the job, where these are several.
     pub(super) processes: Option<Processes>,
+    pub(super) run: Run,
+}
+
+/// The run that makes metrics.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub(super) execution: Execution,
+    pub(super) input: Duration,
+    pub(super) transfer: Duration,
 }
 
 impl Metrics {
@@ -38,5 +50,26 @@ impl Metrics {
     /// There is none of this name (SH0720), or a copy fails.
     pub fn scalar(&self, name: &str) -> Result<f64, Error> {
         Ok(self.get(name)?.to_f64_vec().first().copied().unwrap_or(f64::NAN))
+    }
+
+    /// Whether the run is over, or has failed. Does not wait.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.run.execution.is_done()
+    }
+
+    /// Waits until the run is over, and says where its time went.
+    ///
+    /// # Errors
+    /// What the run failed with.
+    pub fn times(&self) -> Result<StepTimes, Error> {
+        let times = self.run.execution.wait()?;
+        Ok(StepTimes {
+            input: self.run.input,
+            transfer: self.run.transfer,
+            backpressure: times.backpressure,
+            enqueue: times.enqueue,
+            device: times.device,
+        })
     }
 }

@@ -34,13 +34,17 @@
 //! # }
 //! ```
 
+pub mod loader;
 mod meter;
 mod metrics;
 mod state;
 mod step;
+mod times;
 
+pub use loader::{Loader, LoaderOptions, Position};
 pub use meter::{Meter, Speed};
 pub use metrics::Metrics;
 pub use shardc_runtime::HostArray;
 pub use state::State;
 pub use step::{Feed, Step};
+pub use times::{Spread, StepTimes, TimesReport, Timings};

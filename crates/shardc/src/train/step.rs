@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use indexmap::IndexMap;
 use shardc_ir::{Diagnostic, Mesh, PackedOption, TensorSharding};
 use shardc_nn::{StepProgram, Variable};
-use shardc_runtime::{Client, HostArray, LOUD_PADDING, Processes, ShardedArray};
+use shardc_runtime::{Client, ExecuteOptions, HostArray, LOUD_PADDING, Processes, ShardedArray};
 
+use super::loader::Batch;
+use super::metrics::Run;
 use super::state::{to_host, unknown};
 use super::{Metrics, State};
 use crate::exec::{Port, Program};
@@ -22,6 +25,7 @@ pub struct Step {
     program: Program,
     /// How the program was partitioned; `None` on one device.
     partitioned: Option<(Compiler, Interface)>,
+    in_flight: usize,
 }
 
 /// How a variable is sharded, and over which mesh.
@@ -60,7 +64,7 @@ impl Step {
         let output = compiler.partition_module(step.module.clone())?;
         let program = Program::partitioned(client, &output)?;
         let partitioned = Some((compiler.clone(), output.interface));
-        Ok(Step { client: client.clone(), step, program, partitioned })
+        Ok(Step { client: client.clone(), step, program, partitioned, in_flight: ExecuteOptions::IN_FLIGHT })
     }
 
     /// Compiles a step for one device: marks say nothing.
@@ -69,7 +73,20 @@ impl Step {
     /// The back end refuses it.
     pub fn single(client: &Client, step: StepProgram) -> Result<Step, Error> {
         let program = Program::single(client, &step.module)?;
-        Ok(Step { client: client.clone(), step, program, partitioned: None })
+        Ok(Step {
+            client: client.clone(),
+            step,
+            program,
+            partitioned: None,
+            in_flight: ExecuteOptions::IN_FLIGHT,
+        })
+    }
+
+    /// Sets how many runs of the client may be on their way with one of this step: two, unless this says otherwise; one at least.
+    #[must_use]
+    pub fn with_in_flight(mut self, runs: usize) -> Step {
+        self.in_flight = runs;
+        self
     }
 
     /// The first values of all variables, computed on the devices that hold them: the same for every mesh.
@@ -240,18 +257,43 @@ impl Step {
 
     /// Runs the step: the state becomes the next one, in the same memory. Inputs are given by name.
     ///
+    /// Returns before the devices are done, with arrays whose content may not be there yet: reading a metric or a variable waits.
+    /// Where as many runs are on their way as may be ([`Step::with_in_flight`]), it waits for the first of them. So that devices do
+    /// not wait for the host, read the metrics of a step when the next one is started.
+    ///
     /// # Errors
-    /// An input is missing or unknown (SH0720), or does not fit; the run fails, and then the state is gone (SH0722).
+    /// An input is missing or unknown (SH0720), or does not fit; the run cannot be started, or the one before has failed, and then
+    /// the state is gone (SH0722). That the run fails later is an error of whatever is done next with metrics or state.
     pub fn run<'a, F: Into<Feed<'a>> + Copy>(
         &self,
         state: &mut State,
         inputs: &[(&str, F)],
     ) -> Result<Metrics, Error> {
+        self.run_after(state, inputs, Duration::ZERO)
+    }
+
+    /// Runs the step on a batch of a [`Loader`](super::Loader), as [`Step::run`] does; that the batch was waited for is part of
+    /// what the step took.
+    ///
+    /// # Errors
+    /// Those of [`Step::run`].
+    pub fn run_batch(&self, state: &mut State, batch: &Batch) -> Result<Metrics, Error> {
+        self.run_after(state, &batch.feeds(), batch.waited())
+    }
+
+    fn run_after<'a, F: Into<Feed<'a>> + Copy>(
+        &self,
+        state: &mut State,
+        inputs: &[(&str, F)],
+        input: Duration,
+    ) -> Result<Metrics, Error> {
         if state.arrays.len() != self.step.variables.len() {
             let text = "the state is gone: a run failed that had taken its memory";
             return Err(Diagnostic::invalid("SH0722", text).hint("begin from a checkpoint, or anew").into());
         }
+        let sending = Instant::now();
         let fed = self.feed(inputs)?;
+        let transfer = sending.elapsed();
         let mut arguments: Vec<Option<ShardedArray>> = vec![None; self.program.inputs().len()];
         for (port, array) in self.step.inputs.iter().zip(fed) {
             arguments[port.index] = Some(array);
@@ -266,7 +308,8 @@ impl Step {
             kept.push(if result.is_none() { Some(array.clone()) } else { None });
             arguments[argument] = Some(array);
         }
-        let mut results = self.program.step_donating(arguments.into_iter().flatten().collect())?;
+        let arguments = arguments.into_iter().flatten().collect();
+        let (mut results, execution) = self.program.launch(arguments, self.in_flight)?;
         let metrics = results.split_off(results.len() - self.step.metrics.len());
         let mut results: Vec<Option<ShardedArray>> = results.into_iter().map(Some).collect();
         for ((name, kept), result) in names.into_iter().zip(kept).zip(&self.step.results) {
@@ -274,7 +317,8 @@ impl Step {
             state.arrays.extend(next.map(|next| (name, next)));
         }
         let metric = self.step.metrics.iter().map(|port| port.name.clone());
-        Ok(Metrics { arrays: metric.zip(metrics).collect(), processes: self.processes() })
+        let run = Run { execution, input, transfer };
+        Ok(Metrics { arrays: metric.zip(metrics).collect(), processes: self.processes(), run })
     }
 
     /// Puts an input on the devices, as the step takes it, for [`Step::run`].
@@ -282,10 +326,7 @@ impl Step {
     /// # Errors
     /// There is no input of this name (SH0720), or the array does not fit.
     pub fn put_input(&self, name: &str, array: &HostArray) -> Result<ShardedArray, Error> {
-        match self.step.inputs.iter().find(|port| port.name == name) {
-            Some(port) => self.spread(&self.program.inputs()[port.index], array),
-            None => Err(unknown("input", name, self.step.inputs.iter().map(|port| port.name.as_str()))),
-        }
+        self.spread(self.input(name)?, array)
     }
 
     /// The inputs in the order of the program, on the devices.
@@ -311,7 +352,15 @@ impl Step {
 
     fn spread(&self, port: &Port, array: &HostArray) -> Result<ShardedArray, Error> {
         let devices = self.program.executable().placement();
-        Ok(ShardedArray::from_host(&self.client, devices, port.layout.clone(), array)?)
+        Ok(ShardedArray::send(&self.client, devices, port.layout.clone(), array)?)
+    }
+
+    /// The port of an input, with its name.
+    pub(super) fn input(&self, name: &str) -> Result<&Port, Error> {
+        match self.step.inputs.iter().find(|port| port.name == name) {
+            Some(port) => Ok(&self.program.inputs()[port.index]),
+            None => Err(unknown("input", name, self.step.inputs.iter().map(|port| port.name.as_str()))),
+        }
     }
 
     /// The processes that the step runs in, where these are several.

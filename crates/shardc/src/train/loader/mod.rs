@@ -1,0 +1,230 @@
+//! Batches for a step: read, cut and sent to the devices while the step before runs.
+//!
+//! A [`Loader`] asks a [`Source`] for the rows of each batch that this process's devices hold by the step's own sharding, and for no
+//! others. The batches are the same for every number of processes and devices. Where it is is one [`Position`], which is saved
+//! with the state.
+//!
+//! | source | what batches are made of |
+//! |---|---|
+//! | [`Shuffled`] of [`Arrays`] | arrays in memory, as IDX files are |
+//! | [`Shuffled`] of [`Passages`] | a file of tokens that may be larger than memory |
+//! | [`Shuffled`] of your own [`Examples`] | whatever is found by a number |
+//! | [`Callback`] | a function of the number of the batch and the rows |
+//! | your own [`Source`] | anything else |
+//!
+//! ```
+//! use shardc::graph::{DType::F32, Graph, Mesh, spec};
+//! use shardc::nn::{Init, Scope};
+//! use shardc::train::loader::{Arrays, Shuffled};
+//! use shardc::train::{HostArray, Loader, LoaderOptions, Step, Timings};
+//! use shardc::{Compiler, Error};
+//! # use shardc::runtime::{Client, ClientOptions, Environment, Plugin, PluginKind, plugin};
+//!
+//! # fn main() -> Result<(), Error> {
+//! let g = Graph::new("step", &Mesh::new(&[("data", 4)])?);
+//! let p = Scope::new(&g);
+//! let x = g.parameter("x", [8, 2], F32).mark_sharding(spec!["data", None]);
+//! let w = p.parameter("w", [2], Init::zeros());
+//! let loss = (x - w).square().mean(..);
+//! p.set("w", w - 0.5 * p.gradients(loss)[0]);
+//! let program = p.finish(&[("loss", loss)])?;
+//!
+//! # let Ok(found) = plugin::find(PluginKind::Cpu, &Environment::from_process()) else { return Ok(()) };
+//! # let plugin = Plugin::load(&found.path)?;
+//! # let client = Client::new(&plugin, ClientOptions { cpu_device_count: Some(4) })?;
+//! let step = Step::compile(&client, &Compiler::new(), program)?;
+//! let points = HostArray::from_slice(&[3.0f32; 40], &[20, 2])?;
+//! let source = Shuffled::new(Arrays::new(vec![("x", points)])?, 8, 0).with_epochs(6);
+//! let mut loader = Loader::new(&step, source, LoaderOptions::default())?;
+//!
+//! let (mut state, mut timings, mut running) = (step.init(0)?, Timings::default(), None);
+//! while let Some(batch) = loader.next() {
+//!     let started = step.run_batch(&mut state, &batch?)?;
+//!     // The devices are at this step while the host looks at the one before.
+//!     if let Some(metrics) = running.replace(started) {
+//!         timings.add(metrics.times()?);
+//!     }
+//! }
+//! // Six epochs of two batches; four of the twenty rows are left over in each.
+//! assert_eq!((loader.position().batch, loader.position().rows), (12, 8));
+//! assert!((state.get("w")?.to_f64_vec()[0] - 3.0).abs() < 1e-2);
+//! # Ok(())
+//! # }
+//! ```
+
+mod plan;
+mod position;
+mod source;
+
+use std::time::{Duration, Instant};
+
+use shardc_data::Prefetch;
+use shardc_ir::Diagnostic;
+use shardc_runtime::{Buffer, Client, Placement, ShardedArray};
+
+use self::plan::{Input, Plan};
+pub use self::position::Position;
+pub use self::source::{Arrays, Callback, Examples, Passages, Rows, Shuffled, Source, SourceError};
+use super::Step;
+use crate::Error;
+
+/// How a loader runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoaderOptions {
+    /// How many batches are made and sent to the devices before they are taken; one at least. Each takes memory of the devices.
+    pub ahead: usize,
+    /// Where it begins: `None` with the first batch.
+    pub position: Option<Position>,
+}
+
+impl Default for LoaderOptions {
+    /// Two ahead, from the first batch on.
+    fn default() -> Self {
+        LoaderOptions { ahead: 2, position: None }
+    }
+}
+
+/// The batches of a source, on the devices of a step: an iterator, which ends behind the source's last batch, or behind the first
+/// that is an error.
+#[derive(Debug)]
+pub struct Loader {
+    made: Prefetch<Result<Made, Error>>,
+    position: Position,
+}
+
+/// A batch on the devices, by the names of inputs.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    arrays: Vec<(String, ShardedArray)>,
+    number: u64,
+    rows: usize,
+    waited: Duration,
+}
+
+/// What the thread of a loader makes.
+#[derive(Debug)]
+struct Made {
+    arrays: Vec<(String, ShardedArray)>,
+    rows: usize,
+}
+
+impl Loader {
+    /// Begins to load for a step. In a job of several processes each has a loader of its own with the same source.
+    ///
+    /// # Errors
+    /// The source gives what is no input of the step (SH0720), or has no rows (SH1120); the batch does not divide over the
+    /// devices, or the source has batches of another size (SH1121); the position is one of other batches (SH1123).
+    pub fn new(step: &Step, source: impl Source + 'static, options: LoaderOptions) -> Result<Loader, Error> {
+        let input = |name: String| {
+            let port = step.input(&name)?;
+            Ok(Input { ty: port.ty.clone(), layout: port.layout.clone(), name })
+        };
+        let inputs = source.names().into_iter().map(input).collect::<Result<Vec<_>, Error>>()?;
+        let placement = step.program().executable().placement().clone();
+        let plan = Plan::new(inputs, placement.places().to_vec(), source.batch_size())?;
+        let first = options.position.unwrap_or(Position { batch: 0, rows: plan.rows() });
+        if first.rows != plan.rows() {
+            let text = format!(
+                "the position is one of batches of {} rows, and the step takes {}",
+                first.rows,
+                plan.rows()
+            );
+            return Err(Diagnostic::invalid("SH1123", text).hint("go on with batches of that size").into());
+        }
+        let (next, client) = (first.batch, step.client().clone());
+        let maker = Maker { plan, source: Box::new(source), client, placement, next, has_failed: false };
+        Ok(Loader { made: Prefetch::new(options.ahead, maker), position: first })
+    }
+
+    /// Where it is: behind the batches that were taken, whatever was made ahead. Behind an error it is at the batch of the error.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        self.position
+    }
+}
+
+impl Iterator for Loader {
+    type Item = Result<Batch, Error>;
+
+    /// # Panics
+    /// As the source did.
+    fn next(&mut self) -> Option<Result<Batch, Error>> {
+        let asked = Instant::now();
+        let made = self.made.next()?;
+        let (number, waited) = (self.position.batch, asked.elapsed());
+        Some(made.map(|Made { arrays, rows }| {
+            self.position.batch += 1;
+            Batch { arrays, number, rows, waited }
+        }))
+    }
+}
+
+impl Batch {
+    /// Its arrays by name, for [`Step::run`] with others beside them.
+    #[must_use]
+    pub fn feeds(&self) -> Vec<(&str, &ShardedArray)> {
+        self.arrays.iter().map(|(name, array)| (name.as_str(), array)).collect()
+    }
+
+    /// Its number, from 0.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// How many of its rows come from the source: those behind them are zeros.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// How long it was waited for.
+    #[must_use]
+    pub fn waited(&self) -> Duration {
+        self.waited
+    }
+}
+
+/// Makes one batch after the other, on a thread of its own.
+struct Maker {
+    plan: Plan,
+    source: Box<dyn Source>,
+    client: Client,
+    placement: Placement,
+    next: u64,
+    has_failed: bool,
+}
+
+impl Maker {
+    fn make(&mut self) -> Result<Made, Error> {
+        let blocks = self.plan.blocks(&mut *self.source, self.next)?;
+        let mut arrays = Vec::with_capacity(blocks.len());
+        for (input, blocks) in self.plan.inputs().iter().zip(blocks) {
+            let send = |(block, device)| Ok(vec![self.client.send(block, device)?]);
+            let lists = blocks.into_iter().zip(self.placement.devices()).map(send);
+            let lists = lists.collect::<Result<Vec<Vec<Buffer>>, Error>>()?;
+            let layouts = std::slice::from_ref(&input.layout);
+            let of_one = ShardedArray::from_results_on(&self.placement, &lists, layouts)?;
+            arrays.extend(of_one.into_iter().map(|array| (input.name.clone(), array)));
+        }
+        Ok(Made { arrays, rows: self.source.rows_of(self.next, self.plan.rows()) })
+    }
+}
+
+/// Ends behind the first error.
+impl Iterator for Maker {
+    type Item = Result<Made, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.has_failed || self.source.num_batches().is_some_and(|count| self.next >= count) {
+            return None;
+        }
+        let made = self.make();
+        self.has_failed = made.is_err();
+        self.next += 1;
+        Some(made)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,61 @@
+//! Where a loader is, as a checkpoint keeps it.
+
+use serde::{Deserialize, Serialize};
+use shardc_checkpoint::Info;
+use shardc_ir::Diagnostic;
+
+use crate::Error;
+
+/// The key of a position among the notes of a checkpoint.
+const NOTE: &str = "loader";
+
+/// Where a [`Loader`](super::Loader) is: the same for every number of processes and devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Position {
+    /// How many batches were taken: the number of the next one.
+    pub batch: u64,
+    /// How many rows a batch has.
+    pub rows: usize,
+}
+
+impl Position {
+    /// Writes it into what is saved with a state.
+    pub fn note(&self, info: &mut Info) {
+        info.notes.insert(NOTE.to_owned(), format!("{} batches of {}", self.batch, self.rows));
+    }
+
+    /// Reads what [`Position::note`] wrote; `None` where it has written nothing.
+    ///
+    /// # Errors
+    /// Something else was written (SH1123).
+    pub fn noted(info: &Info) -> Result<Option<Position>, Error> {
+        let Some(text) = info.notes.get(NOTE) else { return Ok(None) };
+        let read = text.split_once(" batches of ").and_then(|(batch, rows)| {
+            Some(Position { batch: batch.parse().ok()?, rows: rows.parse().ok()? })
+        });
+        let wrong = || {
+            let text = format!("the checkpoint's note {NOTE:?} is no position of a loader: {text:?}");
+            Error::from(Diagnostic::invalid("SH1123", text))
+        };
+        read.ok_or_else(wrong).map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_comes_back() {
+        let position = Position { batch: 12, rows: 64 };
+        let mut info = Info::default();
+        assert_eq!(Position::noted(&info).unwrap(), None);
+        position.note(&mut info);
+        assert_eq!(Position::noted(&info).unwrap(), Some(position));
+        let json = serde_json::to_string(&position).unwrap();
+        assert_eq!(json, r#"{"batch":12,"rows":64}"#);
+        assert_eq!(serde_json::from_str::<Position>(&json).unwrap(), position);
+        info.notes.insert(NOTE.to_owned(), "somewhere".to_owned());
+        assert!(Position::noted(&info).unwrap_err().to_string().contains("SH1123"));
+    }
+}

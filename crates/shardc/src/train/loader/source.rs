@@ -1,0 +1,263 @@
+//! What batches are made of.
+
+use std::ops::Range;
+
+use shardc_data::{Batches, LastBatch, TokenFile};
+use shardc_ir::{DType, Diagnostic};
+use shardc_runtime::HostArray;
+
+use crate::Error;
+
+/// Why a source cannot give what it is asked for.
+pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Arrays of as many rows as were asked for, one for each of the source's names.
+pub type Rows = Vec<HostArray>;
+
+/// What gives the rows of batches. Batches are numbered, and each is the same whoever asks for which part of it: that is what makes
+/// runs on several processes, and runs that go on, see the same.
+pub trait Source: Send {
+    /// The inputs of the step that it gives.
+    fn names(&self) -> Vec<String>;
+
+    /// Rows of a batch: arrays `[rows.len(), ...]` in the order of [`Source::names`]. `rows` are within [`Source::rows_of`].
+    ///
+    /// # Errors
+    /// Whatever it says: the loader tells it with the number of the batch.
+    fn rows(&mut self, batch: u64, rows: Range<usize>) -> Result<Rows, SourceError>;
+
+    /// How many rows its batches have, where that is its own choice.
+    fn batch_size(&self) -> Option<usize> {
+        None
+    }
+
+    /// How many rows a batch has that are no padding, of `full`.
+    fn rows_of(&self, batch: u64, full: usize) -> usize {
+        let _ = batch;
+        full
+    }
+
+    /// How many batches there are; `None` where they do not end.
+    fn num_batches(&self) -> Option<u64> {
+        None
+    }
+}
+
+impl Source for Box<dyn Source> {
+    fn names(&self) -> Vec<String> {
+        (**self).names()
+    }
+
+    fn rows(&mut self, batch: u64, rows: Range<usize>) -> Result<Rows, SourceError> {
+        (**self).rows(batch, rows)
+    }
+
+    fn batch_size(&self) -> Option<usize> {
+        (**self).batch_size()
+    }
+
+    fn rows_of(&self, batch: u64, full: usize) -> usize {
+        (**self).rows_of(batch, full)
+    }
+
+    fn num_batches(&self) -> Option<u64> {
+        (**self).num_batches()
+    }
+}
+
+/// A source that is a function of the number of the batch and the rows, for endless batches in an order of its own.
+pub struct Callback<F> {
+    names: Vec<String>,
+    function: F,
+}
+
+impl<F> Callback<F>
+where
+    F: FnMut(u64, Range<usize>) -> Result<Rows, SourceError> + Send,
+{
+    /// A source of these inputs.
+    pub fn new(names: &[&str], function: F) -> Callback<F> {
+        Callback { names: names.iter().map(|&name| name.to_owned()).collect(), function }
+    }
+}
+
+impl<F> std::fmt::Debug for Callback<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Callback({:?})", self.names)
+    }
+}
+
+impl<F> Source for Callback<F>
+where
+    F: FnMut(u64, Range<usize>) -> Result<Rows, SourceError> + Send,
+{
+    fn names(&self) -> Vec<String> {
+        self.names.clone()
+    }
+
+    fn rows(&mut self, batch: u64, rows: Range<usize>) -> Result<Rows, SourceError> {
+        (self.function)(batch, rows)
+    }
+}
+
+/// Examples that are found by their numbers, for [`Shuffled`].
+pub trait Examples: Send {
+    /// The inputs of the step that they are.
+    fn names(&self) -> Vec<String>;
+
+    /// How many there are.
+    fn count(&self) -> u64;
+
+    /// These examples: arrays `[numbers.len(), ...]` in the order of [`Examples::names`].
+    ///
+    /// # Errors
+    /// Whatever it says.
+    fn read(&mut self, numbers: &[u64]) -> Result<Rows, SourceError>;
+}
+
+/// Batches of examples, each epoch in another order that follows from the seed: a [`Source`].
+#[derive(Debug)]
+pub struct Shuffled<E> {
+    examples: E,
+    batches: Batches,
+    epochs: Option<u64>,
+}
+
+impl<E: Examples> Shuffled<E> {
+    /// Endless batches of so many rows. What is left over at the end of an epoch is left out of it.
+    #[must_use]
+    pub fn new(examples: E, rows: usize, seed: u64) -> Shuffled<E> {
+        let batches = Batches::new(examples.count(), rows as u64, seed);
+        Shuffled { examples, batches, epochs: None }
+    }
+
+    /// Says what becomes of what is left over at the end of an epoch: [`LastBatch::Keep`] makes it a batch whose last rows are zeros,
+    /// of which [`Batch::rows`](super::Batch::rows) tells how many are none.
+    #[must_use]
+    pub fn with_last(mut self, last: LastBatch) -> Shuffled<E> {
+        self.batches = self.batches.with_last(last);
+        self
+    }
+
+    /// Ends after so many epochs.
+    #[must_use]
+    pub fn with_epochs(mut self, epochs: u64) -> Shuffled<E> {
+        self.epochs = Some(epochs);
+        self
+    }
+}
+
+impl<E: Examples> Source for Shuffled<E> {
+    fn names(&self) -> Vec<String> {
+        self.examples.names()
+    }
+
+    fn rows(&mut self, batch: u64, rows: Range<usize>) -> Result<Rows, SourceError> {
+        let numbers = self.batches.at(batch, rows.start as u64..rows.end as u64).examples;
+        self.examples.read(&numbers)
+    }
+
+    fn batch_size(&self) -> Option<usize> {
+        usize::try_from(self.batches.size()).ok()
+    }
+
+    fn rows_of(&self, batch: u64, full: usize) -> usize {
+        usize::try_from(self.batches.size_at(batch)).unwrap_or(full).min(full)
+    }
+
+    fn num_batches(&self) -> Option<u64> {
+        Some(self.epochs?.saturating_mul(self.batches.per_epoch()))
+    }
+}
+
+/// Arrays in memory whose first dimension counts examples.
+#[derive(Clone, Debug, Default)]
+pub struct Arrays {
+    arrays: Vec<(String, HostArray)>,
+}
+
+impl Arrays {
+    /// Arrays by the names of inputs.
+    ///
+    /// # Errors
+    /// They have different numbers of examples, or one has none (SH1120); its data does not have the size that its type asks for.
+    pub fn new(arrays: Vec<(&str, HostArray)>) -> Result<Arrays, Error> {
+        let count = arrays.first().and_then(|(_, array)| array.shape.first().copied());
+        for (name, array) in &arrays {
+            array.check()?;
+            if array.shape.first().copied() != count || count.is_none_or(|count| count == 0) {
+                let (ty, first) = (array.ty(), count.unwrap_or(0));
+                let text = format!("{name:?} is {ty}, and the first array has {first} examples");
+                return Err(Diagnostic::invalid("SH1120", text).into());
+            }
+        }
+        Ok(Arrays { arrays: arrays.into_iter().map(|(name, array)| (name.to_owned(), array)).collect() })
+    }
+}
+
+impl Examples for Arrays {
+    fn names(&self) -> Vec<String> {
+        self.arrays.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    fn count(&self) -> u64 {
+        self.arrays.first().map_or(0, |(_, array)| array.shape[0] as u64)
+    }
+
+    fn read(&mut self, numbers: &[u64]) -> Result<Rows, SourceError> {
+        let of = |(_, array): &(String, HostArray)| {
+            let size = array.data.len() / array.shape[0].max(1);
+            let mut data = Vec::with_capacity(size * numbers.len());
+            for &number in numbers {
+                let at = usize::try_from(number)? * size;
+                data.extend_from_slice(array.data.get(at..at + size).ok_or("there is no such example")?);
+            }
+            let shape = [&[numbers.len()], &array.shape[1..]].concat();
+            Ok(HostArray::new(array.dtype, &shape, data)?)
+        };
+        self.arrays.iter().map(of).collect()
+    }
+}
+
+/// Passages of a file of tokens, `[length]` each, of 32-bit integers.
+#[derive(Debug)]
+pub struct Passages {
+    name: String,
+    file: TokenFile,
+    length: usize,
+    stride: u64,
+}
+
+impl Passages {
+    /// Passages of so many tokens, one behind the other, as an input.
+    #[must_use]
+    pub fn new(name: &str, file: TokenFile, length: usize) -> Passages {
+        Passages { name: name.to_owned(), file, length, stride: length.max(1) as u64 }
+    }
+
+    /// A passage begins at every so many tokens: fewer than the length have passages overlap.
+    #[must_use]
+    pub fn every(mut self, tokens: u64) -> Passages {
+        self.stride = tokens.max(1);
+        self
+    }
+}
+
+impl Examples for Passages {
+    fn names(&self) -> Vec<String> {
+        vec![self.name.clone()]
+    }
+
+    fn count(&self) -> u64 {
+        self.file.len().checked_sub(self.length as u64).map_or(0, |rest| rest / self.stride + 1)
+    }
+
+    fn read(&mut self, numbers: &[u64]) -> Result<Rows, SourceError> {
+        let mut tokens = Vec::with_capacity(numbers.len() * self.length);
+        for &number in numbers {
+            tokens.extend(self.file.read(number * self.stride, self.length)?);
+        }
+        let data = tokens.iter().flat_map(|token| token.to_le_bytes()).collect();
+        Ok(vec![HostArray::new(DType::I32, &[numbers.len(), self.length], data)?])
+    }
+}

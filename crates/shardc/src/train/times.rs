@@ -1,0 +1,157 @@
+//! Where the time of steps goes.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// Steps of which times are kept: enough for percentiles, and little memory.
+const KEPT: usize = 4096;
+
+/// Where the time of one step went. The first four are the host's, one after the other; the devices may compute meanwhile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepTimes {
+    /// How long the batch was waited for, where a loader gave it.
+    pub input: Duration,
+    /// How long it took to cut what came from the host, and to hand it to the plugin.
+    pub transfer: Duration,
+    /// How long the step waited because as many as may be were on their way.
+    pub backpressure: Duration,
+    /// From then until the plugin had started all devices.
+    pub enqueue: Duration,
+    /// From when the devices were free for the step until the last of them was done.
+    pub device: Duration,
+}
+
+/// Gathers what steps took.
+#[derive(Clone, Debug, Default)]
+pub struct Timings {
+    last: Option<Instant>,
+    /// What steps took, and the time from the step before to each.
+    steps: VecDeque<(StepTimes, Duration)>,
+}
+
+/// Durations of several steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spread {
+    /// The mean.
+    pub mean: Duration,
+    /// Half of them take longer.
+    pub p50: Duration,
+    /// One in twenty takes longer.
+    pub p95: Duration,
+}
+
+/// Where the time of steps went, over the last of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimesReport {
+    /// How many steps.
+    pub steps: usize,
+    /// From step to step.
+    pub step: Spread,
+    /// [`StepTimes::device`].
+    pub device: Spread,
+    /// [`StepTimes::input`].
+    pub input: Spread,
+    /// [`StepTimes::transfer`].
+    pub transfer: Spread,
+    /// [`StepTimes::backpressure`].
+    pub backpressure: Spread,
+    /// [`StepTimes::enqueue`].
+    pub enqueue: Spread,
+    /// The part of all time in which the host waited for batches, from 0 to 1.
+    pub input_share: f64,
+}
+
+impl Timings {
+    /// One more step. The first one begins to count: it warms up, and is left out.
+    pub fn add(&mut self, times: StepTimes) {
+        self.add_at(times, Instant::now());
+    }
+
+    fn add_at(&mut self, times: StepTimes, now: Instant) {
+        if let Some(last) = self.last.replace(now) {
+            if self.steps.len() == KEPT {
+                self.steps.pop_front();
+            }
+            self.steps.push_back((times, now.saturating_duration_since(last)));
+        }
+    }
+
+    /// Where the time went; `None` where there are no steps yet.
+    #[must_use]
+    pub fn report(&self) -> Option<TimesReport> {
+        if self.steps.is_empty() {
+            return None;
+        }
+        let of = |part: fn(&StepTimes) -> Duration| spread(self.steps.iter().map(|(times, _)| part(times)));
+        let all: Duration = self.steps.iter().map(|(_, step)| *step).sum();
+        let input: Duration = self.steps.iter().map(|(times, _)| times.input).sum();
+        Some(TimesReport {
+            steps: self.steps.len(),
+            step: spread(self.steps.iter().map(|(_, step)| *step)),
+            device: of(|times| times.device),
+            input: of(|times| times.input),
+            transfer: of(|times| times.transfer),
+            backpressure: of(|times| times.backpressure),
+            enqueue: of(|times| times.enqueue),
+            input_share: (input.as_secs_f64() / all.as_secs_f64().max(1e-9)).min(1.0),
+        })
+    }
+}
+
+fn spread(durations: impl Iterator<Item = Duration>) -> Spread {
+    let mut sorted: Vec<Duration> = durations.collect();
+    sorted.sort_unstable();
+    let count = sorted.len();
+    let at =
+        |percent: usize| sorted.get((count * percent).div_ceil(100).max(1) - 1).copied().unwrap_or_default();
+    let mean = sorted.iter().sum::<Duration>() / u32::try_from(count).unwrap_or(u32::MAX).max(1);
+    Spread { mean, p50: at(50), p95: at(95) }
+}
+
+/// `12.1 ms (p50 11.9, p95 14.0)`.
+impl fmt::Display for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ms = |duration: Duration| 1e3 * duration.as_secs_f64();
+        write!(f, "{:.1} ms (p50 {:.1}, p95 {:.1})", ms(self.mean), ms(self.p50), ms(self.p95))
+    }
+}
+
+/// A line for each part.
+impl fmt::Display for TimesReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} steps, each {}", self.steps, self.step)?;
+        writeln!(f, "  devices       {}", self.device)?;
+        writeln!(f, "  input         {}, {:.1} % of the time", self.input, 100.0 * self.input_share)?;
+        writeln!(f, "  transfers     {}", self.transfer)?;
+        writeln!(f, "  backpressure  {}", self.backpressure)?;
+        write!(f, "  enqueueing    {}", self.enqueue)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_spreads_without_the_first_step() {
+        let mut timings = Timings::default();
+        assert_eq!(timings.report(), None);
+        let ms = Duration::from_millis;
+        let start = Instant::now();
+        for step in 0..=100u64 {
+            let times = StepTimes { input: ms(2), device: ms(step), ..StepTimes::default() };
+            timings.add_at(times, start + ms(10 * step));
+        }
+        let report = timings.report().unwrap();
+        assert_eq!((report.steps, report.step.mean, report.step.p95), (100, ms(10), ms(10)));
+        assert_eq!((report.device.p50, report.device.p95), (ms(50), ms(95)));
+        assert!((report.input_share - 0.2).abs() < 1e-9);
+        let text = report.to_string();
+        assert!(
+            text.starts_with("100 steps, each 10.0 ms (p50 10.0, p95 10.0)\n  devices       50.5 ms"),
+            "{text}"
+        );
+        assert!(text.contains("2.0 ms (p50 2.0, p95 2.0), 20.0 % of the time"), "{text}");
+    }
+}

@@ -21,7 +21,8 @@ use shardc::nn::{Nf4, StepProgram};
 use shardc::strategy::Accelerate;
 use shardc_examples::adapting::{self, Adapting};
 use shardc_examples::harness::Options;
-use shardc_examples::writing::{self, BATCH, CONTEXT};
+use shardc_examples::training::{self, Finished};
+use shardc_examples::writing::{self, BATCH, CONTEXT, TOKENS};
 
 /// The files of the guides.
 const FILES: [(&str, Trained, &str); 3] = [
@@ -85,18 +86,10 @@ fn bert(options: &Options, args: &Adapting) -> Result<()> {
     let client = options.client()?;
     let steps = options.limited(args.train);
     let step = options.compile(&client, bert_step(options, args.layers)?)?;
-    let (run, mut state) = options.saving.begin(&step, options.seed)?;
-    let mut progress = options.progress(&step, steps).from(run.first);
-    for number in run.first..steps {
-        let batch = writing::batch(&tokens, options.seed, number)?;
-        let metrics = step.run(&mut state, &[("tokens", &batch)])?;
-        progress.step(metrics.scalar("loss")?, (BATCH as i64 * CONTEXT) as u64);
-        if run.after(number + 1, &step, &state)? {
-            return run.finish();
-        }
+    let source = writing::batches(tokens, options.seed);
+    if let Some(Finished { loss, .. }) = training::train(options, &step, steps, TOKENS, source)? {
+        println!("loss {loss:.4} a covered character");
     }
-    run.finish()?;
-    println!("loss {:.4} a covered character", progress.finish());
     Ok(())
 }
 

@@ -14,8 +14,8 @@ use std::thread;
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
+use shardc::data::Batches;
 use shardc::data::image_folder::{Cut, ImageFolder};
-use shardc::data::{Batches, Prefetch};
 use shardc::graph::{
     DType::{F32, I32, UI8},
     Graph, Keep, Tensor,
@@ -25,8 +25,10 @@ use shardc::nn::models::ResNet;
 use shardc::nn::optim::{self, Schedule, Sgd};
 use shardc::nn::{Scope, StepProgram};
 use shardc::train::HostArray;
+use shardc::train::loader::Callback;
 use shardc_examples::harness::{self, Options};
 use shardc_examples::pictures;
+use shardc_examples::training::{self, Finished};
 
 /// Mean of the colours of ImageNet.
 const MEAN: [f32; 3] = [0.485, 0.456, 0.406];
@@ -87,28 +89,16 @@ fn main() -> Result<()> {
     let per_epoch = batches.per_epoch();
     let steps = options.limited(args.epochs * per_epoch);
     let train = options.compile(&client, model.training_step(steps)?)?;
-    let (run, mut state) = options.saving.begin(&train, options.seed)?;
-    let mut progress = options.progress(&train, steps).from(run.first);
     // Images are read and cut while the devices compute, each anew in each epoch.
     let (seed, side) = (options.seed, args.side);
-    let numbered = (0..steps).zip(batches).skip(run.first as usize);
-    let ahead = Prefetch::new(
-        2,
-        numbered.map(move |(number, batch)| {
-            let cut = |i: u64| Cut::Random(seed ^ i ^ (number / per_epoch) << 40);
-            arrays(&images, &batch.examples, side, cut).map(|arrays| (number, arrays))
-        }),
-    );
-    for made in ahead {
-        let (number, (x, y)) = made?;
-        let metrics = train.run(&mut state, &[("images", &x), ("labels", &y)])?;
-        progress.step(metrics.scalar("loss")?, args.batch as u64);
-        if run.after(number + 1, &train, &state)? {
-            return run.finish();
-        }
-    }
-    run.finish()?;
-    progress.finish();
+    let source = Callback::new(&["images", "labels"], move |number, rows| {
+        let cut = |i: u64| Cut::Random(seed ^ i ^ (number / per_epoch) << 40);
+        let batch = batches.at(number, rows.start as u64..rows.end as u64);
+        let (x, y) = arrays(&images, &batch.examples, side, cut)?;
+        Ok(vec![x, y])
+    });
+    let trained = training::train(&options, &train, steps, args.batch as u64, source)?;
+    let Some(Finished { state, .. }) = trained else { return Ok(()) };
     let evaluate = options.compile(&client, model.evaluation()?)?;
     let mut weights = evaluate.adopt(&state)?;
     let (mut right, mut count) = (0.0, 0);

@@ -14,7 +14,8 @@ use shardc::pretrained::{Family, read_adapters, write_adapters};
 use shardc::train::{State, Step};
 
 use crate::harness::Options;
-use crate::writing::{self, BATCH, CONTEXT};
+use crate::training::{self, Finished};
+use crate::writing::{self, TOKENS};
 
 /// How adapters are trained, and where they go.
 #[derive(Args, Debug)]
@@ -47,18 +48,10 @@ pub fn learn(options: &Options, args: &Adapting, nf4: Option<Nf4>) -> Result<()>
     println!("{}", train.parameters());
     let steps = options.limited(args.train);
     let train = options.compile(&client, train)?;
-    let (run, mut state) = options.saving.begin(&train, options.seed)?;
-    let mut progress = options.progress(&train, steps).from(run.first);
-    for step in run.first..steps {
-        let batch = writing::batch(&tokens, options.seed, step)?;
-        let metrics = train.run(&mut state, &[("tokens", &batch)])?;
-        progress.step(metrics.scalar("loss")?, (BATCH as i64 * CONTEXT) as u64);
-        if run.after(step + 1, &train, &state)? {
-            return run.finish();
-        }
-    }
-    run.finish()?;
-    progress.finish();
+    let source = writing::batches(tokens.clone(), options.seed);
+    let Some(Finished { state, .. }) = training::train(options, &train, steps, TOKENS, source)? else {
+        return Ok(());
+    };
     let thrown_away = tempfile::tempdir()?;
     let folder = args.save.as_deref().unwrap_or(thrown_away.path());
     let evaluate = options.compile(&client, model.evaluation()?)?;

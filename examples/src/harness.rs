@@ -11,7 +11,7 @@ use shardc::runtime::{
     Client, ClientOptions, Environment, Plugin, PluginKind, ProcessOptions, Processes, plugin,
 };
 use shardc::strategy::{self, Accelerate, Settings};
-use shardc::train::{Meter, Step};
+use shardc::train::{Meter, Metrics, Step, Timings};
 use shardc::{Compiler, Diagnostic};
 
 use crate::run::Saving;
@@ -49,6 +49,9 @@ pub struct Options {
     /// What all devices together can do in a second, in 10^12 floating-point operations: the bar shows which part is made use of
     #[arg(long, value_name = "TFLOPS")]
     pub peak: Option<f64>,
+    /// Tell where the time of steps went: devices, waiting for batches, transfers
+    #[arg(long)]
+    pub times: bool,
     /// Where the state is saved
     #[command(flatten)]
     pub saving: Saving,
@@ -157,7 +160,18 @@ impl Options {
             bar.set_style(style);
         }
         let (flops, peak) = (step.flops().unwrap_or(0.0), self.peak.map(|tera| tera * 1e12));
-        Progress { bar, meter: None, flops, peak, prints: self.losses, step: 0, smooth: None }
+        Progress {
+            bar,
+            meter: None,
+            timings: Timings::default(),
+            tells_times: self.times,
+            flops,
+            peak,
+            prints: self.losses,
+            step: 0,
+            smooth: None,
+            running: None,
+        }
     }
 }
 
@@ -195,6 +209,8 @@ pub struct Progress {
     bar: ProgressBar,
     /// From the second step on: the first warms up.
     meter: Option<Meter>,
+    timings: Timings,
+    tells_times: bool,
     /// Floating-point operations of a step, and those that the devices can do in a second.
     flops: f64,
     peak: Option<f64>,
@@ -202,6 +218,8 @@ pub struct Progress {
     step: u64,
     /// The loss, smoothed.
     smooth: Option<f64>,
+    /// The step that was started last, with what it works on.
+    running: Option<(Metrics, u64)>,
 }
 
 impl Progress {
@@ -213,9 +231,21 @@ impl Progress {
         self
     }
 
-    /// One more step, on so many examples or tokens.
+    /// One more step was started, on so many examples or tokens: tells of the one before.
+    ///
+    /// # Errors
+    /// The one before has failed, or has no loss.
+    pub fn step(&mut self, metrics: Metrics, count: u64) -> Result<()> {
+        match self.running.replace((metrics, count)) {
+            Some((before, count)) => self.tell(&before, count),
+            None => Ok(()),
+        }
+    }
+
     #[expect(clippy::print_stdout, reason = "it was asked for")]
-    pub fn step(&mut self, loss: f64, count: u64) {
+    fn tell(&mut self, metrics: &Metrics, count: u64) -> Result<()> {
+        let loss = metrics.scalar("loss")?;
+        self.timings.add(metrics.times()?);
         if self.prints {
             println!("{} {loss:.7}", self.step);
         }
@@ -225,17 +255,32 @@ impl Progress {
         match &mut self.meter {
             Some(meter) => {
                 meter.step(count);
-                self.bar.set_message(format!("loss {smooth:.4}, {}", meter.speed()));
+                let input = self.timings.report().map_or(0.0, |report| 100.0 * report.input_share);
+                self.bar.set_message(format!(
+                    "loss {smooth:.4}, {}, {input:.0} % waiting for input",
+                    meter.speed()
+                ));
             }
             None => self.meter = Some(Meter::start().with_flops(self.flops, self.peak)),
         }
         self.bar.inc(1);
+        Ok(())
     }
 
-    /// The bar goes; returns the smoothed loss.
-    pub fn finish(self) -> f64 {
+    /// Tells of the last step, and the bar goes; returns the smoothed loss.
+    ///
+    /// # Errors
+    /// The last step has failed, or has no loss.
+    #[expect(clippy::print_stdout, reason = "it was asked for")]
+    pub fn finish(mut self) -> Result<f64> {
+        if let Some((last, count)) = self.running.take() {
+            self.tell(&last, count)?;
+        }
         self.bar.finish_and_clear();
-        self.smooth.unwrap_or(f64::NAN)
+        if let Some(report) = self.timings.report().filter(|_| self.tells_times) {
+            println!("{report}");
+        }
+        Ok(self.smooth.unwrap_or(f64::NAN))
     }
 
     /// Draws the bar also while nothing happens.

@@ -8,4 +8,5 @@ pub mod llama70b;
 pub mod pictures;
 pub mod reading;
 pub mod run;
+pub mod training;
 pub mod writing;

@@ -12,10 +12,12 @@ use shardc::graph::{
 };
 use shardc::nn::StepProgram;
 use shardc::runtime::Client;
+use shardc::train::loader::{Arrays, Shuffled};
 use shardc::train::{HostArray, State, Step};
 
 use crate::digits::{self, SIDE};
 use crate::harness::{self, Options};
+use crate::training::{self, Finished};
 
 /// Examples in a batch, on all devices together.
 pub const BATCH: usize = 64;
@@ -43,7 +45,7 @@ pub fn inputs(g: &Graph) -> (Tensor<'_>, Tensor<'_>) {
     (harness::batch(images).to(F32) / 255.0, labels)
 }
 
-/// Trains by the step that `training` makes for so many of them, and tells how many digits that were not learnt from are read
+/// Trains by the step that `make` makes for so many of them, and tells how many digits that were not learnt from are read
 /// right by `evaluation`, which returns `right` and `guesses`.
 ///
 /// # Errors
@@ -52,26 +54,20 @@ pub fn inputs(g: &Graph) -> (Tensor<'_>, Tensor<'_>) {
 pub fn learn_to_read(
     options: &Options,
     data: &Digits,
-    training: impl FnOnce(u64) -> Result<StepProgram>,
+    make: impl FnOnce(u64) -> Result<StepProgram>,
     evaluation: impl FnOnce() -> Result<StepProgram>,
 ) -> Result<()> {
     let (images, labels) = load(data, "train", data.examples, 1)?;
     let client: Client = options.client()?;
     let batches = Batches::new(images.len() as u64, BATCH as u64, options.seed);
     let steps = options.limited(data.epochs * batches.per_epoch());
-    let train = options.compile(&client, training(steps)?)?;
-    let (run, mut state) = options.saving.begin(&train, options.seed)?;
-    let mut progress = options.progress(&train, steps).from(run.first);
-    for (number, batch) in (0..steps).zip(batches).skip(run.first as usize) {
-        let (x, y) = arrays(&images, &labels, &batch.examples)?;
-        let metrics = train.run(&mut state, &[("images", &x), ("labels", &y)])?;
-        progress.step(metrics.scalar("loss")?, BATCH as u64);
-        if run.after(number + 1, &train, &state)? {
-            return run.finish();
-        }
-    }
-    run.finish()?;
-    progress.finish();
+    let train = options.compile(&client, make(steps)?)?;
+    let (x, y) = arrays(&images, &labels, &(0..images.len() as u64).collect::<Vec<_>>())?;
+    let examples = Arrays::new(vec![("images", x), ("labels", y)])?;
+    let source = Shuffled::new(examples, BATCH, options.seed);
+    let Some(Finished { state, .. }) = training::train(options, &train, steps, BATCH as u64, source)? else {
+        return Ok(());
+    };
     let (images, labels) = load(data, "t10k", 1024, 2)?;
     let evaluate = options.compile(&client, evaluation()?)?;
     let mut weights = evaluate.adopt(&state)?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use shardc::checkpoint::{self, Alone, CheckpointManager, Fit, Info, Job, Keep, Options, Processes, Store};
-use shardc::train::{State, Step};
+use shardc::train::{Position, State, Step};
 
 /// Where a run saves its state, and when.
 #[derive(Args, Clone, Debug)]
@@ -30,6 +30,8 @@ pub struct Run {
     processes: Arc<dyn Processes>,
     /// How many steps are done already.
     pub first: u64,
+    /// Where the batches go on, where a checkpoint says so.
+    pub position: Option<Position>,
     pause: Duration,
 }
 
@@ -45,7 +47,8 @@ impl Saving {
             None => Arc::new(Alone),
         };
         let Some(folder) = &self.checkpoints else {
-            return Ok((Run { manager: None, processes, first: 0, pause }, step.init(seed)?));
+            let run = Run { manager: None, processes, first: 0, position: None, pause };
+            return Ok((run, step.init(seed)?));
         };
         // Two to fall back on, whatever happens to the last one.
         let options = Options {
@@ -55,25 +58,32 @@ impl Saving {
         };
         let store = Store::folder(folder)?;
         let manager = CheckpointManager::with_processes(&store, "", options, Arc::clone(&processes))?;
-        let (first, state) = match manager.latest()? {
-            Some(done) => (done, checkpoint::restore(&manager.open(done)?, step, &Fit::default())?),
-            None => (0, step.init(seed)?),
+        let (first, position, state) = match manager.latest()? {
+            Some(done) => {
+                let saved = manager.open(done)?;
+                let state = checkpoint::restore(&saved, step, &Fit::default())?;
+                (done, Position::noted(saved.info())?, state)
+            }
+            None => (0, None, step.init(seed)?),
         };
-        Ok((Run { manager: Some(manager), processes, first, pause }, state))
+        Ok((Run { manager: Some(manager), processes, first, position, pause }, state))
     }
 }
 
 impl Run {
-    /// After `done` steps: saves the state where it is time to. Returns whether the run is to end, as it was told to.
+    /// After `done` steps: saves the state and the position of the batches where it is time to. Returns whether the run is to end, as
+    /// it was told to.
     ///
     /// # Errors
     /// The state cannot be saved.
-    pub fn after(&self, done: u64, step: &Step, state: &State) -> Result<bool> {
+    pub fn after(&self, done: u64, step: &Step, state: &State, position: Position) -> Result<bool> {
         std::thread::sleep(self.pause);
         let Some(manager) = &self.manager else { return Ok(false) };
         let ends = manager.reached_preemption(done)?;
         if ends || manager.should_save(done)? {
-            let parts = checkpoint::parts(step, state, &Info::default(), &*self.processes)?;
+            let mut info = Info::default();
+            position.note(&mut info);
+            let parts = checkpoint::parts(step, state, &info, &*self.processes)?;
             let reader = checkpoint::reader(state);
             match ends {
                 true => manager.save(done, &parts, &reader)?,

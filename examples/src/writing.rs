@@ -1,5 +1,7 @@
 //! What examples that write share: Shakespeare's sonnets, the loop of training, and writing.
 
+use std::ops::Range;
+
 use anyhow::{Context, Result};
 use clap::Args;
 use shardc::data::Shuffle;
@@ -12,9 +14,11 @@ use shardc::nn::loss::CrossEntropy;
 use shardc::nn::models::Decoder;
 use shardc::nn::optim::{self, AdamW, Schedule, clip_by_global_norm};
 use shardc::nn::{StepProgram, sample};
+use shardc::train::loader::{Callback, Source};
 use shardc::train::{HostArray, State, Step};
 
 use crate::harness::{Options, batch as batch_of};
+use crate::training::{self, Finished};
 
 /// The sonnets.
 pub const TEXT: &str = include_str!("../data/sonnets.txt");
@@ -24,6 +28,9 @@ pub const BATCH: usize = 16;
 
 /// Characters that a model sees.
 pub const CONTEXT: i64 = 64;
+
+/// Characters in a batch.
+pub const TOKENS: u64 = BATCH as u64 * CONTEXT as u64;
 
 /// Passages that are written side by side.
 const SAMPLES: usize = 4;
@@ -64,7 +71,7 @@ pub fn drawn<'g>(g: &'g Graph, logits: impl FnOnce(Tensor<'g>) -> Tensor<'g>) ->
     key.categorical(sample::top_p(logits, 0.9), -1)
 }
 
-/// Trains by the step that `training` makes for so many of them, and writes by what `sampling` makes, which returns `drawn`.
+/// Trains by the step that `make` makes for so many of them, and writes by what `sampling` makes, which returns `drawn`.
 ///
 /// # Errors
 /// A program does not compile or run.
@@ -72,26 +79,19 @@ pub fn drawn<'g>(g: &'g Graph, logits: impl FnOnce(Tensor<'g>) -> Tensor<'g>) ->
 pub fn learn_to_write(
     options: &Options,
     args: &Writing,
-    training: impl FnOnce(u64) -> Result<StepProgram>,
+    make: impl FnOnce(u64) -> Result<StepProgram>,
     sampling: impl FnOnce() -> Result<StepProgram>,
 ) -> Result<()> {
     let characters = Characters::of(TEXT);
     let tokens = characters.encode(TEXT);
     let client = options.client()?;
     let steps = options.limited(args.train);
-    let train = options.compile(&client, training(args.train)?)?;
-    let (run, mut state) = options.saving.begin(&train, options.seed)?;
-    let mut progress = options.progress(&train, steps).from(run.first);
-    for step in run.first..steps {
-        let batch = batch(&tokens, options.seed, step)?;
-        let metrics = train.run(&mut state, &[("tokens", &batch)])?;
-        progress.step(metrics.scalar("loss")?, (BATCH as i64 * CONTEXT) as u64);
-        if run.after(step + 1, &train, &state)? {
-            return run.finish();
-        }
-    }
-    run.finish()?;
-    let last = progress.finish();
+    let train = options.compile(&client, make(args.train)?)?;
+    let source = batches(tokens, options.seed);
+    let Some(Finished { state, loss: last }) = training::train(options, &train, steps, TOKENS, source)?
+    else {
+        return Ok(());
+    };
     println!("loss {last:.3} a character, from {:.3} for guessing", (characters.len() as f64).ln());
     let next = options.compile(&client, sampling()?)?;
     println!("{}", write(&next, &mut next.adopt(&state)?, &characters, args.write)?);
@@ -124,16 +124,27 @@ pub fn learn_by_strategy(options: &Options, args: &Writing, layers: i64) -> Resu
     learn_to_write(options, args, training, sampling)
 }
 
+/// Batches for training, each of passages at places of its own.
+pub fn batches(tokens: Vec<i32>, seed: u64) -> impl Source {
+    Callback::new(&["tokens"], move |batch, rows| Ok(vec![passages_of(&tokens, seed, batch, rows)?]))
+}
+
 /// Passages with the character behind them, `[BATCH, CONTEXT + 1]`, from places that follow from seed and step.
 ///
 /// # Errors
 /// The text is shorter than a passage.
 pub fn batch(tokens: &[i32], seed: u64, step: u64) -> Result<HostArray> {
+    passages_of(tokens, seed, step, 0..BATCH)
+}
+
+/// Some rows of a batch.
+fn passages_of(tokens: &[i32], seed: u64, step: u64, rows: Range<usize>) -> Result<HostArray> {
     let length = CONTEXT as usize + 1;
     let places = Shuffle::new((tokens.len() - length) as u64, seed);
     let at = |i: usize| places.at(step, i as u64) as usize;
-    let batch: Vec<i32> = (0..BATCH).flat_map(|i| tokens[at(i)..at(i) + length].to_vec()).collect();
-    Ok(HostArray::from_slice(&batch, &[BATCH, length])?)
+    let count = rows.len();
+    let batch: Vec<i32> = rows.flat_map(|i| tokens[at(i)..at(i) + length].to_vec()).collect();
+    Ok(HostArray::from_slice(&batch, &[count, length])?)
 }
 
 /// Passages that the model writes behind "When I ".

@@ -31,12 +31,12 @@ pub fn train(
     let mut progress = options.progress(step, steps).from(run.first);
     let options = LoaderOptions { position: run.position, ..LoaderOptions::default() };
     let mut loader = Loader::new(step, source, options)?;
-    while loader.position().batch < steps {
+    while loader.next_position().batch < steps {
         let Some(batch) = loader.next() else { break };
         // What the step before tells is looked at while the devices are at this one.
         progress.step(step.run_batch(&mut state, &batch?)?, count)?;
-        let Position { batch: done, .. } = loader.position();
-        if run.after(done, step, &state, loader.position())? {
+        let Position { batch: done, .. } = loader.next_position();
+        if run.after(done, step, &state, loader.next_position())? {
             progress.finish()?;
             run.finish()?;
             return Ok(None);

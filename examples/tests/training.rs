@@ -85,9 +85,9 @@ fn start(program: &str, arguments: &[&str], count: usize) -> Vec<Child> {
     (0..count).map(of).collect()
 }
 
-/// Losses are those of one process; what two have saved together, one goes on from.
+/// Losses are those of one process; what two have saved together, one goes on from, at their position.
 #[test]
-fn two_processes_learn_what_one_does() {
+fn several_processes_learn_what_one_does() {
     if plugin::find(PluginKind::Cpu, &Environment::from_process()).is_err() {
         skip(Need::CpuPlugin, "training needs the CPU plugin (`shardc plugin install cpu` fetches it)");
         return;
@@ -100,9 +100,12 @@ fn two_processes_learn_what_one_does() {
     let alike = |many: &[f64], one: &[f64]| {
         assert_eq!(many.len(), one.len());
         for (step, (a, b)) in many.iter().zip(one).enumerate() {
-            assert!((a - b).abs() <= 1e-5 * b.abs(), "step {step}: {a} in two processes, {b} in one");
+            assert!((a - b).abs() <= 1e-5 * b.abs(), "step {step}: {a} in several processes, {b} in one");
         }
     };
+    for child in start(decoder, &[&arguments[..], &["4"]].concat(), 4) {
+        alike(&losses_of(child.wait_with_output().unwrap()), &one[..4]);
+    }
     for child in start(decoder, &[&arguments[..], &["8"], &saving].concat(), 2) {
         alike(&losses_of(child.wait_with_output().unwrap()), &one[..8]);
     }

@@ -46,7 +46,7 @@
 //!     }
 //! }
 //! // Six epochs of two batches; four of the twenty rows are left over in each.
-//! assert_eq!((loader.position().batch, loader.position().rows), (12, 8));
+//! assert_eq!((loader.next_position().batch, loader.next_position().rows), (12, 8));
 //! assert!((state.get("w")?.to_f64_vec()[0] - 3.0).abs() < 1e-2);
 //! # Ok(())
 //! # }
@@ -138,7 +138,7 @@ impl Loader {
 
     /// Where it is: behind the batches that were taken, whatever was made ahead. Behind an error it is at the batch of the error.
     #[must_use]
-    pub fn position(&self) -> Position {
+    pub fn next_position(&self) -> Position {
         self.position
     }
 }

@@ -76,7 +76,7 @@ impl Flight {
     ///
     /// # Errors
     ///
-    /// None could be.
+    /// What it failed with before they were.
     pub(super) fn wait_for_launch(&self) -> Result<()> {
         self.until(|state| match &state.end {
             _ if state.launched.is_some() => Some(Ok(())),

@@ -142,7 +142,7 @@ impl Buffer {
     }
 
     /// Gives the memory back now, also where there are clones: to use any of them is
-    /// [`RuntimeError::Deleted`](crate::RuntimeError::Deleted) from then on. A run that reads it goes on.
+    /// [`RuntimeError::Deleted`] from then on. A run that reads it goes on.
     ///
     /// # Errors
     ///

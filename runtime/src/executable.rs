@@ -148,15 +148,15 @@ impl LoadedExecutable {
     ///
     /// # Errors
     ///
-    /// - [`RuntimeError::Inputs`](crate::RuntimeError::Inputs) with every argument that is missing, too many, of another
+    /// - [`RuntimeError::Inputs`] with every argument that is missing, too many, of another
     ///   type or on another device; nothing is started then.
     /// - What a device reports, as soon as the other devices are done too. Devices that wait for the one that failed are
     ///   not waited for longer than a few seconds.
-    /// - [`RuntimeError::TimeLimit`](crate::RuntimeError::TimeLimit) with the devices that are done and those that are
+    /// - [`RuntimeError::TimeLimit`] with the devices that are done and those that are
     ///   not.
     ///
     /// After the last, and where devices wait for one that failed, the client is given up, because PJRT has no way to
-    /// end a program: each later run on it is [`RuntimeError::ClientLost`](crate::RuntimeError::ClientLost), and its
+    /// end a program: each later run on it is [`RuntimeError::ClientLost`], and its
     /// memory and threads stay with the process. The CPU plugin ends the process, after 40 s, in which a device waits
     /// for others; [`crate::plugin::quiet_plugin_logs`] turns that off.
     pub fn execute_with(
@@ -181,7 +181,7 @@ impl LoadedExecutable {
     ///
     /// - Those of [`LoadedExecutable::execute_with`] that are found before anything is started.
     /// - What made an argument has failed: with that error.
-    /// - [`RuntimeError::TimeLimit`](crate::RuntimeError::TimeLimit) where there is no place within the time limit.
+    /// - [`RuntimeError::TimeLimit`] where there is no place within the time limit.
     ///
     /// What happens later is an error of [`Execution::wait`], and of whatever reads the results.
     pub fn launch(

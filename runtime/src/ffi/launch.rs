@@ -16,7 +16,7 @@
 //!
 //! Queue, watch and time limit are in `crate::launcher`, which knows nothing of plugins.
 //!
-//! - Nothing is launched before the callers of [`run`] have compared what the plugin would refuse.
+//! - Nothing is launched before the callers of [`launch`] have compared what the plugin would refuse.
 //! - Launches on a client are queued, and made by a thread of its own: the caller can stop waiting, whether the plugin
 //!   is in the call or a device in the program. Each launch has its own number, by which collectives know their peers.
 //! - A launch returns when the plugin has started its devices. How it ends is known without anyone waiting for it, and told to

@@ -4,6 +4,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+/// How large files are.
+#[derive(Args, Debug)]
+pub(crate) struct ShardArgs {
+    /// Write several safetensors files of so many bytes at most, "5GB"; 5GB in a folder, and one file otherwise, if not given
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_shard_size: Option<String>,
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct ConsolidateArgs {
     /// What the files of all ranks begin with
@@ -15,9 +23,8 @@ pub(crate) struct ConsolidateArgs {
     /// Where the full state dict goes: .pth, .safetensors or a folder; PREFIX_consolidated with the ending of the files if not given
     #[arg(long, value_name = "FILE", alias = "save_path")]
     pub(crate) save_path: Option<PathBuf>,
-    /// Write several safetensors files of so many bytes at most, "5GB"; 5GB in a folder, and one file otherwise, if not given
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) max_shard_size: Option<String>,
+    #[command(flatten)]
+    pub(crate) shards: ShardArgs,
 }
 
 #[derive(Args, Debug)]
@@ -31,7 +38,6 @@ pub(crate) struct ConvertArgs {
     /// Where the state dict goes: .safetensors, .pth, .pt, .bin or a folder
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// Write several safetensors files of so many bytes at most, "5GB"; 5GB in a folder, and one file otherwise, if not given
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) max_shard_size: Option<String>,
+    #[command(flatten)]
+    pub(crate) shards: ShardArgs,
 }

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui) -> Result<ExitCode> {
     let named = args.how.outputs(&[executable, report]);
     let mut outputs = Outputs::plan(&named, &[args.input.named()])?;
     let mut environment = Environment::from_process();
-    if let Some(path) = &args.plugin {
+    if let Some(path) = &args.plugin.file {
         environment = environment.with_plugin(target.kind(), path.clone());
     }
     let found = plugin::find(target.kind(), &environment).map_err(runtime_error)?;

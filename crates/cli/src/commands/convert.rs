@@ -11,7 +11,7 @@ use crate::state_dict::{Destination, Wrapping, failure, write};
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> Result<ExitCode> {
-    let destination = Destination::new("--output", &args.output, args.max_shard_size.as_deref())?;
+    let destination = Destination::new("--output", &args.output, args.shards.max_shard_size.as_deref())?;
     let mut dict = match &args.key {
         None => open(&args.input).map_err(failure)?,
         Some(key) if args.input.is_file() && torch::is_torch(&args.input).map_err(failure)? => {

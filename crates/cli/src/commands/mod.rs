@@ -54,7 +54,7 @@ fn cpu_client(args: &DeviceArgs, mesh: &Mesh) -> Result<Client> {
         return Err(Failure::Usage { message, hint: fit::hint(mesh, wanted) }.into());
     }
     let mut environment = Environment::from_process();
-    if let Some(path) = &args.plugin {
+    if let Some(path) = &args.plugin.file {
         environment = environment.with_plugin(PluginKind::Cpu, path.clone());
     }
     let found = plugins::find(PluginKind::Cpu, &environment).map_err(runtime_error)?;

@@ -18,7 +18,7 @@ use crate::ui::table::bytes;
 type Mesh = Vec<(String, usize)>;
 
 pub(super) fn run(args: &ReshardArgs, ui: &Ui) -> Result<ExitCode> {
-    let options = options(&args.options)?;
+    let options = options(&args.store.options)?;
     let mesh: Option<Mesh> = args.mesh.as_deref().map(mesh).transpose()?;
     let specs: Vec<(&str, Vec<Vec<String>>)> =
         args.spec.iter().map(|text| spec(text)).collect::<Result<_>>()?;

@@ -1,0 +1,37 @@
+//! The command line of `shardc plugin`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+#[derive(Args, Debug)]
+pub(crate) struct PluginArgs {
+    #[command(subcommand)]
+    pub(crate) command: PluginCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PluginCommand {
+    /// Show the plugins that were found, and where
+    List,
+    /// Fetch the pinned plugin from PyPI into the cache
+    Install {
+        /// cpu or tpu
+        #[arg(value_enum)]
+        kind: Kind,
+    },
+    /// Load each plugin and say what it can do and what it lacks
+    Doctor {
+        /// Look at this file alone; a TPU's or CUDA's has "tpu" or "cuda" in its name
+        #[arg(long, value_name = "FILE")]
+        plugin: Option<PathBuf>,
+    },
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Kind {
+    /// XLA for this machine's processor
+    Cpu,
+    /// The TPU compiler
+    Tpu,
+}

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::client::{Client, ClientOptions};
+use crate::client::Client;
 use crate::error::{Result, RuntimeError};
 use crate::plugin::{Plugin, PluginKind, has_tpu};
+use crate::plugin_options::PluginOptions;
 
 /// What a plugin is good for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +53,6 @@ fn devices(kind: PluginKind, plugin: &Plugin) -> Result<(String, usize)> {
             "this machine has no TPU; ahead-of-time compilation works".to_owned(),
         ));
     }
-    let client = Client::new(plugin, ClientOptions::default())?;
+    let client = Client::new(plugin, PluginOptions::default())?;
     Ok((client.platform_name().to_owned(), client.devices().len()))
 }

@@ -8,6 +8,7 @@ use clap_complete::Shell;
 use super::checkpoint::CheckpointArgs;
 use super::derivative::DerivativeArgs;
 use super::device::{CompileArgs, RunArgs, VerifyArgs};
+use super::launch::LaunchArgs;
 use super::look::{ExplainArgs, LintArgs, OpsArgs};
 use super::opt::OptArgs;
 use super::partition::{PartitionArgs, PropagateArgs};
@@ -36,8 +37,20 @@ pub(crate) enum Command {
     #[command(after_help = "Example:\n  shardc verify step.mlir --seed 7")]
     Verify(VerifyArgs),
     /// Partition a program and run it through a PJRT plugin
-    #[command(after_help = "Example:\n  shardc run step.mlir --seed 7")]
-    Run(RunArgs),
+    #[command(after_help = "Examples:\n  shardc run step.mlir --seed 7\n  \
+        shardc run step.mlir --load runs/mnist/100 --inputs batch.safetensors --steps 10 --save runs/mnist/110\n  \
+        shardc run model.mlir --load model.safetensors --map \"params.*=model.*\" --random-missing\n  \
+        shardc run step.mlir --processes 2\n\n\
+        Names are paths: params['w'] is params.w. A result that takes the memory of an argument has the argument's name. In several\n\
+        processes (SHARDC_PROCESS_ID and so on, see docs/PROCESSES.md) all write one checkpoint, and process 0 shows the results.")]
+    Run(Box<RunArgs>),
+    /// Start a command in several processes on this machine, which find each other
+    #[command(after_help = "Examples:\n  shardc launch -n 2 -- ./train --steps 100\n  \
+        shardc launch -n 4 -- shardc run step.mlir --save out\n\n\
+        Each process gets SHARDC_PROCESS_ID, SHARDC_NUM_PROCESSES, SHARDC_COORDINATOR and SHARDC_SECRET, and its lines begin with its\n\
+        number. When one fails, the others are told to end (SIGTERM), and killed 10 s later; signals are handed on. Exit code: that of\n\
+        the first process that failed, 128 and the signal's number if a signal ended it, or 0.")]
+    Launch(LaunchArgs),
     /// Partition a program and compile it ahead of time; needs no device
     #[command(after_help = "Examples:\n  shardc compile step.mlir --target tpu:v5e:2x4\n  \
         shardc compile step.mlir --target cpu -o step.exe --json report.json")]

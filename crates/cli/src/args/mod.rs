@@ -4,6 +4,8 @@ pub(crate) mod checkpoint;
 mod command;
 mod derivative;
 mod device;
+mod gpu;
+mod launch;
 mod look;
 mod opt;
 mod partition;
@@ -16,7 +18,8 @@ use clap::{Args, Parser, ValueEnum};
 
 pub(crate) use command::Command;
 pub(crate) use derivative::DerivativeArgs;
-pub(crate) use device::{CompileArgs, DeviceArgs, RunArgs, VerifyArgs};
+pub(crate) use device::{CompileArgs, DeviceArgs, RunArgs, StateArgs, VerifyArgs};
+pub(crate) use launch::LaunchArgs;
 pub(crate) use look::{ExplainArgs, LintArgs, OpsArgs};
 pub(crate) use opt::{Expect, OptArgs, normalized};
 pub(crate) use partition::{PartitionArgs, PropagateArgs, Rules};

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use shardc::runtime::PluginKind;
 
 #[derive(Args, Debug)]
 pub(crate) struct PluginArgs {
@@ -34,4 +35,16 @@ pub(crate) enum Kind {
     Cpu,
     /// The TPU compiler
     Tpu,
+    /// NVIDIA's GPUs
+    Cuda,
+}
+
+impl From<Kind> for PluginKind {
+    fn from(kind: Kind) -> PluginKind {
+        match kind {
+            Kind::Cpu => PluginKind::Cpu,
+            Kind::Tpu => PluginKind::Tpu,
+            Kind::Cuda => PluginKind::Cuda,
+        }
+    }
 }

@@ -8,7 +8,7 @@ use shardc::exec::compile_options;
 use shardc::runtime::aot::{CompileReport, CompileRequest, Target, compile_in_child};
 use shardc::runtime::{Environment, plugin};
 
-use super::{devices_error, runtime_error};
+use super::client::{devices_error, runtime_error};
 use crate::args::CompileArgs;
 use crate::failure::Failure;
 use crate::job;

@@ -9,7 +9,7 @@ use shardc::runtime::doctor::{Check, Health, check, doctor};
 use shardc::runtime::plugin::{self, FoundPlugin, InstallProgress};
 use shardc::runtime::{Environment, PluginKind};
 
-use super::runtime_error;
+use super::client::runtime_error;
 use crate::args::{Kind, PluginArgs, PluginCommand};
 use crate::ui::Ui;
 use crate::ui::table::Table;
@@ -100,10 +100,7 @@ fn health(check: &Check) -> Value {
 }
 
 fn install(kind: Kind, environment: &Environment, ui: &Ui) -> Result<ExitCode> {
-    let kind = match kind {
-        Kind::Cpu => PluginKind::Cpu,
-        Kind::Tpu => PluginKind::Tpu,
-    };
+    let kind = PluginKind::from(kind);
     let bar = if ui.shows_progress() { ProgressBar::new(0) } else { ProgressBar::hidden() };
     let found = plugin::install(kind, environment, &mut |progress| match progress {
         InstallProgress::Downloading { received, total, .. } => {

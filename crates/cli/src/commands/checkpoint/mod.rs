@@ -1,6 +1,6 @@
 //! `shardc checkpoint`
 
-mod place;
+pub(super) mod place;
 mod reshard;
 mod show;
 
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &CheckpointArgs, ui: &Ui) -> Result<ExitCode> {
 }
 
 /// An error with its code and hint.
-fn failure(error: CheckpointError) -> anyhow::Error {
+pub(super) fn failure(error: CheckpointError) -> anyhow::Error {
     let notes = match &error {
         CheckpointError::Damaged(damages) => damages.iter().map(line).collect(),
         _ => Vec::new(),

@@ -1,180 +1,158 @@
 //! `shardc run`
 
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::process::ExitCode;
+mod arguments;
+mod fed;
+mod files;
+mod names;
+mod report;
+mod save;
 
-use anyhow::{Context, Result, bail};
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::Result;
 use serde_json::{Value, json};
-use shardc::exec::{Program, random_inputs, run_need};
-use shardc::ir::DType;
-use shardc::runtime::{ArrayType, HostArray};
+use shardc::exec::{Program, run_need};
+use shardc::ir::Diagnostic;
+use shardc::runtime::{Client, HostArray, Processes, ShardedArray};
 use shardc_passes::annotations::names::Names;
 
-use super::{cpu_client, limits, runtime_error};
+use self::report::{Row, Step};
+use super::client::{client, limits, runtime_error};
+use super::launch;
 use crate::args::RunArgs;
-use crate::failure::Failure;
 use crate::job;
 use crate::output::Outputs;
+use crate::processes::{self, Place};
 use crate::ui::Ui;
-use crate::ui::table::Table;
 
 pub(crate) fn run(args: &RunArgs, ui: &Ui) -> Result<ExitCode> {
+    let job = match processes::place(args.processes)? {
+        Place::Alone => None,
+        Place::Launcher(count) => return launch::again(count, ui),
+        Place::Member(options) => Some(*options),
+    };
+    // Results and warnings are shown once.
+    let is_first = job.as_ref().is_none_or(|job| job.index == 0);
+    let ui = &ui.quiet_unless(is_first);
     let saved = args.outputs.as_deref().map(|path| ("--outputs", path));
     let given = args.inputs.as_deref().map(|path| ("--inputs", path));
     let inputs: Vec<_> = given.into_iter().chain([args.input.named()]).collect();
-    let mut files = Outputs::plan(&args.how.outputs(&[saved]), &inputs)?;
-    let mut job = job::partition(&args.input, &args.how, ui)?;
-    let client = cpu_client(&args.device, &job.output.interface.mesh)?;
+    let mut files = Outputs::plan(&args.how.outputs(&[saved.filter(|_| is_first)]), &inputs)?;
+    let target = args.state.save.as_deref().map(|place| save::target(place, &args.state)).transpose()?;
+    let mut job_of_program = job::partition(&args.input, &args.how, ui)?;
+    let sources = arguments::open(&args.state)?;
+
+    let processes = job.map(Processes::connect).transpose().map_err(runtime_error)?;
+    let interface = &job_of_program.output.interface;
+    let client = client(&args.device, &interface.mesh, processes.as_ref())?;
     let limits = limits(&args.device);
-    // Before the inputs are made, and before anything is compiled.
-    run_need(&job.output.interface).check("running the program", limits.memory).map_err(runtime_error)?;
-    let mut inputs =
-        random_inputs(&job.output.interface, args.device.seed).map_err(|e| job.source.explain(&e))?;
-    if let Some(path) = &args.inputs {
-        load(path, &Names::of_interface(&job.output.interface), &mut inputs)?;
+    // Before the inputs are made, and before anything is compiled. What is loaded is never on the host as a whole.
+    if sources.is_empty() && client.platform_name() == "cpu" {
+        run_need(interface).check("running the program", limits.memory).map_err(runtime_error)?;
     }
-    job.progress.stage("compile");
-    let program = Program::partitioned(&client, &job.output).map_err(|e| job.source.explain(&e))?;
+    let names = Names::of_interface(interface);
+    let fed = fed::pairs(&args.state, interface, &names)?;
+    let progress = &mut job_of_program.progress;
+    progress.stage("compile");
+    let source = &job_of_program.source;
+    let program = Program::partitioned(&client, &job_of_program.output).map_err(|e| source.explain(&e))?;
     let program = program.with_limits(limits);
-    job.progress.stage("run");
-    let outputs = program.run(&client, &inputs).map_err(|e| job.source.explain(&e))?;
-    job.finish(&mut files, &args.how, ui)?;
-    if let Some(path) = &args.outputs {
-        files.put(path, serialized(&outputs)?)?;
+    program.check_memory().map_err(|e| source.explain(&e))?;
+    progress.stage("load");
+    let loaded = arguments::arguments(args, &sources, interface, &client, &program)
+        .map_err(|error| error.explained(source))?;
+    progress.stage("run");
+    let runner = Runner { client: &client, program: &program, fed: &fed };
+    let shown = report::shown(interface);
+    let (steps, outputs) =
+        runner.run(loaded.arrays, args.state.steps.unwrap_or(1), &shown).map_err(|e| source.explain(&e))?;
+    if let Some(target) = &target {
+        progress.stage("save");
+        let info = save::info(loaded.step, steps.len());
+        save::save(target, interface, &outputs, &info, processes.as_ref(), ui)?;
+    }
+    let mut rows = Vec::new();
+    let mut whole = Vec::new();
+    for (array, tensor) in outputs.iter().zip(&interface.outputs) {
+        let array = gathered(array, processes.as_ref()).map_err(|e| source.explain(&e))?;
+        rows.push(Row::new(&array, tensor.global.to_string(), tensor.name.clone()));
+        whole.extend(args.outputs.is_some().then_some(array));
+    }
+    job_of_program.finish(&mut files, &args.how, ui)?;
+    if let Some(path) = args.outputs.as_ref().filter(|_| is_first) {
+        files.put(path, files::serialized(&whole)?)?;
     }
     files.commit()?;
-    let rows: Vec<Row> = outputs
-        .iter()
-        .zip(&job.output.interface.outputs)
-        .map(|(array, tensor)| Row::new(array, tensor.global.to_string(), tensor.name.clone()))
-        .collect();
-    ui.result(
-        || ui.table(&table(&rows)),
-        || json!({ "version": 1, "outputs": rows.iter().map(Row::json).collect::<Vec<_>>() }),
-    )?;
+    if is_first {
+        let steps = args.state.steps.map(|_| steps.as_slice());
+        ui.result(|| report::text(steps, &rows, ui), || document(steps, &rows))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is told of an output.
-struct Row {
-    name: Option<String>,
-    ty: String,
-    smallest: f64,
-    largest: f64,
-    mean: f64,
+fn document(steps: Option<&[Step]>, rows: &[Row]) -> Value {
+    let mut document = json!({ "version": 1, "outputs": rows.iter().map(Row::json).collect::<Vec<_>>() });
+    if let Some(steps) = steps {
+        document["steps"] = steps.iter().map(Step::json).collect();
+    }
+    document
 }
 
-impl Row {
-    fn new(array: &HostArray, ty: String, name: Option<String>) -> Row {
-        let values = array.to_f64_vec();
-        let fold = |f: fn(f64, f64) -> f64, start: f64| values.iter().copied().fold(start, f);
-        Row {
-            name,
-            ty,
-            smallest: fold(f64::min, f64::INFINITY),
-            largest: fold(f64::max, f64::NEG_INFINITY),
-            mean: values.iter().sum::<f64>() / values.len().max(1) as f64,
-        }
-    }
-
-    /// Numbers that are not finite are null.
-    fn json(&self) -> Value {
-        json!({
-            "name": self.name,
-            "type": self.ty,
-            "smallest": self.smallest,
-            "largest": self.largest,
-            "mean": self.mean,
-        })
-    }
+/// A program that is run again and again.
+struct Runner<'a> {
+    client: &'a Client,
+    program: &'a Program,
+    /// Results that are arguments of the next step.
+    fed: &'a [(usize, usize)],
 }
 
-fn table(rows: &[Row]) -> Table {
-    let mut table = Table::new(&["output", "type", ">smallest", ">largest", ">mean"]);
-    for (i, row) in rows.iter().enumerate() {
-        let name = row.name.as_deref().map(|n| format!(" ({n})")).unwrap_or_default();
-        let number = |n: f64| format!("{n:.6}");
-        let (name, ty) = (format!("out{i}{name}"), row.ty.clone());
-        table.row(vec![name, ty, number(row.smallest), number(row.largest), number(row.mean)]);
-    }
-    table
-}
-
-const TYPES: &[(DType, Dtype)] = &[
-    (DType::I1, Dtype::BOOL),
-    (DType::I8, Dtype::I8),
-    (DType::UI8, Dtype::U8),
-    (DType::I16, Dtype::I16),
-    (DType::UI16, Dtype::U16),
-    (DType::I32, Dtype::I32),
-    (DType::UI32, Dtype::U32),
-    (DType::I64, Dtype::I64),
-    (DType::UI64, Dtype::U64),
-    (DType::F16, Dtype::F16),
-    (DType::BF16, Dtype::BF16),
-    (DType::F32, Dtype::F32),
-    (DType::F64, Dtype::F64),
-];
-
-/// Puts the arrays of a file in the place of inputs. Everything that does not fit is said at once.
-fn load(path: &Path, names: &Names, inputs: &mut [HostArray]) -> Result<()> {
-    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let file = SafeTensors::deserialize(&bytes)
-        .with_context(|| format!("{} is not a safetensors file", path.display()))?;
-    let mut tensors = file.tensors();
-    tensors.sort_by(|a, b| a.0.cmp(&b.0));
-    let mut wrong = Vec::new();
-    let mut unknown = Vec::new();
-    let mut given: BTreeMap<usize, String> = BTreeMap::new();
-    for (name, view) in tensors {
-        let index = match names.find_argument(&name) {
-            Ok(index) => index,
-            Err(error) => {
-                unknown.push(error);
-                continue;
+impl Runner<'_> {
+    /// Runs so many steps; returns what each took and gave, and the results of the last.
+    fn run(
+        &self,
+        arguments: Vec<ShardedArray>,
+        count: u64,
+        shown: &[(usize, String)],
+    ) -> Result<(Vec<Step>, Vec<ShardedArray>), shardc::Error> {
+        let ports = self.program.inputs();
+        let mut arguments: Vec<Option<ShardedArray>> = arguments.into_iter().map(Some).collect();
+        let mut steps = Vec::new();
+        loop {
+            let began = Instant::now();
+            let taken = |i: usize| ports[i].is_donated || self.fed.iter().any(|&(_, argument)| argument == i);
+            let inputs = arguments.iter_mut().enumerate();
+            let inputs = inputs.filter_map(|(i, array)| if taken(i) { array.take() } else { array.clone() });
+            let outputs = self.program.step_donating(inputs.collect())?;
+            let mut scalars = Vec::new();
+            for (i, name) in shown {
+                let value = gathered(&outputs[*i], self.client.processes())?;
+                scalars.push((name.clone(), value.to_f64_vec().first().copied().unwrap_or(f64::NAN)));
             }
-        };
-        if let Some(other) = given.insert(index, name.clone()) {
-            wrong.push(format!("{other} and {name} are the same input"));
-            continue;
-        }
-        let wanted = inputs[index].ty();
-        let dtype = TYPES.iter().find(|(_, t)| *t == view.dtype()).map(|(d, _)| *d);
-        match dtype.map(|dtype| ArrayType { dtype, shape: view.shape().to_vec() }) {
-            Some(ty) if ty == wanted => {
-                let data = view.data().to_vec();
-                inputs[index] = HostArray::new(wanted.dtype, view.shape(), data).map_err(runtime_error)?;
+            steps.push(Step { time: began.elapsed(), scalars });
+            if steps.len() as u64 >= count {
+                return Ok((steps, outputs));
             }
-            Some(ty) => wrong.push(format!("{name} is {ty}, and {wanted} is expected")),
-            None => {
-                wrong.push(format!("{name} has elements of {:?}, and {wanted} is expected", view.dtype()))
+            for &(result, argument) in self.fed {
+                let (array, layout) = (&outputs[result], &ports[argument].layout);
+                let placement = self.program.executable().placement();
+                arguments[argument] = Some(match array.layout() == layout {
+                    true => array.clone(),
+                    false => array.reshard(self.client, placement, layout.clone())?,
+                });
             }
         }
     }
-    if wrong.is_empty() {
-        return match unknown.is_empty() {
-            true => Ok(()),
-            false => Err(Failure::of(&unknown.into(), &path.display().to_string(), "").into()),
-        };
-    }
-    wrong.extend(unknown.iter().map(|error| error.message.clone()));
-    let message = match wrong.as_slice() {
-        [only] => format!("{}: {only}", path.display()),
-        all => format!("{}: {} inputs do not fit:\n  {}", path.display(), all.len(), all.join("\n  ")),
-    };
-    let hint = unknown.into_iter().find_map(|error| error.hint.map(|hint| hint.to_string()));
-    Err(Failure::Runtime { code: "RT0303".to_owned(), message, notes: Vec::new(), hint }.into())
 }
 
-fn serialized(outputs: &[HostArray]) -> Result<Vec<u8>> {
-    let mut tensors = BTreeMap::new();
-    for (i, array) in outputs.iter().enumerate() {
-        let Some((_, dtype)) = TYPES.iter().find(|(d, _)| *d == array.dtype) else {
-            bail!("out{i} has type {}, which safetensors does not have", array.dtype);
-        };
-        tensors.insert(format!("out{i}"), TensorView::new(*dtype, array.shape.clone(), &array.data)?);
+/// An output as a whole. Devices that hold the same block have to agree on it.
+fn gathered(array: &ShardedArray, processes: Option<&Processes>) -> Result<HostArray, shardc::Error> {
+    if let Some(disagreement) = array.check_replicas()? {
+        let text = format!("devices disagree on a block of an output that they share: {disagreement:?}");
+        return Err(Diagnostic::internal("SH0790", text).into());
     }
-    Ok(safetensors::serialize(tensors, None)?)
+    Ok(match processes {
+        Some(processes) => array.to_host_across(processes)?,
+        None => array.to_host()?,
+    })
 }

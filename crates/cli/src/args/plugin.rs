@@ -17,9 +17,12 @@ pub(crate) enum PluginCommand {
     List,
     /// Fetch the pinned plugin from PyPI into the cache
     Install {
-        /// cpu or tpu
+        /// cpu, tpu or cuda
         #[arg(value_enum)]
         kind: Kind,
+        /// Fetch the plugin for NVIDIA's GPUs alone: the CUDA of this machine has the libraries
+        #[arg(long)]
+        with_system_cuda: bool,
     },
     /// Load each plugin and say what it can do and what it lacks
     Doctor {

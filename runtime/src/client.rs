@@ -12,12 +12,8 @@ use crate::ffi::{Across, RawClient, RawDevice, RawProgram, register_calls};
 use crate::host::HostArray;
 use crate::options::CompileOptions;
 use crate::plugin::{Plugin, PluginKind};
-use crate::plugin_options::{self, PluginOptions, Value};
+use crate::plugin_options::{self, MAX_CPU_DEVICES, PluginOptions, Value};
 use crate::processes::Processes;
-
-/// The most virtual devices of the CPU plugin that one program can run on: the plugin takes devices of higher numbers for
-/// those of another process, and refuses programs for them.
-pub const MAX_CPU_DEVICES: usize = 2048;
 
 /// A set of devices of one kind, and what compiles for them. Cheap to clone; usable from any thread.
 #[derive(Clone)]

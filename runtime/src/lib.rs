@@ -77,7 +77,7 @@ mod signature;
 
 pub use array_type::ArrayType;
 pub use cache::CompileCache;
-pub use client::{Client, MAX_CPU_DEVICES};
+pub use client::Client;
 pub use device::{Buffer, Device};
 pub use error::{ErrorClass, PjrtCode, Result, RuntimeError};
 pub use executable::{Cost, ExecuteOptions, LoadedExecutable, MemoryStats};
@@ -87,6 +87,6 @@ pub use memory::{MemoryLimit, MemoryNeed};
 pub use options::{CompileOptions, OptionValue};
 pub use placement::Placement;
 pub use plugin::{Environment, Plugin, PluginKind};
-pub use plugin_options::{ClientOptions, CudaAllocator, CudaOptions, PluginOptions};
+pub use plugin_options::{ClientOptions, CudaAllocator, CudaOptions, MAX_CPU_DEVICES, PluginOptions};
 pub use processes::{ProcessOptions, Processes, Secret};
 pub use sharded::{BlockRequest, ShardedArray};

@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
-use crate::client::MAX_CPU_DEVICES;
 use crate::error::{Result, RuntimeError};
+
+/// The most virtual devices of the CPU plugin that one program can run on: the plugin takes devices of higher numbers for
+/// those of another process, and refuses programs for them.
+pub const MAX_CPU_DEVICES: usize = 2048;
 
 /// What a client of the CPU plugin is started with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

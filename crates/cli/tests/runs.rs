@@ -95,6 +95,20 @@ fn steps_go_on_where_a_checkpoint_ends() {
     assert!(text.contains("out0 (result[0])"), "{text}");
 }
 
+/// Arguments that nobody named are called by their places.
+#[test]
+fn what_takes_the_memory_of_a_nameless_argument_goes_on_too() {
+    let Some(folder) = folder() else { return };
+    let nameless = ["params['w']", "params['b']", "batch"]
+        .iter()
+        .fold(STEP.to_owned(), |text, name| text.replace(&format!(" loc(\"{name}\")"), ""));
+    std::fs::write(folder.path("nameless.mlir"), nameless).unwrap();
+    let run = |args: &[&str]| losses(&succeeds(&folder, &[&["run", "nameless.mlir"], args, &JSON].concat()));
+    let whole = run(&["--steps", "3"]);
+    assert_eq!(run(&["--steps", "2", "--save", "two"]), whole[..2]);
+    assert_eq!(run(&["--steps", "1", "--load", "two", "--random-missing"]), whole[2..]);
+}
+
 #[test]
 fn all_that_does_not_fit_is_told_at_once() {
     let Some(folder) = folder() else { return };
@@ -125,6 +139,12 @@ fn all_that_does_not_fit_is_told_at_once() {
     assert_eq!(folder.run(&args).code, Some(1));
     let args = [&args[..], &["--map", "params.*=model.*", "--save", "mapped.safetensors"]].concat();
     succeeds(&folder, &args);
+
+    // What has nothing of the program is a mistake, whatever else is let through.
+    succeeds(&folder, &["run", "plain.mlir", "--mesh", "data=2", "--save", "strange.safetensors"]);
+    let lenient = ["--random-missing", "--ignore-unexpected"];
+    let ran = folder.run(&[&["run", "step.mlir", "--load", "strange.safetensors"], &lenient[..]].concat());
+    assert!(ran.code == Some(1) && ran.err.contains("nothing in strange.safetensors is one"), "{}", ran.err);
 
     for (args, code, part) in [
         (&["--load", "nowhere"][..], 1, "SH1305"),

@@ -215,7 +215,8 @@ fn fitted(
     }
     let mut found = BTreeMap::new();
     let mut used = BTreeSet::new();
-    let (mut missing, mut misshaped, mut twice) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut missing, mut misshaped) = (Vec::new(), Vec::new());
+    let (mut twice, mut strange) = (Vec::new(), Vec::new());
     for (i, port) in ports.iter().enumerate() {
         let own = port.name.as_deref().map(path).filter(|name| !name.is_empty());
         let position = format!("arg{i}");
@@ -251,6 +252,12 @@ fn fitted(
             }
         }
     }
+    for (number, source) in sources.iter().enumerate() {
+        let is_used = used.iter().any(|name| there[name].iter().any(|(of, ..)| *of == number));
+        if !is_used {
+            strange.push(format!("no argument: nothing in {} is one", source.place));
+        }
+    }
     // What a run saved has its results, which no run takes.
     let own: BTreeSet<String> = results(interface).into_iter().collect();
     let more = there.iter().filter(|(name, _)| !used.contains(*name) && !own.contains(*name));
@@ -261,7 +268,9 @@ fn fitted(
             .map(|(number, name, ty)| format!("unexpected: {name}, {ty}, in {}", sources[*number].place))
             .collect(),
     };
-    if sources.is_empty() || [&missing, &misshaped, &twice, &unexpected].iter().all(|list| list.is_empty()) {
+    if sources.is_empty()
+        || [&missing, &misshaped, &twice, &strange, &unexpected].iter().all(|list| list.is_empty())
+    {
         return Ok(found);
     }
     let count = |list: &[String], what: &str| (!list.is_empty()).then(|| format!("{} {what}", list.len()));
@@ -270,6 +279,7 @@ fn fitted(
         count(&unexpected, "unexpected"),
         count(&misshaped, "of another type or shape"),
         count(&twice, "several times"),
+        count(&strange, "of no use"),
     ]
     .into_iter()
     .flatten()
@@ -287,7 +297,7 @@ fn fitted(
     Err(Failure::Runtime {
         code: "SH1309".to_owned(),
         message: format!("what is loaded does not fit the arguments of the program: {}", counts.join(", ")),
-        notes: [missing, unexpected, misshaped, twice].concat(),
+        notes: [missing, unexpected, misshaped, twice, strange].concat(),
         hint: (!hints.is_empty()).then(|| hints.join("; ")),
     }
     .into())

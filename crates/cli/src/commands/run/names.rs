@@ -24,16 +24,18 @@ pub(super) fn path(name: &str) -> String {
 
 /// The name of each result: that of the argument whose memory it takes, or its own, or `outN`; each once.
 pub(super) fn results(interface: &Interface) -> Vec<String> {
-    let aliased: BTreeMap<usize, &str> = interface
+    let argument = |(i, name): (usize, Option<&str>)| name.map_or_else(|| format!("arg{i}"), str::to_owned);
+    let aliased: BTreeMap<usize, String> = interface
         .inputs
         .iter()
-        .filter_map(|input| Some((input.donated_to?, input.name.as_deref()?)))
+        .enumerate()
+        .filter_map(|(i, input)| Some((input.donated_to?, argument((i, input.name.as_deref())))))
         .collect();
     let wished: Vec<Option<String>> = interface
         .outputs
         .iter()
         .enumerate()
-        .map(|(i, output)| aliased.get(&i).copied().or(output.name.as_deref()).map(path))
+        .map(|(i, output)| aliased.get(&i).map(String::as_str).or(output.name.as_deref()).map(path))
         .map(|name| name.filter(|name| !name.is_empty()))
         .collect();
     let mut names: Vec<String> = Vec::new();

@@ -95,6 +95,19 @@ fn steps_go_on_where_a_checkpoint_ends() {
     assert!(text.contains("out0 (result[0])"), "{text}");
 }
 
+#[test]
+fn checkpoints_are_converted_there_and_back() {
+    let Some(folder) = folder() else { return };
+    succeeds(&folder, &["run", "step.mlir", "--save", "first"]);
+    let convert = |args: &[&str]| succeeds(&folder, &[&["checkpoint", "convert"], args].concat());
+    convert(&["first", "-o", "one.safetensors"]);
+    convert(&["one.safetensors", "-o", "one.pth"]);
+    convert(&["one.pth", "-o", "second", "--zarr"]);
+    assert_eq!(folder.run(&["checkpoint", "diff", "first", "second"]).code, Some(0));
+    let ran = folder.run(&["checkpoint", "convert", "one.pth", "-o", "second", "--zarr"]);
+    assert!(ran.code == Some(1) && ran.err.contains("SH1306"), "{}", ran.err);
+}
+
 /// Arguments that nobody named are called by their places.
 #[test]
 fn what_takes_the_memory_of_a_nameless_argument_goes_on_too() {

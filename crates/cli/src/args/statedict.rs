@@ -29,7 +29,7 @@ pub(crate) struct ConsolidateArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct ConvertArgs {
-    /// A safetensors file, an index of several, a folder with either, or a file of torch.save
+    /// A safetensors file, an index of several, a folder with either, a file of torch.save, or a checkpoint (Zarr)
     pub(crate) input: PathBuf,
     /// The key of the state dict in a file of torch.save, with dots from dict to dict; the whole object, model or state_dict if not
     /// given
@@ -38,6 +38,9 @@ pub(crate) struct ConvertArgs {
     /// Where the state dict goes: .safetensors, .pth, .pt, .bin or a folder
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
+    /// Write a checkpoint (Zarr) instead
+    #[arg(long, conflicts_with = "max_shard_size")]
+    pub(crate) zarr: bool,
     #[command(flatten)]
     pub(crate) shards: ShardArgs,
 }

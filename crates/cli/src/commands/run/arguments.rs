@@ -20,9 +20,6 @@ use crate::failure::Failure;
 use crate::source::Source as Text;
 use crate::state_dict;
 
-/// What is in a folder of Hugging Face's.
-const IN_FOLDER: [&str; 3] = ["model.safetensors.index.json", "model.safetensors", "pytorch_model.bin"];
-
 /// What `--load` names.
 pub(super) struct Source {
     place: String,
@@ -56,7 +53,7 @@ pub(super) fn open(args: &StateArgs) -> Result<Vec<Source>> {
     let options = options(&args.store.options)?;
     let source = |place: &String| {
         let file = Path::new(place);
-        let is_dict = file.is_file() || IN_FOLDER.iter().any(|name| file.join(name).is_file());
+        let is_dict = file.is_file() || state_dict::IN_FOLDER.iter().any(|name| file.join(name).is_file());
         let content = match is_dict {
             true => Content::Dict(statedict::open(file).map_err(state_dict::failure)?),
             false => Content::Checkpoint(open_checkpoint(place, &options, None)?),

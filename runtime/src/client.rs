@@ -12,19 +12,8 @@ use crate::ffi::{Across, RawClient, RawDevice, RawProgram, register_calls};
 use crate::host::HostArray;
 use crate::options::CompileOptions;
 use crate::plugin::{Plugin, PluginKind};
+use crate::plugin_options::{self, MAX_CPU_DEVICES, PluginOptions, Value};
 use crate::processes::Processes;
-
-/// The most virtual devices of the CPU plugin that one program can run on: the plugin takes devices of higher numbers for
-/// those of another process, and refuses programs for them.
-pub const MAX_CPU_DEVICES: usize = 2048;
-
-/// What a client is created with.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ClientOptions {
-    /// How many virtual devices the CPU plugin makes; its own choice (4) where `None`. For CPU plugins only: others
-    /// reject it.
-    pub cpu_device_count: Option<usize>,
-}
 
 /// A set of devices of one kind, and what compiles for them. Cheap to clone; usable from any thread.
 #[derive(Clone)]
@@ -53,8 +42,8 @@ impl Client {
     /// # Errors
     ///
     /// No devices are asked for or found, more than [`MAX_CPU_DEVICES`], or the plugin does not know an option.
-    pub fn new(plugin: &Plugin, options: ClientOptions) -> Result<Client> {
-        Client::create(plugin, options, None)
+    pub fn new(plugin: &Plugin, options: impl Into<PluginOptions>) -> Result<Client> {
+        Client::create(plugin, &options.into(), None)
     }
 
     /// Starts the client of one process of a job, for a plugin of this kind; all its processes have to do this.
@@ -70,10 +59,10 @@ impl Client {
     pub fn across(
         plugin: &Plugin,
         kind: PluginKind,
-        options: ClientOptions,
+        options: impl Into<PluginOptions>,
         processes: &Processes,
     ) -> Result<Client> {
-        let client = Client::create(plugin, options, Some((kind, processes)))?;
+        let client = Client::create(plugin, &options.into(), Some((kind, processes)))?;
         if kind == PluginKind::Cpu {
             register_calls(plugin.api())?;
         }
@@ -91,21 +80,18 @@ impl Client {
 
     fn create(
         plugin: &Plugin,
-        options: ClientOptions,
+        options: &PluginOptions,
         across: Option<(PluginKind, &Processes)>,
     ) -> Result<Client> {
-        let mut values = Vec::new();
-        if let Some(count) = options.cpu_device_count {
-            if count == 0 || count > MAX_CPU_DEVICES {
-                return Err(RuntimeError::DeviceLimit { wanted: count, limit: MAX_CPU_DEVICES });
-            }
-            values.push(("cpu_device_count", count as i64));
-        }
+        let mut values = options.values()?;
         if let Some((PluginKind::Cuda, processes)) = across {
-            values.extend([("num_nodes", processes.count() as i64), ("node_id", processes.index() as i64)]);
+            let number = |n: usize| Value::Int(n as i64);
+            values.push(("num_nodes", number(processes.count())));
+            values.push(("node_id", number(processes.index())));
         }
         let processes = across.map(|(_, processes)| processes.clone());
-        let raw = Arc::new(RawClient::create(plugin.api(), &values, processes.as_ref().map(Processes::job))?);
+        let raw = RawClient::create(plugin.api(), &values, processes.as_ref().map(Processes::job));
+        let raw = Arc::new(raw.map_err(|error| plugin_options::without_hardware(error, plugin.path()))?);
         let platform_name = raw.platform_name()?;
         let mut devices: Vec<Device> = raw.devices()?.into_iter().map(|raw| Device { raw }).collect();
         devices.sort_by_key(Device::id);

@@ -156,6 +156,14 @@ pub enum RuntimeError {
         /// Hexadecimal, as it is now.
         got: String,
     },
+    /// The CUDA plugin finds no GPU, or no driver of one.
+    #[error("the PJRT plugin {} finds no GPU on this machine: {message}", .plugin.display())]
+    NoGpu {
+        /// The plugin's file.
+        plugin: PathBuf,
+        /// XLA's message.
+        message: String,
+    },
     /// A PJRT call failed.
     #[error("{call}: {}: {message}", .code.name())]
     Pjrt {
@@ -386,6 +394,7 @@ impl RuntimeError {
             | RuntimeError::Install { .. }
             | RuntimeError::Digest { .. }
             | RuntimeError::Damaged { .. }
+            | RuntimeError::NoGpu { .. }
             | RuntimeError::TimeLimit { .. }
             | RuntimeError::ClientLost { .. }
             | RuntimeError::Argument(_)
@@ -434,6 +443,7 @@ impl RuntimeError {
             RuntimeError::Install { .. } => "RT0105",
             RuntimeError::Digest { .. } => "RT0106",
             RuntimeError::Damaged { .. } => "RT0107",
+            RuntimeError::NoGpu { .. } => "RT0108",
             RuntimeError::Pjrt { .. } => "RT0201",
             RuntimeError::Compile { .. } => "RT0202",
             RuntimeError::Protocol { .. } => "RT0203",
@@ -464,10 +474,6 @@ impl RuntimeError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            RuntimeError::PluginNotFound { kind, .. } if kind == "cuda" => Some(
-                "install one with `pip install jax-cuda13-pjrt` in an active Python environment, or name the file in SHARDC_PJRT_CUDA"
-                    .to_owned(),
-            ),
             RuntimeError::PluginNotFound { kind, .. } => Some(format!(
                 "install one with `shardc plugin install {kind}`, or name the file in SHARDC_PJRT_{}",
                 kind.to_uppercase()
@@ -488,6 +494,11 @@ impl RuntimeError {
                 Some("the download is damaged or was tampered with; nothing was installed".to_owned())
             }
             RuntimeError::Damaged { .. } => Some("`shardc plugin install` installs it again".to_owned()),
+            RuntimeError::NoGpu { .. } => Some(
+                "`nvidia-smi` has to list the GPU: install NVIDIA's driver, which brings libcuda.so.1, give a container its \
+                 devices (`--gpus all`), and look at CUDA_VISIBLE_DEVICES; docs/GPU.md"
+                    .to_owned(),
+            ),
             RuntimeError::Pjrt { message, .. } | RuntimeError::Compile { message, .. }
                 if is_missing_custom_call(message) =>
             {

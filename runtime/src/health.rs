@@ -4,9 +4,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::client::{Client, ClientOptions};
+use crate::client::Client;
 use crate::error::{Result, RuntimeError};
-use crate::plugin::{Plugin, PluginKind, has_tpu};
+use crate::plugin::{Environment, Plugin, PluginKind, cuda, has_tpu};
+use crate::plugin_options::PluginOptions;
 
 /// What a plugin is good for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +29,8 @@ pub enum Health {
         api_version: (i32, i32),
         /// Functions that shardc may call and that it lacks.
         missing_functions: Vec<String>,
+        /// Libraries that it loads when it needs them, and that are not where it looks.
+        missing_libraries: Vec<String>,
         /// Its platform and number of devices, or why it has none here. A TPU or CUDA plugin without its hardware
         /// compiles ahead of time and runs nothing.
         devices: Result<(String, usize), String>,
@@ -41,6 +44,10 @@ pub(crate) fn look(kind: PluginKind, path: &Path) -> Health {
         Ok(plugin) => Health::Loads {
             api_version: plugin.api_version(),
             missing_functions: plugin.missing_functions().into_iter().map(str::to_owned).collect(),
+            missing_libraries: match kind {
+                PluginKind::Cuda => cuda::missing(path, &Environment::from_process()),
+                PluginKind::Cpu | PluginKind::Tpu => Vec::new(),
+            },
             devices: devices(kind, &plugin).map_err(|error| error.to_string()),
         },
     }
@@ -52,6 +59,6 @@ fn devices(kind: PluginKind, plugin: &Plugin) -> Result<(String, usize)> {
             "this machine has no TPU; ahead-of-time compilation works".to_owned(),
         ));
     }
-    let client = Client::new(plugin, ClientOptions::default())?;
+    let client = Client::new(plugin, PluginOptions::default())?;
     Ok((client.platform_name().to_owned(), client.devices().len()))
 }

@@ -29,7 +29,7 @@ pub(crate) fn compiler(annotations: &AnnotationArgs, how: Option<&HowArgs>) -> R
     if let Some(how) = how {
         compiler = compiler.spmd_mode(how.spmd_mode.into()).strict(how.strict).clean(how.clean_options());
         compiler = compiler.groups(how.groups.into());
-        if let Some(operations) = how.inline_budget {
+        if let Some(operations) = how.inline.inline_budget {
             compiler = compiler.inline_budget(operations);
         }
         if let Some(bytes) = how.warn_bytes {

@@ -9,6 +9,7 @@ mod failure;
 mod job;
 mod observe;
 mod output;
+mod processes;
 mod reproducer;
 mod signals;
 mod source;
@@ -60,6 +61,7 @@ fn run(command: &Command, ui: &Ui) -> Result<ExitCode> {
         Command::Lint(args) => commands::lint::run(args, ui),
         Command::Verify(args) => commands::verify::run(args, ui),
         Command::Run(args) => commands::run::run(args, ui),
+        Command::Launch(args) => commands::launch::run(args, ui),
         Command::Compile(args) => commands::compile::run(args, ui),
         Command::Explain(args) => commands::explain::run(args, ui),
         Command::Ops(args) => commands::ops::run(args, ui),

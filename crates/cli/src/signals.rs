@@ -1,31 +1,110 @@
-//! What a signal leaves behind: nothing.
+//! What a signal leaves behind: nothing. What it is handed on to: processes that this one started to stand for it.
 
-use anyhow::Result;
-
-/// From now on, temporary files and folders go when the process is interrupted or told to end, which it then does as
-/// if nobody had caught the signal.
 #[cfg(unix)]
-pub(crate) fn clean_up_on_termination() -> Result<()> {
-    use anyhow::Context;
+pub(crate) use self::unix::{Forwarding, clean_up_on_termination, forward, terminate};
+
+#[cfg(not(unix))]
+pub(crate) use self::others::{Forwarding, clean_up_on_termination, forward, terminate};
+
+#[cfg(unix)]
+mod unix {
+    use std::process::Child;
+    use std::sync::{Mutex, PoisonError};
+
+    use anyhow::{Context, Result};
+    use rustix::process::{Pid, Signal, kill_process};
     use shardc_runtime::scratch;
     use signal_hook::consts::{SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;
 
-    let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot listen for signals")?;
-    std::thread::spawn(move || {
-        if let Some(signal) = signals.forever().next() {
-            scratch::remove_all();
-            // It does not return where it works.
-            let _ = emulate_default_handler(signal);
-            std::process::exit(1);
+    /// Those that signals are handed on to, while there are such.
+    static RECEIVERS: Mutex<Option<Vec<Pid>>> = Mutex::new(None);
+
+    /// From now on, temporary files and folders go when the process is interrupted or told to end, which it then does as
+    /// if nobody had caught the signal. While there is a [`Forwarding`], others get the signal instead.
+    pub(crate) fn clean_up_on_termination() -> Result<()> {
+        let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot listen for signals")?;
+        std::thread::spawn(move || {
+            for signal in signals.forever() {
+                let receivers = RECEIVERS.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(receivers) = &*receivers {
+                    let signal = if signal == SIGINT { Signal::INT } else { Signal::TERM };
+                    for &receiver in receivers {
+                        let _ = kill_process(receiver, signal);
+                    }
+                    continue;
+                }
+                scratch::remove_all();
+                // It does not return where it works.
+                let _ = emulate_default_handler(signal);
+                std::process::exit(1);
+            }
+        });
+        Ok(())
+    }
+
+    /// While it lives, signals are handed on.
+    pub(crate) struct Forwarding(());
+
+    /// From now on signals are for the processes that are added.
+    pub(crate) fn forward() -> Forwarding {
+        *RECEIVERS.lock().unwrap_or_else(PoisonError::into_inner) = Some(Vec::new());
+        Forwarding(())
+    }
+
+    impl Forwarding {
+        pub(crate) fn add(&self, child: &Child) {
+            let mut receivers = RECEIVERS.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(receivers) = &mut *receivers {
+                receivers.push(Pid::from_child(child));
+            }
         }
-    });
-    Ok(())
+
+        /// It has ended: its number may be another process's soon.
+        pub(crate) fn remove(&self, child: &Child) {
+            let mut receivers = RECEIVERS.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(receivers) = &mut *receivers {
+                receivers.retain(|receiver| *receiver != Pid::from_child(child));
+            }
+        }
+    }
+
+    impl Drop for Forwarding {
+        fn drop(&mut self) {
+            *RECEIVERS.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+    }
+
+    /// Tells a process that was not waited for yet to end.
+    pub(crate) fn terminate(child: &Child) {
+        let _ = kill_process(Pid::from_child(child), Signal::TERM);
+    }
 }
 
 /// There are no signals.
 #[cfg(not(unix))]
-pub(crate) fn clean_up_on_termination() -> Result<()> {
-    Ok(())
+mod others {
+    use std::process::Child;
+
+    use anyhow::Result;
+
+    pub(crate) fn clean_up_on_termination() -> Result<()> {
+        Ok(())
+    }
+
+    pub(crate) struct Forwarding(());
+
+    pub(crate) fn forward() -> Forwarding {
+        Forwarding(())
+    }
+
+    impl Forwarding {
+        pub(crate) fn add(&self, _: &Child) {}
+
+        pub(crate) fn remove(&self, _: &Child) {}
+    }
+
+    /// Nobody can be told; whoever does not end is killed.
+    pub(crate) fn terminate(_: &Child) {}
 }

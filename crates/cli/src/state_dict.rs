@@ -14,6 +14,9 @@ use crate::failure::{Failure, usage};
 use crate::output::{Named, Outputs};
 use crate::ui::Ui;
 
+/// The files of a folder of Hugging Face's that are looked for.
+pub(crate) const IN_FOLDER: [&str; 3] =
+    ["model.safetensors.index.json", "model.safetensors", "pytorch_model.bin"];
 /// How large the files in a folder are, as Hugging Face has it.
 const SHARD_SIZE: &str = "5GB";
 /// How the names of files of torch.save end.

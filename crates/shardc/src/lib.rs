@@ -160,11 +160,12 @@ pub mod nn {
 pub mod runtime {
     #[doc(inline)]
     pub use shardc_runtime::{
-        ArrayType, BlockRequest, Buffer, Client, ClientOptions, CompileCache, CompileOptions, Cost, Device,
-        DeviceMemory, Difference, Environment, ErrorClass, ExecuteOptions, Execution, ExecutionTimes,
-        HostArray, HostElement, LoadedExecutable, MAX_CPU_DEVICES, MemoryLimit, MemoryNeed, MemoryStats,
-        OptionValue, PjrtCode, Placement, Plugin, PluginKind, ProcessOptions, Processes, ReplicaDisagreement,
-        RuntimeError, Secret, ShardLayout, ShardedArray,
+        ArrayType, BlockRequest, Buffer, Client, ClientOptions, CompileCache, CompileOptions, Cost,
+        CudaAllocator, CudaOptions, Device, DeviceMemory, Difference, Environment, ErrorClass,
+        ExecuteOptions, Execution, ExecutionTimes, HostArray, HostElement, LoadedExecutable, MAX_CPU_DEVICES,
+        MemoryLimit, MemoryNeed, MemoryStats, OptionValue, PjrtCode, Placement, Plugin, PluginKind,
+        PluginOptions, ProcessOptions, Processes, ReplicaDisagreement, RuntimeError, Secret, ShardLayout,
+        ShardedArray,
     };
     #[doc(inline)]
     pub use shardc_runtime::{aot, doctor, mismatch, plugin, processes};

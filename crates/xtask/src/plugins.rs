@@ -34,7 +34,7 @@ pub(crate) fn ensure(kind: PluginKind) -> Result<()> {
         }
         InstallProgress::Unpacking if terminal => println!("\n{title}: unpacking"),
         InstallProgress::Unpacking => println!("{title}: unpacking"),
-        InstallProgress::AlreadyInstalled | InstallProgress::Installed => {}
+        InstallProgress::Size { .. } | InstallProgress::AlreadyInstalled | InstallProgress::Installed => {}
     };
     let found = install(kind, &environment, &mut show).with_context(|| format!("installing {title}"))?;
     println!("{title}: installed in {}", found.path.display());

@@ -15,13 +15,14 @@ use serde::{Deserialize, Serialize};
 pub(crate) use self::child::look_in_child;
 pub use self::child::{CHILD_COMMAND, compile_in_child, run_child};
 pub use self::target::Target;
-use crate::client::{Client, ClientOptions};
+use crate::client::Client;
 use crate::error::{Result, RuntimeError};
 use crate::executable::{self, MemoryStats};
 use crate::ffi::{RawExecutable, RawTopology};
 use crate::hlo::Collectives;
 use crate::options::CompileOptions;
 use crate::plugin::{Plugin, PluginKind};
+use crate::plugin_options::ClientOptions;
 
 /// What to compile, for what, and with which plugin.
 #[derive(Clone, Debug, PartialEq)]

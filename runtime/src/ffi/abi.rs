@@ -104,14 +104,18 @@ structure! { NamedValue {
 pub(super) union NamedValueUnion {
     pub(super) string: *const c_char,
     pub(super) int64: i64,
+    pub(super) int64_list: *const i64,
     pub(super) float: f32,
     pub(super) boolean: bool,
 }
 
 /// `PJRT_NamedValue_Type`.
 pub(super) mod named_value {
+    pub(in crate::ffi) const STRING: i32 = 0;
     pub(in crate::ffi) const INT64: i32 = 1;
+    pub(in crate::ffi) const INT64_LIST: i32 = 2;
     pub(in crate::ffi) const FLOAT: i32 = 3;
+    pub(in crate::ffi) const BOOL: i32 = 4;
 }
 
 structure! { Program {

@@ -15,6 +15,7 @@ use super::key_values;
 use crate::error::{Result, RuntimeError};
 use crate::host::HostArray;
 use crate::launcher::Launcher;
+use crate::plugin_options::Value;
 use crate::processes::Job;
 
 /// What a handle keeps alive.
@@ -165,6 +166,18 @@ pub(super) fn non_null<T>(call: &'static str, ptr: *mut T) -> Result<*mut T> {
     Ok(ptr)
 }
 
+/// The value of an option as the C API has it: its type, itself, and how many elements it has. It points into `value`.
+fn named(value: &Value) -> (c_int, abi::NamedValueUnion, usize) {
+    type Union = abi::NamedValueUnion;
+    match value {
+        Value::Text(text) => (named_value::STRING, Union { string: text.as_ptr().cast() }, text.len()),
+        Value::Int(number) => (named_value::INT64, Union { int64: *number }, 1),
+        Value::Ints(list) => (named_value::INT64_LIST, Union { int64_list: list.as_ptr() }, list.len()),
+        Value::Float(number) => (named_value::FLOAT, Union { float: *number }, 1),
+        Value::Bool(yes) => (named_value::BOOL, Union { boolean: *yes }, 1),
+    }
+}
+
 /// Number and kind of a device.
 ///
 /// # Safety
@@ -189,18 +202,15 @@ impl RawClient {
     /// Creates a client with integer options; one of several processes may ask the store of the `job` for the others.
     pub(crate) fn create(
         api: &Arc<Api>,
-        options: &[(&str, i64)],
+        options: &[(&str, Value)],
         job: Option<&Arc<Job>>,
     ) -> Result<RawClient> {
         let options: Vec<abi::NamedValue> = options
             .iter()
-            .map(|(name, value)| abi::NamedValue {
-                name: name.as_ptr().cast(),
-                name_size: name.len(),
-                kind: named_value::INT64,
-                value: abi::NamedValueUnion { int64: *value },
-                value_size: 1,
-                ..abi::NamedValue::empty()
+            .map(|(name, value)| {
+                let (kind, value, value_size) = named(value);
+                let (name, name_size) = (name.as_ptr().cast(), name.len());
+                abi::NamedValue { name, name_size, kind, value, value_size, ..abi::NamedValue::empty() }
             })
             .collect();
         let mut arguments = abi::ClientCreate {

@@ -1,52 +1,31 @@
-//! Fetching pinned plugins from a Python package index.
+//! Installing pinned plugins out of wheels.
 
-use std::fs::{self, File};
-use std::io::{Read, Write};
-use std::path::Path;
-use std::time::Duration;
+use std::fs::{self, File, OpenOptions};
+use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-use sha2::{Digest, Sha256};
-use ureq::tls::{RootCerts, TlsConfig};
-
-use super::digest;
+use super::download::{BOUNDS, download};
 use super::find::cached;
-use super::pins::Pin;
-use super::{Environment, FoundPlugin, PluginKind};
+use super::pins::{Pin, Wheel};
+use super::{Environment, FoundPlugin, PluginKind, cuda, digest};
 use crate::error::{Result, RuntimeError};
 use crate::scratch::Scratch;
 
-/// The index where `PIP_INDEX_URL` names no other.
-const INDEX: &str = "https://pypi.org/simple";
-
-/// What a download may take.
-struct Bounds {
-    /// Bytes of an index page, which lists every release of a project.
-    page: u64,
-    /// Bytes of a wheel.
-    wheel: u64,
-    /// How long until there is a connection.
-    connect: Duration,
-    /// How long the server may send nothing.
-    idle: Duration,
-    /// How long a page or a wheel may take.
-    total: Duration,
-}
-
-/// Far above what pinned projects and their index pages have, and below what would fill a disk.
-const BOUNDS: Bounds = Bounds {
-    page: 64 << 20,
-    wheel: 1 << 30,
-    connect: Duration::from_secs(30),
-    idle: Duration::from_secs(60),
-    total: Duration::from_secs(60 * 60),
-};
+/// How many times the size of all wheels they and what is taken out of them may take: NVIDIA's plugin takes 2.5 times its wheel's.
+/// What each file takes is compared with what is free when it is known.
+const UNPACKED: u64 = 3;
 
 /// How far an installation is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InstallProgress {
     /// The plugin was there already.
     AlreadyInstalled,
+    /// What will be fetched, before anything is.
+    Size {
+        /// Bytes of all files together.
+        download: u64,
+        /// Bytes that are free where they go, where the system says.
+        free: Option<u64>,
+    },
     /// Asking the index for the file.
     Looking {
         /// The index page.
@@ -67,18 +46,43 @@ pub enum InstallProgress {
     Installed,
 }
 
-/// Installs the pinned plugin of a kind into shardc's cache, unless it is there.
+/// Installs the pinned plugin of a kind into shardc's cache, unless it is there, with the libraries that it needs.
 ///
-/// The file comes from the package index (PyPI's simple API, JSON or HTML; `PIP_INDEX_URL` names another index) and
-/// must have the pinned SHA-256. It is refused where it is larger than a gigabyte, where the server sends nothing for a
-/// minute, and after an hour. The plugin appears in the cache whole or not at all, and two processes that install
-/// at once do not disturb each other. A plugin that was installed before and was damaged since is installed anew.
+/// Files come from the package index (PyPI's simple API, JSON or HTML; `PIP_INDEX_URL` names another index) and
+/// must have the pinned SHA-256. One is refused where it is larger than a gigabyte, where the server sends nothing for a
+/// minute, and after an hour; what was fetched of it then is kept for the next attempt. The plugin appears in the cache whole or
+/// not at all, and two processes that install at once do not disturb each other. A plugin that was installed before and was damaged
+/// since is installed anew.
 ///
 /// # Errors
 ///
-/// There is no pinned plugin for this machine, no cache directory, no network, or the file is not the pinned one.
+/// There is no pinned plugin for this machine, no cache directory, no network, too little room on the disk, or a file is not the
+/// pinned one.
 pub fn install(
     kind: PluginKind,
+    environment: &Environment,
+    progress: &mut dyn FnMut(InstallProgress),
+) -> Result<FoundPlugin> {
+    install_with(kind, Libraries::Fetched, environment, progress)
+}
+
+/// Where the libraries come from that a plugin needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Libraries {
+    /// From the package index, with the plugin.
+    Fetched,
+    /// From the system: the plugin alone is installed, and the dynamic loader finds them.
+    System,
+}
+
+/// [`install`], with libraries of the system where these are wanted.
+///
+/// # Errors
+///
+/// Those of [`install`].
+pub fn install_with(
+    kind: PluginKind,
+    libraries: Libraries,
     environment: &Environment,
     progress: &mut dyn FnMut(InstallProgress),
 ) -> Result<FoundPlugin> {
@@ -91,13 +95,15 @@ pub fn install(
             "no cache directory: neither XDG_CACHE_HOME nor a home directory is known".to_owned(),
         )
     })?;
+    let wanted = if libraries == Libraries::Fetched { pin.libraries } else { &[] };
     if let Some(found) = cached(kind, &cache) {
+        let lacks_libraries = !wanted.is_empty() && !cuda::missing_beside(&found.path).is_empty();
         match digest::check(&found.path) {
-            Ok(()) => {
+            Ok(()) if !lacks_libraries => {
                 progress(InstallProgress::AlreadyInstalled);
                 return Ok(found);
             }
-            Err(RuntimeError::Damaged { .. }) => {
+            Ok(()) | Err(RuntimeError::Damaged { .. }) => {
                 let damaged = pin.directory(&cache);
                 fs::remove_dir_all(&damaged).map_err(RuntimeError::io(&damaged))?;
             }
@@ -105,17 +111,33 @@ pub fn install(
         }
     }
     fs::create_dir_all(&cache).map_err(RuntimeError::io(&cache))?;
+    let size = wanted.iter().map(|wheel| wheel.size).sum::<u64>() + pin.wheel.size;
+    let free = free_bytes(&cache);
+    progress(InstallProgress::Size { download: size, free });
+    enough(&pin.wheel, size.saturating_mul(UNPACKED), free)?;
     // In the cache itself, so that the final rename stays on one file system.
     let work = Scratch::new(|| tempfile::Builder::new().prefix(".installing-").tempdir_in(&cache))
         .map_err(RuntimeError::io(&cache))?;
-    let wheel = work.path().join("wheel");
-    download(&pin, environment, &wheel, &BOUNDS, progress)?;
-    progress(InstallProgress::Unpacking);
     let ready = work.path().join("ready");
     fs::create_dir(&ready).map_err(RuntimeError::io(&ready))?;
-    let unpacked = ready.join(pin.file_name());
-    unpack(&pin, &wheel, &unpacked)?;
+    let mut fetch = |wheel: &Wheel, choose: &dyn Fn(&str) -> Option<PathBuf>| {
+        let place = Part::of(wheel, &cache, work.path())?;
+        download(wheel, environment, &place.path, &BOUNDS, progress)?;
+        progress(InstallProgress::Unpacking);
+        unpack(wheel, &place.path, &ready, choose)?;
+        fs::remove_file(&place.path).map_err(RuntimeError::io(&place.path))
+    };
+    let unpacked = ready.join(pin.place());
+    fetch(&pin.wheel, &|member| (member == pin.member).then(|| pin.place()))?;
+    for wheel in wanted {
+        fetch(wheel, &cuda::place)?;
+    }
+    if !unpacked.is_file() {
+        let reason = format!("{} has no {}", pin.wheel.file, pin.member);
+        return Err(RuntimeError::Install { package: pin.wheel.package(), reason });
+    }
     digest::record(&unpacked)?;
+    let _ = fs::remove_dir(cache.join(PARTS));
     let target = pin.directory(&cache);
     // A directory takes another's place only if that one is empty: where another process was faster, its plugin is
     // as good as ours.
@@ -126,282 +148,131 @@ pub fn install(
         }
         (Err(error), None) => Err(RuntimeError::io(&target)(error)),
         (Ok(()), None) => Err(RuntimeError::Install {
-            package: package(&pin),
+            package: pin.wheel.package(),
             reason: format!("{} vanished after it was written", target.display()),
         }),
     }
 }
 
-fn package(pin: &Pin) -> String {
-    format!("{} {}", pin.project, pin.version)
+/// Where files are that are not whole yet, in the cache.
+const PARTS: &str = ".downloads";
+
+/// Where a wheel is fetched to.
+struct Part {
+    path: PathBuf,
+    /// Held so that no other process writes there.
+    _lock: Option<File>,
 }
 
-/// Fetches the wheel and compares its hash.
-fn download(
-    pin: &Pin,
-    environment: &Environment,
-    to: &Path,
-    bounds: &Bounds,
-    progress: &mut dyn FnMut(InstallProgress),
-) -> Result<()> {
-    let fail = |reason: String| RuntimeError::Install { package: package(pin), reason };
-    let agent: ureq::Agent = ureq::Agent::config_builder()
-        .timeout_connect(Some(bounds.connect))
-        .timeout_per_read(Some(bounds.idle))
-        .timeout_global(Some(bounds.total))
-        // The system's certificates, as a user behind a company's proxy needs them.
-        .tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build())
-        .build()
-        .into();
-    let index = environment.variable("PIP_INDEX_URL").and_then(|url| url.to_str()).unwrap_or(INDEX);
-    let page_url = format!("{}/{}/", index.trim_end_matches('/'), pin.project);
-    progress(InstallProgress::Looking { url: page_url.clone() });
-    let page = agent
-        .get(&page_url)
-        .header("Accept", "application/vnd.pypi.simple.v1+json, text/html;q=0.5")
-        .call()
-        .and_then(|mut response| response.body_mut().with_config().limit(bounds.page).read_to_string())
-        .map_err(|e| fail(format!("{page_url}: {e}")))?;
-    let link =
-        find_link(&page, pin.file).ok_or_else(|| fail(format!("{page_url} does not list {}", pin.file)))?;
-    let url = join_url(&page_url, &link);
+impl Part {
+    /// A place that the next attempt finds again; one of this process alone where another one writes there now.
+    fn of(wheel: &Wheel, cache: &Path, work: &Path) -> Result<Part> {
+        let parts = cache.join(PARTS);
+        fs::create_dir_all(&parts).map_err(RuntimeError::io(&parts))?;
+        let path = parts.join(wheel.file);
+        let file =
+            OpenOptions::new().create(true).append(true).open(&path).map_err(RuntimeError::io(&path))?;
+        Ok(match file.try_lock() {
+            Ok(()) => Part { path, _lock: Some(file) },
+            Err(_) => Part { path: work.join(wheel.file), _lock: None },
+        })
+    }
+}
 
-    let response = agent.get(&url).call().map_err(|e| fail(format!("{url}: {e}")))?;
-    let total = response
-        .headers()
-        .get("content-length")
-        .and_then(|length| length.to_str().ok())
-        .and_then(|length| length.parse::<u64>().ok());
-    let too_large = || fail(format!("{url}: the file is larger than {} bytes", bounds.wheel));
-    if total.is_some_and(|total| total > bounds.wheel) {
-        return Err(too_large());
-    }
-    let mut body = response.into_body().into_reader();
-    let mut file = File::create(to).map_err(RuntimeError::io(to))?;
-    let mut hash = Sha256::new();
-    let mut received = 0u64;
-    let mut reported = 0u64;
-    let mut chunk = vec![0u8; 1 << 16];
-    loop {
-        let size = body.read(&mut chunk).map_err(|e| fail(format!("{url}: {e}")))?;
-        let Some(data) = chunk.get(..size).filter(|data| !data.is_empty()) else { break };
-        hash.update(data);
-        file.write_all(data).map_err(RuntimeError::io(to))?;
-        received += size as u64;
-        if received > bounds.wheel {
-            return Err(too_large());
+/// Refuses what does not fit on the disk.
+fn enough(wheel: &Wheel, need: u64, free: Option<u64>) -> Result<()> {
+    match free {
+        Some(free) if free < need => {
+            let gigabytes = |bytes: u64| bytes as f64 / 1e9;
+            let (need, free) = (gigabytes(need), gigabytes(free));
+            let reason =
+                format!("it takes {need:.1} GB of disk, and {free:.1} GB are free in shardc's cache");
+            Err(RuntimeError::Install { package: wheel.package(), reason })
         }
-        if received == size as u64 || received - reported >= 1 << 20 || total == Some(received) {
-            reported = received;
-            progress(InstallProgress::Downloading { file: pin.file.to_owned(), received, total });
-        }
+        _ => Ok(()),
     }
-    file.sync_all().map_err(RuntimeError::io(to))?;
-    let got = digest::hex(hash);
-    if got != pin.sha256 {
-        return Err(RuntimeError::Digest {
-            package: pin.file.to_owned(),
-            expected: pin.sha256.to_owned(),
-            got,
-        });
+}
+
+/// The bytes that are free where a directory is.
+fn free_bytes(directory: &Path) -> Option<u64> {
+    #[cfg(unix)]
+    return rustix::fs::statvfs(directory).ok().map(|stat| stat.f_bavail.saturating_mul(stat.f_frsize));
+    #[cfg(not(unix))]
+    {
+        let _ = directory;
+        None
+    }
+}
+
+/// Takes files out of a wheel, which is a zip file: those for which `choose` says where below `to` they go.
+fn unpack(wheel: &Wheel, from: &Path, to: &Path, choose: &dyn Fn(&str) -> Option<PathBuf>) -> Result<()> {
+    let fail = |reason: String| RuntimeError::Install { package: wheel.package(), reason };
+    let file = File::open(from).map_err(RuntimeError::io(from))?;
+    let mut archive = zip::ZipArchive::new(file).map_err(|e| fail(e.to_string()))?;
+    for i in 0..archive.len() {
+        let mut member = archive.by_index(i).map_err(|e| fail(e.to_string()))?;
+        let safe = member.is_file() && member.enclosed_name().is_some();
+        let name = member.name().map_err(|e| fail(e.to_string()))?.into_owned();
+        let Some(place) = choose(&name).filter(|_| safe) else { continue };
+        enough(wheel, member.size(), free_bytes(to))?;
+        let path = to.join(place);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(RuntimeError::io(folder))?;
+        }
+        let mut out = File::create(&path).map_err(RuntimeError::io(&path))?;
+        std::io::copy(&mut member, &mut out).map_err(RuntimeError::io(&path))?;
+        #[cfg(unix)]
+        if let Some(mode) = member.unix_mode().filter(|mode| mode & 0o100 != 0) {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = fs::Permissions::from_mode(mode & 0o755);
+            fs::set_permissions(&path, mode).map_err(RuntimeError::io(&path))?;
+        }
+        out.sync_all().map_err(RuntimeError::io(&path))?;
     }
     Ok(())
 }
 
-/// Takes the plugin out of the wheel, which is a zip file.
-fn unpack(pin: &Pin, wheel: &Path, to: &Path) -> Result<()> {
-    let fail = |reason: String| RuntimeError::Install { package: package(pin), reason };
-    let file = File::open(wheel).map_err(RuntimeError::io(wheel))?;
-    let mut archive = zip::ZipArchive::new(file).map_err(|e| fail(e.to_string()))?;
-    let mut member = archive.by_name(pin.member).map_err(|e| fail(format!("{}: {e}", pin.member)))?;
-    let mut out = File::create(to).map_err(RuntimeError::io(to))?;
-    std::io::copy(&mut member, &mut out).map_err(RuntimeError::io(to))?;
-    out.sync_all().map_err(RuntimeError::io(to))
-}
-
-/// A page of the index in its JSON form (PEP 691).
-#[derive(Deserialize)]
-struct Page {
-    files: Vec<PageFile>,
-}
-
-#[derive(Deserialize)]
-struct PageFile {
-    filename: String,
-    url: String,
-}
-
-/// The address of a file on an index page, JSON or HTML.
-fn find_link(page: &str, file: &str) -> Option<String> {
-    if let Ok(page) = serde_json::from_str::<Page>(page) {
-        return page.files.into_iter().find(|entry| entry.filename == file).map(|entry| entry.url);
-    }
-    // In the HTML form (PEP 503) each file is an anchor whose address ends with the file's name, before a fragment.
-    page.split("href=").skip(1).find_map(|rest| {
-        let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
-        let address = rest[1..].split(quote).next()?.replace("&amp;", "&");
-        let plain = address.split(['#', '?']).next()?;
-        (plain.rsplit('/').next()? == file).then(|| plain.to_owned())
-    })
-}
-
-/// The absolute address of a link on a page.
-fn join_url(page: &str, link: &str) -> String {
-    if link.contains("://") {
-        return link.to_owned();
-    }
-    let (scheme, rest) = page.split_once("://").unwrap_or(("https", page));
-    if let Some(rest) = link.strip_prefix("//") {
-        return format!("{scheme}://{rest}");
-    }
-    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-    if link.starts_with('/') {
-        return format!("{scheme}://{host}{link}");
-    }
-    // The last part of the page's path is the page itself.
-    let mut parts: Vec<&str> = path.split('/').collect();
-    parts.pop();
-    for part in link.split('/') {
-        match part {
-            "." => {}
-            ".." => {
-                parts.pop();
-            }
-            part => parts.push(part),
-        }
-    }
-    format!("{scheme}://{host}/{}", parts.join("/"))
-}
-
 #[cfg(test)]
 mod tests {
-    use std::io::{BufRead, BufReader};
-    use std::net::{TcpListener, TcpStream};
+    use std::io::Write;
 
     use super::*;
 
-    #[test]
-    fn links_in_both_forms_of_the_index() {
-        let html = r#"<a href="https://files.example/a/pkg-1.whl#sha256=00">x</a>
-            <a href='../../b/pkg-2.whl' data-x="1">y</a>"#;
-        assert_eq!(find_link(html, "pkg-1.whl").unwrap(), "https://files.example/a/pkg-1.whl");
-        assert_eq!(find_link(html, "pkg-2.whl").unwrap(), "../../b/pkg-2.whl");
-        assert_eq!(find_link(html, "kg-2.whl"), None);
-        let json =
-            r#"{"files": [{"filename": "pkg-1.whl", "url": "/p/pkg-1.whl", "hashes": {}}], "name": "pkg"}"#;
-        assert_eq!(find_link(json, "pkg-1.whl").unwrap(), "/p/pkg-1.whl");
-    }
+    const WHEEL: Wheel = Wheel { project: "pkg", version: "1", file: "pkg-1.whl", size: 1, sha256: "" };
 
     #[test]
-    fn links_are_joined() {
-        let page = "https://index.example/team/simple/pkg/";
-        assert_eq!(join_url(page, "https://x.example/y"), "https://x.example/y");
-        assert_eq!(join_url(page, "//x.example/y"), "https://x.example/y");
-        assert_eq!(join_url(page, "/y"), "https://index.example/y");
-        assert_eq!(join_url(page, "../../files/y"), "https://index.example/team/files/y");
-        assert_eq!(join_url(page, "y"), "https://index.example/team/simple/pkg/y");
-    }
-
-    /// An index and its files on this machine: `respond` writes the answer to a request for a path.
-    fn serve(respond: impl Fn(&str, &mut TcpStream) + Send + 'static) -> Environment {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let Ok(mut stream) = stream else { break };
-                let mut request = String::new();
-                let mut reader = BufReader::new(stream.try_clone().unwrap());
-                let mut line = String::new();
-                while reader.read_line(&mut line).is_ok_and(|n| n > 2) {
-                    request.push_str(&line);
-                    line.clear();
-                }
-                let path = request.split(' ').nth(1).unwrap_or_default().to_owned();
-                respond(&path, &mut stream);
-            }
-        });
-        Environment::default().with_variable("PIP_INDEX_URL", format!("http://{address}/simple"))
-    }
-
-    fn answer(stream: &mut TcpStream, body: &[u8]) {
-        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
-        let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
-    }
-
-    const PIN: Pin = Pin {
-        kind: PluginKind::Cpu,
-        platform: ("", ""),
-        project: "pkg",
-        version: "1",
-        file: "pkg-1.whl",
-        // The digest of no file that the tests serve.
-        sha256: "0000000000000000000000000000000000000000000000000000000000000000",
-        member: "x.so",
-    };
-    const PAGE: &[u8] = b"<a href='/files/pkg-1.whl'>x</a>";
-
-    fn fetch(bounds: &Bounds, respond: impl Fn(&str, &mut TcpStream) + Send + 'static) -> RuntimeError {
-        let directory = tempfile::tempdir().unwrap();
-        let environment = serve(respond);
-        download(&PIN, &environment, &directory.path().join("wheel"), bounds, &mut |_| {}).unwrap_err()
-    }
-
-    const TIGHT: Bounds = Bounds {
-        page: 1000,
-        wheel: 1000,
-        connect: Duration::from_secs(5),
-        idle: Duration::from_millis(300),
-        total: Duration::from_secs(20),
-    };
-
-    #[test]
-    fn damaged_files_are_refused() {
-        let error = fetch(&TIGHT, |path, stream| match path {
-            "/simple/pkg/" => answer(stream, PAGE),
-            _ => answer(stream, b"something else"),
-        });
-        assert_eq!(error.code(), "RT0106");
-    }
-
-    #[test]
-    fn files_that_are_too_large_are_refused() {
-        // Whether the server says so or not.
-        let error = fetch(&TIGHT, |path, stream| match path {
-            "/simple/pkg/" => answer(stream, PAGE),
-            _ => answer(stream, &[0; 1001]),
-        });
-        assert!(error.to_string().contains("larger than 1000 bytes"), "{error}");
-        let error = fetch(&TIGHT, |path, stream| match path {
-            "/simple/pkg/" => answer(stream, PAGE),
-            _ => {
-                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
-                while stream.write_all(&[0; 4096]).is_ok() {}
-            }
-        });
-        assert!(error.to_string().contains("larger than 1000 bytes"), "{error}");
-        let error = fetch(&TIGHT, |_, stream| answer(stream, &[b' '; 2000]));
+    fn what_does_not_fit_is_refused_before_it_is_fetched() {
+        assert!(enough(&WHEEL, 10, Some(10)).is_ok() && enough(&WHEEL, 10, None).is_ok());
+        let error = enough(&WHEEL, 5_600_000_000, Some(1_000_000_000)).unwrap_err();
         assert_eq!(error.code(), "RT0105");
+        assert!(error.to_string().contains("takes 5.6 GB of disk, and 1.0 GB are free"), "{error}");
     }
 
     #[test]
-    fn a_server_that_sends_nothing_is_not_waited_for() {
-        let started = std::time::Instant::now();
-        for stuck in ["/simple/pkg/", "/files/pkg-1.whl"] {
-            let error = fetch(&TIGHT, move |path, stream| {
-                if path != stuck {
-                    return answer(stream, PAGE);
-                }
-                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n12345");
-                std::thread::sleep(Duration::from_secs(15));
-            });
-            assert!(error.to_string().contains("timeout"), "{error}");
+    fn the_layout_of_wheels_is_kept_and_nothing_leaves_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("wheel");
+        let mut archive = zip::ZipWriter::new(File::create(&path).unwrap());
+        let options = zip::write::SimpleFileOptions::default().unix_permissions(0o755);
+        for name in [
+            "nvidia/cublas/lib/libcublas.so.12",
+            "nvidia/cublas/include/cublas.h",
+            "nvidia/cuda_nvcc/bin/ptxas",
+            "nvidia/cuda_nvcc/nvvm/libdevice/libdevice.10.bc",
+            "nvidia/../../out.so",
+            "other/lib/x.so",
+        ] {
+            archive.start_file(name, options).unwrap();
+            archive.write_all(name.as_bytes()).unwrap();
         }
-        assert!(started.elapsed() < Duration::from_secs(10));
-    }
-
-    #[test]
-    fn what_is_not_pinned_cannot_be_installed() {
-        let error = install(PluginKind::Cuda, &Environment::default(), &mut |_| {}).unwrap_err();
-        assert_eq!(error.code(), "RT0104");
+        archive.finish().unwrap();
+        let to = directory.path().join("to/inner");
+        fs::create_dir_all(&to).unwrap();
+        unpack(&WHEEL, &path, &to, &cuda::place).unwrap();
+        let there = |name: &str| to.join(name).is_file();
+        assert!(there("nvidia/cublas/lib/libcublas.so.12") && there("nvidia/cuda_nvcc/bin/ptxas"));
+        assert!(there("nvidia/cuda_nvcc/nvvm/libdevice/libdevice.10.bc"));
+        assert!(!there("nvidia/cublas/include/cublas.h") && !to.join("other").exists());
+        assert!(!directory.path().join("out.so").exists() && !directory.path().join("to/out.so").exists());
     }
 }

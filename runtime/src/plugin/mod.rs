@@ -3,7 +3,9 @@
 //! [`find`] looks for a plugin, [`install`] fetches a pinned one from PyPI, [`Plugin::load`] loads one.
 //! [`doctor`](crate::doctor) says what is there and what is wrong with it.
 
+pub(crate) mod cuda;
 mod digest;
+mod download;
 mod elf;
 mod environment;
 mod find;
@@ -19,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::environment::Environment;
 pub use self::find::{FoundPlugin, PluginSource, find, list};
-pub use self::install::{InstallProgress, install};
+pub use self::install::{InstallProgress, Libraries, install, install_with};
 use crate::error::{Result, RuntimeError};
 use crate::ffi::{self, Api};
 

@@ -47,7 +47,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use job::Job;
-pub use options::{MAX_PROCESSES, ProcessOptions, Secret};
+pub use options::{MAX_PROCESSES, ProcessOptions, Secret, local_job};
 pub(crate) use spec::ATTRIBUTE;
 
 use crate::error::Result;

@@ -1,6 +1,7 @@
 //! What a process must know of the job that it belongs to.
 
 use std::fmt;
+use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
 
 use crate::error::{Result, RuntimeError};
@@ -151,6 +152,26 @@ impl ProcessOptions {
     }
 }
 
+/// The variables of a job of so many processes on this machine, but for `SHARDC_PROCESS_ID`, which each has for itself: a new secret,
+/// and a port that nobody listens on now.
+///
+/// # Errors
+///
+/// [`RuntimeError::Processes`] where there are no random numbers or no port.
+pub fn local_job(count: usize) -> Result<Vec<(&'static str, String)>> {
+    let failed = |error: &dyn fmt::Display| RuntimeError::Processes(format!("cannot make a job: {error}"));
+    let mut secret = [0; 32];
+    getrandom::fill(&mut secret).map_err(|error| failed(&error))?;
+    let secret: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|error| failed(&error))?;
+    let address = listener.local_addr().map_err(|error| failed(&error))?;
+    Ok(vec![
+        ("SHARDC_NUM_PROCESSES", count.to_string()),
+        ("SHARDC_COORDINATOR", address.to_string()),
+        ("SHARDC_SECRET", secret),
+    ])
+}
+
 /// The port that process 0 listens on under SLURM, where nothing else is said.
 const SLURM_PORT: u16 = 12355;
 
@@ -198,6 +219,18 @@ mod tests {
             SECRET,
         ]);
         assert_eq!(beyond.unwrap_err().code(), "RT0701");
+    }
+
+    #[test]
+    fn a_local_job_needs_an_index_alone() {
+        let variables = local_job(3).unwrap();
+        let of = |name: &str| match name {
+            "SHARDC_PROCESS_ID" => Some("2".to_owned()),
+            name => variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone()),
+        };
+        let options = ProcessOptions::from_variables(of).unwrap().unwrap();
+        assert_eq!((options.index, options.count), (2, 3));
+        assert_ne!(local_job(3).unwrap()[2], variables[2], "secrets are new");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 // Every command says what it is for, with an example.
 // RUN: shardc --help | FileCheck %s
-// RUN: for command in partition propagate explain lint verify run compile ops opt plugin completions man; do \
+// RUN: for command in partition propagate explain lint verify run launch compile ops opt plugin completions man; do \
 // RUN:   shardc $command --help | grep -q "shardc $command" || exit 1; done
 
 // CHECK: annotated StableHLO in, the program of each device out

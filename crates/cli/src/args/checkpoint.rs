@@ -64,14 +64,21 @@ pub(crate) enum CheckpointCommand {
     Convert(ConvertArgs),
 }
 
+/// How stores are spoken to.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct StoreArgs {
+    /// An option of the store, as the crate object_store calls it: KEY=VALUE
+    #[arg(long = "store-option", value_name = "KEY=VALUE")]
+    pub(crate) options: Vec<String>,
+}
+
 /// Where checkpoints are.
 #[derive(Args, Debug)]
 pub(crate) struct PlaceArgs {
     /// A folder, or a URL of a store that is built in: file://, s3://, gs://, az://
     pub(crate) place: String,
-    /// An option of the store, as the crate object_store calls it: KEY=VALUE
-    #[arg(long = "store-option", value_name = "KEY=VALUE")]
-    pub(crate) options: Vec<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }
 
 #[derive(Args, Debug)]
@@ -101,9 +108,8 @@ pub(crate) struct DiffArgs {
     /// Compare names, types and shapes alone
     #[arg(long)]
     pub(crate) types_only: bool,
-    /// An option of the stores, as the crate object_store calls it: KEY=VALUE
-    #[arg(long = "store-option", value_name = "KEY=VALUE")]
-    pub(crate) options: Vec<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }
 
 #[derive(Args, Debug)]
@@ -121,7 +127,6 @@ pub(crate) struct ReshardArgs {
     /// One block for each array
     #[arg(long, conflicts_with = "mesh")]
     pub(crate) whole: bool,
-    /// An option of the stores, as the crate object_store calls it: KEY=VALUE
-    #[arg(long = "store-option", value_name = "KEY=VALUE")]
-    pub(crate) options: Vec<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }

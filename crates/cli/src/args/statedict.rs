@@ -4,6 +4,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+/// How large files are.
+#[derive(Args, Debug)]
+pub(crate) struct ShardArgs {
+    /// Write several safetensors files of so many bytes at most, "5GB"; 5GB in a folder, and one file otherwise, if not given
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_shard_size: Option<String>,
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct ConsolidateArgs {
     /// What the files of all ranks begin with
@@ -15,14 +23,13 @@ pub(crate) struct ConsolidateArgs {
     /// Where the full state dict goes: .pth, .safetensors or a folder; PREFIX_consolidated with the ending of the files if not given
     #[arg(long, value_name = "FILE", alias = "save_path")]
     pub(crate) save_path: Option<PathBuf>,
-    /// Write several safetensors files of so many bytes at most, "5GB"; 5GB in a folder, and one file otherwise, if not given
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) max_shard_size: Option<String>,
+    #[command(flatten)]
+    pub(crate) shards: ShardArgs,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct ConvertArgs {
-    /// A safetensors file, an index of several, a folder with either, or a file of torch.save
+    /// A safetensors file, an index of several, a folder with either, a file of torch.save, or a checkpoint (Zarr)
     pub(crate) input: PathBuf,
     /// The key of the state dict in a file of torch.save, with dots from dict to dict; the whole object, model or state_dict if not
     /// given
@@ -31,7 +38,9 @@ pub(crate) struct ConvertArgs {
     /// Where the state dict goes: .safetensors, .pth, .pt, .bin or a folder
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// Write several safetensors files of so many bytes at most, "5GB"; 5GB in a folder, and one file otherwise, if not given
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) max_shard_size: Option<String>,
+    /// Write a checkpoint (Zarr) instead
+    #[arg(long, conflicts_with = "max_shard_size")]
+    pub(crate) zarr: bool,
+    #[command(flatten)]
+    pub(crate) shards: ShardArgs,
 }

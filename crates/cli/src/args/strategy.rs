@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::Emit;
+use super::program::ToArgs;
 
 /// How a training step without annotations is split.
 #[derive(Args, Debug)]
@@ -122,12 +122,8 @@ pub(crate) struct LoraArgs {
     /// Write the program that takes adapters out of weights again
     #[arg(long, value_name = "FILE")]
     pub(crate) unmerge: Option<PathBuf>,
-    /// Format of the programs
-    #[arg(long, value_enum, default_value_t = Emit::Pretty)]
-    pub(crate) emit: Emit,
-    /// Where the program goes; - for the standard output
-    #[arg(short, long, value_name = "FILE", default_value = "-")]
-    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) to: ToArgs,
 }
 
 #[derive(Args, Debug)]
@@ -146,12 +142,8 @@ pub(crate) struct FsdpApplyArgs {
     /// Split parameters along their first dimension only
     #[arg(long)]
     pub(crate) shard_param_on_dim_0: bool,
-    /// Format of the program
-    #[arg(long, value_enum, default_value_t = Emit::Pretty)]
-    pub(crate) emit: Emit,
-    /// Where the program goes; - for the standard output
-    #[arg(short, long, value_name = "FILE", default_value = "-")]
-    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) to: ToArgs,
 }
 
 #[derive(Args, Debug)]

@@ -8,7 +8,7 @@ use shardc::exec::compile_options;
 use shardc::runtime::aot::{CompileReport, CompileRequest, Target, compile_in_child};
 use shardc::runtime::{Environment, plugin};
 
-use super::{devices_error, runtime_error};
+use super::client::{devices_error, runtime_error};
 use crate::args::CompileArgs;
 use crate::failure::Failure;
 use crate::job;
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui) -> Result<ExitCode> {
     let named = args.how.outputs(&[executable, report]);
     let mut outputs = Outputs::plan(&named, &[args.input.named()])?;
     let mut environment = Environment::from_process();
-    if let Some(path) = &args.plugin {
+    if let Some(path) = &args.plugin.file {
         environment = environment.with_plugin(target.kind(), path.clone());
     }
     let found = plugin::find(target.kind(), &environment).map_err(runtime_error)?;

@@ -18,7 +18,7 @@ pub(crate) fn run(args: &ConsolidateArgs, ui: &Ui) -> Result<ExitCode> {
         (None, Some(file)) if torch::is_torch(file).map_err(failure)? => default("pth"),
         (None, _) => default("safetensors"),
     };
-    let destination = Destination::new("--save-path", &path, args.max_shard_size.as_deref())?;
+    let destination = Destination::new("--save-path", &path, args.shards.max_shard_size.as_deref())?;
     let mut full = fsdp::consolidate_files(&files).map_err(failure)?;
     full.metadata.insert("format".to_owned(), "pt".to_owned());
     let inputs: Vec<(&str, &Path)> = files.iter().map(|file| ("a file of a rank", file.as_path())).collect();

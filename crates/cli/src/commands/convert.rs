@@ -1,25 +1,77 @@
 //! `shardc checkpoint convert`
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use shardc::statedict::{open, open_torch, torch};
+use serde_json::json;
+use shardc::checkpoint::{Alone, Checkpoint, Entry, Info, Region, Slice, StateParts, save_parts};
+use shardc::statedict::{StateDict, Tensor, open, open_torch, torch};
 
+use super::checkpoint::failure as checkpoint_failure;
+use super::checkpoint::place::{open as open_checkpoint, split, store};
 use crate::args::statedict::ConvertArgs;
 use crate::failure::usage;
-use crate::state_dict::{Destination, Wrapping, failure, write};
+use crate::state_dict::{Destination, IN_FOLDER, Wrapping, failure, write};
 use crate::ui::Ui;
+use crate::ui::table::bytes;
 
 pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> Result<ExitCode> {
-    let destination = Destination::new("--output", &args.output, args.max_shard_size.as_deref())?;
+    let max_shard_size = args.shards.max_shard_size.as_deref();
+    let destination = match args.zarr {
+        true => None,
+        false => Some(Destination::new("--output", &args.output, max_shard_size)?),
+    };
+    let is_checkpoint = args.input.is_dir() && !IN_FOLDER.iter().any(|name| args.input.join(name).is_file());
     let mut dict = match &args.key {
+        None if is_checkpoint => whole(&open_checkpoint(&args.input.to_string_lossy(), &[], None)?)?,
         None => open(&args.input).map_err(failure)?,
         Some(key) if args.input.is_file() && torch::is_torch(&args.input).map_err(failure)? => {
             open_torch(&args.input, Some(key)).map_err(failure)?
         }
         Some(_) => return Err(usage("--key is for files of torch.save: leave it out")),
     };
-    dict.metadata.entry("format".to_owned()).or_insert_with(|| "pt".to_owned());
-    write(&dict, &destination, Wrapping::Nothing, &[("the input", &args.input)], ui)?;
+    match destination {
+        Some(destination) => {
+            dict.metadata.entry("format".to_owned()).or_insert_with(|| "pt".to_owned());
+            write(&dict, &destination, Wrapping::Nothing, &[("the input", &args.input)], ui)?;
+        }
+        None => as_checkpoint(&dict, &args.output, ui)?,
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The arrays of a checkpoint, all in memory.
+fn whole(checkpoint: &Checkpoint) -> Result<StateDict> {
+    let mut dict = StateDict::new();
+    for entry in checkpoint.entries() {
+        let region = Region { offset: vec![0; entry.shape.len()], shape: entry.shape.clone() };
+        let elements = checkpoint.read(&entry.name, &region).map_err(checkpoint_failure)?;
+        let tensor = Tensor::from_bytes(entry.dtype, &entry.shape, elements).map_err(failure)?;
+        dict.insert(&entry.name, tensor).map_err(failure)?;
+    }
+    Ok(dict)
+}
+
+/// Writes a checkpoint, one block for each tensor; few tensors are in memory at a time.
+fn as_checkpoint(dict: &StateDict, place: &Path, ui: &Ui) -> Result<()> {
+    let place = place.to_string_lossy();
+    let (folder, name) = split(&place)?;
+    let entries: Vec<Entry> =
+        dict.iter().map(|(name, tensor)| Entry::whole(name, tensor.dtype(), tensor.shape())).collect();
+    let blocks = |(number, entry): (usize, &Entry)| {
+        entry.blocks().into_iter().map(move |region| Slice { entry: number, region }).collect::<Vec<_>>()
+    };
+    let slices = entries.iter().enumerate().flat_map(blocks).collect();
+    let parts = StateParts { entries, slices, info: Info::default() };
+    let read = |entry: &Entry, _: &Region| {
+        dict.get(&entry.name).and_then(Tensor::read).map_err(|error| error.to_string())
+    };
+    let saved =
+        save_parts(&store(folder, &[])?, name, &parts, &read, &Alone, None).map_err(checkpoint_failure)?;
+    ui.summary(
+        || format!("{place}: {} arrays, {}\n", dict.len(), bytes(saved.bytes)),
+        || json!({ "place": place, "arrays": dict.len(), "bytes": saved.bytes }),
+    );
+    Ok(())
 }

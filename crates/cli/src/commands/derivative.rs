@@ -14,7 +14,7 @@ use crate::source::Source;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &DerivativeArgs, derivative: Derivative, ui: &Ui) -> Result<ExitCode> {
-    let mut outputs = Outputs::plan(&[("--output", &args.output)], &[("the input", &args.input)])?;
+    let mut outputs = Outputs::plan(&[("--output", &args.to.output)], &[("the input", &args.input)])?;
     let rules = args.rule.iter().map(|text| rule(text)).collect::<Result<Vec<_>>>()?;
     let checkpoint = Checkpoint {
         keep: args.checkpoint.parse().map_err(|error| usage(format!("--checkpoint {error}")))?,
@@ -43,9 +43,9 @@ pub(crate) fn run(args: &DerivativeArgs, derivative: Derivative, ui: &Ui) -> Res
     };
     autodiff::differentiate(&mut module, &request).map_err(|e| source.explain(&e))?;
     progress.stage("print");
-    let program = printed(&module, args.emit).map_err(|e| source.explain(&e))?;
+    let program = printed(&module, args.to.form.emit).map_err(|e| source.explain(&e))?;
     progress.finish();
-    outputs.put(&args.output, program)?;
+    outputs.put(&args.to.output, program)?;
     outputs.commit()?;
     Ok(ExitCode::SUCCESS)
 }

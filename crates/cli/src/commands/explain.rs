@@ -17,7 +17,7 @@ pub(crate) fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode> {
     let named: Vec<_> = json.into_iter().chain(html).collect();
     let mut outputs = Outputs::plan(&named, &[args.input.named()])?;
     let mut compiler = job::compiler(&args.input.annotations, None)?;
-    if let Some(operations) = args.inline_budget {
+    if let Some(operations) = args.inline.inline_budget {
         compiler = compiler.inline_budget(operations);
     }
     let source = Source::read(&args.input.input)?;

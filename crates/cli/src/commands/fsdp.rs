@@ -131,7 +131,7 @@ fn types(module: &Module) -> Vec<String> {
 }
 
 fn apply(args: &FsdpApplyArgs, ui: &Ui) -> Result<ExitCode> {
-    let mut outputs = Outputs::plan(&[("--output", &args.output)], &[("the input", &args.step.input)])?;
+    let mut outputs = Outputs::plan(&[("--output", &args.to.output)], &[("the input", &args.step.input)])?;
     let chosen = args.strategy.chosen(ui)?.unwrap_or_default();
     let mut settings = chosen.settings;
     settings.reshard_after_forward = args.reshard_after_forward.or(settings.reshard_after_forward);
@@ -144,9 +144,9 @@ fn apply(args: &FsdpApplyArgs, ui: &Ui) -> Result<ExitCode> {
     progress.stage("annotate");
     strategy::apply(&mut module, &roles, &settings, mesh).map_err(|e| source.explain(&e))?;
     progress.stage("print");
-    let program = printed(&module, args.emit).map_err(|e| source.explain(&e))?;
+    let program = printed(&module, args.to.form.emit).map_err(|e| source.explain(&e))?;
     progress.finish();
-    outputs.put(&args.output, program)?;
+    outputs.put(&args.to.output, program)?;
     outputs.commit()?;
     Ok(ExitCode::SUCCESS)
 }

@@ -17,7 +17,7 @@ use crate::ui::Ui;
 use crate::ui::table::Table;
 
 pub(crate) fn run(args: &LoraArgs, ui: &Ui) -> Result<ExitCode> {
-    let mut named: Vec<(&str, &Path)> = vec![("--output", &args.output)];
+    let mut named: Vec<(&str, &Path)> = vec![("--output", &args.to.output)];
     let others = [("--init", &args.init), ("--merge", &args.merge), ("--unmerge", &args.unmerge)];
     named.extend(others.iter().filter_map(|&(option, path)| Some((option, path.as_deref()?))));
     let mut outputs = Outputs::plan(&named, &[("the input", &args.input)])?;
@@ -37,14 +37,17 @@ pub(crate) fn run(args: &LoraArgs, ui: &Ui) -> Result<ExitCode> {
     let roles: Vec<&str> = args.role.iter().map(String::as_str).collect();
     let adapted = lora::adapt(&mut module, &lora, &roles).map_err(|e| source.explain(&e))?;
     progress.stage("print");
-    let mut programs = vec![(args.output.as_path(), printed(&module, args.emit))];
+    let mut programs = vec![(args.to.output.as_path(), printed(&module, args.to.form.emit))];
     if let Some(path) = &args.init {
-        programs.push((path, lora::initial(&module, &adapted).and_then(|made| printed(&made, args.emit))));
+        programs.push((
+            path,
+            lora::initial(&module, &adapted).and_then(|made| printed(&made, args.to.form.emit)),
+        ));
     }
     for (path, merge) in [(&args.merge, Merge::Into), (&args.unmerge, Merge::OutOf)] {
         if let Some(path) = path {
             let made = lora::merged(&module, &adapted, &lora, merge);
-            programs.push((path, made.and_then(|made| printed(&made, args.emit))));
+            programs.push((path, made.and_then(|made| printed(&made, args.to.form.emit))));
         }
     }
     for (path, program) in programs {

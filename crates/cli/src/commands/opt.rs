@@ -40,14 +40,14 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
     let Some(input) = &args.input else {
         return Err(usage("which program? `shardc opt FILE --passes PASSES`, or - for the standard input"));
     };
-    if args.split_input_file && matches!(args.emit, Emit::Bytecode) {
+    if args.split_input_file && matches!(args.to.form.emit, Emit::Bytecode) {
         return Err(usage("bytecode holds one program: leave out --split-input-file or --emit bytecode"));
     }
-    if args.verify_diagnostics.is_some() && matches!(args.emit, Emit::Bytecode) {
+    if args.verify_diagnostics.is_some() && matches!(args.to.form.emit, Emit::Bytecode) {
         return Err(usage("programs with expected errors are printed as text: leave out --emit bytecode"));
     }
     let timings = args.observe.timings.as_deref().map(|path| ("--timings", path));
-    let named: Vec<_> = [("--output", args.output.as_path())].into_iter().chain(timings).collect();
+    let named: Vec<_> = [("--output", args.to.output.as_path())].into_iter().chain(timings).collect();
     let mut outputs = Outputs::plan(&named, &[("the input", input)])?;
     let source = Source::read(input)?;
     let programs = match std::str::from_utf8(&source.bytes) {
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
         _ => vec![(0..source.bytes.len(), Compiler::read(&source.bytes))],
     };
     let options = PrintOptions {
-        form: match args.emit {
+        form: match args.to.form.emit {
             Emit::Generic => PrintForm::Generic,
             _ if args.mlir_print_op_generic => PrintForm::Generic,
             Emit::Pretty | Emit::Bytecode => PrintForm::Pretty,
@@ -100,9 +100,9 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
         }
         ui.warn(&source, &warnings);
         match done {
-            Ok(module) if matches!(args.emit, Emit::Bytecode) => {
+            Ok(module) if matches!(args.to.form.emit, Emit::Bytecode) => {
                 let bytes = Compiler::write_bytecode(&module).map_err(|e| source.explain(&e))?;
-                outputs.put(&args.output, bytes)?;
+                outputs.put(&args.to.output, bytes)?;
                 outputs.commit()?;
                 return Ok(ExitCode::SUCCESS);
             }
@@ -120,7 +120,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
     if let Some(path) = &args.observe.timings {
         outputs.put(path, timings.document(&stages, ui))?;
     }
-    outputs.put(&args.output, texts.join("\n// -----\n"))?;
+    outputs.put(&args.to.output, texts.join("\n// -----\n"))?;
     outputs.commit()?;
     if !wrong.is_empty() {
         return Err(source.explain(&Error::Diagnostics(wrong)));

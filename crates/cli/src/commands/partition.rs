@@ -25,14 +25,14 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
                 outputs.put(path, times)?;
             }
             let form =
-                if matches!(args.emit, Emit::Generic) { PrintForm::Generic } else { PrintForm::Pretty };
+                if matches!(args.form.emit, Emit::Generic) { PrintForm::Generic } else { PrintForm::Pretty };
             let options = PrintOptions { form, ..PrintOptions::default() };
             outputs.put(&args.output, shardc_stablehlo::print(&module, &options))?;
             return outputs.commit().map(|()| ExitCode::SUCCESS);
         }
     };
     job.progress.stage(Stage::Print.as_str());
-    let program = match args.emit {
+    let program = match args.form.emit {
         Emit::Pretty => job.output.text().into_bytes(),
         Emit::Generic => job.output.generic_text().into_bytes(),
         Emit::Bytecode => job.output.bytecode().map_err(|e| job.source.explain(&e))?,

@@ -3,16 +3,17 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
+use shardc::runtime::Environment;
 use shardc::runtime::doctor::{Check, Health, check, doctor};
-use shardc::runtime::plugin::{self, FoundPlugin, InstallProgress};
-use shardc::runtime::{Environment, PluginKind};
+use shardc::runtime::plugin::{self, FoundPlugin, InstallProgress, Libraries};
 
-use super::runtime_error;
+use super::client::runtime_error;
 use crate::args::{Kind, PluginArgs, PluginCommand};
+use crate::failure::usage;
 use crate::ui::Ui;
-use crate::ui::table::Table;
+use crate::ui::table::{Table, bytes};
 
 pub(crate) fn run(args: &PluginArgs, ui: &Ui) -> Result<ExitCode> {
     let environment = Environment::from_process();
@@ -25,7 +26,10 @@ pub(crate) fn run(args: &PluginArgs, ui: &Ui) -> Result<ExitCode> {
             )?;
             Ok(ExitCode::SUCCESS)
         }
-        PluginCommand::Install { kind } => install(*kind, &environment, ui),
+        PluginCommand::Install { kind, with_system_cuda } => {
+            let libraries = if *with_system_cuda { Libraries::System } else { Libraries::Fetched };
+            install(*kind, libraries, &environment, ui)
+        }
         PluginCommand::Doctor { plugin: file } => {
             let program = std::env::current_exe().context("cannot find this program's own file")?;
             let checks = match file {
@@ -65,12 +69,13 @@ fn describe(check: &Check) -> String {
     let health = match &check.health {
         Health::Absent { hint } => format!("not found; {hint}"),
         Health::Broken { reason } => format!("does not load: {reason}"),
-        Health::Loads { api_version: (major, minor), missing_functions, devices } => {
+        Health::Loads { api_version: (major, minor), missing_functions, missing_libraries, devices } => {
             let devices = match devices {
                 Ok((platform, n)) => format!("{n} devices on {platform}"),
                 Err(why) => format!("no devices: {why}"),
             };
-            let missing = match missing_functions.as_slice() {
+            let lacks = [missing_functions.as_slice(), missing_libraries.as_slice()].concat();
+            let missing = match lacks.as_slice() {
                 [] => "nothing missing".to_owned(),
                 names => format!("lacks {}", names.join(", ")),
             };
@@ -84,14 +89,17 @@ fn health(check: &Check) -> Value {
     let mut object = match &check.health {
         Health::Absent { hint } => json!({ "state": "absent", "hint": hint }),
         Health::Broken { reason } => json!({ "state": "broken", "reason": reason }),
-        Health::Loads { api_version: (major, minor), missing_functions, devices } => json!({
-            "state": "loads",
-            "api_version": format!("{major}.{minor}"),
-            "missing_functions": missing_functions,
-            "platform": devices.as_ref().ok().map(|(platform, _)| platform),
-            "devices": devices.as_ref().ok().map(|(_, n)| n),
-            "no_devices": devices.as_ref().err().map(ToString::to_string),
-        }),
+        Health::Loads { api_version: (major, minor), missing_functions, missing_libraries, devices } => {
+            json!({
+                "state": "loads",
+                "api_version": format!("{major}.{minor}"),
+                "missing_functions": missing_functions,
+                "missing_libraries": missing_libraries,
+                "platform": devices.as_ref().ok().map(|(platform, _)| platform),
+                "devices": devices.as_ref().ok().map(|(_, n)| n),
+                "no_devices": devices.as_ref().err().map(ToString::to_string),
+            })
+        }
     };
     object["kind"] = json!(check.kind.as_str());
     object["found_in"] = json!(check.found.as_ref().map(|f| f.source.to_string()));
@@ -99,14 +107,28 @@ fn health(check: &Check) -> Value {
     object
 }
 
-fn install(kind: Kind, environment: &Environment, ui: &Ui) -> Result<ExitCode> {
-    let kind = match kind {
-        Kind::Cpu => PluginKind::Cpu,
-        Kind::Tpu => PluginKind::Tpu,
-    };
+fn install(kind: Kind, libraries: Libraries, environment: &Environment, ui: &Ui) -> Result<ExitCode> {
+    if libraries == Libraries::System && !matches!(kind, Kind::Cuda) {
+        return Err(usage("--with-system-cuda is for `shardc plugin install cuda`"));
+    }
     let bar = if ui.shows_progress() { ProgressBar::new(0) } else { ProgressBar::hidden() };
-    let found = plugin::install(kind, environment, &mut |progress| match progress {
-        InstallProgress::Downloading { received, total, .. } => {
+    if let Ok(style) =
+        ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes} ({bytes_per_sec}, {eta}) {msg}")
+    {
+        bar.set_style(style);
+    }
+    let mut show = |progress| match progress {
+        InstallProgress::Size { download, free } => {
+            let room = free.map(|free| format!("; {} are free on the disk", bytes(free))).unwrap_or_default();
+            bar.suspend(|| {
+                ui.summary(
+                    || format!("{} will be fetched{room}\n", bytes(download)),
+                    || json!({ "download": download, "free": free }),
+                );
+            });
+        }
+        InstallProgress::Downloading { received, total, file } => {
+            bar.set_message(file);
             bar.set_length(total.unwrap_or(received));
             bar.set_position(received);
         }
@@ -114,8 +136,9 @@ fn install(kind: Kind, environment: &Environment, ui: &Ui) -> Result<ExitCode> {
         | InstallProgress::Looking { .. }
         | InstallProgress::Unpacking
         | InstallProgress::Installed => {}
-    })
-    .map_err(runtime_error)?;
+    };
+    let found =
+        plugin::install_with(kind.into(), libraries, environment, &mut show).map_err(runtime_error)?;
     bar.finish_and_clear();
     ui.result(|| format!("{}\n", found.path.display()), || json(&found))?;
     Ok(ExitCode::SUCCESS)

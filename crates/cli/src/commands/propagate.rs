@@ -18,7 +18,7 @@ use crate::ui::Ui;
 
 pub(crate) fn run(args: &PropagateArgs, ui: &Ui) -> Result<ExitCode> {
     let timings = args.observe.timings.as_deref().map(|path| ("--timings", path));
-    let named: Vec<_> = [("--output", args.output.as_path())].into_iter().chain(timings).collect();
+    let named: Vec<_> = [("--output", args.to.output.as_path())].into_iter().chain(timings).collect();
     let mut outputs = Outputs::plan(&named, &[args.input.named()])?;
     let debug =
         DebugOptions { origins: args.debug_sharding_origins, edges: args.debug_propagation_edge_sharding };
@@ -42,19 +42,19 @@ pub(crate) fn run(args: &PropagateArgs, ui: &Ui) -> Result<ExitCode> {
     }
     let Some(mut propagated) = propagated else {
         let module = stopped.unwrap_or_default();
-        outputs.put(&args.output, shardc_stablehlo::print(&module, &PrintOptions::default()))?;
+        outputs.put(&args.to.output, shardc_stablehlo::print(&module, &PrintOptions::default()))?;
         return outputs.commit().map(|()| ExitCode::SUCCESS);
     };
     if args.emit_gspmd {
         propagated = propagated.into_gspmd().map_err(|e| source.explain(&e))?;
     }
     ui.warn(&source, &propagated.warnings);
-    let program = match args.emit {
+    let program = match args.to.form.emit {
         Emit::Pretty => propagated.text().into_bytes(),
         Emit::Generic => propagated.generic_text().into_bytes(),
         Emit::Bytecode => Compiler::write_bytecode(&propagated.module).map_err(|e| source.explain(&e))?,
     };
-    outputs.put(&args.output, program)?;
+    outputs.put(&args.to.output, program)?;
     outputs.commit()?;
     Ok(ExitCode::SUCCESS)
 }

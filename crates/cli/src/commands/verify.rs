@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use shardc::Compiler;
 use shardc::exec::{self, OutputCheck};
 
-use super::{cpu_client, limits};
+use super::client::{client, limits};
 use crate::args::VerifyArgs;
 use crate::job;
 use crate::output::Outputs;
@@ -18,7 +18,7 @@ pub(crate) fn run(args: &VerifyArgs, ui: &Ui) -> Result<ExitCode> {
     let mut outputs = Outputs::plan(&args.how.outputs(&[]), &[args.input.named()])?;
     let mut job = job::partition(&args.input, &args.how, ui)?;
     let devices = job.output.num_devices();
-    let client = cpu_client(&args.device, &job.output.interface.mesh)?;
+    let client = client(&args.device, &job.output.interface.mesh, None)?;
     job.progress.stage("compile and run");
     let limits = limits(&args.device);
     let original = Compiler::read(&job.source.bytes).map_err(|e| job.source.explain(&e))?;

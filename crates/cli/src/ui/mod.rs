@@ -71,6 +71,11 @@ impl Ui {
         Ui { format: if wanted { Format::Json } else { self.format }, ..self }
     }
 
+    /// Shows errors alone unless `wanted`: of several processes one speaks.
+    pub(crate) fn quiet_unless(self, wanted: bool) -> Ui {
+        Ui { quiet: self.quiet || !wanted, ..self }
+    }
+
     pub(crate) fn format(&self) -> Format {
         self.format
     }

@@ -40,9 +40,11 @@
 //! # }
 //! ```
 
+mod arrays;
 mod processes;
 mod state;
 
+pub use arrays::{Saving, array_parts, blocks_of, restore_arrays, sharding_of};
 pub use processes::Job;
 #[doc(inline)]
 pub use shardc_checkpoint::{

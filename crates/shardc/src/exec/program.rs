@@ -204,6 +204,15 @@ impl Program {
         Ok(array.to_host_across(processes)?)
     }
 
+    /// Compares what running the program takes with the [`Limits`], for whoever puts arrays on its devices by other ways than
+    /// [`Program::put`].
+    ///
+    /// # Errors
+    /// [`RuntimeError::Memory`] where this machine has too little.
+    pub fn check_memory(&self) -> Result<(), Error> {
+        Ok(program_need(self).check("running the program", self.limits.memory)?)
+    }
+
     /// Splits whole arrays over the devices, as the program takes them, for [`Program::step`]. In a job of several processes each
     /// needs no more than what its own devices take, and may make the rest up.
     ///
@@ -212,7 +221,7 @@ impl Program {
     /// [`RuntimeError::Memory`] where this machine has too little.
     pub fn put(&self, client: &Client, inputs: &[HostArray]) -> Result<Vec<ShardedArray>, Error> {
         self.check_arrays(inputs)?;
-        program_need(self).check("running the program", self.limits.memory)?;
+        self.check_memory()?;
         let devices = self.executable.placement();
         let spread = |(port, array): (&Port, &HostArray)| {
             Ok(ShardedArray::from_host(client, devices, port.layout.clone(), array)?)

@@ -1,6 +1,6 @@
 //! `shardc checkpoint`
 
-mod place;
+pub(super) mod place;
 mod reshard;
 mod show;
 
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &CheckpointArgs, ui: &Ui) -> Result<ExitCode> {
 }
 
 /// An error with its code and hint.
-fn failure(error: CheckpointError) -> anyhow::Error {
+pub(super) fn failure(error: CheckpointError) -> anyhow::Error {
     let notes = match &error {
         CheckpointError::Damaged(damages) => damages.iter().map(line).collect(),
         _ => Vec::new(),
@@ -49,7 +49,7 @@ fn line(damage: &Damage) -> String {
 }
 
 fn list(args: &PlaceArgs, ui: &Ui) -> Result<ExitCode> {
-    let store = store(&args.place, &options(&args.options)?)?;
+    let store = store(&args.place, &options(&args.store.options)?)?;
     let numbers = steps(&store, "").map_err(failure)?;
     let mut all: Vec<(u64, Result<Checkpoint, CheckpointError>)> = Vec::new();
     for step in numbers {
@@ -103,7 +103,7 @@ fn verify(args: &VerifyCheckpointArgs, ui: &Ui) -> Result<ExitCode> {
     let mut progress = ui.progress();
     progress.stage("verify");
     if args.all {
-        let store = store(&args.place.place.place, &options(&args.place.place.options)?)?;
+        let store = store(&args.place.place.place, &options(&args.place.place.store.options)?)?;
         for step in steps(&store, "").map_err(failure)? {
             check(step.to_string(), Checkpoint::open(&store, &step.to_string()))?;
         }
@@ -111,7 +111,7 @@ fn verify(args: &VerifyCheckpointArgs, ui: &Ui) -> Result<ExitCode> {
         let place = &args.place.place;
         check(
             place.place.clone(),
-            place::try_open(&place.place, &options(&place.options)?, args.place.step)?,
+            place::try_open(&place.place, &options(&place.store.options)?, args.place.step)?,
         )?;
     }
     progress.finish();
@@ -137,7 +137,7 @@ fn verify(args: &VerifyCheckpointArgs, ui: &Ui) -> Result<ExitCode> {
 }
 
 fn compare(args: &DiffArgs, ui: &Ui) -> Result<ExitCode> {
-    let options = options(&args.options)?;
+    let options = options(&args.store.options)?;
     let mut progress = ui.progress();
     progress.stage("compare");
     let (first, second) = (open(&args.first, &options, None)?, open(&args.second, &options, None)?);

@@ -7,7 +7,7 @@ use super::failure;
 use crate::failure::usage;
 
 /// Options of a store: `KEY=VALUE`.
-pub(super) fn options(given: &[String]) -> Result<Vec<(String, String)>> {
+pub(in crate::commands) fn options(given: &[String]) -> Result<Vec<(String, String)>> {
     let pair = |text: &String| match text.split_once('=') {
         Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
         None => Err(usage(format!("--store-option: {text} is not KEY=VALUE"))),
@@ -16,17 +16,21 @@ pub(super) fn options(given: &[String]) -> Result<Vec<(String, String)>> {
 }
 
 /// The store whose root is this place.
-pub(super) fn store(place: &str, options: &[(String, String)]) -> Result<Store> {
+pub(in crate::commands) fn store(place: &str, options: &[(String, String)]) -> Result<Store> {
     Store::open(place, options).map_err(|error| usage(error.to_string()))
 }
 
 /// The checkpoint at a place; of a folder of steps the one that is asked for, or the last.
-pub(super) fn open(place: &str, options: &[(String, String)], step: Option<u64>) -> Result<Checkpoint> {
+pub(in crate::commands) fn open(
+    place: &str,
+    options: &[(String, String)],
+    step: Option<u64>,
+) -> Result<Checkpoint> {
     try_open(place, options, step)?.map_err(failure)
 }
 
 /// The same, with what is wrong with the checkpoint itself as the inner result.
-pub(super) fn try_open(
+pub(in crate::commands) fn try_open(
     place: &str,
     options: &[(String, String)],
     step: Option<u64>,
@@ -47,4 +51,33 @@ pub(super) fn try_open(
         },
         opened => opened,
     })
+}
+
+/// The folder of a new checkpoint, and its name there.
+pub(in crate::commands) fn split(to: &str) -> Result<(&str, &str)> {
+    let to = to.trim_end_matches('/');
+    let (folder, name) = match to.rsplit_once('/') {
+        None => (".", to),
+        Some(("", name)) => ("/", name),
+        Some((folder, name)) => (folder, name),
+    };
+    // Behind `://` there is a bucket, which is no name of a checkpoint.
+    if name.is_empty() || folder.ends_with(":/") {
+        return Err(usage(format!("{to} names no place for a checkpoint within a store")));
+    }
+    Ok((folder, name))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_place_is_a_folder_and_a_name() {
+        let split = |to| super::split(to).ok();
+        assert_eq!(split("a"), Some((".", "a")));
+        assert_eq!(split("/a"), Some(("/", "a")));
+        assert_eq!(split("a/b/"), Some(("a", "b")));
+        assert_eq!(split("s3://bucket/x"), Some(("s3://bucket", "x")));
+        assert_eq!(split("s3://bucket"), None);
+        assert_eq!(split("/"), None);
+    }
 }

@@ -8,7 +8,7 @@ use shardc::checkpoint::{Alone, Entry, Sharding, reshard};
 use shardc_passes::annotations::spec::{MeshSpec, SpecError};
 
 use super::failure;
-use super::place::{open, options, store};
+use super::place::{open, options, split, store};
 use crate::args::checkpoint::ReshardArgs;
 use crate::failure::usage;
 use crate::ui::Ui;
@@ -18,7 +18,7 @@ use crate::ui::table::bytes;
 type Mesh = Vec<(String, usize)>;
 
 pub(super) fn run(args: &ReshardArgs, ui: &Ui) -> Result<ExitCode> {
-    let options = options(&args.options)?;
+    let options = options(&args.store.options)?;
     let mesh: Option<Mesh> = args.mesh.as_deref().map(mesh).transpose()?;
     let specs: Vec<(&str, Vec<Vec<String>>)> =
         args.spec.iter().map(|text| spec(text)).collect::<Result<_>>()?;
@@ -40,21 +40,6 @@ pub(super) fn run(args: &ReshardArgs, ui: &Ui) -> Result<ExitCode> {
         || json!({ "bytes": saved.bytes, "place": args.to }),
     );
     Ok(ExitCode::SUCCESS)
-}
-
-/// The folder of a new checkpoint, and its name there.
-fn split(to: &str) -> Result<(&str, &str)> {
-    let to = to.trim_end_matches('/');
-    let (folder, name) = match to.rsplit_once('/') {
-        None => (".", to),
-        Some(("", name)) => ("/", name),
-        Some((folder, name)) => (folder, name),
-    };
-    // Behind `://` there is a bucket, which is no name of a checkpoint.
-    if name.is_empty() || folder.ends_with(":/") {
-        return Err(usage(format!("{to} names no place for a checkpoint within a store")));
-    }
-    Ok((folder, name))
 }
 
 fn mesh(text: &str) -> Result<Mesh> {
@@ -137,16 +122,5 @@ mod tests {
         for (pattern, name) in [("a", "ab"), ("a*c", "ab"), ("a*b*c", "acb"), ("ab*b", "ab")] {
             assert!(!matches(pattern, name), "{pattern} {name}");
         }
-    }
-
-    #[test]
-    fn a_place_is_a_folder_and_a_name() {
-        let split = |to| split(to).ok();
-        assert_eq!(split("a"), Some((".", "a")));
-        assert_eq!(split("/a"), Some(("/", "a")));
-        assert_eq!(split("a/b/"), Some(("a", "b")));
-        assert_eq!(split("s3://bucket/x"), Some(("s3://bucket", "x")));
-        assert_eq!(split("s3://bucket"), None);
-        assert_eq!(split("/"), None);
     }
 }

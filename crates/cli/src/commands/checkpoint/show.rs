@@ -12,7 +12,7 @@ use crate::ui::Ui;
 use crate::ui::table::{Table, bytes};
 
 pub(super) fn run(args: &StepPlaceArgs, ui: &Ui) -> Result<ExitCode> {
-    let checkpoint = open(&args.place.place, &options(&args.place.options)?, args.step)?;
+    let checkpoint = open(&args.place.place, &options(&args.place.store.options)?, args.step)?;
     let info = checkpoint.info();
     let text = || {
         let mut table = Table::new(&["array", "type", ">blocks", "block", "mesh", "spec"]);

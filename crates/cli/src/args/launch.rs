@@ -1,0 +1,15 @@
+//! The command line of `shardc launch`.
+
+use std::ffi::OsString;
+
+use clap::Args;
+
+#[derive(Args, Debug)]
+pub(crate) struct LaunchArgs {
+    /// How many processes there are
+    #[arg(short = 'n', long, value_name = "N")]
+    pub(crate) processes: usize,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}

@@ -1,0 +1,87 @@
+//! The devices that a program runs on.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use shardc::exec::Limits;
+use shardc::ir::Mesh;
+use shardc::runtime::plugin::{self as plugins, FoundPlugin};
+use shardc::runtime::{
+    Client, ClientOptions, Environment, MemoryLimit, Plugin, PluginKind, PluginOptions, Processes,
+    RuntimeError,
+};
+
+use super::fit;
+use crate::args::DeviceArgs;
+use crate::failure::Failure;
+
+/// A client of the plugin that is asked for, with as many devices as the program is for; in a job, its share of them.
+pub(super) fn client(args: &DeviceArgs, mesh: &Mesh, job: Option<&Processes>) -> Result<Client> {
+    let devices = mesh.num_devices();
+    if let Some(wanted) = args.devices
+        && wanted != devices
+    {
+        let message = format!("the mesh has {devices} devices, but --devices {wanted} was given");
+        return Err(Failure::Usage { message, hint: fit::hint(mesh, wanted) }.into());
+    }
+    let processes = job.map_or(1, Processes::count);
+    if !devices.is_multiple_of(processes) {
+        let message = format!("{devices} devices cannot be shared out evenly to {processes} processes");
+        let hint = Some("run it in a number of processes that divides them".to_owned());
+        return Err(Failure::Usage { message, hint }.into());
+    }
+    let kind = kind(args);
+    let mut environment = Environment::from_process();
+    if let Some(path) = &args.plugin.file {
+        environment = environment.with_plugin(kind, path.clone());
+    }
+    let found = plugins::find(kind, &environment).map_err(runtime_error)?;
+    let plugin = Plugin::load(&found.path).map_err(runtime_error)?;
+    let options: PluginOptions = match kind {
+        PluginKind::Cpu => ClientOptions { cpu_device_count: Some(devices / processes) }.into(),
+        PluginKind::Cuda => args.gpu.options().into(),
+        PluginKind::Tpu => PluginOptions::default(),
+    };
+    let client = match job {
+        Some(job) => Client::across(&plugin, kind, options, job),
+        None => Client::new(&plugin, options),
+    };
+    client.map_err(|error| devices_error(&error, mesh))
+}
+
+/// The kind of plugin: the one that is named, or that of the file, or the CPU's.
+fn kind(args: &DeviceArgs) -> PluginKind {
+    let of_file = || args.plugin.file.as_deref().map(|file| FoundPlugin::named(file).kind);
+    args.target.map(PluginKind::from).or_else(of_file).unwrap_or(PluginKind::Cpu)
+}
+
+/// What a run may take.
+pub(super) fn limits(args: &DeviceArgs) -> Limits {
+    Limits {
+        memory: match args.host_memory {
+            None => MemoryLimit::Available,
+            Some(0) => MemoryLimit::Unlimited,
+            Some(bytes) => MemoryLimit::Bytes(bytes),
+        },
+        time: (args.time_limit > 0).then(|| Duration::from_secs(args.time_limit)),
+    }
+}
+
+/// A runtime error; where there is another number of devices than the program's, with the mesh that fits.
+pub(super) fn devices_error(error: &RuntimeError, mesh: &Mesh) -> anyhow::Error {
+    let fitting = match error {
+        RuntimeError::Devices { available, .. } => fit::hint(mesh, *available),
+        RuntimeError::DeviceLimit { limit, .. } => fit::hint(mesh, *limit),
+        _ => None,
+    };
+    let mut failure = Failure::runtime(error);
+    if let (Failure::Runtime { hint, .. }, Some(fitting)) = (&mut failure, fitting) {
+        *hint = Some(fitting);
+    }
+    failure.into()
+}
+
+/// A runtime error with its code and hint.
+pub(super) fn runtime_error(error: RuntimeError) -> anyhow::Error {
+    Failure::runtime(&error).into()
+}

@@ -1,0 +1,176 @@
+//! `shardc launch`: a command in several processes on this machine.
+//!
+//! Each process reads where it stands from its environment ([`shardc::runtime::ProcessOptions::from_variables`]). The launcher
+//! hands on what they write, line by line, and the signals that it gets; it ends when they have ended.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use serde_json::json;
+use shardc::runtime::processes::{MAX_PROCESSES, local_job};
+
+use super::client::runtime_error;
+use crate::args::LaunchArgs;
+use crate::failure::usage;
+use crate::signals::{self, Forwarding};
+use crate::ui::Ui;
+
+/// How long processes have to end after one of them failed and they were told so.
+const GRACE: Duration = Duration::from_secs(10);
+/// How often it is looked whether one has ended.
+const TICK: Duration = Duration::from_millis(20);
+
+pub(crate) fn run(args: &LaunchArgs, ui: &Ui) -> Result<ExitCode> {
+    match args.command.split_first() {
+        Some((program, rest)) => start(args.processes, program, rest, Labels::All, ui),
+        None => Err(usage("there is no command")),
+    }
+}
+
+/// Starts this very command in so many processes. What process 0 writes stays as it is: it shows the result.
+pub(crate) fn again(count: usize, ui: &Ui) -> Result<ExitCode> {
+    let program = std::env::current_exe().context("cannot find this program's own file")?;
+    let rest: Vec<OsString> = std::env::args_os().skip(1).collect();
+    start(count, program.as_os_str(), &rest, Labels::AllButFirst, ui)
+}
+
+/// Whose lines begin with the number of their process.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Labels {
+    All,
+    AllButFirst,
+}
+
+/// A process that was started.
+struct Started {
+    child: Child,
+    status: Option<ExitStatus>,
+}
+
+/// Kills what still runs, wherever the launcher leaves.
+struct Group(Vec<Started>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        for started in self.0.iter_mut().filter(|started| started.status.is_none()) {
+            let _ = started.child.kill();
+            let _ = started.child.wait();
+        }
+    }
+}
+
+fn start(count: usize, program: &OsStr, rest: &[OsString], labels: Labels, ui: &Ui) -> Result<ExitCode> {
+    if count == 0 || count > MAX_PROCESSES {
+        return Err(usage(format!("{count} processes: there may be 1 to {MAX_PROCESSES}")));
+    }
+    let variables = local_job(count).map_err(runtime_error)?;
+    let mut group = Group(Vec::new());
+    let mut writers = Vec::new();
+    // From here on a signal is for the processes.
+    let forwarding = signals::forward();
+    for index in 0..count {
+        let inherits = labels == Labels::AllButFirst && index == 0;
+        let pipe = || if inherits { Stdio::inherit() } else { Stdio::piped() };
+        let mut command = Command::new(program);
+        command.args(rest).envs(variables.iter().map(|(name, value)| (name, value)));
+        command.env("SHARDC_PROCESS_ID", index.to_string()).stdout(pipe()).stderr(pipe());
+        if index > 0 {
+            command.stdin(Stdio::null());
+        }
+        let mut child =
+            command.spawn().with_context(|| format!("cannot start {}", program.to_string_lossy()))?;
+        forwarding.add(&child);
+        if let Some(out) = child.stdout.take() {
+            writers.push(labelled(index, out, std::io::stdout()));
+        }
+        if let Some(err) = child.stderr.take() {
+            writers.push(labelled(index, err, std::io::stderr()));
+        }
+        group.0.push(Started { child, status: None });
+    }
+    let failed = wait(&mut group, &forwarding, ui)?;
+    drop(forwarding);
+    // A grandchild may hold a pipe open; what it writes is nobody's.
+    let until = Instant::now() + Duration::from_secs(1);
+    for writer in writers {
+        let _ = writer.recv_timeout(until.saturating_duration_since(Instant::now()));
+    }
+    Ok(failed.map_or(ExitCode::SUCCESS, |status| ExitCode::from(code(status))))
+}
+
+/// Waits until all have ended; returns how the first one that failed did. The others are told to end then, and killed later.
+fn wait(group: &mut Group, forwarding: &Forwarding, ui: &Ui) -> Result<Option<ExitStatus>> {
+    let mut failed: Option<(ExitStatus, Instant)> = None;
+    let mut is_killed = false;
+    while group.0.iter().any(|started| started.status.is_none()) {
+        for index in 0..group.0.len() {
+            let started = &mut group.0[index];
+            if started.status.is_some() {
+                continue;
+            }
+            started.status = started.child.try_wait().context("cannot wait for a process")?;
+            if started.status.is_some() {
+                forwarding.remove(&started.child);
+            }
+            let Some(status) = started.status.filter(|status| !status.success()) else { continue };
+            if failed.is_none() {
+                failed = Some((status, Instant::now()));
+                ui.summary(
+                    || format!("process {index} failed ({status}); the others are told to end\n"),
+                    || json!({ "failed": index, "code": code(status) }),
+                );
+                for other in group.0.iter().filter(|other| other.status.is_none()) {
+                    signals::terminate(&other.child);
+                }
+            }
+        }
+        if let Some((_, since)) = &failed
+            && !is_killed
+            && since.elapsed() > GRACE
+        {
+            is_killed = true;
+            for other in group.0.iter_mut().filter(|other| other.status.is_none()) {
+                let _ = other.child.kill();
+            }
+        }
+        std::thread::sleep(TICK);
+    }
+    Ok(failed.map(|(status, _)| status))
+}
+
+/// The exit code that says how a process ended, as shells have it.
+fn code(status: ExitStatus) -> u8 {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return u8::try_from(128 + signal).unwrap_or(1);
+    }
+    status.code().and_then(|code| u8::try_from(code).ok()).filter(|&code| code != 0).unwrap_or(1)
+}
+
+/// Hands lines on with the number of their process; the receiver hears when there are no more.
+fn labelled(
+    index: usize,
+    from: impl Read + Send + 'static,
+    mut to: impl Write + Send + 'static,
+) -> mpsc::Receiver<()> {
+    let (end, ended) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut from = BufReader::new(from);
+        let mut line = Vec::new();
+        while from.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+            if line.last() != Some(&b'\n') {
+                line.push(b'\n');
+            }
+            let mut whole = format!("[{index}] ").into_bytes();
+            whole.append(&mut line);
+            // Where nobody reads, the process goes on all the same.
+            let _ = to.write_all(&whole).and_then(|()| to.flush());
+        }
+        let _ = end.send(());
+    });
+    ended
+}

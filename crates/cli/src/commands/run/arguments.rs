@@ -1,0 +1,301 @@
+//! Where arguments come from: `--load`, `--inputs`, and chance.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use anyhow::Result;
+use shardc::checkpoint::{Checkpoint, Fit, restore_arrays};
+use shardc::exec::{Port, Program};
+use shardc::ir::DType;
+use shardc::runtime::{ArrayType, BlockRequest, Client, HostArray, RuntimeError, ShardedArray};
+use shardc::statedict::{self, StateDict, StateDictError, Tensor};
+use shardc::{Error, Interface};
+use shardc_passes::annotations::names::Names;
+
+use super::files;
+use super::names::{Map, path, results};
+use crate::args::{RunArgs, StateArgs};
+use crate::commands::checkpoint::place::{open as open_checkpoint, options};
+use crate::failure::Failure;
+use crate::source::Source as Text;
+use crate::state_dict;
+
+/// What `--load` names.
+pub(super) struct Source {
+    place: String,
+    content: Content,
+}
+
+enum Content {
+    Dict(StateDict),
+    Checkpoint(Checkpoint),
+}
+
+impl Source {
+    /// Names with types and shapes.
+    fn list(&self) -> Vec<(String, ArrayType)> {
+        let of = |name: &str, dtype: DType, shape: &[usize]| {
+            (name.to_owned(), ArrayType { dtype, shape: shape.to_vec() })
+        };
+        match &self.content {
+            Content::Dict(dict) => {
+                dict.iter().map(|(name, tensor)| of(name, tensor.dtype(), tensor.shape())).collect()
+            }
+            Content::Checkpoint(checkpoint) => {
+                checkpoint.entries().map(|entry| of(&entry.name, entry.dtype, &entry.shape)).collect()
+            }
+        }
+    }
+}
+
+/// Opens what `--load` names; nothing but headers is read.
+pub(super) fn open(args: &StateArgs) -> Result<Vec<Source>> {
+    let options = options(&args.store.options)?;
+    let source = |place: &String| {
+        let file = Path::new(place);
+        let is_dict = file.is_file() || state_dict::IN_FOLDER.iter().any(|name| file.join(name).is_file());
+        let content = match is_dict {
+            true => Content::Dict(statedict::open(file).map_err(state_dict::failure)?),
+            false => Content::Checkpoint(open_checkpoint(place, &options, None)?),
+        };
+        Ok(Source { place: place.clone(), content })
+    };
+    args.load.iter().map(source).collect()
+}
+
+/// Arguments on the devices.
+pub(super) struct Loaded {
+    pub(super) arrays: Vec<ShardedArray>,
+    /// The step that the first checkpoint is of.
+    pub(super) step: Option<u64>,
+}
+
+/// Why arguments cannot be had.
+pub(super) enum Fault {
+    /// What the library says, which may be about the program.
+    Library(Error),
+    Other(anyhow::Error),
+}
+
+impl Fault {
+    pub(super) fn explained(self, source: &Text) -> anyhow::Error {
+        match self {
+            Fault::Library(error) => source.explain(&error),
+            Fault::Other(error) => error,
+        }
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Fault {
+        Fault::Library(error)
+    }
+}
+
+impl From<RuntimeError> for Fault {
+    fn from(error: RuntimeError) -> Fault {
+        Fault::Library(error.into())
+    }
+}
+
+impl From<anyhow::Error> for Fault {
+    fn from(error: anyhow::Error) -> Fault {
+        Fault::Other(error)
+    }
+}
+
+/// The arguments of a program: those of `--inputs`, then those of `--load`, and random ones. Of what is loaded each process reads
+/// what its devices hold.
+pub(super) fn arguments(
+    args: &RunArgs,
+    sources: &[Source],
+    interface: &Interface,
+    client: &Client,
+    program: &Program,
+) -> Result<Loaded, Fault> {
+    let ports = program.inputs();
+    let placement = program.executable().placement();
+    let given = match &args.inputs {
+        Some(path) => files::load(path, &Names::of_interface(interface), ports)?,
+        None => BTreeMap::new(),
+    };
+    let found = fitted(&args.state, sources, interface, ports, &given)?;
+    let mut arrays: Vec<Option<ShardedArray>> = vec![None; ports.len()];
+    for (number, source) in sources.iter().enumerate() {
+        let wanted: Vec<(usize, String)> = found
+            .iter()
+            .filter(|(_, (of, _))| *of == number)
+            .map(|(&argument, (_, name))| (argument, name.clone()))
+            .collect();
+        match &source.content {
+            Content::Dict(dict) => {
+                for (argument, name) in wanted {
+                    let tensor = dict.get(&name).map_err(state_dict::failure)?;
+                    arrays[argument] = Some(spread(tensor, client, program, &ports[argument])?);
+                }
+            }
+            Content::Checkpoint(checkpoint) => {
+                let targets: Vec<(String, &Port)> =
+                    wanted.iter().map(|(argument, name)| (name.clone(), &ports[*argument])).collect();
+                let read = restore_arrays(checkpoint, client, placement, &targets, &Fit::partial())?;
+                for ((argument, _), array) in wanted.into_iter().zip(read) {
+                    arrays[argument] = array;
+                }
+            }
+        }
+    }
+    let mut all = Vec::with_capacity(ports.len());
+    for (i, (port, array)) in ports.iter().zip(arrays).enumerate() {
+        let (layout, seed) = (port.layout.clone(), args.device.seed.wrapping_add(i as u64));
+        all.push(match (given.get(&i), array) {
+            (Some(array), _) => ShardedArray::from_host(client, placement, layout, array)?,
+            (None, Some(array)) => array,
+            (None, None) => {
+                let array = HostArray::random(seed, port.ty.dtype, &port.ty.shape)?;
+                ShardedArray::from_host(client, placement, layout, &array)?
+            }
+        });
+    }
+    let step = sources.iter().find_map(|source| match &source.content {
+        Content::Checkpoint(checkpoint) => checkpoint.info().step,
+        Content::Dict(_) => None,
+    });
+    Ok(Loaded { arrays: all, step })
+}
+
+/// A tensor on the devices of an argument, each block read by itself.
+fn spread(tensor: &Tensor, client: &Client, program: &Program, port: &Port) -> Result<ShardedArray, Fault> {
+    let (placement, layout) = (program.executable().placement(), port.layout.clone());
+    if layout.num_addends() > 1 {
+        let bytes = tensor.read().map_err(state_dict::failure)?;
+        let array = HostArray::new(port.ty.dtype, &port.ty.shape, bytes)?;
+        return Ok(ShardedArray::from_host(client, placement, layout, &array)?);
+    }
+    let mut failed: Option<StateDictError> = None;
+    let made =
+        ShardedArray::from_callback(client, placement, layout, port.ty.dtype, |block: &BlockRequest| {
+            // A block that is all padding begins beyond the end.
+            let bounds: Vec<_> = block
+                .offsets
+                .iter()
+                .zip(&block.extent)
+                .zip(&port.ty.shape)
+                .map(|((&from, &size), &end)| from.min(end)..from.min(end) + size)
+                .collect();
+            let bytes = tensor.read_slice(&bounds).map_err(|error| {
+                let text = error.to_string();
+                failed = Some(error);
+                RuntimeError::Argument(text)
+            })?;
+            HostArray::new(port.ty.dtype, &block.extent, bytes)
+        });
+    match failed {
+        Some(error) => Err(state_dict::failure(error).into()),
+        None => Ok(made?),
+    }
+}
+
+/// Where each argument is: the number of a source, and the name there. All that does not fit is said at once (SH1309).
+fn fitted(
+    args: &StateArgs,
+    sources: &[Source],
+    interface: &Interface,
+    ports: &[Port],
+    given: &BTreeMap<usize, HostArray>,
+) -> Result<BTreeMap<usize, (usize, String)>> {
+    let map = Map::new(&args.map)?;
+    let mut there: BTreeMap<String, Vec<(usize, String, ArrayType)>> = BTreeMap::new();
+    for (number, source) in sources.iter().enumerate() {
+        for (name, ty) in source.list() {
+            there.entry(path(&name)).or_default().push((number, name, ty));
+        }
+    }
+    let mut found = BTreeMap::new();
+    let mut used = BTreeSet::new();
+    let (mut missing, mut misshaped) = (Vec::new(), Vec::new());
+    let (mut twice, mut strange) = (Vec::new(), Vec::new());
+    for (i, port) in ports.iter().enumerate() {
+        let own = port.name.as_deref().map(path).filter(|name| !name.is_empty());
+        let position = format!("arg{i}");
+        let names: Vec<String> = own.into_iter().chain([position.clone()]).collect();
+        let candidates = match names.iter().find_map(|name| map.of(name)) {
+            Some(mapped) => vec![mapped],
+            None => names.clone(),
+        };
+        let Some(name) = candidates.iter().find(|name| there.contains_key(*name)) else {
+            if !given.contains_key(&i) && !args.random_missing {
+                let wanted =
+                    if candidates[0] == names[0] { String::new() } else { format!(" ({})", candidates[0]) };
+                missing.push(format!("missing: {}{wanted}, {}", names[0], port.ty));
+            }
+            continue;
+        };
+        used.insert(name.clone());
+        if given.contains_key(&i) {
+            continue;
+        }
+        match there[name].as_slice() {
+            [(number, stored, ty)] if *ty == port.ty => {
+                found.insert(i, (*number, stored.clone()));
+            }
+            [(number, stored, ty)] => misshaped.push(format!(
+                "another type or shape: {stored} is {ty} in {}, and the argument {} is {}",
+                sources[*number].place, names[0], port.ty
+            )),
+            several => {
+                let places: Vec<&str> =
+                    several.iter().map(|(number, ..)| sources[*number].place.as_str()).collect();
+                twice.push(format!("several times: {name}, in {}", places.join(" and ")));
+            }
+        }
+    }
+    for (number, source) in sources.iter().enumerate() {
+        let is_used = used.iter().any(|name| there[name].iter().any(|(of, ..)| *of == number));
+        if !is_used {
+            strange.push(format!("no argument: nothing in {} is one", source.place));
+        }
+    }
+    // What a run saved has its results, which no run takes.
+    let own: BTreeSet<String> = results(interface).into_iter().collect();
+    let more = there.iter().filter(|(name, _)| !used.contains(*name) && !own.contains(*name));
+    let unexpected: Vec<String> = match args.ignore_unexpected {
+        true => Vec::new(),
+        false => more
+            .flat_map(|(_, all)| all)
+            .map(|(number, name, ty)| format!("unexpected: {name}, {ty}, in {}", sources[*number].place))
+            .collect(),
+    };
+    if sources.is_empty()
+        || [&missing, &misshaped, &twice, &strange, &unexpected].iter().all(|list| list.is_empty())
+    {
+        return Ok(found);
+    }
+    let count = |list: &[String], what: &str| (!list.is_empty()).then(|| format!("{} {what}", list.len()));
+    let counts: Vec<String> = [
+        count(&missing, "missing"),
+        count(&unexpected, "unexpected"),
+        count(&misshaped, "of another type or shape"),
+        count(&twice, "several times"),
+        count(&strange, "of no use"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let hints: Vec<&str> = [
+        (!missing.is_empty()).then_some(
+            "--map says what arguments are called there, --random-missing makes up what is missing",
+        ),
+        (!unexpected.is_empty()).then_some("--ignore-unexpected leaves out what is not taken"),
+        (!misshaped.is_empty()).then_some("nothing is converted"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    Err(Failure::Runtime {
+        code: "SH1309".to_owned(),
+        message: format!("what is loaded does not fit the arguments of the program: {}", counts.join(", ")),
+        notes: [missing, unexpected, misshaped, twice, strange].concat(),
+        hint: (!hints.is_empty()).then(|| hints.join("; ")),
+    }
+    .into())
+}

@@ -1,0 +1,58 @@
+//! Which results are arguments of the next step.
+
+use anyhow::Result;
+use shardc::Interface;
+use shardc_passes::annotations::names::{Named, Names};
+
+use super::names::path;
+use crate::args::StateArgs;
+use crate::failure::{Failure, usage};
+
+/// Pairs of a result and the argument that it is in the next step: those of `--feed`, those that take an argument's memory, and
+/// those with an argument's name; each argument once.
+///
+/// # Errors
+/// `--feed` names what there is not, or another type; several steps are asked for, and nothing goes from one to the next.
+pub(super) fn pairs(args: &StateArgs, interface: &Interface, names: &Names) -> Result<Vec<(usize, usize)>> {
+    let (inputs, outputs) = (&interface.inputs, &interface.outputs);
+    let mut pairs: Vec<(usize, usize)> = Vec::new();
+    for text in &args.feed {
+        let (result, argument) = text
+            .split_once('=')
+            .ok_or_else(|| usage(format!("--feed: {text} is not RESULT=ARG, as in res0=arg0")))?;
+        let refused = |error| Failure::of(&shardc::Error::from(error), "--feed", "");
+        let argument = names.find_argument(argument).map_err(refused)?;
+        let Named::Result(result) = names.find(result).map_err(refused)? else {
+            return Err(usage(format!("--feed: {result} is an argument, and a result is to be named first")));
+        };
+        let (from, to) = (&outputs[result].global, &inputs[argument].global);
+        if from != to {
+            return Err(usage(format!("--feed {text}: the result is {from}, and the argument {to}")));
+        }
+        pairs.push((result, argument));
+    }
+    let donated = inputs.iter().enumerate().filter_map(|(i, input)| Some((input.donated_to?, i)));
+    let named = inputs.iter().enumerate().filter_map(|(i, input)| {
+        let name = path(input.name.as_deref()?);
+        let same = |output: &shardc::InterfaceTensor| {
+            output.name.as_deref().is_some_and(|other| path(other) == name) && output.global == input.global
+        };
+        Some((outputs.iter().position(same)?, i))
+    });
+    for (result, argument) in donated.chain(named) {
+        if !pairs.iter().any(|&(_, known)| known == argument) {
+            pairs.push((result, argument));
+        }
+    }
+    match args.steps {
+        Some(steps) if steps > 1 && pairs.is_empty() => Err(Failure::Usage {
+            message: format!("--steps {steps}: no result is an argument of the next step"),
+            hint: Some(
+                "donate arguments (tf.aliasing_output), give results the names of arguments, or say --feed res0=arg0"
+                    .to_owned(),
+            ),
+        }
+        .into()),
+        _ => Ok(pairs),
+    }
+}

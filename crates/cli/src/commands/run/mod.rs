@@ -1,0 +1,158 @@
+//! `shardc run`
+
+mod arguments;
+mod fed;
+mod files;
+mod names;
+mod report;
+mod save;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use shardc::exec::{Program, run_need};
+use shardc::ir::Diagnostic;
+use shardc::runtime::{Client, HostArray, Processes, ShardedArray};
+use shardc_passes::annotations::names::Names;
+
+use self::report::{Row, Step};
+use super::client::{client, limits, runtime_error};
+use super::launch;
+use crate::args::RunArgs;
+use crate::job;
+use crate::output::Outputs;
+use crate::processes::{self, Place};
+use crate::ui::Ui;
+
+pub(crate) fn run(args: &RunArgs, ui: &Ui) -> Result<ExitCode> {
+    let job = match processes::place(args.processes)? {
+        Place::Alone => None,
+        Place::Launcher(count) => return launch::again(count, ui),
+        Place::Member(options) => Some(*options),
+    };
+    // Results and warnings are shown once.
+    let is_first = job.as_ref().is_none_or(|job| job.index == 0);
+    let ui = &ui.quiet_unless(is_first);
+    let saved = args.outputs.as_deref().map(|path| ("--outputs", path));
+    let given = args.inputs.as_deref().map(|path| ("--inputs", path));
+    let inputs: Vec<_> = given.into_iter().chain([args.input.named()]).collect();
+    let mut files = Outputs::plan(&args.how.outputs(&[saved.filter(|_| is_first)]), &inputs)?;
+    let target = args.state.save.as_deref().map(|place| save::target(place, &args.state)).transpose()?;
+    let mut job_of_program = job::partition(&args.input, &args.how, ui)?;
+    let sources = arguments::open(&args.state)?;
+
+    let processes = job.map(Processes::connect).transpose().map_err(runtime_error)?;
+    let interface = &job_of_program.output.interface;
+    let client = client(&args.device, &interface.mesh, processes.as_ref())?;
+    let limits = limits(&args.device);
+    // Before the inputs are made, and before anything is compiled. What is loaded is never on the host as a whole.
+    if sources.is_empty() && client.platform_name() == "cpu" {
+        run_need(interface).check("running the program", limits.memory).map_err(runtime_error)?;
+    }
+    let names = Names::of_interface(interface);
+    let fed = fed::pairs(&args.state, interface, &names)?;
+    let progress = &mut job_of_program.progress;
+    progress.stage("compile");
+    let source = &job_of_program.source;
+    let program = Program::partitioned(&client, &job_of_program.output).map_err(|e| source.explain(&e))?;
+    let program = program.with_limits(limits);
+    program.check_memory().map_err(|e| source.explain(&e))?;
+    progress.stage("load");
+    let loaded = arguments::arguments(args, &sources, interface, &client, &program)
+        .map_err(|error| error.explained(source))?;
+    progress.stage("run");
+    let runner = Runner { client: &client, program: &program, fed: &fed };
+    let shown = report::shown(interface);
+    let (steps, outputs) =
+        runner.run(loaded.arrays, args.state.steps.unwrap_or(1), &shown).map_err(|e| source.explain(&e))?;
+    if let Some(target) = &target {
+        progress.stage("save");
+        let info = save::info(loaded.step, steps.len());
+        save::save(target, interface, &outputs, &info, processes.as_ref(), ui)?;
+    }
+    let mut rows = Vec::new();
+    let mut whole = Vec::new();
+    for (array, tensor) in outputs.iter().zip(&interface.outputs) {
+        let array = gathered(array, processes.as_ref()).map_err(|e| source.explain(&e))?;
+        rows.push(Row::new(&array, tensor.global.to_string(), tensor.name.clone()));
+        whole.extend(args.outputs.is_some().then_some(array));
+    }
+    job_of_program.finish(&mut files, &args.how, ui)?;
+    if let Some(path) = args.outputs.as_ref().filter(|_| is_first) {
+        files.put(path, files::serialized(&whole)?)?;
+    }
+    files.commit()?;
+    if is_first {
+        let steps = args.state.steps.map(|_| steps.as_slice());
+        ui.result(|| report::text(steps, &rows, ui), || document(steps, &rows))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn document(steps: Option<&[Step]>, rows: &[Row]) -> Value {
+    let mut document = json!({ "version": 1, "outputs": rows.iter().map(Row::json).collect::<Vec<_>>() });
+    if let Some(steps) = steps {
+        document["steps"] = steps.iter().map(Step::json).collect();
+    }
+    document
+}
+
+/// A program that is run again and again.
+struct Runner<'a> {
+    client: &'a Client,
+    program: &'a Program,
+    /// Results that are arguments of the next step.
+    fed: &'a [(usize, usize)],
+}
+
+impl Runner<'_> {
+    /// Runs so many steps; returns what each took and gave, and the results of the last.
+    fn run(
+        &self,
+        arguments: Vec<ShardedArray>,
+        count: u64,
+        shown: &[(usize, String)],
+    ) -> Result<(Vec<Step>, Vec<ShardedArray>), shardc::Error> {
+        let ports = self.program.inputs();
+        let mut arguments: Vec<Option<ShardedArray>> = arguments.into_iter().map(Some).collect();
+        let mut steps = Vec::new();
+        loop {
+            let began = Instant::now();
+            let taken = |i: usize| ports[i].is_donated || self.fed.iter().any(|&(_, argument)| argument == i);
+            let inputs = arguments.iter_mut().enumerate();
+            let inputs = inputs.filter_map(|(i, array)| if taken(i) { array.take() } else { array.clone() });
+            let outputs = self.program.step_donating(inputs.collect())?;
+            let mut scalars = Vec::new();
+            for (i, name) in shown {
+                let value = gathered(&outputs[*i], self.client.processes())?;
+                scalars.push((name.clone(), value.to_f64_vec().first().copied().unwrap_or(f64::NAN)));
+            }
+            steps.push(Step { time: began.elapsed(), scalars });
+            if steps.len() as u64 >= count {
+                return Ok((steps, outputs));
+            }
+            for &(result, argument) in self.fed {
+                let (array, layout) = (&outputs[result], &ports[argument].layout);
+                let placement = self.program.executable().placement();
+                arguments[argument] = Some(match array.layout() == layout {
+                    true => array.clone(),
+                    false => array.reshard(self.client, placement, layout.clone())?,
+                });
+            }
+        }
+    }
+}
+
+/// An output as a whole. Devices that hold the same block have to agree on it.
+fn gathered(array: &ShardedArray, processes: Option<&Processes>) -> Result<HostArray, shardc::Error> {
+    if let Some(disagreement) = array.check_replicas()? {
+        let text = format!("devices disagree on a block of an output that they share: {disagreement:?}");
+        return Err(Diagnostic::internal("SH0790", text).into());
+    }
+    Ok(match processes {
+        Some(processes) => array.to_host_across(processes)?,
+        None => array.to_host()?,
+    })
+}

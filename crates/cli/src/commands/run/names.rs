@@ -1,0 +1,114 @@
+//! What arguments and results are called in checkpoints and files.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use shardc::Interface;
+
+use crate::failure::usage;
+
+/// A name as a path: `params['w']`, `params/w` and `params.w` are `params.w`.
+pub(super) fn path(name: &str) -> String {
+    let mut path = String::with_capacity(name.len());
+    for character in name.chars() {
+        match character {
+            '[' | '/' | '.' if path.is_empty() || path.ends_with('.') => {}
+            '[' | '/' => path.push('.'),
+            ']' | '\'' | '"' => {}
+            other => path.push(other),
+        }
+    }
+    path.truncate(path.trim_end_matches('.').len());
+    path
+}
+
+/// The name of each result: that of the argument whose memory it takes, or its own, or `outN`; each once.
+pub(super) fn results(interface: &Interface) -> Vec<String> {
+    let argument = |(i, name): (usize, Option<&str>)| name.map_or_else(|| format!("arg{i}"), str::to_owned);
+    let aliased: BTreeMap<usize, String> = interface
+        .inputs
+        .iter()
+        .enumerate()
+        .filter_map(|(i, input)| Some((input.donated_to?, argument((i, input.name.as_deref())))))
+        .collect();
+    let wished: Vec<Option<String>> = interface
+        .outputs
+        .iter()
+        .enumerate()
+        .map(|(i, output)| aliased.get(&i).map(String::as_str).or(output.name.as_deref()).map(path))
+        .map(|name| name.filter(|name| !name.is_empty()))
+        .collect();
+    let mut names: Vec<String> = Vec::new();
+    for (i, name) in wished.iter().enumerate() {
+        let is_unique = |name: &&String| wished.iter().flatten().filter(|other| other == name).count() == 1;
+        names.push(name.as_ref().filter(is_unique).cloned().unwrap_or_else(|| format!("out{i}")));
+    }
+    names
+}
+
+/// What `--map` says: how arguments are called elsewhere.
+pub(super) struct Map(Vec<(String, String)>);
+
+impl Map {
+    /// # Errors
+    /// Wrong usage: no `=`, several stars on a side, or a star on the right alone.
+    pub(super) fn new(given: &[String]) -> Result<Map> {
+        let rule = |text: &String| {
+            let (ours, theirs) = text
+                .split_once('=')
+                .ok_or_else(|| usage(format!("--map: {text} is not ARG=NAME, as in \"params.*=model.*\"")))?;
+            let (ours, stars) = (path(ours), |side: &str| side.matches('*').count());
+            if stars(&ours) > 1 || stars(theirs) > stars(&ours) {
+                return Err(usage(format!(
+                    "--map: {text}: one * at most on each side, and none on the right alone"
+                )));
+            }
+            Ok((ours, theirs.to_owned()))
+        };
+        Ok(Map(given.iter().map(rule).collect::<Result<_>>()?))
+    }
+
+    /// What an argument is called elsewhere, as a path; `None` where no rule is about it. The last rule counts.
+    pub(super) fn of(&self, name: &str) -> Option<String> {
+        self.0.iter().rev().find_map(|(ours, theirs)| {
+            let found = match ours.split_once('*') {
+                None => (ours == name).then_some("")?,
+                Some((before, after)) => name.strip_prefix(before)?.strip_suffix(after)?,
+            };
+            Some(path(&theirs.replacen('*', found, 1)))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_paths() {
+        for (name, expected) in [
+            ("params['w']", "params.w"),
+            ("params[\"layer\"][0].bias", "params.layer.0.bias"),
+            ("params/w", "params.w"),
+            ("[0]['a']", "0.a"),
+            ("x", "x"),
+            ("['a']['b']", "a.b"),
+            ("", ""),
+        ] {
+            assert_eq!(path(name), expected);
+            assert_eq!(path(expected), expected);
+        }
+    }
+
+    #[test]
+    fn maps_take_the_last_rule() {
+        let map = |rules: &[&str]| Map::new(&rules.iter().map(|&rule| rule.to_owned()).collect::<Vec<_>>());
+        let both = map(&["params['*']=model.*", "params.b=bias"]).unwrap();
+        assert_eq!(both.of("params.w").as_deref(), Some("model.w"));
+        assert_eq!(both.of("params.b").as_deref(), Some("bias"));
+        assert_eq!(both.of("x"), None);
+        for wrong in ["params", "a*b*=c", "a=b*"] {
+            assert!(map(&[wrong]).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What is told of a run.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use shardc::Interface;
+use shardc::runtime::HostArray;
+
+use super::names;
+use crate::ui::Ui;
+use crate::ui::table::Table;
+
+/// One run of the program.
+pub(super) struct Step {
+    pub(super) time: Duration,
+    /// Results without dimensions, by name.
+    pub(super) scalars: Vec<(String, f64)>,
+}
+
+impl Step {
+    /// Numbers that are not finite are null.
+    pub(super) fn json(&self) -> Value {
+        let scalars: serde_json::Map<String, Value> =
+            self.scalars.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+        json!({ "seconds": self.time.as_secs_f64(), "scalars": scalars })
+    }
+}
+
+/// The results whose values are told of each step: those without dimensions, with their names.
+pub(super) fn shown(interface: &Interface) -> Vec<(usize, String)> {
+    let all = names::results(interface).into_iter().enumerate();
+    all.filter(|(i, _)| interface.outputs[*i].global.shape.is_empty()).collect()
+}
+
+/// What is told of an output.
+pub(super) struct Row {
+    name: Option<String>,
+    ty: String,
+    smallest: f64,
+    largest: f64,
+    mean: f64,
+}
+
+impl Row {
+    pub(super) fn new(array: &HostArray, ty: String, name: Option<String>) -> Row {
+        let values = array.to_f64_vec();
+        let fold = |f: fn(f64, f64) -> f64, start: f64| values.iter().copied().fold(start, f);
+        Row {
+            name,
+            ty,
+            smallest: fold(f64::min, f64::INFINITY),
+            largest: fold(f64::max, f64::NEG_INFINITY),
+            mean: values.iter().sum::<f64>() / values.len().max(1) as f64,
+        }
+    }
+
+    /// Numbers that are not finite are null.
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "type": self.ty,
+            "smallest": self.smallest,
+            "largest": self.largest,
+            "mean": self.mean,
+        })
+    }
+}
+
+pub(super) fn text(steps: Option<&[Step]>, rows: &[Row], ui: &Ui) -> String {
+    let steps = steps.map(|steps| format!("{}\n", ui.table(&steps_table(steps)))).unwrap_or_default();
+    format!("{steps}{}", ui.table(&outputs_table(rows)))
+}
+
+fn number(n: f64) -> String {
+    format!("{n:.6}")
+}
+
+fn steps_table(steps: &[Step]) -> Table {
+    let names: Vec<String> = steps
+        .first()
+        .map_or_else(Vec::new, |step| step.scalars.iter().map(|(name, _)| format!(">{name}")).collect());
+    let columns: Vec<&str> =
+        [">step", ">milliseconds"].into_iter().chain(names.iter().map(String::as_str)).collect();
+    let mut table = Table::new(&columns);
+    for (i, step) in steps.iter().enumerate() {
+        let time = format!("{:.3}", step.time.as_secs_f64() * 1e3);
+        let values = step.scalars.iter().map(|(_, value)| number(*value));
+        table.row([(i + 1).to_string(), time].into_iter().chain(values).collect());
+    }
+    table
+}
+
+fn outputs_table(rows: &[Row]) -> Table {
+    let mut table = Table::new(&["output", "type", ">smallest", ">largest", ">mean"]);
+    for (i, row) in rows.iter().enumerate() {
+        let name = row.name.as_deref().map(|n| format!(" ({n})")).unwrap_or_default();
+        let (name, ty) = (format!("out{i}{name}"), row.ty.clone());
+        table.row(vec![name, ty, number(row.smallest), number(row.largest), number(row.mean)]);
+    }
+    table
+}

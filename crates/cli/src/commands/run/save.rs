@@ -1,0 +1,114 @@
+//! Where results go: `--save`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Result;
+use serde_json::json;
+use shardc::Interface;
+use shardc::checkpoint::{
+    self, Alone, Checkpoint, CheckpointError, Info, Job, Saving, Store, array_parts, blocks_of, save_parts,
+};
+use shardc::runtime::{Processes, ShardedArray};
+use shardc::statedict::{StateDict, Tensor};
+
+use super::{gathered, names};
+use crate::args::StateArgs;
+use crate::commands::checkpoint::failure;
+use crate::commands::checkpoint::place::{options, split, store};
+use crate::failure::Failure;
+use crate::state_dict::{self, Destination, Wrapping};
+use crate::ui::Ui;
+use crate::ui::table::bytes;
+
+/// How the names of files end that are no checkpoints.
+const FILES: [&str; 5] = ["safetensors", "pth", "pt", "bin", "ckpt"];
+
+/// Where results go.
+pub(super) enum Target {
+    File(Destination),
+    Checkpoint { store: Store, name: String, place: String },
+}
+
+/// The target that a place means.
+///
+/// # Errors
+/// There is a checkpoint already (SH1306), or the place is none.
+pub(super) fn target(place: &str, args: &StateArgs) -> Result<Target> {
+    let path = Path::new(place);
+    if path.extension().is_some_and(|ending| FILES.iter().any(|file| ending == *file)) {
+        return Ok(Target::File(Destination::new("--save", path, None)?));
+    }
+    let (folder, name) = split(place)?;
+    let store = store(folder, &options(&args.store.options)?)?;
+    match Checkpoint::open(&store, name) {
+        Err(CheckpointError::NotFound { .. }) => {
+            Ok(Target::Checkpoint { store, name: name.to_owned(), place: place.to_owned() })
+        }
+        // What is damaged is a checkpoint, too.
+        Ok(_) | Err(_) => Err(failure(CheckpointError::Exists { path: place.to_owned() })),
+    }
+}
+
+/// What a checkpoint says of itself: the step that it is of, counted from the one that was loaded.
+pub(super) fn info(loaded: Option<u64>, steps: usize) -> Info {
+    Info { step: Some(loaded.unwrap_or(0) + steps as u64), ..Info::default() }
+}
+
+/// Saves results by name, each once. In a job all processes have to do this.
+pub(super) fn save(
+    target: &Target,
+    interface: &Interface,
+    outputs: &[ShardedArray],
+    info: &Info,
+    processes: Option<&Processes>,
+    ui: &Ui,
+) -> Result<()> {
+    let names = names::results(interface);
+    match target {
+        Target::File(destination) => {
+            let mut dict = StateDict::new();
+            for (name, array) in names.iter().zip(outputs) {
+                let array = gathered(array, processes).map_err(|e| Failure::of(&e, "--save", ""))?;
+                let tensor = Tensor::from_bytes(array.dtype, &array.shape, array.data);
+                dict.insert(name, tensor.map_err(state_dict::failure)?).map_err(state_dict::failure)?;
+            }
+            dict.metadata.insert("format".to_owned(), "pt".to_owned());
+            if processes.is_none_or(|processes| processes.index() == 0) {
+                state_dict::write(&dict, destination, Wrapping::Nothing, &[], ui)?;
+            }
+        }
+        Target::Checkpoint { store, name, place } => {
+            let saving: Vec<Saving<'_>> = names
+                .iter()
+                .zip(outputs)
+                .zip(&interface.outputs)
+                .map(|((name, array), tensor)| Saving {
+                    name,
+                    array,
+                    sharding: Some(checkpoint::sharding_of(interface, tensor)),
+                })
+                .collect();
+            let job: Box<dyn checkpoint::Processes> = match processes {
+                Some(processes) => Box::new(Job::new(processes.clone())),
+                None => Box::new(Alone),
+            };
+            let parts = array_parts(&saving, info, &*job).map_err(|e| Failure::of(&e, "--save", ""))?;
+            let by_name: BTreeMap<&str, &ShardedArray> =
+                saving.iter().map(|saving| (saving.name, saving.array)).collect();
+            let read = blocks_of(|name: &str| by_name.get(name).copied());
+            let saved = save_parts(store, name, &parts, &read, &*job, None).map_err(failure)?;
+            ui.summary(
+                || {
+                    format!(
+                        "{place}: {} arrays, {} written by this process\n",
+                        names.len(),
+                        bytes(saved.bytes)
+                    )
+                },
+                || json!({ "place": place, "arrays": names.len(), "bytes": saved.bytes, "step": info.step }),
+            );
+        }
+    }
+    Ok(())
+}

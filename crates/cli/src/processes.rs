@@ -1,0 +1,35 @@
+//! Which process of a job this is.
+
+use anyhow::Result;
+use shardc::runtime::ProcessOptions;
+
+use crate::failure::{Failure, usage};
+
+/// Where this process stands.
+pub(crate) enum Place {
+    /// It is the only one.
+    Alone,
+    /// It is to start so many.
+    Launcher(usize),
+    /// It is one of several.
+    Member(Box<ProcessOptions>),
+}
+
+/// What the environment and `--processes` say.
+///
+/// # Errors
+/// Variables are missing or contradict the option (RT0701).
+pub(crate) fn place(asked: Option<usize>) -> Result<Place> {
+    let options = ProcessOptions::from_variables(|name| std::env::var(name).ok());
+    let options = options.map_err(|error| anyhow::Error::from(Failure::runtime(&error)))?;
+    match (options, asked) {
+        (Some(options), Some(asked)) if options.count != asked => Err(usage(format!(
+            "--processes {asked}, and the environment says that this is one of {}: leave --processes out",
+            options.count
+        ))),
+        (Some(options), _) if options.count > 1 => Ok(Place::Member(Box::new(options))),
+        (_, Some(0)) => Err(usage("--processes 0: there is one at least")),
+        (None, Some(asked)) if asked > 1 => Ok(Place::Launcher(asked)),
+        _ => Ok(Place::Alone),
+    }
+}

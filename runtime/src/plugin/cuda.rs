@@ -1,0 +1,90 @@
+//! The libraries of NVIDIA's that the CUDA plugin loads by itself, the first time it needs them.
+
+use std::path::{Path, PathBuf};
+
+use super::Environment;
+
+/// Folders of wheels below `nvidia`, and the library that is loaded from each.
+const LIBRARIES: [(&str, &str); 10] = [
+    ("cuda_runtime", "libcudart.so.12"),
+    ("cublas", "libcublas.so.12"),
+    ("cublas", "libcublasLt.so.12"),
+    ("cudnn", "libcudnn.so.9"),
+    ("cufft", "libcufft.so.11"),
+    ("cusparse", "libcusparse.so.12"),
+    ("cuda_cupti", "libcupti.so.12"),
+    ("nvjitlink", "libnvJitLink.so.12"),
+    ("cuda_nvrtc", "libnvrtc.so.12"),
+    ("nccl", "libnccl.so.2"),
+];
+
+/// What the driver brings.
+const DRIVER: &str = "libcuda.so.1";
+
+/// Where a file of one of the wheels goes: where it lies in the wheel. Headers, static libraries and texts go nowhere.
+pub(super) fn place(member: &str) -> Option<PathBuf> {
+    let name = member.rsplit('/').next().unwrap_or(member);
+    let is_wanted = name.ends_with(".so")
+        || name.contains(".so.")
+        || name.starts_with("libdevice.")
+        || member.ends_with("/bin/ptxas");
+    (member.starts_with("nvidia/") && is_wanted).then(|| PathBuf::from(member))
+}
+
+/// The libraries that are missing in the folders where the plugin looks first: those of wheels beside its own.
+pub(super) fn missing_beside(plugin: &Path) -> Vec<&'static str> {
+    let packages = plugin.ancestors().nth(3).unwrap_or(Path::new(""));
+    let is_missing = |(folder, name): &(&str, &str)| {
+        !packages.join("nvidia").join(folder).join("lib").join(name).is_file()
+    };
+    LIBRARIES.iter().filter(|library| is_missing(library)).map(|(_, name)| *name).collect()
+}
+
+/// Where the dynamic loader looks for what lies nowhere else, on usual systems.
+const SYSTEM: [&str; 7] = [
+    "/usr/local/cuda/lib64",
+    "/usr/local/nvidia/lib64",
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/wsl/lib",
+    "/usr/lib64",
+    "/lib64",
+    "/usr/lib",
+];
+
+/// The libraries, and the driver's, that are neither beside the plugin nor where the system has libraries. The plugin for CUDA 12
+/// is known; of another one the driver alone is looked for.
+pub(crate) fn missing(plugin: &Path, environment: &Environment) -> Vec<String> {
+    let is_known = plugin.components().any(|part| part.as_os_str() == "xla_cuda12");
+    let beside = if is_known { missing_beside(plugin) } else { Vec::new() };
+    let path = environment.variable("LD_LIBRARY_PATH").cloned().unwrap_or_default();
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).chain(SYSTEM.map(PathBuf::from)).collect();
+    let is_nowhere = |name: &&str| !folders.iter().any(|folder| folder.join(name).exists());
+    [DRIVER].into_iter().chain(beside).filter(is_nowhere).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let root = tempfile::tempdir().unwrap();
+        let plugin = root.path().join("jax_plugins/xla_cuda12/xla_cuda_plugin.so");
+        for (folder, name) in LIBRARIES {
+            let path = root.path().join("nvidia").join(folder).join("lib");
+            std::fs::create_dir_all(&path).unwrap();
+            std::fs::write(path.join(name), "").unwrap();
+        }
+        assert!(missing_beside(&plugin).is_empty());
+        std::fs::remove_file(root.path().join("nvidia/cudnn/lib/libcudnn.so.9")).unwrap();
+        assert_eq!(missing_beside(&plugin), ["libcudnn.so.9"]);
+        // The system may have it, where LD_LIBRARY_PATH says.
+        let here = root.path().join("here");
+        std::fs::create_dir(&here).unwrap();
+        for name in ["libcudnn.so.9", DRIVER] {
+            std::fs::write(here.join(name), "").unwrap();
+        }
+        let environment = Environment::default().with_variable("LD_LIBRARY_PATH", &here);
+        assert_eq!(missing(&plugin, &environment), Vec::<String>::new());
+    }
+}

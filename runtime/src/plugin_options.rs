@@ -1,0 +1,171 @@
+//! What clients of plugins are started with.
+
+use std::path::Path;
+
+use crate::error::{Result, RuntimeError};
+
+/// The most virtual devices of the CPU plugin that one program can run on: the plugin takes devices of higher numbers for
+/// those of another process, and refuses programs for them.
+pub const MAX_CPU_DEVICES: usize = 2048;
+
+/// What a client of the CPU plugin is started with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientOptions {
+    /// How many virtual devices the CPU plugin makes; its own choice (4) where `None`. For CPU plugins only: others
+    /// reject it.
+    pub cpu_device_count: Option<usize>,
+}
+
+/// What a client of the CUDA plugin is started with; what is `None` or empty is the plugin's choice.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CudaOptions {
+    /// Who gives out a GPU's memory.
+    pub allocator: Option<CudaAllocator>,
+    /// The part of a GPU's memory that a pool may take, above 0 and 1 at most.
+    pub memory_fraction: Option<f32>,
+    /// Whether a pool takes it at once.
+    pub preallocate: Option<bool>,
+    /// Bytes of each GPU that are set aside for collectives.
+    pub collective_memory: Option<u64>,
+    /// The GPUs of this machine that are used, by number; all where it is empty.
+    pub visible_devices: Vec<u32>,
+}
+
+/// Who gives out a GPU's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CudaAllocator {
+    /// A pool of XLA's: best fit with coalescing.
+    Bfc,
+    /// The driver's pool (`cudaMallocAsync`).
+    CudaAsync,
+    /// The driver, each time: slow, and nothing is kept.
+    Platform,
+}
+
+/// What a client is started with, by kind of plugin.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum PluginOptions {
+    /// The plugin's own choices.
+    #[default]
+    Default,
+    /// For the CPU plugin.
+    Cpu(ClientOptions),
+    /// For the CUDA plugin.
+    Cuda(CudaOptions),
+}
+
+impl From<ClientOptions> for PluginOptions {
+    fn from(options: ClientOptions) -> PluginOptions {
+        PluginOptions::Cpu(options)
+    }
+}
+
+impl From<CudaOptions> for PluginOptions {
+    fn from(options: CudaOptions) -> PluginOptions {
+        PluginOptions::Cuda(options)
+    }
+}
+
+/// The value of an option, in the types that plugins know.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value {
+    Text(&'static str),
+    Int(i64),
+    Ints(Vec<i64>),
+    Float(f32),
+    Bool(bool),
+}
+
+impl PluginOptions {
+    /// The options by the plugin's names.
+    pub(crate) fn values(&self) -> Result<Vec<(&'static str, Value)>> {
+        match self {
+            PluginOptions::Default => Ok(Vec::new()),
+            PluginOptions::Cpu(options) => match options.cpu_device_count {
+                None => Ok(Vec::new()),
+                Some(count) if count == 0 || count > MAX_CPU_DEVICES => {
+                    Err(RuntimeError::DeviceLimit { wanted: count, limit: MAX_CPU_DEVICES })
+                }
+                Some(count) => Ok(vec![("cpu_device_count", Value::Int(count as i64))]),
+            },
+            PluginOptions::Cuda(options) => options.values(),
+        }
+    }
+}
+
+impl CudaOptions {
+    fn values(&self) -> Result<Vec<(&'static str, Value)>> {
+        let mut values = Vec::new();
+        if let Some(allocator) = self.allocator {
+            let name = match allocator {
+                CudaAllocator::Bfc => "bfc",
+                CudaAllocator::CudaAsync => "cuda_async",
+                CudaAllocator::Platform => "platform",
+            };
+            values.push(("allocator", Value::Text(name)));
+        }
+        if let Some(part) = self.memory_fraction {
+            if !(part > 0.0 && part <= 1.0) {
+                let text = format!("{part} of a GPU's memory: more than 0 of it, and 1 at most");
+                return Err(RuntimeError::Argument(text));
+            }
+            values.push(("memory_fraction", Value::Float(part)));
+        }
+        values.extend(self.preallocate.map(|yes| ("preallocate", Value::Bool(yes))));
+        if let Some(bytes) = self.collective_memory {
+            let text = || RuntimeError::Argument(format!("{bytes} bytes are set aside for collectives"));
+            values.push(("collective_memory_size", Value::Int(i64::try_from(bytes).map_err(|_| text())?)));
+        }
+        if !self.visible_devices.is_empty() {
+            let numbers = self.visible_devices.iter().map(|&n| i64::from(n)).collect();
+            values.push(("visible_devices", Value::Ints(numbers)));
+        }
+        Ok(values)
+    }
+}
+
+/// What XLA says where there is no GPU or no driver.
+const NO_GPU: [&str; 4] =
+    ["CUDA_ERROR_NO_DEVICE", "no CUDA-capable device", "No visible GPU devices", "Failed to load libcuda"];
+
+/// An error of the start of a client, with the reason where it is that the machine lacks the hardware or its driver.
+pub(crate) fn without_hardware(error: RuntimeError, plugin: &Path) -> RuntimeError {
+    match error {
+        RuntimeError::Pjrt { message, .. } if NO_GPU.iter().any(|words| message.contains(words)) => {
+            RuntimeError::NoGpu { plugin: plugin.to_owned(), message }
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_have_the_names_of_the_plugin() {
+        let options = CudaOptions {
+            allocator: Some(CudaAllocator::CudaAsync),
+            memory_fraction: Some(0.5),
+            preallocate: Some(false),
+            collective_memory: Some(1 << 20),
+            visible_devices: vec![0, 2],
+        };
+        let values = PluginOptions::from(options.clone()).values().unwrap();
+        assert_eq!(
+            values,
+            [
+                ("allocator", Value::Text("cuda_async")),
+                ("memory_fraction", Value::Float(0.5)),
+                ("preallocate", Value::Bool(false)),
+                ("collective_memory_size", Value::Int(1 << 20)),
+                ("visible_devices", Value::Ints(vec![0, 2])),
+            ]
+        );
+        for part in [0.0, 1.5, f32::NAN] {
+            let wrong = CudaOptions { memory_fraction: Some(part), ..options.clone() };
+            assert_eq!(PluginOptions::from(wrong).values().unwrap_err().code(), "RT0301");
+        }
+        assert_eq!(PluginOptions::from(CudaOptions::default()).values().unwrap(), []);
+    }
+}

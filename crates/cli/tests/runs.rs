@@ -162,6 +162,8 @@ fn all_that_does_not_fit_is_told_at_once() {
     for (args, code, part) in [
         (&["--load", "nowhere"][..], 1, "SH1305"),
         (&["--save", "other"], 1, "SH1306"),
+        // What is no folder has no checkpoint, but cannot take one.
+        (&["--save", "other.safetensors/3"], 1, "SH1301"),
         (&["--load", "other", "--map", "params"], 2, "ARG=NAME"),
         (&["--steps", "2", "--feed", "res2=arg0"], 2, "the result is tensor<f32>"),
         (&["--steps", "0"], 2, "--steps"),

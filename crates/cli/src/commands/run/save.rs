@@ -33,7 +33,7 @@ pub(super) enum Target {
 /// The target that a place means.
 ///
 /// # Errors
-/// There is a checkpoint already (SH1306), or the place is none.
+/// There is a checkpoint already (SH1306), the store does not answer (SH1301), or the place is none.
 pub(super) fn target(place: &str, args: &StateArgs) -> Result<Target> {
     let path = Path::new(place);
     if path.extension().is_some_and(|ending| FILES.iter().any(|file| ending == *file)) {
@@ -45,7 +45,9 @@ pub(super) fn target(place: &str, args: &StateArgs) -> Result<Target> {
         Err(CheckpointError::NotFound { .. }) => {
             Ok(Target::Checkpoint { store, name: name.to_owned(), place: place.to_owned() })
         }
-        // What is damaged is a checkpoint, too.
+        // Whether there is one cannot be said.
+        Err(error @ CheckpointError::Store { .. }) => Err(failure(error)),
+        // One that is damaged, or of a kind that is not read, is one, too.
         Ok(_) | Err(_) => Err(failure(CheckpointError::Exists { path: place.to_owned() })),
     }
 }

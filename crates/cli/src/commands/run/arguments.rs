@@ -13,10 +13,10 @@ use shardc::{Error, Interface};
 use shardc_passes::annotations::names::Names;
 
 use super::files;
+use super::misfit::Misfit;
 use super::names::{Map, path, results};
 use crate::args::{RunArgs, StateArgs};
 use crate::commands::checkpoint::place::{open as open_checkpoint, options};
-use crate::failure::Failure;
 use crate::source::Source as Text;
 use crate::state_dict;
 
@@ -203,6 +203,9 @@ fn fitted(
     ports: &[Port],
     given: &BTreeMap<usize, HostArray>,
 ) -> Result<BTreeMap<usize, (usize, String)>> {
+    if sources.is_empty() {
+        return Ok(BTreeMap::new());
+    }
     let map = Map::new(&args.map)?;
     let mut there: BTreeMap<String, Vec<(usize, String, ArrayType)>> = BTreeMap::new();
     for (number, source) in sources.iter().enumerate() {
@@ -210,23 +213,20 @@ fn fitted(
             there.entry(path(&name)).or_default().push((number, name, ty));
         }
     }
+    let place = |number: usize| sources[number].place.as_str();
     let mut found = BTreeMap::new();
     let mut used = BTreeSet::new();
-    let (mut missing, mut misshaped) = (Vec::new(), Vec::new());
-    let (mut twice, mut strange) = (Vec::new(), Vec::new());
+    let mut misfit = Misfit::default();
     for (i, port) in ports.iter().enumerate() {
         let own = port.name.as_deref().map(path).filter(|name| !name.is_empty());
-        let position = format!("arg{i}");
-        let names: Vec<String> = own.into_iter().chain([position.clone()]).collect();
+        let names: Vec<String> = own.into_iter().chain([format!("arg{i}")]).collect();
         let candidates = match names.iter().find_map(|name| map.of(name)) {
             Some(mapped) => vec![mapped],
             None => names.clone(),
         };
         let Some(name) = candidates.iter().find(|name| there.contains_key(*name)) else {
             if !given.contains_key(&i) && !args.random_missing {
-                let wanted =
-                    if candidates[0] == names[0] { String::new() } else { format!(" ({})", candidates[0]) };
-                missing.push(format!("missing: {}{wanted}, {}", names[0], port.ty));
+                misfit.is_missing(&names[0], &candidates[0], &port.ty);
             }
             continue;
         };
@@ -238,64 +238,27 @@ fn fitted(
             [(number, stored, ty)] if *ty == port.ty => {
                 found.insert(i, (*number, stored.clone()));
             }
-            [(number, stored, ty)] => misshaped.push(format!(
-                "another type or shape: {stored} is {ty} in {}, and the argument {} is {}",
-                sources[*number].place, names[0], port.ty
-            )),
+            [(number, stored, ty)] => {
+                misfit.is_misshaped((stored, ty, place(*number)), (&names[0], &port.ty));
+            }
             several => {
-                let places: Vec<&str> =
-                    several.iter().map(|(number, ..)| sources[*number].place.as_str()).collect();
-                twice.push(format!("several times: {name}, in {}", places.join(" and ")));
+                let places: Vec<&str> = several.iter().map(|(number, ..)| place(*number)).collect();
+                misfit.is_there_twice(name, &places);
             }
         }
     }
-    for (number, source) in sources.iter().enumerate() {
-        let is_used = used.iter().any(|name| there[name].iter().any(|(of, ..)| *of == number));
-        if !is_used {
-            strange.push(format!("no argument: nothing in {} is one", source.place));
+    for number in 0..sources.len() {
+        if !used.iter().any(|name| there[name].iter().any(|(of, ..)| *of == number)) {
+            misfit.is_of_no_use(place(number));
         }
     }
-    // What a run saved has its results, which no run takes.
-    let own: BTreeSet<String> = results(interface).into_iter().collect();
-    let more = there.iter().filter(|(name, _)| !used.contains(*name) && !own.contains(*name));
-    let unexpected: Vec<String> = match args.ignore_unexpected {
-        true => Vec::new(),
-        false => more
-            .flat_map(|(_, all)| all)
-            .map(|(number, name, ty)| format!("unexpected: {name}, {ty}, in {}", sources[*number].place))
-            .collect(),
-    };
-    if sources.is_empty()
-        || [&missing, &misshaped, &twice, &strange, &unexpected].iter().all(|list| list.is_empty())
-    {
-        return Ok(found);
+    if !args.ignore_unexpected {
+        // What a run saved has its results, which no run takes.
+        let own: BTreeSet<String> = results(interface).into_iter().collect();
+        let more = there.iter().filter(|(name, _)| !used.contains(*name) && !own.contains(*name));
+        for (number, name, ty) in more.flat_map(|(_, all)| all) {
+            misfit.is_unexpected(name, ty, place(*number));
+        }
     }
-    let count = |list: &[String], what: &str| (!list.is_empty()).then(|| format!("{} {what}", list.len()));
-    let counts: Vec<String> = [
-        count(&missing, "missing"),
-        count(&unexpected, "unexpected"),
-        count(&misshaped, "of another type or shape"),
-        count(&twice, "several times"),
-        count(&strange, "of no use"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let hints: Vec<&str> = [
-        (!missing.is_empty()).then_some(
-            "--map says what arguments are called there, --random-missing makes up what is missing",
-        ),
-        (!unexpected.is_empty()).then_some("--ignore-unexpected leaves out what is not taken"),
-        (!misshaped.is_empty()).then_some("nothing is converted"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    Err(Failure::Runtime {
-        code: "SH1309".to_owned(),
-        message: format!("what is loaded does not fit the arguments of the program: {}", counts.join(", ")),
-        notes: [missing, unexpected, misshaped, twice, strange].concat(),
-        hint: (!hints.is_empty()).then(|| hints.join("; ")),
-    }
-    .into())
+    misfit.or(found)
 }

@@ -3,6 +3,7 @@
 mod arguments;
 mod fed;
 mod files;
+mod misfit;
 mod names;
 mod report;
 mod save;

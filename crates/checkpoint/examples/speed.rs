@@ -55,7 +55,7 @@ fn main() -> Result<(), Failure> {
     }];
     let restored = || {
         let mut bytes = 0;
-        let mut take = |_, _, elements: Vec<u8>| {
+        let mut take = |_, _, elements: &mut Vec<u8>| {
             bytes += elements.len();
             Ok(())
         };

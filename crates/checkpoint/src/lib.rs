@@ -33,14 +33,17 @@ mod error;
 mod index;
 mod layout;
 mod manager;
+mod parallel;
 mod place;
 mod processes;
 mod read;
 mod region;
 mod reshard;
 mod restore;
+mod runs;
 mod save;
 mod store;
+mod verify;
 
 pub use checkpoint::Checkpoint;
 pub use diff::{Difference, diff};

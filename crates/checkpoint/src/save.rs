@@ -1,7 +1,7 @@
 //! Writing a checkpoint, by one process or several.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -12,9 +12,10 @@ use crate::error::{CheckpointError, Result};
 use crate::index::{self, Index, Info};
 use crate::layout::encode::{self, BlockFile};
 use crate::layout::{array, orbax};
+use crate::parallel;
 use crate::place::Place;
 use crate::processes::{Processes, agree};
-use crate::region::{Region, copy};
+use crate::region::Region;
 use crate::store::{Store, part_size};
 
 /// Blocks that are written side by side.
@@ -48,8 +49,8 @@ pub struct Saved {
 /// Saves a state, together with all processes, at `path` of a store. When it returns on any process, the checkpoint is there,
 /// whole; where it fails, or the process ends before, there is none.
 ///
-/// At most one slice for each of up to four writers is in memory at a time, and fewer where together they would have more
-/// bytes than twice the largest.
+/// Slices of up to four writers are in memory at a time, and fewer where together, and with the parts that are sent to a store that is
+/// no folder, they would have more bytes than twice the largest.
 ///
 /// # Errors
 /// The state is not whole (SH1302, SH1303), there is a checkpoint already (SH1306), a slice cannot be read (SH1304), the store
@@ -155,70 +156,48 @@ fn blocks(
     read: &Read<'_>,
     progress: Option<&Progress<'_>>,
 ) -> Result<u64> {
+    let bytes = |slice: &Slice| {
+        let entry = state.entries.get(slice.entry);
+        entry.map_or(0, |entry| slice.region.elements().saturating_mul(entry.dtype.bytes()))
+    };
+    // One part is sent while the next one is made; a folder is written to without.
     let memory = |slice: &Slice| {
-        state
-            .entries
-            .get(slice.entry)
-            .map_or(0, |entry| entry.block.iter().product::<usize>() * entry.dtype.bytes())
+        let parts = if store.is_folder() { 0 } else { bytes(slice).min(2 * part_size()) };
+        bytes(slice).saturating_add(parts)
     };
     let all: u64 =
         state.slices.iter().filter_map(|s| state.entries.get(s.entry)).map(encode::file_size).sum();
-    let largest = state.slices.iter().map(memory).max().unwrap_or(0);
-    let gate = Gate::new((2 * largest).saturating_sub(2 * WRITERS * part_size()).max(largest));
-    let (next, done, failed) = (AtomicUsize::new(0), AtomicU64::new(0), AtomicBool::new(false));
-    let first_error = Mutex::new(None);
-    let work = || {
-        while let Some(slice) = state.slices.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if failed.load(Ordering::Relaxed) {
-                return;
-            }
-            let _held = gate.enter(memory(slice));
-            match block(store, place, &state.entries[slice.entry], &slice.region, read) {
-                Ok(bytes) => {
-                    let done = done.fetch_add(bytes, Ordering::Relaxed) + bytes;
-                    if let Some(progress) = progress {
-                        progress(done, all);
-                    }
-                }
-                Err(error) => {
-                    failed.store(true, Ordering::Relaxed);
-                    first_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                }
-            }
+    let gate = Gate::new(state.slices.iter().map(bytes).max().unwrap_or(0).saturating_mul(2));
+    let done = AtomicU64::new(0);
+    let write = |number: usize| {
+        let slice = &state.slices[number];
+        let _held = gate.enter(memory(slice));
+        let bytes = block(store, place, &state.entries[slice.entry], &slice.region, read)?;
+        let done = done.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        if let Some(progress) = progress {
+            progress(done, all);
         }
+        Ok(bytes)
     };
-    std::thread::scope(|scope| {
-        for _ in 1..WRITERS.min(state.slices.len()) {
-            scope.spawn(work);
-        }
-        work();
-    });
-    match first_error.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some(error) => Err(error),
-        None => Ok(done.into_inner()),
-    }
+    Ok(parallel::each(WRITERS, state.slices.len(), &write)?.into_iter().sum())
 }
 
 /// Writes the file of a block.
 fn block(store: &Store, place: &Place, entry: &Entry, region: &Region, read: &Read<'_>) -> Result<u64> {
     let bad = |reason: String| CheckpointError::Values { entry: format!("{}{region}", entry.name), reason };
-    let mut elements = read(entry, region).map_err(bad)?;
-    let width = entry.dtype.bytes();
-    let expected = region.elements() * width;
+    let elements = read(entry, region).map_err(bad)?;
+    let expected = region.elements() * entry.dtype.bytes();
     if elements.len() != expected {
         return Err(bad(format!("{} bytes were given where {expected} are needed", elements.len())));
     }
-    if region.shape != entry.block {
-        // A block that the array's end cuts off: Zarr keeps it whole.
-        let mut whole = vec![0; entry.block.iter().product::<usize>() * width];
-        let (origin, block) = (Region::whole(&region.shape), Region::whole(&entry.block));
-        copy(&elements, &origin, &mut whole, &block, width);
-        elements = whole;
-    }
-    let file = BlockFile::new(entry, &elements);
+    let file = BlockFile::new(entry, &elements, &region.shape);
     let index = entry.grid().index_of(region).unwrap_or_default();
     let path = place.file(&format!("{}/{}", entry.name, key(&index)));
-    store.put_parts(&path, file.parts(), &|number| Ok(file.part(number)))?;
+    if store.is_folder() {
+        store.write_file(&path, &mut |out| file.pieces(&mut |piece| out.write_all(piece)))?;
+    } else {
+        store.put_parts(&path, file.parts(), &|number| Ok(file.part(number)))?;
+    }
     Ok(encode::file_size(entry))
 }
 
@@ -229,10 +208,17 @@ fn key(index: &[usize]) -> String {
 
 /// Writes all that is not elements.
 fn metadata(store: &Store, place: &Place, state: &State, processes: usize) -> Result<()> {
-    let put = |name: &str, text: String| store.put(&place.file(name), Bytes::from(text));
-    for entry in &state.entries {
-        put(&format!("{}/zarr.json", entry.name), array::metadata(entry).to_string())?;
-    }
+    let put = |name: &str, text: String| {
+        let path = place.file(name);
+        if store.is_folder() {
+            return store.write_file(&path, &mut |out| out.write_all(text.as_bytes()));
+        }
+        store.put(&path, Bytes::from(text))
+    };
+    parallel::each(WRITERS, state.entries.len(), &|number| {
+        let entry = &state.entries[number];
+        put(&format!("{}/zarr.json", entry.name), array::metadata(entry).to_string())
+    })?;
     let files: [(&str, Option<Value>); 3] = [
         (orbax::TREE, Some(orbax::tree(&state.entries))),
         (orbax::SHARDING, orbax::shardings(&state.entries)),

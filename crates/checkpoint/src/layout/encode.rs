@@ -1,23 +1,30 @@
-//! The bytes of a block's file, made part by part.
+//! The bytes of a block's file, made piece by piece.
 //!
 //! The file is what Zarr's codec `sharding_indexed` makes of tiles with the codecs `bytes` and `crc32c`. Sizes are known before
-//! anything is written, so that a part of the file is made at a time; zarrs makes such a file in one piece, which needs the
-//! memory of a block once more. Tests read what is written here with zarrs and tensorstore.
+//! anything is written, so that a piece of the file is made at a time; zarrs makes such a file as a whole, which needs the memory of
+//! a block once more. Tests read what is written here with zarrs and tensorstore.
+
+use std::ops::Range;
 
 use bytes::Bytes;
 
 use crate::entry::Entry;
-use crate::region::{Grid, Indices, Region, copy};
+use crate::region::{Grid, Indices, Region};
+use crate::runs::Gather;
 use crate::store::part_size;
 
 /// Bytes of a checksum.
-const CRC: usize = 4;
+pub(crate) const CRC: usize = 4;
+
+/// Bytes of elements that are put together at a time: they stay in the caches of a core.
+pub(crate) const PIECE: usize = 128 << 10;
 
 /// The file of a block.
 pub(crate) struct BlockFile<'a> {
-    /// The elements, padding included, row-major.
+    /// The elements, row-major.
     elements: &'a [u8],
-    block: &'a [usize],
+    /// What they are of the block: all of it, or less where the array's end cuts it off. Zarr keeps it whole.
+    own: Region,
     width: usize,
     grid: Grid,
     tiles: Vec<Vec<usize>>,
@@ -41,8 +48,8 @@ pub(crate) fn file_size(entry: &Entry) -> u64 {
 }
 
 impl<'a> BlockFile<'a> {
-    /// `elements` are those of a whole block of the entry, padding included.
-    pub(crate) fn new(entry: &'a Entry, elements: &'a [u8]) -> BlockFile<'a> {
+    /// `elements` are those of the first `shape` elements in each dimension of a block of the entry; behind them there is padding.
+    pub(crate) fn new(entry: &Entry, elements: &'a [u8], shape: &[usize]) -> BlockFile<'a> {
         let tile = super::array::tile(entry);
         let has_index = tile.is_some();
         let tile = tile.unwrap_or_else(|| entry.block.clone());
@@ -50,7 +57,7 @@ impl<'a> BlockFile<'a> {
         let tile_bytes = tile.iter().product::<usize>() * entry.dtype.bytes();
         BlockFile {
             elements,
-            block: &entry.block,
+            own: Region::whole(shape),
             width: entry.dtype.bytes(),
             tiles: Indices::new(&grid.counts()).collect(),
             grid,
@@ -60,7 +67,12 @@ impl<'a> BlockFile<'a> {
         }
     }
 
-    /// Of how many parts the file is made.
+    /// Gives all bytes of the file, in order.
+    pub(crate) fn pieces<E>(&self, each: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        self.tiles(0..self.tiles.len(), each)
+    }
+
+    /// Of how many parts the file is made for a store that takes parts.
     pub(crate) fn parts(&self) -> usize {
         self.tiles.len().div_ceil(self.per_part)
     }
@@ -69,26 +81,44 @@ impl<'a> BlockFile<'a> {
     pub(crate) fn part(&self, number: usize) -> Bytes {
         let first = number * self.per_part;
         let last = (first + self.per_part).min(self.tiles.len());
-        let stored = self.tile_bytes + CRC;
-        let index = if self.has_index && last == self.tiles.len() { self.tiles.len() * 16 + CRC } else { 0 };
-        let mut part = vec![0u8; (last - first) * stored + index];
-        let whole = Region::whole(self.block);
-        for (tile, slot) in self.tiles[first..last].iter().zip(part.chunks_exact_mut(stored)) {
-            let (elements, checksum) = slot.split_at_mut(self.tile_bytes);
-            copy(self.elements, &whole, elements, &self.grid.region(tile), self.width);
-            checksum.copy_from_slice(&crc32c::crc32c(elements).to_le_bytes());
+        let index = if last == self.tiles.len() { self.index_bytes() } else { 0 };
+        let mut part = Vec::with_capacity((last - first) * (self.tile_bytes + CRC) + index);
+        let mut append = |piece: &[u8]| -> Result<(), std::convert::Infallible> {
+            part.extend_from_slice(piece);
+            Ok(())
+        };
+        match self.tiles(first..last, &mut append) {
+            Ok(()) => Bytes::from(part),
         }
-        if index > 0 {
-            let (_, list) = part.split_at_mut((last - first) * stored);
-            let (places, checksum) = list.split_at_mut(self.tiles.len() * 16);
-            for (tile, place) in places.chunks_exact_mut(16).enumerate() {
-                let (offset, size) = place.split_at_mut(8);
-                offset.copy_from_slice(&((tile * stored) as u64).to_le_bytes());
-                size.copy_from_slice(&(stored as u64).to_le_bytes());
+    }
+
+    fn index_bytes(&self) -> usize {
+        if self.has_index { self.tiles.len() * 16 + CRC } else { 0 }
+    }
+
+    /// Gives the bytes of tiles, with the index behind the last.
+    fn tiles<E>(&self, tiles: Range<usize>, each: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        let is_end = tiles.end == self.tiles.len();
+        let mut room = vec![0; PIECE.min(self.tile_bytes)];
+        for tile in &self.tiles[tiles] {
+            let mut gather = Gather::new(self.elements, &self.own, &self.grid.region(tile), self.width);
+            let (mut checksum, mut left) = (0, self.tile_bytes);
+            while left > 0 {
+                let piece = gather.piece(&mut room[..left.min(PIECE)]);
+                checksum = crc32c::crc32c_append(checksum, piece);
+                each(piece)?;
+                left -= piece.len();
             }
-            checksum.copy_from_slice(&crc32c::crc32c(places).to_le_bytes());
+            each(&checksum.to_le_bytes())?;
         }
-        Bytes::from(part)
+        if is_end && self.has_index {
+            let stored = self.tile_bytes + CRC;
+            let place = |tile: usize| [(tile * stored) as u64, stored as u64].map(u64::to_le_bytes);
+            let mut index: Vec<u8> = (0..self.tiles.len()).flat_map(place).flatten().collect();
+            index.extend_from_slice(&crc32c::crc32c(&index).to_le_bytes());
+            each(&index)?;
+        }
+        Ok(())
     }
 }
 
@@ -102,10 +132,17 @@ mod tests {
     fn written(entry: &Entry) -> (Vec<u8>, Vec<u8>) {
         let bytes = entry.block.iter().product::<usize>() * entry.dtype.bytes();
         let elements: Vec<u8> = (0..bytes).map(|i| (i * 7 + i / 251) as u8).collect();
-        let file = BlockFile::new(entry, &elements);
+        let file = BlockFile::new(entry, &elements, &entry.block);
         let parts: Vec<Bytes> = (0..file.parts()).map(|i| file.part(i)).collect();
         assert!(parts.iter().all(|part| part.len() <= part_size() + (1 << 16)));
         let file = parts.concat();
+        let mut pieces = Vec::new();
+        let mut append = |piece: &[u8]| -> Result<(), ()> {
+            pieces.extend_from_slice(piece);
+            Ok(())
+        };
+        BlockFile::new(entry, &elements, &entry.block).pieces(&mut append).unwrap();
+        assert!(pieces == file);
         assert_eq!(file.len() as u64, file_size(entry));
         (file, elements)
     }

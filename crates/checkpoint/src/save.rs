@@ -21,6 +21,9 @@ use crate::store::{Store, part_size};
 /// Blocks that are written side by side.
 const WRITERS: usize = 4;
 
+/// Bytes that writers need for themselves, all together.
+const OWN: usize = 2 << 20;
+
 /// Gives the elements of a slice, row-major, in the host's order of bytes, which is little-endian; elements of less than a
 /// byte take one each. Errors are words for why it cannot.
 pub type Read<'a> = dyn Fn(&Entry, &Region) -> std::result::Result<Vec<u8>, String> + Sync + 'a;
@@ -167,12 +170,13 @@ fn blocks(
     };
     let all: u64 =
         state.slices.iter().filter_map(|s| state.entries.get(s.entry)).map(encode::file_size).sum();
-    let gate = Gate::new(state.slices.iter().map(bytes).max().unwrap_or(0).saturating_mul(2));
+    let largest = state.slices.iter().map(bytes).max().unwrap_or(0);
+    let gate = Gate::new(largest.saturating_mul(2).saturating_sub(OWN).max(largest));
     let done = AtomicU64::new(0);
     let write = |number: usize| {
         let slice = &state.slices[number];
-        let _held = gate.enter(memory(slice));
-        let bytes = block(store, place, &state.entries[slice.entry], &slice.region, read)?;
+        let held = gate.enter(memory(slice));
+        let bytes = block(store, place, &state.entries[slice.entry], &slice.region, read, held)?;
         let done = done.fetch_add(bytes, Ordering::Relaxed) + bytes;
         if let Some(progress) = progress {
             progress(done, all);
@@ -182,8 +186,15 @@ fn blocks(
     Ok(parallel::each(WRITERS, state.slices.len(), &write)?.into_iter().sum())
 }
 
-/// Writes the file of a block.
-fn block(store: &Store, place: &Place, entry: &Entry, region: &Region, read: &Read<'_>) -> Result<u64> {
+/// Writes the file of a block, of which a gate knows while its elements are in memory.
+fn block(
+    store: &Store,
+    place: &Place,
+    entry: &Entry,
+    region: &Region,
+    read: &Read<'_>,
+    held: Held<'_>,
+) -> Result<u64> {
     let bad = |reason: String| CheckpointError::Values { entry: format!("{}{region}", entry.name), reason };
     let elements = read(entry, region).map_err(bad)?;
     let expected = region.elements() * entry.dtype.bytes();
@@ -194,7 +205,11 @@ fn block(store: &Store, place: &Place, entry: &Entry, region: &Region, read: &Re
     let index = entry.grid().index_of(region).unwrap_or_default();
     let path = place.file(&format!("{}/{}", entry.name, key(&index)));
     if store.is_folder() {
-        store.write_file(&path, &mut |out| file.pieces(&mut |piece| out.write_all(piece)))?;
+        let written = store.write_file(&path, &mut |out| file.pieces(&mut |piece| out.write_all(piece)))?;
+        // The disk may take its time: other writers have the memory meanwhile.
+        drop(elements);
+        drop(held);
+        store.sync_file(&path, &written)?;
     } else {
         store.put_parts(&path, file.parts(), &|number| Ok(file.part(number)))?;
     }
@@ -211,7 +226,8 @@ fn metadata(store: &Store, place: &Place, state: &State, processes: usize) -> Re
     let put = |name: &str, text: String| {
         let path = place.file(name);
         if store.is_folder() {
-            return store.write_file(&path, &mut |out| out.write_all(text.as_bytes()));
+            let file = store.write_file(&path, &mut |out| out.write_all(text.as_bytes()))?;
+            return store.sync_file(&path, &file);
         }
         store.put(&path, Bytes::from(text))
     };

@@ -19,6 +19,9 @@ use crate::store::part_size;
 /// Bytes of a region that are read by one thread, from a folder.
 const BAND: usize = 4 << 20;
 
+/// Bytes that readers need for themselves, all together.
+const OWN: usize = 2 << 20;
+
 /// Threads that ask an object store, each for one thing at a time.
 const REMOTE_READERS: usize = 8;
 
@@ -200,7 +203,7 @@ struct Reading {
 impl Reading {
     /// From a folder or not, where the largest region has so many bytes.
     fn new(is_folder: bool, largest: usize) -> Reading {
-        let limit = largest.saturating_mul(2);
+        let limit = largest.saturating_mul(2).saturating_sub(OWN).max(largest);
         if is_folder {
             return Reading { readers: parallel::threads(4, 16), limit, band: BAND, run: 0 };
         }

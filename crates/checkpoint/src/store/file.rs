@@ -23,13 +23,13 @@ impl Store {
         }
     }
 
-    /// Writes a file of a folder by the calls of `fill`, anew where there is one. It is on the disk when this returns, its name is
-    /// when [`Store::sync_folders`] has been called. Where that fails, a part of it may be left.
+    /// Writes a file of a folder by the calls of `fill`, anew where there is one; [`Store::sync_file`] has it on the disk. Where that
+    /// fails, a part of it may be left.
     pub(crate) fn write_file(
         &self,
         path: &str,
         fill: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<()> {
+    ) -> Result<File> {
         let Some(folder) = &self.folder else {
             return Err(CheckpointError::Settings("object stores have no files to write to".to_owned()));
         };
@@ -40,9 +40,14 @@ impl Store {
             }
             let mut file = File::create(&whole)?;
             fill(&mut file)?;
-            file.sync_all()
+            Ok(file)
         };
         write().map_err(|error| self.failed("writing", path, &error))
+    }
+
+    /// Waits until what was written to a file is on the disk. Its name is when [`Store::sync_folders`] has been called.
+    pub(crate) fn sync_file(&self, path: &str, file: &File) -> Result<()> {
+        file.sync_all().map_err(|error| self.failed("writing", path, &error))
     }
 
     /// Has the names of all files below a folder on the disk. Nothing where this is no folder.
@@ -82,18 +87,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::folder(folder.path()).unwrap();
         for text in ["a longer text", "short"] {
-            store
-                .write_file("new/params['ä b'] %20/c", &mut |file| {
-                    text.bytes().try_for_each(|byte| file.write_all(&[byte]))
-                })
-                .unwrap();
+            let path = "new/params['ä b'] %20/c";
+            let mut fill = |file: &mut dyn Write| text.bytes().try_for_each(|byte| file.write_all(&[byte]));
+            let file = store.write_file(path, &mut fill).unwrap();
+            store.sync_file(path, &file).unwrap();
             store.sync_folders("new").unwrap();
-            let (mut file, size) = store.open_file("new/params['ä b'] %20/c").unwrap().unwrap().unwrap();
+            let (mut file, size) = store.open_file(path).unwrap().unwrap().unwrap();
             let mut read = String::new();
             file.read_to_string(&mut read).unwrap();
             assert_eq!((read.as_str(), size), (text, text.len() as u64));
             // It is the same object to the rest of the store.
-            assert_eq!(store.get("new/params['ä b'] %20/c").unwrap().unwrap(), text);
+            assert_eq!(store.get(path).unwrap().unwrap(), text);
         }
         assert!(store.open_file("none").unwrap().unwrap().is_none());
         let error = store.write_file("new/x", &mut |_| Err(ErrorKind::StorageFull.into())).unwrap_err();

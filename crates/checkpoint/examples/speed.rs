@@ -4,27 +4,33 @@
 //! * `speed restore FOLDER leave` or `keep`: restores it, with arrays that are looked at and left, as those that go to devices are,
 //!   or kept;
 //! * `speed async FOLDER GIBIBYTES MEBIBYTES`: a manager saves it in the background; beside it, a plain copy of the state.
+//! * `speed plain FOLDER GIBIBYTES MEBIBYTES`: writes one file block by block, as `dd` does with `conv=fsync`, of bytes that do not
+//!   compress.
 //!
 //! It prints JSON: seconds, bytes of the state, and by how many bytes the memory of the process grew at most.
 
 #![allow(clippy::print_stdout, reason = "what it says is its output")]
 
+use std::fs::File;
+use std::io::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
 use shardc_checkpoint::{
-    Alone, Checkpoint, CheckpointManager, Entry, Fit, Info, Options, Region, Slice, State, Store, Wanted, save,
+    Alone, Checkpoint, CheckpointManager, Entry, Fit, Info, Options, Region, Slice, State, Store, Wanted,
+    save,
 };
 use shardc_ir::DType;
 
 type Failure = Box<dyn std::error::Error>;
 
-const USAGE: &str = "speed save|async FOLDER GIBIBYTES MEBIBYTES, or speed restore FOLDER leave|keep";
+const USAGE: &str = "speed plain|save|async FOLDER GIBIBYTES MEBIBYTES, or speed restore FOLDER leave|keep";
 
 fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let line = match words.as_slice() {
+        ["plain", folder, all, block] => plain(Path::new(folder), &state(all, block)?)?,
         ["save", folder, all, block] => saved(Path::new(folder), &state(all, block)?)?,
         ["restore", folder, what @ ("leave" | "keep")] => restored(Path::new(folder), *what == "keep")?,
         ["async", folder, all, block] => saved_behind(Path::new(folder), &state(all, block)?)?,
@@ -55,6 +61,17 @@ fn elements(entry: &Entry) -> Vec<u8> {
         ((random >> 32) as u32 & 0x807f_ffff | 0x3f00_0000).to_le_bytes()
     };
     (0..entry.shape.iter().product()).flat_map(|_: usize| float()).collect()
+}
+
+fn plain(folder: &Path, state: &State) -> Result<String, Failure> {
+    let data = elements(state.entries.first().ok_or(USAGE)?);
+    std::fs::create_dir_all(folder)?;
+    let begun = Instant::now();
+    let mut file = File::create(folder.join("plain"))?;
+    state.entries.iter().try_for_each(|_| file.write_all(&data))?;
+    file.sync_all()?;
+    let (seconds, bytes) = (begun.elapsed().as_secs_f64(), data.len() * state.entries.len());
+    Ok(format!(r#"{{"seconds": {seconds}, "bytes": {bytes}}}"#))
 }
 
 /// Saves a state whose arrays are all the same.
@@ -136,6 +153,7 @@ impl Memory {
 fn status(key: &str) -> Result<usize, Failure> {
     let text = std::fs::read_to_string("/proc/self/status")?;
     let line = text.lines().find_map(|line| line.strip_prefix(key));
-    let kib = line.and_then(|line| line.split_whitespace().next()).ok_or("the system does not say its memory")?;
+    let kib =
+        line.and_then(|line| line.split_whitespace().next()).ok_or("the system does not say its memory")?;
     Ok(kib.parse::<usize>()? << 10)
 }

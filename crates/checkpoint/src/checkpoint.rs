@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::checksum::crc32c;
 use crate::entry::{Entry, Sharding};
 use crate::error::{CheckpointError, Damage, Result};
 use crate::index::{self, Index, Info};
@@ -102,7 +103,7 @@ fn own(store: &Store, path: &str, bytes: &[u8]) -> Result<Checkpoint> {
         let object = format!("{}/zarr.json", entry.name);
         let outcome = match store.get(&join(path, &object))? {
             None => Err("is missing".to_owned()),
-            Some(text) if crc32c::crc32c(&text) != checksum => Err("has a wrong checksum".to_owned()),
+            Some(text) if crc32c(&text) != checksum => Err("has a wrong checksum".to_owned()),
             Some(text) => array(&text),
         };
         match outcome {

@@ -27,6 +27,7 @@
 //! never listed, and deleted by the next save.
 
 mod checkpoint;
+mod checksum;
 mod diff;
 mod entry;
 mod error;

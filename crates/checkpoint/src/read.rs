@@ -7,9 +7,10 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use crate::checkpoint::{Checkpoint, Stored};
+use crate::checksum::{Crc32c, crc32c};
 use crate::error::{CheckpointError, Damage, Result};
 use crate::layout::array::{Plain, Tiles};
-use crate::layout::encode::{CRC, PIECE};
+use crate::layout::encode::CRC;
 use crate::region::{Grid, Region};
 use crate::runs::Scatter;
 use crate::store::{Store, join};
@@ -37,6 +38,7 @@ pub(crate) fn block(
     index: &[usize],
     wanted: &Region,
     elements: Option<&mut [u8]>,
+    room: &mut Room,
     most: usize,
 ) -> Result<(), Fault> {
     let Stored { entry, array, block_bytes } = stored;
@@ -54,8 +56,16 @@ pub(crate) fn block(
     let origin: Vec<usize> = index.iter().zip(&array.block).map(|(&i, &b)| i * b).collect();
     let target = Target { wanted, elements, width: entry.dtype.bytes() };
     let store = &checkpoint.store;
-    let mut reader =
-        Reader { store, path: &path, source, damage: &damage, target, most: most as u64, run: Vec::new() };
+    let mut reader = Reader {
+        store,
+        path: &path,
+        source,
+        damage: &damage,
+        target,
+        room,
+        most: most as u64,
+        run: Vec::new(),
+    };
     let Some(tiles) = &array.tiles else {
         let decode = |bytes| array.decode(bytes);
         let form = Form { shape: &array.block, plain: array.plain, decode: &decode };
@@ -86,6 +96,40 @@ pub(crate) fn block(
         reader.tile(&form, Tile { region, at: offset..end })?;
     }
     reader.finish(&form)
+}
+
+/// The buffer of a thread that reads files, small enough to stay in the caches of a core: what is copied from the system's memory, and
+/// once more to where it belongs, goes through the machine's memory once.
+pub(crate) struct Room {
+    bytes: Vec<u8>,
+    start: usize,
+}
+
+impl Room {
+    const BYTES: usize = 256 << 10;
+    /// Processors copy three times as fast to where their lines begin. What is allocated for elements hardly ever does.
+    const ALIGNED: usize = 4 << 10;
+
+    pub(crate) fn new() -> Room {
+        let bytes = vec![0; Room::BYTES + Room::ALIGNED];
+        let start = bytes.as_ptr().align_offset(Room::ALIGNED).min(Room::ALIGNED);
+        Room { bytes, start }
+    }
+
+    /// As much of it as so many bytes need, or all.
+    fn piece(&mut self, bytes: usize) -> &mut [u8] {
+        &mut self.bytes[self.start..self.start + bytes.min(Room::BYTES)]
+    }
+}
+
+fn fill(source: &Object, room: &mut [u8]) -> io::Result<()> {
+    match source {
+        Object::File(file) => {
+            let mut file: &File = file;
+            file.read_exact(room)
+        }
+        Object::Stored => Ok(()),
+    }
 }
 
 /// Where bytes come from.
@@ -131,6 +175,7 @@ struct Reader<'a> {
     source: Object,
     damage: &'a dyn Fn(String) -> Fault,
     target: Target<'a>,
+    room: &'a mut Room,
     most: u64,
     /// Tiles that follow each other in an object and are still to be asked for.
     run: Vec<Tile>,
@@ -182,23 +227,23 @@ impl Reader<'_> {
                 let bytes = bytes.ok_or_else(|| (self.damage)("is missing".to_owned()))?;
                 match bytes.len() as u64 == length {
                     true => Ok(bytes),
-                    false => Err(self.ends_early(length.saturating_sub(bytes.len() as u64))),
+                    false => Err((self.damage)("ends early".to_owned())),
                 }
             }
         }
     }
 
-    /// Passes a tile of a file through a small buffer, which stays in the caches of a core, to where it belongs.
+    /// Passes a tile of a file through the room of its thread to where it belongs.
     fn pass(&mut self, form: &Form<'_>, plain: Plain, tile: &Tile) -> Result<(), Fault> {
         let (elements, checksum) = self.lengths(form, plain, tile)?;
-        let mut room = vec![0; PIECE.min(elements + checksum)];
         self.seek(tile.at.start)?;
-        let (mut sum, mut left) = (0, elements);
+        let (mut sum, mut left) = (Crc32c::new(), elements);
         let mut scatter = Scatter::new(&tile.region, self.target.wanted, self.target.width);
         while left > 0 {
-            let piece = &mut room[..left.min(PIECE)];
-            self.fill(piece)?;
-            sum = crc32c::crc32c_append(sum, piece);
+            let piece = self.room.piece(left);
+            fill(&self.source, piece).map_err(|error| self.refused(&error))?;
+            let piece = self.room.piece(left);
+            sum.update(piece);
             if let Some(to) = &mut self.target.elements {
                 scatter.take(piece, to);
             }
@@ -206,7 +251,7 @@ impl Reader<'_> {
         }
         let mut stored = [0; CRC];
         self.fill(&mut stored[..checksum])?;
-        self.compare(tile, sum, &stored[..checksum])
+        self.compare(tile, sum.value(), &stored[..checksum])
     }
 
     /// Checks the bytes of a tile, decodes them and puts them where they belong.
@@ -215,7 +260,7 @@ impl Reader<'_> {
         let elements = if let Some(plain) = form.plain {
             let (elements, _) = self.lengths(form, plain, tile)?;
             let (elements, checksum) = bytes.split_at(elements);
-            self.compare(tile, crc32c::crc32c(elements), checksum)?;
+            self.compare(tile, crc32c(elements), checksum)?;
             elements
         } else {
             decoded = (form.decode)(bytes.to_vec()).map_err(|error| self.bad(tile, &error))?;
@@ -250,10 +295,6 @@ impl Reader<'_> {
         (self.damage)(format!("is bad at {}: {what}", tile.region))
     }
 
-    fn ends_early(&self, bytes: u64) -> Fault {
-        (self.damage)(format!("ends {bytes} bytes early"))
-    }
-
     fn seek(&self, to: u64) -> Result<(), Fault> {
         let Object::File(file) = &self.source else { return Ok(()) };
         let mut file: &File = file;
@@ -261,16 +302,14 @@ impl Reader<'_> {
     }
 
     fn fill(&self, room: &mut [u8]) -> Result<(), Fault> {
-        let Object::File(file) = &self.source else { return Ok(()) };
-        let mut file: &File = file;
-        match file.read_exact(room) {
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Err(self.ends_early(room.len() as u64)),
-            outcome => outcome.map_err(|error| self.refused(&error)),
-        }
+        fill(&self.source, room).map_err(|error| self.refused(&error))
     }
 
     fn refused(&self, error: &io::Error) -> Fault {
-        Fault::Error(self.store.failed("reading", self.path, error))
+        match error.kind() {
+            ErrorKind::UnexpectedEof => (self.damage)("ends early".to_owned()),
+            _ => Fault::Error(self.store.failed("reading", self.path, error)),
+        }
     }
 
     /// Where the tiles of a file are.

@@ -7,6 +7,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use bytes::Bytes;
 use serde_json::Value;
 
+use crate::checksum::crc32c;
 use crate::entry::{Entry, Slice, check_entries, check_slices};
 use crate::error::{CheckpointError, Result};
 use crate::index::{self, Index, Info};
@@ -117,7 +118,7 @@ pub(crate) fn write(
 /// What one process tells the others of its state: a checksum of what all must agree on, then its slices.
 fn digest(state: &State) -> Vec<u8> {
     let agreed = format!("{:?}{:?}", state.entries, state.info);
-    let mut text = format!("{}\n", crc32c::crc32c(agreed.as_bytes()));
+    let mut text = format!("{}\n", crc32c(agreed.as_bytes()));
     for Slice { entry, region } in &state.slices {
         let numbers: Vec<String> = region.offset.iter().chain(&region.shape).map(usize::to_string).collect();
         text.push_str(&format!("{entry} {}\n", numbers.join(" ")));
@@ -244,7 +245,7 @@ fn metadata(store: &Store, place: &Place, state: &State, processes: usize) -> Re
     for (name, value) in files {
         let Some(value) = value else { continue };
         let text = value.to_string();
-        checksums.insert(name.to_owned(), crc32c::crc32c(text.as_bytes()));
+        checksums.insert(name.to_owned(), crc32c(text.as_bytes()));
         put(name, text)?;
     }
     let index = Index::new(&state.info, &state.entries, processes, checksums);

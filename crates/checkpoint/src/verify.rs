@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::checkpoint::Checkpoint;
+use crate::checksum::crc32c;
 use crate::error::{Damage, Result};
 use crate::parallel;
-use crate::read::{self, Fault};
+use crate::read::{self, Fault, Room};
 use crate::region::Region;
 use crate::save::Progress;
 use crate::store::{join, part_size};
@@ -25,7 +26,7 @@ impl Checkpoint {
         for (object, &checksum) in &self.checksums {
             let what = match self.store.get(&join(&self.path, object))? {
                 None => "is missing",
-                Some(bytes) if crc32c::crc32c(&bytes) != checksum => "has a wrong checksum",
+                Some(bytes) if crc32c(&bytes) != checksum => "has a wrong checksum",
                 Some(_) => continue,
             };
             damages.insert(Damage { entry: String::new(), object: object.clone(), what: what.to_owned() });
@@ -39,7 +40,7 @@ impl Checkpoint {
         let done = AtomicU64::new(0);
         let look = |number: usize| {
             let (stored, whole, region, index) = &blocks[number];
-            let damage = match read::block(self, stored, index, whole, None, part_size()) {
+            let damage = match read::block(self, stored, index, whole, None, &mut Room::new(), part_size()) {
                 Ok(()) => None,
                 Err(Fault::Damage(damage)) => Some(damage),
                 Err(Fault::Error(error)) => return Err(error),

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
+use crate::checksum::{Crc32c, crc32c};
 use crate::entry::Entry;
 use crate::region::{Grid, Indices, Region};
 use crate::runs::Gather;
@@ -17,7 +18,7 @@ use crate::store::part_size;
 pub(crate) const CRC: usize = 4;
 
 /// Bytes of elements that are put together at a time: they stay in the caches of a core.
-pub(crate) const PIECE: usize = 128 << 10;
+const PIECE: usize = 128 << 10;
 
 /// The file of a block.
 pub(crate) struct BlockFile<'a> {
@@ -102,20 +103,20 @@ impl<'a> BlockFile<'a> {
         let mut room = vec![0; PIECE.min(self.tile_bytes)];
         for tile in &self.tiles[tiles] {
             let mut gather = Gather::new(self.elements, &self.own, &self.grid.region(tile), self.width);
-            let (mut checksum, mut left) = (0, self.tile_bytes);
+            let (mut checksum, mut left) = (Crc32c::new(), self.tile_bytes);
             while left > 0 {
                 let piece = gather.piece(&mut room[..left.min(PIECE)]);
-                checksum = crc32c::crc32c_append(checksum, piece);
+                checksum.update(piece);
                 each(piece)?;
                 left -= piece.len();
             }
-            each(&checksum.to_le_bytes())?;
+            each(&checksum.value().to_le_bytes())?;
         }
         if is_end && self.has_index {
             let stored = self.tile_bytes + CRC;
             let place = |tile: usize| [(tile * stored) as u64, stored as u64].map(u64::to_le_bytes);
             let mut index: Vec<u8> = (0..self.tiles.len()).flat_map(place).flatten().collect();
-            index.extend_from_slice(&crc32c::crc32c(&index).to_le_bytes());
+            index.extend_from_slice(&crc32c(&index).to_le_bytes());
             each(&index)?;
         }
         Ok(())

@@ -11,10 +11,10 @@ use self::queue::{Queue, Slot};
 use crate::checkpoint::{Checkpoint, Stored};
 use crate::error::{CheckpointError, Mismatch, Result};
 use crate::parallel;
-use crate::read::{self, Fault};
+use crate::read::{self, Fault, Room};
 use crate::region::Region;
 use crate::save::Progress;
-use crate::store::part_size;
+use crate::store::{join, part_size};
 
 /// Bytes of a region that are read by one thread, from a folder.
 const BAND: usize = 4 << 20;
@@ -92,15 +92,17 @@ impl Checkpoint {
             }
         }
         let total = slots.iter().map(|slot| slot.bytes as u64).sum();
-        let queue = Queue::new(&slots, reading.limit, reading.band);
+        let ahead = |slot: &Slot<'_>| self.read_ahead(slot);
+        let queue = Queue::new(&slots, reading.limit, reading.band, &ahead);
         let (damages, error) = (Mutex::new(BTreeSet::new()), Mutex::new(None));
         let read = || {
             let _guard = StopOnPanic(&queue);
+            let mut room = Room::new();
             while let Some(mut band) = queue.next() {
                 let stored = slots[band.slot].stored;
                 for index in stored.entry.grid().touched(&band.region) {
                     let (region, elements) = (&band.region, Some(&mut band.elements[..]));
-                    match read::block(self, stored, &index, region, elements, reading.run) {
+                    match read::block(self, stored, &index, region, elements, &mut room, reading.run) {
                         Ok(()) => {}
                         Err(Fault::Damage(damage)) => drop(lock(&damages).insert(damage)),
                         Err(Fault::Error(why)) => {
@@ -147,6 +149,24 @@ impl Checkpoint {
             return Ok(());
         }
         Err(CheckpointError::Damaged(damages.into_iter().collect()))
+    }
+
+    /// Has the system begin to read the files of a region, of which all is wanted.
+    fn read_ahead(&self, slot: &Slot<'_>) {
+        let Slot { stored, region, bytes, .. } = slot;
+        if !self.store.is_folder() || *bytes < BAND {
+            return;
+        }
+        let grid = stored.entry.grid();
+        for index in grid.touched(region) {
+            let block = grid.region(&index);
+            if block.overlap(region).is_some_and(|wanted| wanted == block) {
+                self.store.will_read(&join(
+                    &self.path,
+                    &format!("{}/{}", stored.entry.name, stored.array.key(&index)),
+                ));
+            }
+        }
     }
 
     /// The stored array of each wanted one; `None` where it may be missing.

@@ -1,7 +1,7 @@
 //! Reading parts of a block's file: the tiles that are wanted, each checked.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
+use std::io::{self, ErrorKind, IoSliceMut, Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -10,10 +10,16 @@ use crate::checkpoint::{Checkpoint, Stored};
 use crate::checksum::{Crc32c, crc32c};
 use crate::error::{CheckpointError, Damage, Result};
 use crate::layout::array::{Plain, Tiles};
-use crate::layout::encode::CRC;
+use crate::layout::encode::{CRC, LINE};
 use crate::region::{Grid, Region};
-use crate::runs::Scatter;
+use crate::runs::{Runs, Scatter};
 use crate::store::{Store, join};
+
+/// Bytes that are read before their checksum is made.
+const PIECE: usize = 256 << 10;
+
+/// Runs of fewer bytes are copied to where they belong.
+const LONG: usize = 1 << 10;
 
 /// Why a file could not be read.
 pub(crate) enum Fault {
@@ -69,10 +75,8 @@ pub(crate) fn block(
     let Some(tiles) = &array.tiles else {
         let decode = |bytes| array.decode(bytes);
         let form = Form { shape: &array.block, plain: array.plain, decode: &decode };
-        reader.tile(
-            &form,
-            Tile { region: Region { offset: origin, shape: array.block.clone() }, at: 0..size },
-        )?;
+        let region = Region { offset: origin, shape: array.block.clone() };
+        reader.tile(&form, Tile { region, at: 0..size, before: 0 })?;
         return reader.finish(&form);
     };
     let places = reader.index(tiles, &array.block, size)?;
@@ -93,43 +97,70 @@ pub(crate) fn block(
         let end = end.ok_or_else(|| damage(format!("has an inner chunk {tile:?} beyond its end")))?;
         let first = tile.iter().zip(&tiles.tile).zip(&origin).map(|((&i, &t), &o)| o + i * t).collect();
         let region = Region { offset: first, shape: tiles.tile.clone() };
-        reader.tile(&form, Tile { region, at: offset..end })?;
+        // Files of ours have zeros before a tile, and nothing else.
+        let last = match number(&tile).checked_sub(1) {
+            None => Some(0),
+            Some(before) => places[before].and_then(|(offset, length)| offset.checked_add(length)),
+        };
+        let before = last.filter(|_| block_bytes.is_some()).and_then(|last| offset.checked_sub(last));
+        let before = before.filter(|&before| before < LINE as u64).unwrap_or(0);
+        reader.tile(&form, Tile { region, at: offset - before..end, before: before as usize })?;
     }
     reader.finish(&form)
 }
 
-/// The buffer of a thread that reads files, small enough to stay in the caches of a core: what is copied from the system's memory, and
-/// once more to where it belongs, goes through the machine's memory once.
+/// The buffer of a thread for tiles of files of which not all is wanted. It stays in the caches of a core.
 pub(crate) struct Room {
     bytes: Vec<u8>,
     start: usize,
 }
 
 impl Room {
-    const BYTES: usize = 256 << 10;
-    /// Processors copy three times as fast to where their lines begin. What is allocated for elements hardly ever does.
+    /// Processors copy faster to where their cache lines begin.
     const ALIGNED: usize = 4 << 10;
 
     pub(crate) fn new() -> Room {
-        let bytes = vec![0; Room::BYTES + Room::ALIGNED];
+        let bytes = vec![0; PIECE + Room::ALIGNED];
         let start = bytes.as_ptr().align_offset(Room::ALIGNED).min(Room::ALIGNED);
         Room { bytes, start }
     }
 
     /// As much of it as so many bytes need, or all.
     fn piece(&mut self, bytes: usize) -> &mut [u8] {
-        &mut self.bytes[self.start..self.start + bytes.min(Room::BYTES)]
+        &mut self.bytes[self.start..self.start + bytes.min(PIECE)]
     }
 }
 
-fn fill(source: &Object, room: &mut [u8]) -> io::Result<()> {
-    match source {
-        Object::File(file) => {
-            let mut file: &File = file;
-            file.read_exact(room)
-        }
-        Object::Stored => Ok(()),
+/// Fills parts of a file's elements and adds them to a checksum.
+fn place(source: &Object, parts: &mut [&mut [u8]], sum: &mut Crc32c) -> io::Result<()> {
+    let mut rest = parts;
+    while let Some(first) = rest.first() {
+        let together = (PIECE / first.len().max(1)).clamp(1, rest.len());
+        let (now, later) = rest.split_at_mut(together);
+        fill(source, now)?;
+        now.iter().for_each(|part| sum.update(part));
+        rest = later;
     }
+    Ok(())
+}
+
+/// Fills parts with what follows in a file, one after the other.
+fn fill(source: &Object, parts: &mut [&mut [u8]]) -> io::Result<()> {
+    let Object::File(file) = source else { return Ok(()) };
+    let mut file: &File = file;
+    let mut slices: Vec<IoSliceMut<'_>> = parts.iter_mut().map(|part| IoSliceMut::new(part)).collect();
+    let mut left = &mut slices[..];
+    // What is empty is filled already.
+    IoSliceMut::advance_slices(&mut left, 0);
+    while !left.is_empty() {
+        match file.read_vectored(left) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(count) => IoSliceMut::advance_slices(&mut left, count),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// Where bytes come from.
@@ -160,6 +191,8 @@ struct Form<'a> {
 struct Tile {
     region: Region,
     at: Range<u64>,
+    /// How many of the bytes are zeros before it.
+    before: usize,
 }
 
 /// Where elements go.
@@ -167,6 +200,26 @@ struct Target<'a> {
     wanted: &'a Region,
     elements: Option<&'a mut [u8]>,
     width: usize,
+}
+
+impl Target<'_> {
+    /// The parts of the elements that are those of a tile, none longer than a piece; `None` where not all of it is wanted, or in parts so
+    /// short that they are better copied.
+    fn place(&mut self, tile: &Tile) -> Option<Vec<&mut [u8]>> {
+        let mut runs = Runs::new(&tile.region, self.wanted, self.width).peekable();
+        let is_whole = tile.region.overlap(self.wanted)? == tile.region;
+        if !is_whole || runs.peek()?.len < LONG {
+            return None;
+        }
+        let (mut rest, mut at, mut parts) = (self.elements.as_deref_mut()?, 0, Vec::new());
+        for run in runs {
+            let (_, from) = rest.split_at_mut(run.to - at);
+            let (part, behind) = from.split_at_mut(run.len);
+            parts.extend(part.chunks_mut(PIECE));
+            (rest, at) = (behind, run.to + run.len);
+        }
+        Some(parts)
+    }
 }
 
 struct Reader<'a> {
@@ -233,15 +286,31 @@ impl Reader<'_> {
         }
     }
 
-    /// Passes a tile of a file through the room of its thread to where it belongs.
+    /// Reads a tile of a file piece by piece, so that a piece is in the caches of a core still when its checksum is made.
     fn pass(&mut self, form: &Form<'_>, plain: Plain, tile: &Tile) -> Result<(), Fault> {
         let (elements, checksum) = self.lengths(form, plain, tile)?;
         self.seek(tile.at.start)?;
-        let (mut sum, mut left) = (Crc32c::new(), elements);
+        let mut before = [0; LINE];
+        self.fill(&mut before[..tile.before])?;
+        self.nothing(tile, &before[..tile.before])?;
+        let mut sum = Crc32c::new();
+        let outcome = match self.target.place(tile) {
+            Some(mut parts) => place(&self.source, &mut parts, &mut sum),
+            None => self.scatter(tile, elements, &mut sum),
+        };
+        outcome.map_err(|error| self.refused(&error))?;
+        let mut stored = [0; CRC];
+        self.fill(&mut stored[..checksum])?;
+        self.compare(tile, sum.value(), &stored[..checksum])
+    }
+
+    /// Reads a tile by way of the room of the thread, and puts what is wanted of it where it belongs.
+    fn scatter(&mut self, tile: &Tile, elements: usize, sum: &mut Crc32c) -> io::Result<()> {
+        let mut left = elements;
         let mut scatter = Scatter::new(&tile.region, self.target.wanted, self.target.width);
         while left > 0 {
             let piece = self.room.piece(left);
-            fill(&self.source, piece).map_err(|error| self.refused(&error))?;
+            fill(&self.source, &mut [piece])?;
             let piece = self.room.piece(left);
             sum.update(piece);
             if let Some(to) = &mut self.target.elements {
@@ -249,13 +318,13 @@ impl Reader<'_> {
             }
             left -= piece.len();
         }
-        let mut stored = [0; CRC];
-        self.fill(&mut stored[..checksum])?;
-        self.compare(tile, sum.value(), &stored[..checksum])
+        Ok(())
     }
 
     /// Checks the bytes of a tile, decodes them and puts them where they belong.
     fn give(&mut self, form: &Form<'_>, tile: &Tile, bytes: &[u8]) -> Result<(), Fault> {
+        let (before, bytes) = bytes.split_at(tile.before);
+        self.nothing(tile, before)?;
         let decoded;
         let elements = if let Some(plain) = form.plain {
             let (elements, _) = self.lengths(form, plain, tile)?;
@@ -276,11 +345,19 @@ impl Reader<'_> {
     fn lengths(&self, form: &Form<'_>, plain: Plain, tile: &Tile) -> Result<(usize, usize), Fault> {
         let elements = form.shape.iter().product::<usize>() * self.target.width;
         let checksum = if plain.has_checksum { CRC } else { 0 };
-        let length = tile.at.end - tile.at.start;
+        let length = tile.at.end - tile.at.start - tile.before as u64;
         if length != (elements + checksum) as u64 {
             return Err(self.bad(tile, &format!("it has {length} bytes of {}", elements + checksum)));
         }
         Ok((elements, checksum))
+    }
+
+    /// Checks that what is before a tile is zeros.
+    fn nothing(&self, tile: &Tile, before: &[u8]) -> Result<(), Fault> {
+        match before.iter().all(|&byte| byte == 0) {
+            true => Ok(()),
+            false => Err(self.bad(tile, "there are bytes before it")),
+        }
     }
 
     /// Compares with a stored checksum, where there is one.
@@ -302,7 +379,7 @@ impl Reader<'_> {
     }
 
     fn fill(&self, room: &mut [u8]) -> Result<(), Fault> {
-        fill(&self.source, room).map_err(|error| self.refused(&error))
+        fill(&self.source, &mut [room]).map_err(|error| self.refused(&error))
     }
 
     fn refused(&self, error: &io::Error) -> Fault {

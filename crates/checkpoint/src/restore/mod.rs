@@ -14,10 +14,13 @@ use crate::parallel;
 use crate::read::{self, Fault, Room};
 use crate::region::Region;
 use crate::save::Progress;
-use crate::store::{join, part_size};
+use crate::store::part_size;
 
-/// Bytes of a region that are read by one thread, from a folder.
-const BAND: usize = 4 << 20;
+/// Threads that read files of a folder, at least: more than cores wait for a disk.
+const READERS: usize = 4;
+
+/// The most bytes of a region that one thread reads, from a folder.
+const BAND: usize = 16 << 20;
 
 /// Bytes that readers need for themselves, all together.
 const OWN: usize = 2 << 20;
@@ -92,8 +95,7 @@ impl Checkpoint {
             }
         }
         let total = slots.iter().map(|slot| slot.bytes as u64).sum();
-        let ahead = |slot: &Slot<'_>| self.read_ahead(slot);
-        let queue = Queue::new(&slots, reading.limit, reading.band, &ahead);
+        let queue = Queue::new(&slots, reading.limit, reading.band);
         let (damages, error) = (Mutex::new(BTreeSet::new()), Mutex::new(None));
         let read = || {
             let _guard = StopOnPanic(&queue);
@@ -149,24 +151,6 @@ impl Checkpoint {
             return Ok(());
         }
         Err(CheckpointError::Damaged(damages.into_iter().collect()))
-    }
-
-    /// Has the system begin to read the files of a region, of which all is wanted.
-    fn read_ahead(&self, slot: &Slot<'_>) {
-        let Slot { stored, region, bytes, .. } = slot;
-        if !self.store.is_folder() || *bytes < BAND {
-            return;
-        }
-        let grid = stored.entry.grid();
-        for index in grid.touched(region) {
-            let block = grid.region(&index);
-            if block.overlap(region).is_some_and(|wanted| wanted == block) {
-                self.store.will_read(&join(
-                    &self.path,
-                    &format!("{}/{}", stored.entry.name, stored.array.key(&index)),
-                ));
-            }
-        }
     }
 
     /// The stored array of each wanted one; `None` where it may be missing.
@@ -225,7 +209,8 @@ impl Reading {
     fn new(is_folder: bool, largest: usize) -> Reading {
         let limit = largest.saturating_mul(2).saturating_sub(OWN).max(largest);
         if is_folder {
-            return Reading { readers: parallel::threads(4, 16), limit, band: BAND, run: 0 };
+            let readers = parallel::threads(READERS, 16);
+            return Reading { readers, limit, band: (largest / readers).clamp(1 << 20, BAND), run: 0 };
         }
         let run = (largest / (2 * REMOTE_READERS)).clamp(1 << 20, part_size());
         let limit = limit.saturating_sub(REMOTE_READERS * run).max(largest);

@@ -36,8 +36,6 @@ pub(super) struct Queue<'a> {
     limit: usize,
     /// About how many bytes a band has.
     band: usize,
-    /// Told of a region that is going to be read, while the one before it is.
-    ahead: &'a (dyn Fn(&Slot<'a>) + Sync),
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -63,13 +61,8 @@ struct Filling {
 }
 
 impl<'a> Queue<'a> {
-    pub(super) fn new(
-        slots: &'a [Slot<'a>],
-        limit: usize,
-        band: usize,
-        ahead: &'a (dyn Fn(&Slot<'a>) + Sync),
-    ) -> Queue<'a> {
-        Queue { slots, limit, band, ahead, state: Mutex::default(), changed: Condvar::new() }
+    pub(super) fn new(slots: &'a [Slot<'a>], limit: usize, band: usize) -> Queue<'a> {
+        Queue { slots, limit, band, state: Mutex::default(), changed: Condvar::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -96,15 +89,6 @@ impl<'a> Queue<'a> {
                 state.held = state.held.saturating_add(bytes);
                 self.begin(&mut state, slot);
                 self.changed.notify_all();
-                if let Some(following) = self.slots.get(state.begun) {
-                    let band = state.bands.pop_front();
-                    drop(state);
-                    (self.ahead)(following);
-                    if band.is_some() {
-                        return band;
-                    }
-                    state = self.lock();
-                }
             } else {
                 state = self.wait(state);
             }

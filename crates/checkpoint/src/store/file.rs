@@ -23,16 +23,6 @@ impl Store {
         }
     }
 
-    /// Has the system read a file ahead, where it can; nothing else depends on it.
-    pub(crate) fn will_read(&self, path: &str) {
-        #[cfg(target_os = "linux")]
-        if let Ok(Some(Some((file, _)))) = self.open_file(path) {
-            let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::WillNeed);
-        }
-        #[cfg(not(target_os = "linux"))]
-        let _ = path;
-    }
-
     /// Writes a file of a folder by the calls of `fill`, anew where there is one; [`Store::sync_file`] has it on the disk. Where that
     /// fails, a part of it may be left.
     pub(crate) fn write_file(

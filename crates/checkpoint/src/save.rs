@@ -1,6 +1,8 @@
 //! Writing a checkpoint, by one process or several.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Seek as _, SeekFrom, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -23,7 +25,7 @@ use crate::store::{Store, part_size};
 const WRITERS: usize = 4;
 
 /// Bytes that writers need for themselves, all together.
-const OWN: usize = 2 << 20;
+const OWN: usize = 3 << 20;
 
 /// Gives the elements of a slice, row-major, in the host's order of bytes, which is little-endian; elements of less than a
 /// byte take one each. Errors are words for why it cannot.
@@ -194,24 +196,40 @@ fn block(
     entry: &Entry,
     region: &Region,
     read: &Read<'_>,
-    held: Held<'_>,
+    mut held: Held<'_>,
 ) -> Result<u64> {
     let bad = |reason: String| CheckpointError::Values { entry: format!("{}{region}", entry.name), reason };
-    let elements = read(entry, region).map_err(bad)?;
+    let mut elements = read(entry, region).map_err(bad)?;
     let expected = region.elements() * entry.dtype.bytes();
     if elements.len() != expected {
         return Err(bad(format!("{} bytes were given where {expected} are needed", elements.len())));
     }
-    let file = BlockFile::new(entry, &elements, &region.shape);
     let index = entry.grid().index_of(region).unwrap_or_default();
     let path = place.file(&format!("{}/{}", entry.name, key(&index)));
     if store.is_folder() {
-        let written = store.write_file(&path, &mut |out| file.pieces(&mut |piece| out.write_all(piece)))?;
+        let mut write = |out: &mut File| {
+            let file = BlockFile::new(entry, &elements, &region.shape);
+            let mut tiles = file.count();
+            // Without its end, a block leaves room for another one beside it.
+            if let Some(cut) = file.cut(OWN) {
+                out.seek(SeekFrom::Start(cut.position))?;
+                file.pieces(cut.tile..tiles, &mut |piece| out.write_all(piece))?;
+                out.rewind()?;
+                tiles = cut.tile;
+                elements.truncate(cut.elements);
+                elements.shrink_to_fit();
+                held.keep(elements.len());
+            }
+            let file = BlockFile::new(entry, &elements, &region.shape);
+            file.pieces(0..tiles, &mut |piece| out.write_all(piece))
+        };
+        let written = store.write_file(&path, &mut write)?;
         // The disk may take its time: other writers have the memory meanwhile.
         drop(elements);
         drop(held);
         store.sync_file(&path, &written)?;
     } else {
+        let file = BlockFile::new(entry, &elements, &region.shape);
         store.put_parts(&path, file.parts(), &|number| Ok(file.part(number)))?;
     }
     Ok(encode::file_size(entry))
@@ -279,6 +297,16 @@ impl Gate {
         }
         *held += bytes;
         Held { gate: self, bytes }
+    }
+}
+
+impl Held<'_> {
+    /// Holds no more than so many bytes from here on.
+    fn keep(&mut self, bytes: usize) {
+        let less = self.bytes.saturating_sub(bytes);
+        self.bytes -= less;
+        *self.gate.held.lock().unwrap_or_else(PoisonError::into_inner) -= less;
+        self.gate.changed.notify_all();
     }
 }
 

@@ -40,6 +40,17 @@ pub(crate) struct BlockFile<'a> {
     per_part: usize,
 }
 
+/// A place in the file of a block where what is behind may be written first.
+#[derive(Debug)]
+pub(crate) struct Cut {
+    /// The first tile behind it.
+    pub(crate) tile: usize,
+    /// Where that begins in the file.
+    pub(crate) position: u64,
+    /// The bytes of the elements of the tiles before.
+    pub(crate) elements: usize,
+}
+
 /// The bytes that the file of a block of an entry has.
 pub(crate) fn file_size(entry: &Entry) -> u64 {
     let bytes = |shape: &[usize]| shape.iter().fold(entry.dtype.bytes() as u64, |all, &n| all * n as u64);
@@ -74,9 +85,24 @@ impl<'a> BlockFile<'a> {
         }
     }
 
-    /// Gives all bytes of the file, in order.
-    pub(crate) fn pieces<E>(&self, each: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
-        self.tiles(0..self.tiles.len(), each)
+    /// How many tiles the file has.
+    pub(crate) fn count(&self) -> usize {
+        self.tiles.len()
+    }
+
+    /// Where at least so many of the last elements' bytes may be written first, so that the others are all that is needed of them.
+    /// `None` where there are not so many, or tiles reach from the first to the last.
+    pub(crate) fn cut(&self, bytes: usize) -> Option<Cut> {
+        let bands = *self.grid.counts().first().filter(|_| self.has_index)?;
+        let rows = *self.own.shape.first()?;
+        let (per_band, band_rows) =
+            (self.tiles.len() / bands, *self.grid.region(&self.tiles[0]).shape.first()?);
+        let band_bytes = self.elements.len() / rows.max(1) * band_rows;
+        let behind = bytes.div_ceil(band_bytes.max(1)) + usize::from(!rows.is_multiple_of(band_rows));
+        let band = rows.div_ceil(band_rows).checked_sub(behind).filter(|&band| band > 0)?;
+        let tile = band * per_band;
+        let position = (BEGIN + tile * self.stored() - self.before(tile)) as u64;
+        Some(Cut { tile, position, elements: band * band_bytes })
     }
 
     /// Of how many parts the file is made for a store that takes parts.
@@ -94,7 +120,7 @@ impl<'a> BlockFile<'a> {
             part.extend_from_slice(piece);
             Ok(())
         };
-        match self.tiles(first..last, &mut append) {
+        match self.pieces(first..last, &mut append) {
             Ok(()) => Bytes::from(part),
         }
     }
@@ -118,8 +144,12 @@ impl<'a> BlockFile<'a> {
         if self.has_index { self.tiles.len() * 16 + CRC } else { 0 }
     }
 
-    /// Gives the bytes of tiles, with the index behind the last.
-    fn tiles<E>(&self, tiles: Range<usize>, each: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+    /// Gives the bytes of tiles, piece by piece, with the index behind the last.
+    pub(crate) fn pieces<E>(
+        &self,
+        tiles: Range<usize>,
+        each: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
         let is_end = tiles.end == self.tiles.len();
         let stored = self.stored();
         let mut room = vec![0; PIECE.min(self.tile_bytes)];
@@ -166,7 +196,18 @@ mod tests {
             pieces.extend_from_slice(piece);
             Ok(())
         };
-        BlockFile::new(entry, &elements, &entry.block).pieces(&mut append).unwrap();
+        // The end first, where that can be, and the rest of no more than its own elements.
+        let whole = BlockFile::new(entry, &elements, &entry.block);
+        match whole.cut(1 << 20) {
+            None => whole.pieces(0..whole.count(), &mut append).unwrap(),
+            Some(cut) => {
+                assert!(cut.elements + (1 << 20) <= elements.len(), "{cut:?}");
+                let before = BlockFile::new(entry, &elements[..cut.elements], &entry.block);
+                before.pieces(0..cut.tile, &mut append).unwrap();
+                whole.pieces(cut.tile..whole.count(), &mut append).unwrap();
+                assert!(file[..usize::try_from(cut.position).unwrap()].len() >= cut.elements);
+            }
+        }
         assert!(pieces == file);
         assert_eq!(file.len() as u64, file_size(entry));
         (file, elements)

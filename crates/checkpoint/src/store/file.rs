@@ -1,7 +1,7 @@
 //! Files of a folder, read and written where they are: no buffers but the caller's, and no other thread.
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use super::Store;
@@ -28,7 +28,7 @@ impl Store {
     pub(crate) fn write_file(
         &self,
         path: &str,
-        fill: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+        fill: &mut dyn FnMut(&mut File) -> io::Result<()>,
     ) -> Result<File> {
         let Some(folder) = &self.folder else {
             return Err(CheckpointError::Settings("object stores have no files to write to".to_owned()));
@@ -78,7 +78,7 @@ fn sync(folder: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read as _;
+    use std::io::{Read as _, Write as _};
 
     use super::*;
 
@@ -88,7 +88,7 @@ mod tests {
         let store = Store::folder(folder.path()).unwrap();
         for text in ["a longer text", "short"] {
             let path = "new/params['ä b'] %20/c";
-            let mut fill = |file: &mut dyn Write| text.bytes().try_for_each(|byte| file.write_all(&[byte]));
+            let mut fill = |file: &mut File| text.bytes().try_for_each(|byte| file.write_all(&[byte]));
             let file = store.write_file(path, &mut fill).unwrap();
             store.sync_file(path, &file).unwrap();
             store.sync_folders("new").unwrap();

@@ -1,82 +1,161 @@
-//! How fast a state is saved and restored: `speed FOLDER GIBIBYTES [MEBIBYTES OF A BLOCK]`.
+//! How fast a state is saved and restored, and what memory that takes. One measurement of `cargo xtask bench --only checkpoints`:
 //!
-//! Beside it, a plain file of the same size is written block by block and read again, as `dd` does with `conv=fsync`.
+//! * `speed save FOLDER GIBIBYTES MEBIBYTES`: saves a state of arrays of so many mebibytes, each one block;
+//! * `speed restore FOLDER leave` or `keep`: restores it, with arrays that are looked at and left, as those that go to devices are,
+//!   or kept;
+//! * `speed async FOLDER GIBIBYTES MEBIBYTES`: a manager saves it in the background; beside it, a plain copy of the state.
+//! * `speed plain FOLDER GIBIBYTES MEBIBYTES`: writes one file block by block, as `dd` does with `conv=fsync`, of bytes that do not
+//!   compress.
+//!
+//! It prints JSON: seconds, bytes of the state, and by how many bytes the memory of the process grew at most.
 
 #![allow(clippy::print_stdout, reason = "what it says is its output")]
 
 use std::fs::File;
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
-use shardc_checkpoint::{Alone, Checkpoint, Entry, Fit, Info, Slice, State, Store, Wanted, save};
+use shardc_checkpoint::{
+    Alone, Checkpoint, CheckpointManager, Entry, Fit, Info, Options, Region, Slice, State, Store, Wanted,
+    save,
+};
 use shardc_ir::DType;
 
 type Failure = Box<dyn std::error::Error>;
 
+const USAGE: &str = "speed plain|save|async FOLDER GIBIBYTES MEBIBYTES, or speed restore FOLDER leave|keep";
+
 fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [folder, size, rest @ ..] = arguments.as_slice() else {
-        return Err("speed FOLDER GIBIBYTES [MEBIBYTES OF A BLOCK]".into());
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let line = match words.as_slice() {
+        ["plain", folder, all, block] => plain(Path::new(folder), &state(all, block)?)?,
+        ["save", folder, all, block] => saved(Path::new(folder), &state(all, block)?)?,
+        ["restore", folder, what @ ("leave" | "keep")] => restored(Path::new(folder), *what == "keep")?,
+        ["async", folder, all, block] => saved_behind(Path::new(folder), &state(all, block)?)?,
+        _ => return Err(USAGE.into()),
     };
-    let block: usize = rest.first().map_or(Ok(64), |text| text.parse())? << 20;
-    let blocks = (size.parse::<usize>()? << 30) / block;
-    let folder = Path::new(folder);
-
-    let data: Vec<u8> = (0..block).map(|i| (i * 31 + i / 4099) as u8).collect();
-    let plain = folder.join("plain");
-    let write = || -> Result<(), Failure> {
-        let mut file = File::create(&plain)?;
-        (0..blocks).try_for_each(|_| file.write_all(&data))?;
-        Ok(file.sync_all()?)
-    };
-    report("plain file, written", blocks * block, write)?;
-    let read = || -> Result<(), Failure> {
-        let (mut file, mut buffer) = (File::open(&plain)?, vec![0; block]);
-        (0..blocks).try_for_each(|_| file.read_exact(&mut buffer))?;
-        Ok(())
-    };
-    report("plain file, read", blocks * block, read)?;
-    std::fs::remove_file(&plain)?;
-
-    let shape = [blocks * (block >> 13), 2048];
-    let entry = Entry::split("w", DType::F32, &shape, &[blocks, 1]);
-    let slices = entry.blocks().into_iter().map(|region| Slice { entry: 0, region }).collect();
-    let state = State { slices, entries: vec![entry.clone()], info: Info::default() };
-    let store = Store::folder(folder)?;
-    let saved = || Ok(save(&store, "speed", &state, &|_, _| Ok(data.clone()), &Alone, None).map(|_| ())?);
-    report("checkpoint, saved", blocks * block, saved)?;
-    let checkpoint = Checkpoint::open(&store, "speed")?;
-    let wanted = [Wanted {
-        name: entry.name.clone(),
-        dtype: entry.dtype,
-        shape: entry.shape.clone(),
-        regions: entry.blocks(),
-    }];
-    let restored = || {
-        let mut bytes = 0;
-        let mut take = |_, _, elements: Vec<u8>| {
-            bytes += elements.len();
-            Ok(())
-        };
-        checkpoint.restore(&wanted, &Fit::default(), &mut take, None)?;
-        assert_eq!(bytes, blocks * block);
-        Ok(())
-    };
-    report("checkpoint, restored", blocks * block, restored)?;
-    std::fs::remove_dir_all(folder.join("speed"))?;
-    if let Ok(status) = std::fs::read_to_string("/proc/self/status")
-        && let Some(peak) = status.lines().find(|line| line.starts_with("VmHWM"))
-    {
-        println!("{peak}, with one block of the program's own");
-    }
+    println!("{line}");
     Ok(())
 }
 
-fn report(what: &str, bytes: usize, work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+/// Arrays of so many mebibytes, of so many gibibytes together.
+fn state(all: &str, block: &str) -> Result<State, Failure> {
+    let block: usize = block.parse()?;
+    let count = (all.parse::<usize>()? << 10) / block;
+    let entry = |i: usize| Entry::whole(&format!("params.w{i}"), DType::F32, &[block << 7, 2048]);
+    let entries: Vec<Entry> = (0..count).map(entry).collect();
+    let slices = entries.iter().enumerate();
+    let slices = slices.map(|(entry, of)| Slice { entry, region: Region::whole(&of.shape) }).collect();
+    Ok(State { entries, slices, info: Info::default() })
+}
+
+/// The bytes of an array: floats of either sign in [0.5, 1), which compress as little as weights do.
+fn elements(entry: &Entry) -> Vec<u8> {
+    let mut random = 88_172_645_463_325_252u64;
+    let mut float = || {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        ((random >> 32) as u32 & 0x807f_ffff | 0x3f00_0000).to_le_bytes()
+    };
+    (0..entry.shape.iter().product()).flat_map(|_: usize| float()).collect()
+}
+
+fn plain(folder: &Path, state: &State) -> Result<String, Failure> {
+    let data = elements(state.entries.first().ok_or(USAGE)?);
+    std::fs::create_dir_all(folder)?;
     let begun = Instant::now();
-    work()?;
+    let mut file = File::create(folder.join("plain"))?;
+    state.entries.iter().try_for_each(|_| file.write_all(&data))?;
+    file.sync_all()?;
+    let (seconds, bytes) = (begun.elapsed().as_secs_f64(), data.len() * state.entries.len());
+    Ok(format!(r#"{{"seconds": {seconds}, "bytes": {bytes}}}"#))
+}
+
+/// Saves a state whose arrays are all the same.
+fn saved(folder: &Path, state: &State) -> Result<String, Failure> {
+    let data = elements(state.entries.first().ok_or(USAGE)?);
+    let store = Store::folder(folder)?;
+    let memory = Memory::begin()?;
+    let begun = Instant::now();
+    save(&store, "speed", state, &|_, _| Ok(data.clone()), &Alone, None)?;
     let seconds = begun.elapsed().as_secs_f64();
-    println!("{what:22} {:8.0} MiB/s", bytes as f64 / seconds / f64::from(1 << 20));
-    Ok(())
+    let bytes = data.len() * state.entries.len();
+    Ok(format!(r#"{{"seconds": {seconds}, "bytes": {bytes}, "extra": {}}}"#, memory.grown()?))
+}
+
+fn restored(folder: &Path, keeps: bool) -> Result<String, Failure> {
+    let memory = Memory::begin()?;
+    let begun = Instant::now();
+    let checkpoint = Checkpoint::open(&Store::folder(folder)?, "speed")?;
+    let wanted: Vec<Wanted> = checkpoint
+        .entries()
+        .map(|entry| Wanted {
+            name: entry.name.clone(),
+            dtype: entry.dtype,
+            shape: entry.shape.clone(),
+            regions: entry.blocks(),
+        })
+        .collect();
+    let (mut bytes, mut kept) = (0, Vec::with_capacity(wanted.len()));
+    let mut take = |_, _, elements: &mut Vec<u8>| {
+        bytes += elements.len();
+        if keeps {
+            kept.push(std::mem::take(elements));
+        }
+        Ok(())
+    };
+    checkpoint.restore(&wanted, &Fit::default(), &mut take, None)?;
+    let seconds = begun.elapsed().as_secs_f64();
+    let grown = memory.grown()?;
+    let own: usize = kept.iter().map(Vec::len).sum();
+    Ok(format!(r#"{{"seconds": {seconds}, "bytes": {bytes}, "extra": {}}}"#, grown.saturating_sub(own)))
+}
+
+/// Saves a state of the host in the background; says how long the call took, and how long a copy of the state takes.
+fn saved_behind(folder: &Path, state: &State) -> Result<String, Failure> {
+    let data = elements(state.entries.first().ok_or(USAGE)?);
+    let arrays = vec![data; state.entries.len()];
+    let number = |entry: &Entry| entry.name["params.w".len()..].parse::<usize>().unwrap_or(0);
+    let read = |entry: &Entry, _: &Region| Ok(arrays[number(entry)].clone());
+    let manager = CheckpointManager::new(&Store::folder(folder)?, "steps", Options::default())?;
+    // The first copy finds out what memory the machine has left, which is no part of either.
+    drop(arrays.clone());
+    let begun = Instant::now();
+    let copy = arrays.clone();
+    let plain = begun.elapsed().as_secs_f64();
+    drop(copy);
+    let begun = Instant::now();
+    manager.save_async(1, state, &read)?;
+    let stalled = begun.elapsed().as_secs_f64();
+    manager.wait()?;
+    let bytes: usize = arrays.iter().map(Vec::len).sum();
+    Ok(format!(r#"{{"seconds": {stalled}, "bytes": {bytes}, "copy": {plain}}}"#))
+}
+
+/// The memory of this process, as Linux counts it.
+struct Memory(usize);
+
+impl Memory {
+    /// From here on.
+    fn begin() -> Result<Memory, Failure> {
+        // Sets the largest size so far back to what it is now.
+        std::fs::write("/proc/self/clear_refs", "5")?;
+        Ok(Memory(status("VmRSS:")?))
+    }
+
+    /// The bytes that it has grown by at most.
+    fn grown(&self) -> Result<usize, Failure> {
+        Ok(status("VmHWM:")?.saturating_sub(self.0))
+    }
+}
+
+fn status(key: &str) -> Result<usize, Failure> {
+    let text = std::fs::read_to_string("/proc/self/status")?;
+    let line = text.lines().find_map(|line| line.strip_prefix(key));
+    let kib =
+        line.and_then(|line| line.split_whitespace().next()).ok_or("the system does not say its memory")?;
+    Ok(kib.parse::<usize>()? << 10)
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use shardc_ir::DType;
 
+use crate::checksum::{self, crc32c};
 use crate::entry::{Entry, INDEX, Sharding};
 use crate::layout::{array, encode};
 
@@ -78,7 +79,7 @@ impl Index {
                 mesh,
                 spec,
                 block_bytes: encode::file_size(entry),
-                crc32c: crc32c::crc32c(array::metadata(entry).to_string().as_bytes()),
+                crc32c: checksum::crc32c(array::metadata(entry).to_string().as_bytes()),
             }
         };
         Index {
@@ -95,7 +96,7 @@ impl Index {
     /// The text of the file: its checksum on a line of its own, then JSON.
     pub(crate) fn text(&self) -> Result<String, String> {
         let json = serde_json::to_string_pretty(self).map_err(|error| error.to_string())?;
-        Ok(format!("{{\"file_crc32c\": {},\n\"index\": {json}}}\n", crc32c::crc32c(json.as_bytes())))
+        Ok(format!("{{\"file_crc32c\": {},\n\"index\": {json}}}\n", crc32c(json.as_bytes())))
     }
 
     /// Reads the text of the file. Errors are words for it.
@@ -106,7 +107,7 @@ impl Index {
             .and_then(|rest| rest.split_once(",\n\"index\": "))
             .and_then(|(sum, rest)| Some((sum.parse::<u32>().ok()?, rest.strip_suffix("}\n")?)));
         let (sum, json) = parts.ok_or("it is no index of a checkpoint, or cut off")?;
-        if crc32c::crc32c(json.as_bytes()) != sum {
+        if crc32c(json.as_bytes()) != sum {
             return Err("its checksum is wrong".to_owned());
         }
         let index: Index = serde_json::from_str(json).map_err(|error| error.to_string())?;

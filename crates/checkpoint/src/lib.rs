@@ -27,20 +27,24 @@
 //! never listed, and deleted by the next save.
 
 mod checkpoint;
+mod checksum;
 mod diff;
 mod entry;
 mod error;
 mod index;
 mod layout;
 mod manager;
+mod parallel;
 mod place;
 mod processes;
 mod read;
 mod region;
 mod reshard;
 mod restore;
+mod runs;
 mod save;
 mod store;
+mod verify;
 
 pub use checkpoint::Checkpoint;
 pub use diff::{Difference, diff};

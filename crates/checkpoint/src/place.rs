@@ -83,7 +83,11 @@ impl Place {
             store.put(&format!("{top}/{}/{}", self.item, orbax::COMMIT), done())?;
         }
         store.put(&format!("{top}/{}", orbax::COMMIT), done())?;
-        if self.renames { store.rename_folder(&top, &self.path) } else { Ok(()) }
+        if !self.renames {
+            return Ok(());
+        }
+        store.sync_folders(&top)?;
+        store.rename_folder(&top, &self.path)
     }
 }
 

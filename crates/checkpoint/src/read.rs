@@ -1,24 +1,31 @@
 //! Reading parts of a block's file: the tiles that are wanted, each checked.
 
+use std::fs::File;
+use std::io::{self, ErrorKind, IoSliceMut, Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
 
-use crate::checkpoint::{Checkpoint, Stored};
-use crate::error::{CheckpointError, Damage, Result};
-use crate::layout::array::Tiles;
-use crate::region::{Grid, Region};
-use crate::store::{join, part_size};
+use bytes::Bytes;
 
-/// What was read: a box of the array, and its elements.
-pub(crate) struct Piece {
-    pub(crate) region: Region,
-    pub(crate) elements: Vec<u8>,
-}
+use crate::checkpoint::{Checkpoint, Stored};
+use crate::checksum::{Crc32c, crc32c};
+use crate::error::{CheckpointError, Damage, Result};
+use crate::layout::array::{Plain, Tiles};
+use crate::layout::encode::{CRC, LINE};
+use crate::region::{Grid, Region};
+use crate::runs::{Runs, Scatter};
+use crate::store::{Store, join};
+
+/// Bytes that are read before their checksum is made.
+const PIECE: usize = 256 << 10;
+
+/// Runs of fewer bytes are copied to where they belong.
+const LONG: usize = 1 << 10;
 
 /// Why a file could not be read.
 pub(crate) enum Fault {
     /// It is not what was written.
     Damage(Damage),
-    /// The store refused, or whoever wanted the piece did.
+    /// The store refused.
     Error(CheckpointError),
 }
 
@@ -28,43 +35,51 @@ impl From<CheckpointError> for Fault {
     }
 }
 
-/// Reads what a block has of a box, and gives it away piece by piece; pieces may reach beyond the box, and beyond the array.
+/// Reads what a block has of a box of the array, and puts it where it belongs in the row-major elements of the box; without elements,
+/// it is looked at alone. Tiles are read whole. Elements of a tile that is damaged may have been put already. Tiles that lie
+/// behind each other in an object are asked for together, up to `most` bytes.
 pub(crate) fn block(
     checkpoint: &Checkpoint,
     stored: &Stored,
     index: &[usize],
     wanted: &Region,
-    take: &mut dyn FnMut(Piece) -> Result<()>,
+    elements: Option<&mut [u8]>,
+    room: &mut Room,
+    most: usize,
 ) -> Result<(), Fault> {
     let Stored { entry, array, block_bytes } = stored;
     let object = format!("{}/{}", entry.name, array.key(index));
+    let path = join(&checkpoint.path, &object);
     let damage =
         |what: String| Fault::Damage(Damage { entry: entry.name.clone(), object: object.clone(), what });
-    let path = join(&checkpoint.path, &object);
-    let store = &checkpoint.store;
-    let Some(size) = store.size(&path)? else { return Err(damage("is missing".to_owned())) };
+    let found = Object::open(&checkpoint.store, &path)?;
+    let Some((source, size)) = found else { return Err(damage("is missing".to_owned())) };
     if let Some(expected) = *block_bytes
         && size != expected
     {
         return Err(damage(format!("has {size} bytes of {expected}")));
     }
     let origin: Vec<usize> = index.iter().zip(&array.block).map(|(&i, &b)| i * b).collect();
-    let range = |range: Range<u64>| -> Result<Vec<u8>, Fault> {
-        let read = store.get_ranges(&path, std::slice::from_ref(&range))?;
-        let bytes = read.and_then(|list| list.into_iter().next());
-        let bytes = bytes.ok_or_else(|| damage("is missing".to_owned()))?;
-        let length = range.end - range.start;
-        match bytes.len() as u64 == length {
-            true => Ok(bytes.into()),
-            false => Err(damage(format!("ends {} bytes early", length.saturating_sub(bytes.len() as u64)))),
-        }
+    let target = Target { wanted, elements, width: entry.dtype.bytes() };
+    let store = &checkpoint.store;
+    let mut reader = Reader {
+        store,
+        path: &path,
+        source,
+        damage: &damage,
+        target,
+        room,
+        most: most as u64,
+        run: Vec::new(),
     };
     let Some(tiles) = &array.tiles else {
-        let elements = array.decode(range(0..size)?).map_err(&damage)?;
-        take(Piece { region: Region { offset: origin, shape: array.block.clone() }, elements })?;
-        return Ok(());
+        let decode = |bytes| array.decode(bytes);
+        let form = Form { shape: &array.block, plain: array.plain, decode: &decode };
+        let region = Region { offset: origin, shape: array.block.clone() };
+        reader.tile(&form, Tile { region, at: 0..size, before: 0 })?;
+        return reader.finish(&form);
     };
-    let places = index_of(tiles, &array.block, size, &range, &damage)?;
+    let places = reader.index(tiles, &array.block, size)?;
     let grid = Grid::new(&array.block, &tiles.tile);
     let counts = grid.counts();
     let number = |tile: &[usize]| tile.iter().zip(&counts).fold(0, |at, (&i, &n)| at * n + i);
@@ -72,89 +87,315 @@ pub(crate) fn block(
     let own = Region { offset: origin.clone(), shape: array.block.clone() };
     let Some(mut local) = own.overlap(wanted) else { return Ok(()) };
     local.offset.iter_mut().zip(&origin).for_each(|(o, start)| *o -= start);
-    let mut run = Run::default();
+    let decode = |bytes| array.decode_tile(tiles, bytes);
+    let form = Form { shape: &tiles.tile, plain: tiles.plain, decode: &decode };
     for tile in grid.touched(&local) {
         let Some((offset, length)) = places.get(number(&tile)).copied().flatten() else {
             return Err(damage(format!("lacks its inner chunk {tile:?}")));
         };
         let end = offset.checked_add(length).filter(|&end| end <= size);
         let end = end.ok_or_else(|| damage(format!("has an inner chunk {tile:?} beyond its end")))?;
-        if !run.takes(offset, end) {
-            run.read(&range, &mut |tile, bytes| give(stored, tiles, &origin, tile, bytes, &damage, take))?;
-        }
-        run.push(tile, offset, end);
+        let first = tile.iter().zip(&tiles.tile).zip(&origin).map(|((&i, &t), &o)| o + i * t).collect();
+        let region = Region { offset: first, shape: tiles.tile.clone() };
+        // Files of ours have zeros before a tile, and nothing else.
+        let last = match number(&tile).checked_sub(1) {
+            None => Some(0),
+            Some(before) => places[before].and_then(|(offset, length)| offset.checked_add(length)),
+        };
+        let before = last.filter(|_| block_bytes.is_some()).and_then(|last| offset.checked_sub(last));
+        let before = before.filter(|&before| before < LINE as u64).unwrap_or(0);
+        reader.tile(&form, Tile { region, at: offset - before..end, before: before as usize })?;
     }
-    run.read(&range, &mut |tile, bytes| give(stored, tiles, &origin, tile, bytes, &damage, take))
+    reader.finish(&form)
 }
 
-/// Decodes a tile and gives it away.
-fn give(
-    stored: &Stored,
-    tiles: &Tiles,
-    origin: &[usize],
-    tile: &[usize],
+/// The buffer of a thread for tiles of files of which not all is wanted. It stays in the caches of a core.
+pub(crate) struct Room {
     bytes: Vec<u8>,
-    damage: &dyn Fn(String) -> Fault,
-    take: &mut dyn FnMut(Piece) -> Result<()>,
-) -> Result<(), Fault> {
-    let elements = stored.array.decode_tile(tiles, bytes);
-    let elements = elements.map_err(|error| damage(format!("has a bad inner chunk {tile:?}: {error}")))?;
-    let offset = tile.iter().zip(&tiles.tile).zip(origin).map(|((&i, &t), &o)| o + i * t).collect();
-    take(Piece { region: Region { offset, shape: tiles.tile.clone() }, elements })?;
+    start: usize,
+}
+
+impl Room {
+    /// Processors copy faster to where their cache lines begin.
+    const ALIGNED: usize = 4 << 10;
+
+    pub(crate) fn new() -> Room {
+        let bytes = vec![0; PIECE + Room::ALIGNED];
+        let start = bytes.as_ptr().align_offset(Room::ALIGNED).min(Room::ALIGNED);
+        Room { bytes, start }
+    }
+
+    /// As much of it as so many bytes need, or all.
+    fn piece(&mut self, bytes: usize) -> &mut [u8] {
+        &mut self.bytes[self.start..self.start + bytes.min(PIECE)]
+    }
+}
+
+/// Fills parts of a file's elements and adds them to a checksum.
+fn place(source: &Object, parts: &mut [&mut [u8]], sum: &mut Crc32c) -> io::Result<()> {
+    let mut rest = parts;
+    while let Some(first) = rest.first() {
+        let together = (PIECE / first.len().max(1)).clamp(1, rest.len());
+        let (now, later) = rest.split_at_mut(together);
+        fill(source, now)?;
+        now.iter().for_each(|part| sum.update(part));
+        rest = later;
+    }
     Ok(())
 }
 
-/// Where the tiles of a file are.
-fn index_of(
-    tiles: &Tiles,
-    block: &[usize],
-    size: u64,
-    range: &dyn Fn(Range<u64>) -> Result<Vec<u8>, Fault>,
-    damage: &dyn Fn(String) -> Fault,
-) -> Result<Vec<Option<(u64, u64)>>, Fault> {
-    let length = tiles.index_size(block).filter(|&length| length <= size);
-    let length = length.ok_or_else(|| damage(format!("has {size} bytes, fewer than its index")))?;
-    let bytes = range(if tiles.index_at_end { size - length..size } else { 0..length })?;
-    tiles.decode_index(bytes, block).map_err(|error| damage(format!("has a bad index: {error}")))
-}
-
-/// Takes a tile: which it is, and its bytes.
-type Each<'a> = dyn FnMut(&[usize], Vec<u8>) -> Result<(), Fault> + 'a;
-
-/// Tiles that follow each other in a file, read at once.
-#[derive(Default)]
-struct Run {
-    start: u64,
-    end: u64,
-    tiles: Vec<(Vec<usize>, Range<usize>)>,
-}
-
-impl Run {
-    /// Whether a tile at these bytes may be read with those before it.
-    fn takes(&self, offset: u64, end: u64) -> bool {
-        self.tiles.is_empty() || (offset == self.end && end - self.start <= part_size() as u64)
-    }
-
-    fn push(&mut self, tile: Vec<usize>, offset: u64, end: u64) {
-        if self.tiles.is_empty() {
-            self.start = offset;
+/// Fills parts with what follows in a file, one after the other.
+fn fill(source: &Object, parts: &mut [&mut [u8]]) -> io::Result<()> {
+    let Object::File(file) = source else { return Ok(()) };
+    let mut file: &File = file;
+    let mut slices: Vec<IoSliceMut<'_>> = parts.iter_mut().map(|part| IoSliceMut::new(part)).collect();
+    let mut left = &mut slices[..];
+    // What is empty is filled already.
+    IoSliceMut::advance_slices(&mut left, 0);
+    while !left.is_empty() {
+        match file.read_vectored(left) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(count) => IoSliceMut::advance_slices(&mut left, count),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
-        let at = |byte: u64| usize::try_from(byte - self.start).unwrap_or(usize::MAX);
-        self.tiles.push((tile, at(offset)..at(end)));
-        self.end = end;
+    }
+    Ok(())
+}
+
+/// Where bytes come from.
+enum Object {
+    File(File),
+    Stored,
+}
+
+impl Object {
+    /// The object and its bytes; `None` where there is none.
+    fn open(store: &Store, path: &str) -> Result<Option<(Object, u64)>> {
+        Ok(match store.open_file(path)? {
+            Some(file) => file.map(|(file, size)| (Object::File(file), size)),
+            None => store.size(path)?.map(|size| (Object::Stored, size)),
+        })
+    }
+}
+
+/// What tiles are alike in.
+struct Form<'a> {
+    shape: &'a [usize],
+    plain: Option<Plain>,
+    /// Gives the elements of one that is not plain.
+    decode: &'a dyn Fn(Vec<u8>) -> Result<Vec<u8>, String>,
+}
+
+/// A tile: its elements in the array, and its bytes in the file.
+struct Tile {
+    region: Region,
+    at: Range<u64>,
+    /// How many of the bytes are zeros before it.
+    before: usize,
+}
+
+/// Where elements go.
+struct Target<'a> {
+    wanted: &'a Region,
+    elements: Option<&'a mut [u8]>,
+    width: usize,
+}
+
+impl Target<'_> {
+    /// The parts of the elements that are those of a tile, none longer than a piece; `None` where not all of it is wanted, or in parts so
+    /// short that they are better copied.
+    fn place(&mut self, tile: &Tile) -> Option<Vec<&mut [u8]>> {
+        let mut runs = Runs::new(&tile.region, self.wanted, self.width).peekable();
+        let is_whole = tile.region.overlap(self.wanted)? == tile.region;
+        if !is_whole || runs.peek()?.len < LONG {
+            return None;
+        }
+        let (mut rest, mut at, mut parts) = (self.elements.as_deref_mut()?, 0, Vec::new());
+        for run in runs {
+            let (_, from) = rest.split_at_mut(run.to - at);
+            let (part, behind) = from.split_at_mut(run.len);
+            parts.extend(part.chunks_mut(PIECE));
+            (rest, at) = (behind, run.to + run.len);
+        }
+        Some(parts)
+    }
+}
+
+struct Reader<'a> {
+    store: &'a Store,
+    path: &'a str,
+    source: Object,
+    damage: &'a dyn Fn(String) -> Fault,
+    target: Target<'a>,
+    room: &'a mut Room,
+    most: u64,
+    /// Tiles that follow each other in an object and are still to be asked for.
+    run: Vec<Tile>,
+}
+
+impl Reader<'_> {
+    /// Reads a tile, now or with those that follow it.
+    fn tile(&mut self, form: &Form<'_>, tile: Tile) -> Result<(), Fault> {
+        match (&self.source, form.plain) {
+            (Object::File(_), Some(plain)) => return self.pass(form, plain, &tile),
+            (Object::File(_), None) => {
+                let bytes = self.bytes(tile.at.clone())?;
+                return self.give(form, &tile, &bytes);
+            }
+            (Object::Stored, _) => {}
+        }
+        if let (Some(first), Some(last)) = (self.run.first(), self.run.last())
+            && (tile.at.start != last.at.end || tile.at.end - first.at.start > self.most)
+        {
+            self.finish(form)?;
+        }
+        self.run.push(tile);
+        Ok(())
     }
 
-    /// Reads all of them, and begins anew.
-    fn read(
-        &mut self,
-        range: &dyn Fn(Range<u64>) -> Result<Vec<u8>, Fault>,
-        each: &mut Each<'_>,
-    ) -> Result<(), Fault> {
-        let tiles = std::mem::take(&mut self.tiles);
-        if tiles.is_empty() {
+    /// Asks for the tiles that are left.
+    fn finish(&mut self, form: &Form<'_>) -> Result<(), Fault> {
+        let run = std::mem::take(&mut self.run);
+        let (Some(first), Some(last)) = (run.first(), run.last()) else { return Ok(()) };
+        let start = first.at.start;
+        let bytes = self.bytes(start..last.at.end)?;
+        let at = |byte: u64| usize::try_from(byte - start).unwrap_or(usize::MAX);
+        run.iter().try_for_each(|tile| self.give(form, tile, &bytes[at(tile.at.start)..at(tile.at.end)]))
+    }
+
+    /// Reads bytes of the object.
+    fn bytes(&self, range: Range<u64>) -> Result<Bytes, Fault> {
+        let length = range.end - range.start;
+        match &self.source {
+            Object::File(_) => {
+                let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+                self.seek(range.start)?;
+                self.fill(&mut bytes)?;
+                Ok(bytes.into())
+            }
+            Object::Stored => {
+                let read = self.store.get_ranges(self.path, std::slice::from_ref(&range))?;
+                let bytes = read.and_then(|list| list.into_iter().next());
+                let bytes = bytes.ok_or_else(|| (self.damage)("is missing".to_owned()))?;
+                match bytes.len() as u64 == length {
+                    true => Ok(bytes),
+                    false => Err((self.damage)("ends early".to_owned())),
+                }
+            }
+        }
+    }
+
+    /// Reads a tile of a file piece by piece, so that a piece is in the caches of a core still when its checksum is made.
+    fn pass(&mut self, form: &Form<'_>, plain: Plain, tile: &Tile) -> Result<(), Fault> {
+        let (elements, checksum) = self.lengths(form, plain, tile)?;
+        self.seek(tile.at.start)?;
+        let mut before = [0; LINE];
+        self.fill(&mut before[..tile.before])?;
+        self.nothing(tile, &before[..tile.before])?;
+        let mut sum = Crc32c::new();
+        let outcome = match self.target.place(tile) {
+            Some(mut parts) => place(&self.source, &mut parts, &mut sum),
+            None => self.scatter(tile, elements, &mut sum),
+        };
+        outcome.map_err(|error| self.refused(&error))?;
+        let mut stored = [0; CRC];
+        self.fill(&mut stored[..checksum])?;
+        self.compare(tile, sum.value(), &stored[..checksum])
+    }
+
+    /// Reads a tile by way of the room of the thread, and puts what is wanted of it where it belongs.
+    fn scatter(&mut self, tile: &Tile, elements: usize, sum: &mut Crc32c) -> io::Result<()> {
+        let mut left = elements;
+        let mut scatter = Scatter::new(&tile.region, self.target.wanted, self.target.width);
+        while left > 0 {
+            let piece = self.room.piece(left);
+            fill(&self.source, &mut [piece])?;
+            let piece = self.room.piece(left);
+            sum.update(piece);
+            if let Some(to) = &mut self.target.elements {
+                scatter.take(piece, to);
+            }
+            left -= piece.len();
+        }
+        Ok(())
+    }
+
+    /// Checks the bytes of a tile, decodes them and puts them where they belong.
+    fn give(&mut self, form: &Form<'_>, tile: &Tile, bytes: &[u8]) -> Result<(), Fault> {
+        let (before, bytes) = bytes.split_at(tile.before);
+        self.nothing(tile, before)?;
+        let decoded;
+        let elements = if let Some(plain) = form.plain {
+            let (elements, _) = self.lengths(form, plain, tile)?;
+            let (elements, checksum) = bytes.split_at(elements);
+            self.compare(tile, crc32c(elements), checksum)?;
+            elements
+        } else {
+            decoded = (form.decode)(bytes.to_vec()).map_err(|error| self.bad(tile, &error))?;
+            &decoded
+        };
+        if let Some(to) = &mut self.target.elements {
+            Scatter::new(&tile.region, self.target.wanted, self.target.width).take(elements, to);
+        }
+        Ok(())
+    }
+
+    /// The bytes of a plain tile's elements and of its checksum, which are all that it has.
+    fn lengths(&self, form: &Form<'_>, plain: Plain, tile: &Tile) -> Result<(usize, usize), Fault> {
+        let elements = form.shape.iter().product::<usize>() * self.target.width;
+        let checksum = if plain.has_checksum { CRC } else { 0 };
+        let length = tile.at.end - tile.at.start - tile.before as u64;
+        if length != (elements + checksum) as u64 {
+            return Err(self.bad(tile, &format!("it has {length} bytes of {}", elements + checksum)));
+        }
+        Ok((elements, checksum))
+    }
+
+    /// Checks that what is before a tile is zeros.
+    fn nothing(&self, tile: &Tile, before: &[u8]) -> Result<(), Fault> {
+        match before.iter().all(|&byte| byte == 0) {
+            true => Ok(()),
+            false => Err(self.bad(tile, "there are bytes before it")),
+        }
+    }
+
+    /// Compares with a stored checksum, where there is one.
+    fn compare(&self, tile: &Tile, sum: u32, stored: &[u8]) -> Result<(), Fault> {
+        if stored.is_empty() || sum.to_le_bytes() == stored {
             return Ok(());
         }
-        let bytes = range(self.start..self.end)?;
-        tiles.iter().try_for_each(|(tile, at)| each(tile, bytes[at.clone()].to_vec()))
+        Err(self.bad(tile, "its checksum is wrong"))
+    }
+
+    fn bad(&self, tile: &Tile, what: &str) -> Fault {
+        (self.damage)(format!("is bad at {}: {what}", tile.region))
+    }
+
+    fn seek(&self, to: u64) -> Result<(), Fault> {
+        let Object::File(file) = &self.source else { return Ok(()) };
+        let mut file: &File = file;
+        file.seek(SeekFrom::Start(to)).map(|_| ()).map_err(|error| self.refused(&error))
+    }
+
+    fn fill(&self, room: &mut [u8]) -> Result<(), Fault> {
+        fill(&self.source, &mut [room]).map_err(|error| self.refused(&error))
+    }
+
+    fn refused(&self, error: &io::Error) -> Fault {
+        match error.kind() {
+            ErrorKind::UnexpectedEof => (self.damage)("ends early".to_owned()),
+            _ => Fault::Error(self.store.failed("reading", self.path, error)),
+        }
+    }
+
+    /// Where the tiles of a file are.
+    fn index(&self, tiles: &Tiles, block: &[usize], size: u64) -> Result<Vec<Option<(u64, u64)>>, Fault> {
+        let length = tiles.index_size(block).filter(|&length| length <= size);
+        let length =
+            length.ok_or_else(|| (self.damage)(format!("has {size} bytes, fewer than its index")))?;
+        let bytes = self.bytes(if tiles.index_at_end { size - length..size } else { 0..length })?;
+        let index = tiles.decode_index(bytes.into(), block);
+        index.map_err(|error| (self.damage)(format!("has a bad index: {error}")))
     }
 }

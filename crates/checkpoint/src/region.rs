@@ -1,4 +1,4 @@
-//! Boxes of elements of an array, and copies between them.
+//! Boxes of elements of an array, and grids of them.
 
 /// A box of elements of an array.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,43 +58,6 @@ impl std::fmt::Display for Region {
             self.offset.iter().zip(&self.shape).map(|(&o, &n)| format!("{o}..{}", o + n)).collect();
         write!(f, "[{}]", ranges.join(", "))
     }
-}
-
-/// Copies what two boxes of one array have in common from the row-major elements of one to those of the other. `width`
-/// is the bytes of an element.
-///
-/// Dimensions that both boxes have whole are one run with what follows them, so that a copy of contiguous rows is one
-/// `memcpy`.
-pub(crate) fn copy(from: &[u8], from_box: &Region, to: &mut [u8], to_box: &Region, width: usize) {
-    let Some(common) = from_box.overlap(to_box) else { return };
-    let rank = common.shape.len();
-    let (mut outer, mut run) = (rank, width);
-    while outer > 0 {
-        outer -= 1;
-        run *= common.shape[outer];
-        let size = common.shape[outer];
-        if size != from_box.shape[outer] || size != to_box.shape[outer] {
-            break;
-        }
-    }
-    let (from_strides, to_strides) = (strides(&from_box.shape, width), strides(&to_box.shape, width));
-    let start = |of: &Region, strides: &[usize]| -> usize {
-        (0..rank).map(|dim| (common.offset[dim] - of.offset[dim]) * strides[dim]).sum()
-    };
-    let (from_start, to_start) = (start(from_box, &from_strides), start(to_box, &to_strides));
-    for index in Indices::new(&common.shape[..outer]) {
-        let at = |strides: &[usize]| -> usize { index.iter().zip(strides).map(|(&i, &s)| i * s).sum() };
-        let (source, target) = (from_start + at(&from_strides), to_start + at(&to_strides));
-        to[target..target + run].copy_from_slice(&from[source..source + run]);
-    }
-}
-
-fn strides(shape: &[usize], width: usize) -> Vec<usize> {
-    let mut strides = vec![width; shape.len()];
-    for dim in (1..shape.len()).rev() {
-        strides[dim - 1] = strides[dim] * shape[dim];
-    }
-    strides
 }
 
 /// All indices of a grid, row-major.
@@ -187,39 +150,7 @@ mod tests {
 
     use super::*;
 
-    fn element(shape: &[usize], index: &[usize]) -> usize {
-        shape.iter().zip(index).fold(0, |at, (&n, &i)| at * n + i)
-    }
-
-    fn boxes() -> impl Strategy<Value = (Region, Region, usize)> {
-        (0usize..4).prop_flat_map(|rank| {
-            let one = || {
-                (prop::collection::vec(0usize..4, rank), prop::collection::vec(0usize..5, rank))
-                    .prop_map(|(offset, shape)| Region { offset, shape })
-            };
-            (one(), one(), 1usize..4)
-        })
-    }
-
     proptest! {
-        #[test]
-        fn a_copy_is_one_element_by_element((a, b, width) in boxes()) {
-            let from: Vec<u8> = (0..a.elements() * width).map(|i| i as u8).collect();
-            let mut to = vec![255u8; b.elements() * width];
-            let mut expected = to.clone();
-            for index in Indices::new(&b.shape) {
-                let at: Vec<usize> = index.iter().zip(&b.offset).map(|(i, o)| i + o).collect();
-                let inside = at.iter().zip(&a.offset).zip(&a.shape).all(|((&i, &o), &n)| i >= o && i < o + n);
-                if inside {
-                    let own: Vec<usize> = at.iter().zip(&a.offset).map(|(i, o)| i - o).collect();
-                    let (s, t) = (element(&a.shape, &own) * width, element(&b.shape, &index) * width);
-                    expected[t..t + width].copy_from_slice(&from[s..s + width]);
-                }
-            }
-            copy(&from, &a, &mut to, &b, width);
-            prop_assert_eq!(to, expected);
-        }
-
         #[test]
         fn blocks_that_are_touched_are_those_that_overlap(
             (shape, block, offset, size) in (1usize..4).prop_flat_map(|rank| (
@@ -246,9 +177,6 @@ mod tests {
         let grid = Grid::new(&[], &[]);
         assert_eq!(grid.touched(&Region::whole(&[])).collect::<Vec<_>>(), [Vec::<usize>::new()]);
         assert_eq!(grid.index_of(&Region::whole(&[])), Some(vec![]));
-        let mut to = [0u8; 4];
-        copy(&[1, 2, 3, 4], &Region::whole(&[]), &mut to, &Region::whole(&[]), 4);
-        assert_eq!(to, [1, 2, 3, 4]);
     }
 
     #[test]

@@ -26,8 +26,8 @@ impl Checkpoint {
             regions: vec![region.clone()],
         };
         let mut elements = Vec::new();
-        let mut take = |_, _, read| {
-            elements = read;
+        let mut take = |_, _, read: &mut Vec<u8>| {
+            elements = std::mem::take(read);
             Ok(())
         };
         self.restore(&[want], &Fit::partial(), &mut take, None)?;

@@ -1,24 +1,31 @@
 //! Writing a checkpoint, by one process or several.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::fs::File;
+use std::io::{Seek as _, SeekFrom, Write as _};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use bytes::Bytes;
 use serde_json::Value;
 
+use crate::checksum::crc32c;
 use crate::entry::{Entry, Slice, check_entries, check_slices};
 use crate::error::{CheckpointError, Result};
 use crate::index::{self, Index, Info};
 use crate::layout::encode::{self, BlockFile};
 use crate::layout::{array, orbax};
+use crate::parallel;
 use crate::place::Place;
 use crate::processes::{Processes, agree};
-use crate::region::{Region, copy};
+use crate::region::Region;
 use crate::store::{Store, part_size};
 
 /// Blocks that are written side by side.
 const WRITERS: usize = 4;
+
+/// Bytes that writers need for themselves, all together.
+const OWN: usize = 3 << 20;
 
 /// Gives the elements of a slice, row-major, in the host's order of bytes, which is little-endian; elements of less than a
 /// byte take one each. Errors are words for why it cannot.
@@ -48,8 +55,8 @@ pub struct Saved {
 /// Saves a state, together with all processes, at `path` of a store. When it returns on any process, the checkpoint is there,
 /// whole; where it fails, or the process ends before, there is none.
 ///
-/// At most one slice for each of up to four writers is in memory at a time, and fewer where together they would have more
-/// bytes than twice the largest.
+/// Slices of up to four writers are in memory at a time, and fewer where together, and with the parts that are sent to a store that is
+/// no folder, they would have more bytes than twice the largest.
 ///
 /// # Errors
 /// The state is not whole (SH1302, SH1303), there is a checkpoint already (SH1306), a slice cannot be read (SH1304), the store
@@ -113,7 +120,7 @@ pub(crate) fn write(
 /// What one process tells the others of its state: a checksum of what all must agree on, then its slices.
 fn digest(state: &State) -> Vec<u8> {
     let agreed = format!("{:?}{:?}", state.entries, state.info);
-    let mut text = format!("{}\n", crc32c::crc32c(agreed.as_bytes()));
+    let mut text = format!("{}\n", crc32c(agreed.as_bytes()));
     for Slice { entry, region } in &state.slices {
         let numbers: Vec<String> = region.offset.iter().chain(&region.shape).map(usize::to_string).collect();
         text.push_str(&format!("{entry} {}\n", numbers.join(" ")));
@@ -155,70 +162,76 @@ fn blocks(
     read: &Read<'_>,
     progress: Option<&Progress<'_>>,
 ) -> Result<u64> {
+    let bytes = |slice: &Slice| {
+        let entry = state.entries.get(slice.entry);
+        entry.map_or(0, |entry| slice.region.elements().saturating_mul(entry.dtype.bytes()))
+    };
+    // One part is sent while the next one is made; a folder is written to without.
     let memory = |slice: &Slice| {
-        state
-            .entries
-            .get(slice.entry)
-            .map_or(0, |entry| entry.block.iter().product::<usize>() * entry.dtype.bytes())
+        let parts = if store.is_folder() { 0 } else { bytes(slice).min(2 * part_size()) };
+        bytes(slice).saturating_add(parts)
     };
     let all: u64 =
         state.slices.iter().filter_map(|s| state.entries.get(s.entry)).map(encode::file_size).sum();
-    let largest = state.slices.iter().map(memory).max().unwrap_or(0);
-    let gate = Gate::new((2 * largest).saturating_sub(2 * WRITERS * part_size()).max(largest));
-    let (next, done, failed) = (AtomicUsize::new(0), AtomicU64::new(0), AtomicBool::new(false));
-    let first_error = Mutex::new(None);
-    let work = || {
-        while let Some(slice) = state.slices.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if failed.load(Ordering::Relaxed) {
-                return;
-            }
-            let _held = gate.enter(memory(slice));
-            match block(store, place, &state.entries[slice.entry], &slice.region, read) {
-                Ok(bytes) => {
-                    let done = done.fetch_add(bytes, Ordering::Relaxed) + bytes;
-                    if let Some(progress) = progress {
-                        progress(done, all);
-                    }
-                }
-                Err(error) => {
-                    failed.store(true, Ordering::Relaxed);
-                    first_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                }
-            }
+    let largest = state.slices.iter().map(bytes).max().unwrap_or(0);
+    let gate = Gate::new(largest.saturating_mul(2).saturating_sub(OWN).max(largest));
+    let done = AtomicU64::new(0);
+    let write = |number: usize| {
+        let slice = &state.slices[number];
+        let held = gate.enter(memory(slice));
+        let bytes = block(store, place, &state.entries[slice.entry], &slice.region, read, held)?;
+        let done = done.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        if let Some(progress) = progress {
+            progress(done, all);
         }
+        Ok(bytes)
     };
-    std::thread::scope(|scope| {
-        for _ in 1..WRITERS.min(state.slices.len()) {
-            scope.spawn(work);
-        }
-        work();
-    });
-    match first_error.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some(error) => Err(error),
-        None => Ok(done.into_inner()),
-    }
+    Ok(parallel::each(WRITERS, state.slices.len(), &write)?.into_iter().sum())
 }
 
-/// Writes the file of a block.
-fn block(store: &Store, place: &Place, entry: &Entry, region: &Region, read: &Read<'_>) -> Result<u64> {
+/// Writes the file of a block, of which a gate knows while its elements are in memory.
+fn block(
+    store: &Store,
+    place: &Place,
+    entry: &Entry,
+    region: &Region,
+    read: &Read<'_>,
+    mut held: Held<'_>,
+) -> Result<u64> {
     let bad = |reason: String| CheckpointError::Values { entry: format!("{}{region}", entry.name), reason };
     let mut elements = read(entry, region).map_err(bad)?;
-    let width = entry.dtype.bytes();
-    let expected = region.elements() * width;
+    let expected = region.elements() * entry.dtype.bytes();
     if elements.len() != expected {
         return Err(bad(format!("{} bytes were given where {expected} are needed", elements.len())));
     }
-    if region.shape != entry.block {
-        // A block that the array's end cuts off: Zarr keeps it whole.
-        let mut whole = vec![0; entry.block.iter().product::<usize>() * width];
-        let (origin, block) = (Region::whole(&region.shape), Region::whole(&entry.block));
-        copy(&elements, &origin, &mut whole, &block, width);
-        elements = whole;
-    }
-    let file = BlockFile::new(entry, &elements);
     let index = entry.grid().index_of(region).unwrap_or_default();
     let path = place.file(&format!("{}/{}", entry.name, key(&index)));
-    store.put_parts(&path, file.parts(), &|number| Ok(file.part(number)))?;
+    if store.is_folder() {
+        let mut write = |out: &mut File| {
+            let file = BlockFile::new(entry, &elements, &region.shape);
+            let mut tiles = file.count();
+            // Without its end, a block leaves room for another one beside it.
+            if let Some(cut) = file.cut(OWN) {
+                out.seek(SeekFrom::Start(cut.position))?;
+                file.pieces(cut.tile..tiles, &mut |piece| out.write_all(piece))?;
+                out.rewind()?;
+                tiles = cut.tile;
+                elements.truncate(cut.elements);
+                elements.shrink_to_fit();
+                held.keep(elements.len());
+            }
+            let file = BlockFile::new(entry, &elements, &region.shape);
+            file.pieces(0..tiles, &mut |piece| out.write_all(piece))
+        };
+        let written = store.write_file(&path, &mut write)?;
+        // The disk may take its time: other writers have the memory meanwhile.
+        drop(elements);
+        drop(held);
+        store.sync_file(&path, &written)?;
+    } else {
+        let file = BlockFile::new(entry, &elements, &region.shape);
+        store.put_parts(&path, file.parts(), &|number| Ok(file.part(number)))?;
+    }
     Ok(encode::file_size(entry))
 }
 
@@ -229,10 +242,18 @@ fn key(index: &[usize]) -> String {
 
 /// Writes all that is not elements.
 fn metadata(store: &Store, place: &Place, state: &State, processes: usize) -> Result<()> {
-    let put = |name: &str, text: String| store.put(&place.file(name), Bytes::from(text));
-    for entry in &state.entries {
-        put(&format!("{}/zarr.json", entry.name), array::metadata(entry).to_string())?;
-    }
+    let put = |name: &str, text: String| {
+        let path = place.file(name);
+        if store.is_folder() {
+            let file = store.write_file(&path, &mut |out| out.write_all(text.as_bytes()))?;
+            return store.sync_file(&path, &file);
+        }
+        store.put(&path, Bytes::from(text))
+    };
+    parallel::each(WRITERS, state.entries.len(), &|number| {
+        let entry = &state.entries[number];
+        put(&format!("{}/zarr.json", entry.name), array::metadata(entry).to_string())
+    })?;
     let files: [(&str, Option<Value>); 3] = [
         (orbax::TREE, Some(orbax::tree(&state.entries))),
         (orbax::SHARDING, orbax::shardings(&state.entries)),
@@ -242,7 +263,7 @@ fn metadata(store: &Store, place: &Place, state: &State, processes: usize) -> Re
     for (name, value) in files {
         let Some(value) = value else { continue };
         let text = value.to_string();
-        checksums.insert(name.to_owned(), crc32c::crc32c(text.as_bytes()));
+        checksums.insert(name.to_owned(), crc32c(text.as_bytes()));
         put(name, text)?;
     }
     let index = Index::new(&state.info, &state.entries, processes, checksums);
@@ -276,6 +297,16 @@ impl Gate {
         }
         *held += bytes;
         Held { gate: self, bytes }
+    }
+}
+
+impl Held<'_> {
+    /// Holds no more than so many bytes from here on.
+    fn keep(&mut self, bytes: usize) {
+        let less = self.bytes.saturating_sub(bytes);
+        self.bytes -= less;
+        *self.gate.held.lock().unwrap_or_else(PoisonError::into_inner) -= less;
+        self.gate.changed.notify_all();
     }
 }
 

@@ -122,7 +122,7 @@ fn all_damage_is_told_at_once_and_nothing_wrong_is_given() {
     };
     let wanted: Vec<Wanted> = arrays.iter().map(wanted).collect();
     let mut taken = 0;
-    let mut take = |_, _, _| {
+    let mut take = |_, _, _: &mut Vec<u8>| {
         taken += 1;
         Ok(())
     };

@@ -78,8 +78,8 @@ fn restored(checkpoint: &Checkpoint) -> Arrays {
             regions: vec![Region::whole(&array.shape)],
         })
         .collect();
-    let mut take = |number: usize, _, elements| {
-        arrays.get_mut(&wanted[number].name).unwrap().0.bytes = elements;
+    let mut take = |number: usize, _, elements: &mut Vec<u8>| {
+        arrays.get_mut(&wanted[number].name).unwrap().0.bytes = std::mem::take(elements);
         Ok(())
     };
     checkpoint.restore(&wanted, &Fit::default(), &mut take, None).unwrap();

@@ -129,9 +129,13 @@ fn theirs_are_read() {
                 shape: entry.shape.clone(),
                 regions: regions.clone(),
             };
-            let mut take = |_, region: usize, elements: Vec<u8>| {
+            let mut take = |_, region: usize, elements: &mut Vec<u8>| {
                 let masked = |bytes: Vec<u8>| bytes.into_iter().map(|b| b & mask).collect::<Vec<u8>>();
-                assert!(masked(elements) == masked(part(&whole, &regions[region])), "{}", entry.name);
+                assert!(
+                    masked(std::mem::take(elements)) == masked(part(&whole, &regions[region])),
+                    "{}",
+                    entry.name
+                );
                 compared += 1;
                 Ok(())
             };

@@ -174,14 +174,14 @@ fn a_part_is_restored_under_other_names() {
             &list,
             &fit,
             &mut |number, region, elements| {
-                taken.push((number, region, elements));
+                taken.push((number, region, std::mem::take(elements)));
                 Ok(())
             },
             None,
         )
         .unwrap();
     assert!(taken == [(0, 0, arrays["b"].0.bytes.clone())]);
-    let mut refuse = |_, _, _| Err("no room".to_owned());
+    let mut refuse = |_, _, _: &mut Vec<u8>| Err("no room".to_owned());
     let error = checkpoint.restore(&list, &fit, &mut refuse, None).unwrap_err();
     assert_eq!(error.to_string(), "new[0..4, 0..4]: no room");
 }
@@ -212,8 +212,8 @@ fn few_tiles_are_read_of_what_is_not_wanted() {
         let region = Region { offset: offset.to_vec(), shape: shape.to_vec() };
         let list = [Wanted { regions: vec![region.clone()], ..wanted("w", DType::F32, &[2048, 2048]) }];
         let mut taken = Vec::new();
-        let mut take = |_, _, elements| {
-            taken = elements;
+        let mut take = |_, _, elements: &mut Vec<u8>| {
+            taken = std::mem::take(elements);
             Ok(())
         };
         checkpoint.restore(&list, &Fit::default(), &mut take, None).unwrap();

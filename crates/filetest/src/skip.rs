@@ -26,11 +26,13 @@ pub enum Need {
     Mlir,
     /// A package index that can be reached.
     Network,
+    /// A user who may mount file systems.
+    Mount,
 }
 
 impl Need {
     /// All of them.
-    pub const ALL: [Need; 7] = [
+    pub const ALL: [Need; 8] = [
         Need::Shared,
         Need::Python,
         Need::CpuPlugin,
@@ -38,6 +40,7 @@ impl Need {
         Need::CudaPlugin,
         Need::Mlir,
         Need::Network,
+        Need::Mount,
     ];
 
     /// Its word in `SHARDC_REQUIRE`, and in `REQUIRES:` lines of file tests.
@@ -51,6 +54,7 @@ impl Need {
             Need::CudaPlugin => "cuda-plugin",
             Need::Mlir => "mlir",
             Need::Network => "network",
+            Need::Mount => "mount",
         }
     }
 

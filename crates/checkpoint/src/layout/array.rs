@@ -21,7 +21,16 @@ pub(crate) struct StoredArray {
     pub(crate) block: Vec<usize>,
     /// Where a block's file is a list of tiles.
     pub(crate) tiles: Option<Tiles>,
+    /// Where a block's file is its elements as they are.
+    pub(crate) plain: Option<Plain>,
     zarr: Array<()>,
+}
+
+/// How elements are kept that are in a file as they are in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Plain {
+    /// Whether their CRC-32C is behind them.
+    pub(crate) has_checksum: bool,
 }
 
 /// The tiles of the files of blocks, by the codec `sharding_indexed`.
@@ -29,6 +38,8 @@ pub(crate) struct StoredArray {
 pub(crate) struct Tiles {
     pub(crate) tile: Vec<usize>,
     pub(crate) index_at_end: bool,
+    /// Where a tile is its elements as they are.
+    pub(crate) plain: Option<Plain>,
     codecs: CodecChain,
     index_codecs: CodecChain,
 }
@@ -91,7 +102,8 @@ impl StoredArray {
         let (carrier, zero) = dtype::carrier(dtype);
         metadata["data_type"] = json!(carrier);
         metadata["fill_value"] = zero;
-        let tiles = Tiles::read(&metadata["codecs"], &block)?;
+        let tiles = Tiles::read(&metadata["codecs"], &block, dtype)?;
+        let plain = Plain::read(&metadata["codecs"], dtype);
         let metadata: ArrayMetadata = serde_json::from_value(metadata).map_err(|e| e.to_string())?;
         let zarr = Array::new_with_metadata(std::sync::Arc::new(()), "/", metadata);
         let zarr = zarr.map_err(|error| error.to_string())?;
@@ -100,7 +112,7 @@ impl StoredArray {
         }
         let size = block.iter().chain(&shape).try_fold(16usize, |all, &n| all.checked_mul(n.max(1)));
         size.ok_or("the array is larger than an address space")?;
-        Ok(StoredArray { dtype, shape, block, tiles, zarr })
+        Ok(StoredArray { dtype, shape, block, tiles, plain, zarr })
     }
 
     /// The name of a block's file within the array's folder.
@@ -120,9 +132,24 @@ impl StoredArray {
     }
 }
 
+impl Plain {
+    /// `None` where the codecs do more than put bytes in order, or less is known of them.
+    fn read(codecs: &Value, dtype: DType) -> Option<Plain> {
+        let (order, rest) = codecs.as_array()?.split_first()?;
+        let endian = &order["configuration"]["endian"];
+        let is_ours = endian == "little" || endian.is_null() && dtype.bytes() == 1;
+        let has_checksum = match rest {
+            [] => false,
+            [one] if one["name"] == "crc32c" => true,
+            _ => return None,
+        };
+        (order["name"] == "bytes" && is_ours).then_some(Plain { has_checksum })
+    }
+}
+
 impl Tiles {
     /// The tiles, where the codecs are one `sharding_indexed` around codecs of any kind.
-    fn read(codecs: &Value, block: &[usize]) -> Result<Option<Tiles>, String> {
+    fn read(codecs: &Value, block: &[usize], dtype: DType) -> Result<Option<Tiles>, String> {
         let [codec] = codecs.as_array().map(Vec::as_slice).unwrap_or_default() else { return Ok(None) };
         if codec["name"] != "sharding_indexed" {
             return Ok(None);
@@ -145,6 +172,7 @@ impl Tiles {
         Ok(Some(Tiles {
             tile,
             index_at_end,
+            plain: Plain::read(&configuration["codecs"], dtype),
             codecs: chain(&configuration["codecs"])?,
             index_codecs: chain(&configuration["index_codecs"])?,
         }))

@@ -1,23 +1,36 @@
-//! The bytes of a block's file, made part by part.
+//! The bytes of a block's file, made piece by piece.
 //!
 //! The file is what Zarr's codec `sharding_indexed` makes of tiles with the codecs `bytes` and `crc32c`. Sizes are known before
-//! anything is written, so that a part of the file is made at a time; zarrs makes such a file in one piece, which needs the
-//! memory of a block once more. Tests read what is written here with zarrs and tensorstore.
+//! anything is written, so that a piece of the file is made at a time; zarrs makes such a file as a whole, which needs the memory of
+//! a block once more. Tests read what is written here with zarrs and tensorstore.
+
+use std::ops::Range;
 
 use bytes::Bytes;
 
+use crate::checksum::{Crc32c, crc32c};
 use crate::entry::Entry;
-use crate::region::{Grid, Indices, Region, copy};
+use crate::region::{Grid, Indices, Region};
+use crate::runs::Gather;
 use crate::store::part_size;
 
 /// Bytes of a checksum.
-const CRC: usize = 4;
+pub(crate) const CRC: usize = 4;
+
+/// Tiles begin so many bytes behind a multiple of [`LINE`] in a file, with zeros between them: memory of some size, as allocators give
+/// it, does so, too (it begins behind a note of 16 bytes), and processors copy faster between places that are alike in this.
+const BEGIN: usize = 16;
+pub(crate) const LINE: usize = 64;
+
+/// Bytes of elements that are put together at a time: they stay in the caches of a core.
+const PIECE: usize = 128 << 10;
 
 /// The file of a block.
 pub(crate) struct BlockFile<'a> {
-    /// The elements, padding included, row-major.
+    /// The elements, row-major.
     elements: &'a [u8],
-    block: &'a [usize],
+    /// What they are of the block: all of it, or less where the array's end cuts it off. Zarr keeps it whole.
+    own: Region,
     width: usize,
     grid: Grid,
     tiles: Vec<Vec<usize>>,
@@ -25,6 +38,17 @@ pub(crate) struct BlockFile<'a> {
     has_index: bool,
     /// Tiles of a part.
     per_part: usize,
+}
+
+/// A place in the file of a block where what is behind may be written first.
+#[derive(Debug)]
+pub(crate) struct Cut {
+    /// The first tile behind it.
+    pub(crate) tile: usize,
+    /// Where that begins in the file.
+    pub(crate) position: u64,
+    /// The bytes of the elements of the tiles before.
+    pub(crate) elements: usize,
 }
 
 /// The bytes that the file of a block of an entry has.
@@ -35,14 +59,15 @@ pub(crate) fn file_size(entry: &Entry) -> u64 {
         None => bytes(&entry.block) + crc,
         Some(tile) => {
             let tiles = bytes(&entry.block) / bytes(&tile);
-            bytes(&entry.block) + tiles * (crc + 16) + crc
+            let stored = (bytes(&tile) + crc).next_multiple_of(LINE as u64);
+            BEGIN as u64 + (tiles - 1) * stored + bytes(&tile) + crc + tiles * 16 + crc
         }
     }
 }
 
 impl<'a> BlockFile<'a> {
-    /// `elements` are those of a whole block of the entry, padding included.
-    pub(crate) fn new(entry: &'a Entry, elements: &'a [u8]) -> BlockFile<'a> {
+    /// `elements` are those of the first `shape` elements in each dimension of a block of the entry; behind them there is padding.
+    pub(crate) fn new(entry: &Entry, elements: &'a [u8], shape: &[usize]) -> BlockFile<'a> {
         let tile = super::array::tile(entry);
         let has_index = tile.is_some();
         let tile = tile.unwrap_or_else(|| entry.block.clone());
@@ -50,17 +75,37 @@ impl<'a> BlockFile<'a> {
         let tile_bytes = tile.iter().product::<usize>() * entry.dtype.bytes();
         BlockFile {
             elements,
-            block: &entry.block,
+            own: Region::whole(shape),
             width: entry.dtype.bytes(),
             tiles: Indices::new(&grid.counts()).collect(),
             grid,
             tile_bytes,
             has_index,
-            per_part: (part_size() / (tile_bytes + CRC)).max(1),
+            per_part: (part_size() / (tile_bytes + LINE)).max(1),
         }
     }
 
-    /// Of how many parts the file is made.
+    /// How many tiles the file has.
+    pub(crate) fn count(&self) -> usize {
+        self.tiles.len()
+    }
+
+    /// Where at least so many of the last elements' bytes may be written first, so that the others are all that is needed of them.
+    /// `None` where there are not so many, or tiles reach from the first to the last.
+    pub(crate) fn cut(&self, bytes: usize) -> Option<Cut> {
+        let bands = *self.grid.counts().first().filter(|_| self.has_index)?;
+        let rows = *self.own.shape.first()?;
+        let (per_band, band_rows) =
+            (self.tiles.len() / bands, *self.grid.region(&self.tiles[0]).shape.first()?);
+        let band_bytes = self.elements.len() / rows.max(1) * band_rows;
+        let behind = bytes.div_ceil(band_bytes.max(1)) + usize::from(!rows.is_multiple_of(band_rows));
+        let band = rows.div_ceil(band_rows).checked_sub(behind).filter(|&band| band > 0)?;
+        let tile = band * per_band;
+        let position = (BEGIN + tile * self.stored() - self.before(tile)) as u64;
+        Some(Cut { tile, position, elements: band * band_bytes })
+    }
+
+    /// Of how many parts the file is made for a store that takes parts.
     pub(crate) fn parts(&self) -> usize {
         self.tiles.len().div_ceil(self.per_part)
     }
@@ -69,26 +114,66 @@ impl<'a> BlockFile<'a> {
     pub(crate) fn part(&self, number: usize) -> Bytes {
         let first = number * self.per_part;
         let last = (first + self.per_part).min(self.tiles.len());
-        let stored = self.tile_bytes + CRC;
-        let index = if self.has_index && last == self.tiles.len() { self.tiles.len() * 16 + CRC } else { 0 };
-        let mut part = vec![0u8; (last - first) * stored + index];
-        let whole = Region::whole(self.block);
-        for (tile, slot) in self.tiles[first..last].iter().zip(part.chunks_exact_mut(stored)) {
-            let (elements, checksum) = slot.split_at_mut(self.tile_bytes);
-            copy(self.elements, &whole, elements, &self.grid.region(tile), self.width);
-            checksum.copy_from_slice(&crc32c::crc32c(elements).to_le_bytes());
+        let index = if last == self.tiles.len() { self.index_bytes() } else { 0 };
+        let mut part = Vec::with_capacity((last - first) * self.stored() + BEGIN + index);
+        let mut append = |piece: &[u8]| -> Result<(), std::convert::Infallible> {
+            part.extend_from_slice(piece);
+            Ok(())
+        };
+        match self.pieces(first..last, &mut append) {
+            Ok(()) => Bytes::from(part),
         }
-        if index > 0 {
-            let (_, list) = part.split_at_mut((last - first) * stored);
-            let (places, checksum) = list.split_at_mut(self.tiles.len() * 16);
-            for (tile, place) in places.chunks_exact_mut(16).enumerate() {
-                let (offset, size) = place.split_at_mut(8);
-                offset.copy_from_slice(&((tile * stored) as u64).to_le_bytes());
-                size.copy_from_slice(&(stored as u64).to_le_bytes());
+    }
+
+    /// The bytes from one tile to the next.
+    fn stored(&self) -> usize {
+        let bytes = self.tile_bytes + CRC;
+        if self.has_index { bytes.next_multiple_of(LINE) } else { bytes }
+    }
+
+    /// The bytes between a tile and the one before it, or the begin of the file.
+    fn before(&self, tile: usize) -> usize {
+        match tile {
+            _ if !self.has_index => 0,
+            0 => BEGIN,
+            _ => self.stored() - self.tile_bytes - CRC,
+        }
+    }
+
+    fn index_bytes(&self) -> usize {
+        if self.has_index { self.tiles.len() * 16 + CRC } else { 0 }
+    }
+
+    /// Gives the bytes of tiles, piece by piece, with the index behind the last.
+    pub(crate) fn pieces<E>(
+        &self,
+        tiles: Range<usize>,
+        each: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let is_end = tiles.end == self.tiles.len();
+        let stored = self.stored();
+        let mut room = vec![0; PIECE.min(self.tile_bytes)];
+        for (number, tile) in self.tiles.iter().enumerate().take(tiles.end).skip(tiles.start) {
+            each(&[0; LINE][..self.before(number)])?;
+            let mut gather = Gather::new(self.elements, &self.own, &self.grid.region(tile), self.width);
+            let (mut checksum, mut left) = (Crc32c::new(), self.tile_bytes);
+            while left > 0 {
+                let piece = gather.piece(&mut room[..left.min(PIECE)]);
+                checksum.update(piece);
+                each(piece)?;
+                left -= piece.len();
             }
-            checksum.copy_from_slice(&crc32c::crc32c(places).to_le_bytes());
+            each(&checksum.value().to_le_bytes())?;
         }
-        Bytes::from(part)
+        if is_end && self.has_index {
+            let place = |tile: usize| {
+                [BEGIN + tile * stored, self.tile_bytes + CRC].map(|bytes| (bytes as u64).to_le_bytes())
+            };
+            let mut index: Vec<u8> = (0..self.tiles.len()).flat_map(place).flatten().collect();
+            index.extend_from_slice(&crc32c(&index).to_le_bytes());
+            each(&index)?;
+        }
+        Ok(())
     }
 }
 
@@ -102,10 +187,28 @@ mod tests {
     fn written(entry: &Entry) -> (Vec<u8>, Vec<u8>) {
         let bytes = entry.block.iter().product::<usize>() * entry.dtype.bytes();
         let elements: Vec<u8> = (0..bytes).map(|i| (i * 7 + i / 251) as u8).collect();
-        let file = BlockFile::new(entry, &elements);
+        let file = BlockFile::new(entry, &elements, &entry.block);
         let parts: Vec<Bytes> = (0..file.parts()).map(|i| file.part(i)).collect();
         assert!(parts.iter().all(|part| part.len() <= part_size() + (1 << 16)));
         let file = parts.concat();
+        let mut pieces = Vec::new();
+        let mut append = |piece: &[u8]| -> Result<(), ()> {
+            pieces.extend_from_slice(piece);
+            Ok(())
+        };
+        // The end first, where that can be, and the rest of no more than its own elements.
+        let whole = BlockFile::new(entry, &elements, &entry.block);
+        match whole.cut(1 << 20) {
+            None => whole.pieces(0..whole.count(), &mut append).unwrap(),
+            Some(cut) => {
+                assert!(cut.elements + (1 << 20) <= elements.len(), "{cut:?}");
+                let before = BlockFile::new(entry, &elements[..cut.elements], &entry.block);
+                before.pieces(0..cut.tile, &mut append).unwrap();
+                whole.pieces(cut.tile..whole.count(), &mut append).unwrap();
+                assert!(file[..usize::try_from(cut.position).unwrap()].len() >= cut.elements);
+            }
+        }
+        assert!(pieces == file);
         assert_eq!(file.len() as u64, file_size(entry));
         (file, elements)
     }
@@ -129,7 +232,7 @@ mod tests {
             let index = tiles.decode_index(file[file.len() - size..].to_vec(), &array.block).unwrap();
             assert_eq!(index.len(), tiles.counts(&array.block).iter().product::<usize>());
             let (offset, length) = index[index.len() - 1].unwrap();
-            assert_eq!(offset + length + size as u64, file.len() as u64);
+            assert_eq!((offset + length + size as u64, offset % 64), (file.len() as u64, 16));
         }
         assert!(super::super::array::tile(&entries[3]).is_some());
     }
@@ -139,7 +242,9 @@ mod tests {
         for entry in [Entry::whole("a", DType::F32, &[3]), Entry::whole("a", DType::F32, &[3, 1 << 18])] {
             let array = StoredArray::read(metadata(&entry)).unwrap();
             let (file, _) = written(&entry);
-            for at in [0, file.len() / 3, file.len() - 40.min(file.len() - 1), file.len() - 1] {
+            // zarrs does not look at what is before a tile.
+            let first = if array.tiles.is_some() { BEGIN } else { 0 };
+            for at in [first, file.len() / 3, file.len() - 40.min(file.len() - 1), file.len() - 1] {
                 let mut bad = file.clone();
                 bad[at] ^= 0x10;
                 assert!(array.decode(bad).is_err(), "{at}");

@@ -4,8 +4,9 @@
 /// object stores.
 const TILE: usize = 1 << 20;
 
-/// The bytes of a row of a tile are not made fewer than this by cutting the last dimension.
-const ROW: usize = 4 << 10;
+/// The bytes of a row of a tile are not made fewer than this by cutting the last dimension: longer rows would be read where another
+/// sharding wants few of their elements, and shorter ones take longer to be put where they belong.
+const ROW: usize = 8 << 10;
 
 /// A row may have so many bytes for each row that there is.
 const LONG: usize = 16;
@@ -25,7 +26,7 @@ pub(crate) fn tile_of(block: &[usize], width: usize) -> Vec<usize> {
     while bytes(&tile) > TILE {
         let row = tile[last].saturating_mul(width);
         let front = (0..last).filter(|&dim| divisor(tile[dim]).is_some()).max_by_key(|&dim| tile[dim]);
-        // Rows of a tile are not shorter than a page, nor is a row much longer than there are rows.
+        // Rows of a tile are not short, nor is a row much longer than there are rows.
         let cut_last = row > ROW && front.is_none_or(|dim| row > tile[dim].saturating_mul(LONG));
         let wanted = if cut_last { [Some(last), front] } else { [front, Some(last)] };
         let cut = wanted.into_iter().flatten().find_map(|dim| Some((dim, divisor(tile[dim])?)));
@@ -68,7 +69,7 @@ mod tests {
             let bytes: usize = tile.iter().product::<usize>() * 4;
             assert!(bytes <= TILE && bytes * 128 > TILE.min(block.iter().product::<usize>() * 4));
         }
-        assert_eq!(tile_of(&[4096, 4096], 4), [256, 1024]);
+        assert_eq!(tile_of(&[4096, 4096], 4), [128, 2048]);
         assert_eq!(tile_of(&[7, 3], 4), [7, 3]);
         // Nothing small divides a prime.
         assert_eq!(tile_of(&[4_194_301], 4), [4_194_301]);

@@ -11,14 +11,18 @@ use self::background::Background;
 pub use self::keep::Keep;
 pub use self::preemption::Preemption;
 use crate::checkpoint::Checkpoint;
-use crate::entry::Entry;
+use crate::entry::{Entry, Slice};
 use crate::error::{CheckpointError, Result};
+use crate::parallel;
 use crate::place::{self, Place};
 use crate::processes::{Alone, Processes, agree};
 use crate::region::Region;
 use crate::restore::{Fit, Take, Wanted};
 use crate::save::{Progress, Read, State, write};
 use crate::store::Store;
+
+/// Threads that copy values, at most.
+const COPIERS: usize = 4;
 
 /// How a [`CheckpointManager`] works.
 pub struct Options {
@@ -188,8 +192,8 @@ impl CheckpointManager {
     pub fn save_async(&self, step: u64, state: &State, read: &Read<'_>) -> Result<()> {
         self.background.check()?;
         self.background.wait_for_room()?;
-        let mut values = BTreeMap::new();
-        for slice in &state.slices {
+        let copy = |number: usize| {
+            let slice: &Slice = &state.slices[number];
             let Some(entry) = state.entries.get(slice.entry) else {
                 return Err(CheckpointError::Slices(vec![format!("there is no entry {}", slice.entry)]));
             };
@@ -197,8 +201,11 @@ impl CheckpointManager {
                 entry: format!("{}{}", entry.name, slice.region),
                 reason,
             })?;
-            values.insert((entry.name.clone(), slice.region.clone()), value);
-        }
+            Ok(((entry.name.clone(), slice.region.clone()), value))
+        };
+        // Memory that is new to the process is given to it page by page, which takes a core longer than the copy.
+        let values = parallel::each(parallel::threads(1, COPIERS), state.slices.len(), &copy)?;
+        let values: BTreeMap<_, _> = values.into_iter().collect();
         let (shared, state) = (Arc::clone(&self.shared), state.clone());
         self.background.begin(step, move || {
             // A value goes when it is written.

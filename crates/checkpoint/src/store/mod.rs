@@ -3,6 +3,7 @@
 //! Calls may come from any thread, also from one that runs asynchronous tasks: the work is done by threads of the store.
 
 mod driver;
+mod file;
 mod place;
 mod retry;
 
@@ -261,7 +262,7 @@ impl Store {
         if let Some(folder) = &self.folder {
             return match std::fs::remove_dir_all(folder.join(path)) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    Err(self.io_error("deleting", path, &error))
+                    Err(self.failed("deleting", path, &error))
                 }
                 _ => Ok(()),
             };
@@ -275,16 +276,12 @@ impl Store {
             return Err(CheckpointError::Settings("object stores have no folders to rename".to_owned()));
         };
         let target = folder.join(to);
-        std::fs::rename(folder.join(from), &target).map_err(|e| self.io_error("renaming", from, &e))?;
+        std::fs::rename(folder.join(from), &target).map_err(|e| self.failed("renaming", from, &e))?;
         // The name is on the disk when the folder that has it is.
         match target.parent().map(std::fs::File::open) {
-            Some(Ok(parent)) => parent.sync_all().map_err(|e| self.io_error("renaming", to, &e)),
+            Some(Ok(parent)) => parent.sync_all().map_err(|e| self.failed("renaming", to, &e)),
             _ => Ok(()),
         }
-    }
-
-    fn io_error(&self, action: &'static str, path: &str, error: &std::io::Error) -> CheckpointError {
-        CheckpointError::Store { action, path: self.shown(path), reason: error.to_string() }
     }
 }
 

@@ -136,7 +136,7 @@ pub(crate) fn check(checkpoint: &Checkpoint, arrays: &Arrays, shards: &[usize], 
             &mut |number, region, elements| {
                 let want = &wanted[number];
                 let array = &arrays[&want.name].0;
-                assert!(elements == part(array, &want.regions[region]), "{} {region}", want.name);
+                assert!(*elements == part(array, &want.regions[region]), "{} {region}", want.name);
                 taken += 1;
                 Ok(())
             },

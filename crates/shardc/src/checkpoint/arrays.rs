@@ -105,11 +105,14 @@ pub fn restore_arrays(
         })
         .collect();
     let mut buffers: Vec<Vec<Option<Buffer>>> = ports.iter().map(|_| vec![None; devices.len()]).collect();
-    let mut take = |number: usize, region: usize, elements: Vec<u8>| {
+    let mut take = |number: usize, region: usize, elements: &mut Vec<u8>| {
         let (want, layout) = (&wanted[number], &ports[number].1.layout);
         let holders = regions(layout, placement.places()).remove(&want.regions[region]).unwrap_or_default();
-        let block = block(want, layout, &want.regions[region], elements)?;
-        put(client, devices, &block, &holders, &mut buffers[number])
+        let block = block(want, layout, &want.regions[region], std::mem::take(elements))?;
+        put(client, devices, &block, &holders, &mut buffers[number])?;
+        // The devices have copies: the memory serves for the next block.
+        *elements = block.data;
+        Ok(())
     };
     checkpoint.restore(&wanted, fit, &mut take, None)?;
     let mut arrays = Vec::with_capacity(ports.len());

@@ -2,6 +2,7 @@
 //!
 //! Both run in turns on one machine, so that what disturbs one disturbs the other; ratios mean more than times.
 
+mod checkpoints;
 mod corpus;
 mod devices;
 mod generate;
@@ -44,7 +45,7 @@ pub(crate) struct BenchArgs {
     /// those of models, and training steps with our gradient in place of their own.
     #[arg(long)]
     tpu: bool,
-    /// Write the table of --tpu, or of --only step, reshard, scale, devices, grad or memory, into docs/QUALITY.md.
+    /// Write the table of --tpu, or of --only step, reshard, scale, devices, grad, memory or checkpoints, into docs/QUALITY.md.
     #[arg(long)]
     update: bool,
     /// How often each side runs.
@@ -91,6 +92,10 @@ enum Comparison {
     /// The estimate of a device's memory, beside what the TPU compiler takes for the same program; with --tpu that is asked again,
     /// which takes minutes. Files may be names of the programs. Runs only when asked for.
     Memory,
+    /// Saving and restoring a state of 4 GiB on the local disk: beside plain files (files in the page cache, and not), a copy in memory
+    /// and Orbax, for which --python or SHARDC_PYTHON names a Python with orbax-checkpoint. Needs 9 GB of disk and of memory, and
+    /// runs only when asked for, on a machine that does nothing else.
+    Checkpoints,
     /// The graph builder: how long it takes to build a graph of 100,000 operations, and what a step costs beside running its
     /// program. Runs only when asked for; times of a debug build say nothing.
     Graph,
@@ -108,14 +113,26 @@ pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let is_devices = args.only == Some(Comparison::Devices);
     let is_grad = args.only == Some(Comparison::Grad);
     let is_memory = args.only == Some(Comparison::Memory);
+    let is_checkpoints = args.only == Some(Comparison::Checkpoints);
     ensure!(
         !args.tpu || is_grad || is_memory || args.only.is_none(),
         "--tpu goes alone, or with --only grad or memory"
     );
     ensure!(
-        !args.update || args.tpu || is_step || is_scale || is_reshard || is_devices || is_grad || is_memory,
-        "--update goes with --tpu, or with --only step, reshard, scale, devices, grad or memory"
+        !args.update
+            || args.tpu
+            || is_step
+            || is_scale
+            || is_reshard
+            || is_devices
+            || is_grad
+            || is_memory
+            || is_checkpoints,
+        "--update goes with --tpu, or with --only step, reshard, scale, devices, grad, memory or checkpoints"
     );
+    if is_checkpoints {
+        return checkpoints::run(workspace, args);
+    }
     if is_memory {
         return memory::run(workspace, args);
     }

@@ -1,0 +1,221 @@
+//! Regions that are being read: which part of one is next, and how many are in memory.
+//!
+//! A region is cut into bands, which are contiguous in memory and end where tiles do, so that several readers fill one region
+//! without copying it once more.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use bytes::{Bytes, BytesMut};
+
+use crate::checkpoint::Stored;
+use crate::region::Region;
+
+/// A region that is wanted.
+pub(super) struct Slot<'a> {
+    pub(super) stored: &'a Stored,
+    pub(super) region: &'a Region,
+    /// The bytes of its elements.
+    pub(super) bytes: usize,
+    /// The bytes that its readers need beside it.
+    pub(super) beside: usize,
+}
+
+/// A part of a region, to be filled.
+pub(super) struct Band {
+    pub(super) slot: usize,
+    number: usize,
+    pub(super) region: Region,
+    pub(super) elements: BytesMut,
+}
+
+/// What readers take bands from, and one thread whole regions, in order.
+pub(super) struct Queue<'a> {
+    slots: &'a [Slot<'a>],
+    /// The bytes that regions may have together; one alone may have more.
+    limit: usize,
+    /// About how many bytes a band has.
+    band: usize,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// How many regions were begun.
+    begun: usize,
+    /// Bytes of the regions that were begun and are not given back.
+    held: usize,
+    bands: VecDeque<Band>,
+    regions: BTreeMap<usize, Filling>,
+    /// A region's memory that was given back, to be used again: memory that is new is given to a process page by page, which takes
+    /// longer than reading.
+    spare: Option<Vec<u8>>,
+    is_stopped: bool,
+}
+
+/// A region of which bands are still out.
+struct Filling {
+    left: usize,
+    bands: Vec<BytesMut>,
+}
+
+impl<'a> Queue<'a> {
+    pub(super) fn new(slots: &'a [Slot<'a>], limit: usize, band: usize) -> Queue<'a> {
+        Queue { slots, limit, band, state: Mutex::default(), changed: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'b>(&'b self, state: MutexGuard<'b, State>) -> MutexGuard<'b, State> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next band; `None` where there is nothing more to be read.
+    pub(super) fn next(&self) -> Option<Band> {
+        let mut state = self.lock();
+        loop {
+            if state.is_stopped {
+                return None;
+            }
+            if let Some(band) = state.bands.pop_front() {
+                return Some(band);
+            }
+            let slot = self.slots.get(state.begun)?;
+            let bytes = slot.bytes.saturating_add(slot.beside);
+            if state.held == 0 || state.held.saturating_add(bytes) <= self.limit {
+                state.held = state.held.saturating_add(bytes);
+                self.begin(&mut state, slot);
+                self.changed.notify_all();
+            } else {
+                state = self.wait(state);
+            }
+        }
+    }
+
+    /// Cuts the next region into bands.
+    fn begin(&self, state: &mut State, slot: &Slot<'_>) {
+        let number = state.begun;
+        state.begun += 1;
+        let tile = slot.stored.array.tiles.as_ref().map_or(&slot.stored.array.block, |tiles| &tiles.tile);
+        let width = slot.stored.entry.dtype.bytes();
+        let regions = bands(slot.region, tile, width, self.band);
+        let mut rest = memory(state.spare.take(), slot.bytes);
+        state
+            .regions
+            .insert(number, Filling { left: regions.len(), bands: vec![BytesMut::new(); regions.len()] });
+        state.bands.extend(regions.into_iter().enumerate().map(|(i, region)| {
+            let elements = rest.split_to(region.elements() * width);
+            Band { slot: number, number: i, region, elements }
+        }));
+    }
+
+    /// Takes a band back that is filled.
+    pub(super) fn filled(&self, band: Band) {
+        let mut state = self.lock();
+        if let Some(region) = state.regions.get_mut(&band.slot) {
+            region.left -= 1;
+            region.bands[band.number] = band.elements;
+            if region.left == 0 {
+                self.changed.notify_all();
+            }
+        }
+    }
+
+    /// Waits until a region is filled; `None` where that is given up.
+    pub(super) fn whole(&self, slot: usize) -> Option<Vec<u8>> {
+        let mut state = self.lock();
+        loop {
+            if state.is_stopped {
+                return None;
+            }
+            if state.regions.get(&slot).is_some_and(|region| region.left == 0) {
+                let bands = state.regions.remove(&slot).map(|region| region.bands).unwrap_or_default();
+                // Bands of one memory are put together without a copy.
+                let joined = bands.into_iter().reduce(|mut front, back| {
+                    front.unsplit(back);
+                    front
+                });
+                return Some(joined.map_or_else(Vec::new, Vec::from));
+            }
+            state = self.wait(state);
+        }
+    }
+
+    /// A region needs no memory any more; what it had may be used again.
+    pub(super) fn give_back(&self, slot: usize, elements: Vec<u8>) {
+        let Slot { bytes, beside, .. } = self.slots[slot];
+        let mut state = self.lock();
+        state.held = state.held.saturating_sub(bytes.saturating_add(beside));
+        state.spare = (elements.capacity() > 0).then_some(elements);
+        self.changed.notify_all();
+    }
+
+    /// Nothing more is read.
+    pub(super) fn stop(&self) {
+        self.lock().is_stopped = true;
+        self.changed.notify_all();
+    }
+}
+
+/// Memory of a size: what is left over where it fits, and new otherwise.
+fn memory(spare: Option<Vec<u8>>, bytes: usize) -> BytesMut {
+    match spare.filter(|spare| spare.capacity() >= bytes && spare.capacity() - bytes <= bytes / 8) {
+        Some(mut spare) => {
+            spare.resize(bytes, 0);
+            BytesMut::from(Bytes::from(spare))
+        }
+        None => BytesMut::zeroed(bytes),
+    }
+}
+
+/// Cuts a region along the first dimension in which it has more than one element, where tiles end; bands are of about so many bytes.
+fn bands(region: &Region, tile: &[usize], width: usize, size: usize) -> Vec<Region> {
+    if region.elements() == 0 {
+        return Vec::new();
+    }
+    let Some(dim) = region.shape.iter().position(|&n| n > 1) else { return vec![region.clone()] };
+    let bytes = region.shape[dim + 1..].iter().product::<usize>() * width;
+    let rows = tile[dim] * (size / bytes.saturating_mul(tile[dim])).max(1);
+    let (mut start, stop) = (region.offset[dim], region.offset[dim] + region.shape[dim]);
+    let mut bands = Vec::new();
+    while start < stop {
+        let end = (start / tile[dim] * tile[dim] + rows).min(stop);
+        let mut band = region.clone();
+        (band.offset[dim], band.shape[dim]) = (start, end - start);
+        bands.push(band);
+        start = end;
+    }
+    bands
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bands_end_where_tiles_do() {
+        let of = |offset: &[usize], shape: &[usize]| Region { offset: offset.into(), shape: shape.into() };
+        let cut = bands(&of(&[0, 3, 0], &[1, 10, 8]), &[1, 4, 8], 2, 128);
+        assert_eq!(cut, [of(&[0, 3, 0], &[1, 5, 8]), of(&[0, 8, 0], &[1, 5, 8])]);
+        let cut = bands(&of(&[3], &[6]), &[4], 1, 1);
+        assert_eq!(cut, [of(&[3], &[1]), of(&[4], &[4]), of(&[8], &[1])]);
+        assert_eq!(bands(&of(&[], &[]), &[], 4, 1), [of(&[], &[])]);
+        assert_eq!(bands(&of(&[2, 0], &[0, 4]), &[1, 4], 4, 1), []);
+    }
+
+    #[test]
+    fn memory_is_used_again_where_it_fits() {
+        let address = |bytes: &[u8]| bytes.as_ptr();
+        let spare = vec![7; 1000];
+        let at = address(&spare);
+        let mut first = memory(Some(spare), 960);
+        let second = first.split_off(500);
+        first.unsplit(second);
+        let whole = Vec::from(first);
+        assert_eq!((address(&whole), whole.len()), (at, 960));
+        assert_eq!(memory(Some(whole), 10)[..], [0; 10]);
+    }
+}

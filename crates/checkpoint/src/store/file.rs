@@ -1,0 +1,110 @@
+//! Files of a folder, read and written where they are: no buffers but the caller's, and no other thread.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use super::Store;
+use crate::error::{CheckpointError, Result};
+
+impl Store {
+    /// Opens a file for reading, and says how many bytes it has. The first `None` is for stores that are no folders, the second for
+    /// a file that is not there.
+    pub(crate) fn open_file(&self, path: &str) -> Result<Option<Option<(File, u64)>>> {
+        let Some(folder) = &self.folder else { return Ok(None) };
+        let opened = File::open(folder.join(path)).and_then(|file| {
+            let size = file.metadata()?.len();
+            Ok((file, size))
+        });
+        match opened {
+            Ok(file) => Ok(Some(Some(file))),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Some(None)),
+            Err(error) => Err(self.failed("reading", path, &error)),
+        }
+    }
+
+    /// Writes a file of a folder by the calls of `fill`, anew where there is one; [`Store::sync_file`] has it on the disk. Where that
+    /// fails, a part of it may be left.
+    pub(crate) fn write_file(
+        &self,
+        path: &str,
+        fill: &mut dyn FnMut(&mut File) -> io::Result<()>,
+    ) -> Result<File> {
+        let Some(folder) = &self.folder else {
+            return Err(CheckpointError::Settings("object stores have no files to write to".to_owned()));
+        };
+        let whole = folder.join(path);
+        let mut write = || {
+            if let Some(parent) = whole.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            let mut file = File::create(&whole)?;
+            fill(&mut file)?;
+            Ok(file)
+        };
+        write().map_err(|error| self.failed("writing", path, &error))
+    }
+
+    /// Waits until what was written to a file is on the disk. Its name is when [`Store::sync_folders`] has been called.
+    pub(crate) fn sync_file(&self, path: &str, file: &File) -> Result<()> {
+        file.sync_all().map_err(|error| self.failed("writing", path, &error))
+    }
+
+    /// Has the names of all files below a folder on the disk. Nothing where this is no folder.
+    pub(crate) fn sync_folders(&self, path: &str) -> Result<()> {
+        match &self.folder {
+            // Other systems have no folders to be opened.
+            Some(folder) if cfg!(unix) => {
+                sync(&folder.join(path)).map_err(|error| self.failed("writing", path, &error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn failed(&self, action: &'static str, path: &str, error: &io::Error) -> CheckpointError {
+        CheckpointError::Store { action, path: self.shown(path), reason: error.to_string() }
+    }
+}
+
+fn sync(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            sync(&entry.path())?;
+        }
+    }
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+
+    use super::*;
+
+    #[test]
+    fn files_are_written_and_read_where_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::folder(folder.path()).unwrap();
+        for text in ["a longer text", "short"] {
+            let path = "new/params['ä b'] %20/c";
+            let mut fill = |file: &mut File| text.bytes().try_for_each(|byte| file.write_all(&[byte]));
+            let file = store.write_file(path, &mut fill).unwrap();
+            store.sync_file(path, &file).unwrap();
+            store.sync_folders("new").unwrap();
+            let (mut file, size) = store.open_file(path).unwrap().unwrap().unwrap();
+            let mut read = String::new();
+            file.read_to_string(&mut read).unwrap();
+            assert_eq!((read.as_str(), size), (text, text.len() as u64));
+            // It is the same object to the rest of the store.
+            assert_eq!(store.get(path).unwrap().unwrap(), text);
+        }
+        assert!(store.open_file("none").unwrap().unwrap().is_none());
+        let error = store.write_file("new/x", &mut |_| Err(ErrorKind::StorageFull.into())).unwrap_err();
+        assert!(error.code() == "SH1301" && error.to_string().contains("new/x: no storage space"), "{error}");
+        let memory = Store::memory().unwrap();
+        assert!(memory.open_file("x").unwrap().is_none());
+        assert!(memory.write_file("x", &mut |_| Ok(())).is_err());
+        memory.sync_folders("x").unwrap();
+    }
+}

@@ -1,0 +1,76 @@
+//! What memory a save and a restore need beside the state: at most twice the largest shard.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::fs;
+
+use shardc_checkpoint::{Alone, Checkpoint, Entry, Fit, Info, Region, Slice, State, Store, Wanted, save};
+use shardc_ir::DType;
+
+/// More than the C library keeps for itself of what is freed, so that the system counts what is in use.
+const SHARD: usize = 36 << 20;
+const SHARDS: usize = 5;
+
+/// By how many bytes this process grows at most while something is done.
+fn grown(work: impl FnOnce()) -> usize {
+    let status = |key: &str| -> usize {
+        let text = fs::read_to_string("/proc/self/status").unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix(key)).unwrap();
+        line.split_whitespace().next().unwrap().parse::<usize>().unwrap() << 10
+    };
+    // Sets the largest size so far back to what it is now.
+    fs::write("/proc/self/clear_refs", "5").unwrap();
+    let before = status("VmRSS:");
+    work();
+    status("VmHWM:").saturating_sub(before)
+}
+
+fn restore(checkpoint: &Checkpoint, regions: Vec<Region>, take: &mut dyn FnMut(&mut Vec<u8>)) {
+    let entry = checkpoint.entries().next().unwrap();
+    let (name, shape) = (entry.name.clone(), entry.shape.clone());
+    let wanted = [Wanted { name, dtype: entry.dtype, shape, regions }];
+    let mut take = |_, _, elements: &mut Vec<u8>| {
+        take(elements);
+        Ok(())
+    };
+    checkpoint.restore(&wanted, &Fit::default(), &mut take, None).unwrap();
+}
+
+/// One test, for memory is counted by process.
+#[test]
+fn saving_and_restoring_need_no_more_than_two_shards() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::folder(folder.path()).unwrap();
+    let entry = Entry::split("w", DType::F32, &[SHARDS * (SHARD >> 12), 1024], &[SHARDS, 1]);
+    let slices = entry.blocks().into_iter().map(|region| Slice { entry: 0, region }).collect();
+    let state = State { entries: vec![entry.clone()], slices, info: Info::default() };
+    let data: Vec<u8> = (0..SHARD).map(|i| (i * 31 + i / 4099) as u8).collect();
+
+    let saved = grown(|| {
+        save(&store, "s", &state, &|_, _| Ok(data.clone()), &Alone, None).unwrap();
+    });
+    assert!(saved >= SHARD, "a save that copies a shard needs {saved} bytes, they say");
+    assert!(saved <= 2 * SHARD, "a save needs {saved} bytes, and a shard has {SHARD}");
+
+    let checkpoint = Checkpoint::open(&store, "s").unwrap();
+    let left = grown(|| restore(&checkpoint, entry.blocks(), &mut |elements| assert!(*elements == data)));
+    assert!(left >= SHARD, "a restore that reads a shard needs {left} bytes, they say");
+    assert!(left <= 2 * SHARD, "a restore needs {left} bytes, and a shard has {SHARD}");
+
+    // Regions across the blocks of the file, which lie in tiles that others want, too.
+    let across = Entry::split("w", DType::F32, &entry.shape, &[1, SHARDS]).blocks();
+    let largest = across[0].elements() * 4;
+    let other = grown(|| restore(&checkpoint, across.clone(), &mut |elements| assert!(!elements.is_empty())));
+    assert!(other <= 2 * largest, "a restore needs {other} bytes, and a shard has {largest}");
+
+    let mut kept = Vec::new();
+    let all =
+        grown(|| restore(&checkpoint, entry.blocks(), &mut |elements| kept.push(std::mem::take(elements))));
+    let beside = all.saturating_sub(SHARDS * SHARD);
+    assert!(kept.iter().all(|elements| *elements == data));
+    assert!(beside <= 2 * SHARD, "a restore needs {beside} bytes beside the state, and a shard has {SHARD}");
+
+    let verified = grown(|| assert_eq!(checkpoint.verify(None).unwrap(), []));
+    assert!(verified <= 2 * SHARD, "looking at all needs {verified} bytes, and a shard has {SHARD}");
+}

@@ -1,7 +1,7 @@
 //! Python's own libraries read what shardc writes, and shardc what they write, bit by bit: `data/statedict.py`.
 //!
-//! Python is `SHARDC_PYTHON` or `python3`, with the package safetensors. Where it is not there, the tests say that they skip, and
-//! fail under `SHARDC_REQUIRE=python`. With the package torch, its files are read by `torch.load`, and otherwise by Python's pickle.
+//! Python is `SHARDC_PYTHON`, which has to have the package safetensors, or a `python3` that has it. Where neither is there, the tests
+//! say that they skip, and fail under `SHARDC_REQUIRE=python`. With the package torch, its files are read by `torch.load`, and otherwise by Python's pickle.
 //! What PyTorch itself has written is in the tests of `crates/statedict`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
@@ -41,6 +41,9 @@ fn python() -> PathBuf {
 
 /// Whether there is a Python with safetensors; says so where not.
 fn has_python() -> bool {
+    if std::env::var_os("SHARDC_PYTHON").is_some() {
+        return true;
+    }
     let python = python();
     let found = Command::new(&python).args(["-c", "import safetensors"]).stderr(Stdio::null()).status();
     let is_there = found.is_ok_and(|status| status.success());

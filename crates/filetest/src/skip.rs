@@ -14,7 +14,7 @@ pub const REQUIRE: &str = "SHARDC_REQUIRE";
 pub enum Need {
     /// The data beside the checkout.
     Shared,
-    /// A Python with JAX and safetensors.
+    /// A Python with the packages of `crates/xtask/python/requirements.txt`.
     Python,
     /// The PJRT plugin for CPUs.
     CpuPlugin,

@@ -4,7 +4,7 @@ use std::{
     env,
     ffi::OsString,
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::Command,
     time::{Duration, Instant},
 };
@@ -17,9 +17,12 @@ use shardc_filetest::{
 };
 
 use crate::{
-    process, setup,
+    process, python, setup,
     workspace::{Workspace, cargo, which},
 };
+
+/// What is built beside what is built by default, so that its tests run: stores of S3, whose server is moto's, on this machine.
+const FEATURES: [&str; 2] = ["--features", "shardc/s3"];
 
 /// What to check, and how.
 #[derive(Args)]
@@ -88,35 +91,29 @@ impl CheckStep {
         }
     }
 
-    fn run(self, workspace: &Workspace) -> Result<()> {
+    fn run(self, workspace: &Workspace, python: Option<&Path>) -> Result<()> {
         let cargo = || {
             let mut command = cargo();
             command.current_dir(&workspace.root);
             if let Some(list) = required(|name| env::var_os(name), shared().is_some()) {
                 command.env(skip::REQUIRE, list);
             }
+            if let Some(python) = python {
+                command.env(python::VARIABLE, python);
+            }
             command
         };
         match self {
             CheckStep::Fmt => process::run(cargo().args(["fmt", "--all", "--check"])),
             CheckStep::Clippy => {
-                process::run(cargo().args([
-                    "clippy",
-                    "--workspace",
-                    "--all-targets",
-                    "--",
-                    "-D",
-                    "warnings",
-                ]))?;
-                // Object stores are features that nothing else turns on.
-                let stores = ["clippy", "--package", "shardc-checkpoint", "--all-targets"];
-                process::run(cargo().args(stores).args([
-                    "--features",
-                    "s3,gcs,azure",
-                    "--",
-                    "-D",
-                    "warnings",
-                ]))
+                let clippy = |what: &[&str]| {
+                    let args =
+                        ["clippy", "--all-targets"].iter().chain(what).chain(&["--", "-D", "warnings"]);
+                    process::run(cargo().args(args))
+                };
+                clippy(&[&["--workspace"], &FEATURES[..]].concat())?;
+                // The other object stores are features that no test turns on.
+                clippy(&["--package", "shardc-checkpoint", "--features", "s3,gcs,azure"])
             }
             CheckStep::Typos => typos(workspace),
             CheckStep::Deny => deny(cargo),
@@ -138,9 +135,8 @@ fn required(variable: impl Fn(&str) -> Option<OsString>, has_shared: bool) -> Op
     if !is_set("CI") || is_set(skip::REQUIRE) {
         return None;
     }
-    let mut needs = vec![Need::CpuPlugin, Need::Mlir];
+    let mut needs = vec![Need::CpuPlugin, Need::Mlir, Need::Python];
     needs.extend(has_shared.then_some(Need::Shared));
-    needs.extend(is_set("SHARDC_PYTHON").then_some(Need::Python));
     Some(needs.into_iter().map(Need::word).collect::<Vec<_>>().join(","))
 }
 
@@ -173,18 +169,18 @@ fn skipped(tool: &str) -> Result<()> {
 /// examples in documentation.
 fn tests(workspace: &Workspace, cargo: impl Fn() -> Command) -> Result<()> {
     if which("cargo-nextest").is_none() {
-        return process::run(cargo().args(["test", "--workspace", "--no-fail-fast"]));
+        return process::run(cargo().args(["test", "--workspace", "--no-fail-fast"]).args(FEATURES));
     }
     // nextest starts a process for each test; those that run `shardc` need not each ask cargo whether it is built.
-    process::run(cargo().args(["build", "--workspace", "--bin", "shardc"]))?;
+    process::run(cargo().args(["build", "--workspace", "--bin", "shardc"]).args(FEATURES))?;
     let shardc = workspace.program(false, "shardc");
-    process::run(cargo().env("SHARDC_BIN", shardc).args([
-        "nextest",
-        "run",
-        "--workspace",
-        "--no-fail-fast",
-    ]))?;
-    process::run(cargo().args(["test", "--workspace", "--doc"]))
+    process::run(
+        cargo()
+            .env("SHARDC_BIN", shardc)
+            .args(["nextest", "run", "--workspace", "--no-fail-fast"])
+            .args(FEATURES),
+    )?;
+    process::run(cargo().args(["test", "--workspace", "--doc"]).args(FEATURES))
 }
 
 fn examples(workspace: &Workspace, cargo: impl Fn() -> Command) -> Result<()> {
@@ -194,8 +190,8 @@ fn examples(workspace: &Workspace, cargo: impl Fn() -> Command) -> Result<()> {
     }
     for example in all {
         let kind = if example.is_example_target { "--example" } else { "--bin" };
-        let run = ["run", "--quiet", "--package", &example.package, kind, &example.name, "--"];
-        process::run(cargo().args(run).args(&example.arguments))?;
+        let run = ["run", "--quiet", "--package", &example.package, kind, &example.name];
+        process::run(cargo().args(run).args(FEATURES).arg("--").args(&example.arguments))?;
     }
     Ok(())
 }
@@ -205,13 +201,13 @@ pub(crate) fn run(workspace: &Workspace, args: &TestArgs) -> Result<()> {
     let start = Instant::now();
     let mut times: Vec<(&str, Duration, bool)> = Vec::new();
     let begun = Instant::now();
-    setup::run(false)?;
+    let python = setup::run(false)?;
     times.push(("setup", begun.elapsed(), true));
     let mut first_failure = None;
     let all = CheckStep::value_variants().iter().copied();
     for step in all.filter(|s| args.steps.is_empty() || args.steps.contains(s)) {
         let begun = Instant::now();
-        let result = process::step(step.title(), || step.run(workspace));
+        let result = process::step(step.title(), || step.run(workspace, python.as_deref()));
         times.push((step.title(), begun.elapsed(), result.is_ok()));
         if let Err(error) = result {
             first_failure.get_or_insert((step, error));
@@ -245,9 +241,8 @@ mod tests {
         };
         assert_eq!(of(&[], true), None);
         assert_eq!(of(&[("CI", "")], true), None);
-        assert_eq!(of(&[("CI", "true")], false).as_deref(), Some("cpu-plugin,mlir"));
-        let all = of(&[("CI", "1"), ("SHARDC_PYTHON", "python3")], true);
-        assert_eq!(all.as_deref(), Some("cpu-plugin,mlir,shared,python"));
+        assert_eq!(of(&[("CI", "true")], false).as_deref(), Some("cpu-plugin,mlir,python"));
+        assert_eq!(of(&[("CI", "1")], true).as_deref(), Some("cpu-plugin,mlir,python,shared"));
         assert_eq!(of(&[("CI", "1"), ("SHARDC_REQUIRE", "all")], true), None, "it is set already");
     }
 }

@@ -1,23 +1,53 @@
-//! A Python with JAX, whose jaxlib holds Shardy.
+//! A Python with pinned packages: what independent checks ask (JAX, Orbax, tensorstore, safetensors, a local S3).
 
 use std::{
     env,
+    ffi::OsString,
+    fs,
     path::{Path, PathBuf},
     process::Command,
 };
 
 use anyhow::{Context, Result, bail};
+use shardc_runtime::plugin::Environment;
 
-use crate::{process, workspace::Workspace};
+use crate::process;
 
-/// The JAX release that the comparison is made with.
+/// The packages, each with its version.
+const REQUIREMENTS: &str = include_str!("../python/requirements.txt");
+
+/// The JAX release that comparisons are made with, one of the requirements.
 const JAX: &str = "0.10.2";
+
+/// The variable that names a Python to tests.
+pub(crate) const VARIABLE: &str = "SHARDC_PYTHON";
+
+/// The Python for tests: the one that `SHARDC_PYTHON` names, or one of our own, made on first use.
+///
+/// `None` after saying why where it cannot be made: without a network, tests that need it are skipped.
+///
+/// # Errors
+/// It cannot be made on a machine of a continuous integration (`CI` is set), where nothing may be skipped.
+pub(crate) fn for_tests() -> Result<Option<PathBuf>> {
+    if let Some(named) = set(VARIABLE) {
+        println!("Python for tests: {} ({VARIABLE})", PathBuf::from(&named).display());
+        return Ok(Some(named.into()));
+    }
+    match own() {
+        Ok(python) => Ok(Some(python)),
+        Err(error) if set("CI").is_some() => Err(error),
+        Err(error) => {
+            println!("SKIPPED: there is no Python for tests, so those that need it are skipped: {error:#}");
+            Ok(None)
+        }
+    }
+}
 
 /// A Python that has the right JAX: the named one, the active virtual environment's, or one of our own, which is
 /// made on first use.
-pub(crate) fn with_jax(workspace: &Workspace, named: Option<&Path>) -> Result<PathBuf> {
+pub(crate) fn with_jax(named: Option<&Path>) -> Result<PathBuf> {
     if let Some(python) = named {
-        return match jax_version(python) {
+        return match version_of(python, "jax") {
             Some(version) => {
                 if version != JAX {
                     println!(
@@ -30,26 +60,11 @@ pub(crate) fn with_jax(workspace: &Workspace, named: Option<&Path>) -> Result<Pa
             None => bail!("{} has no jax: `{0} -m pip install jax=={JAX}`", python.display()),
         };
     }
-    let active = env::var_os("VIRTUAL_ENV").map(|dir| PathBuf::from(dir).join("bin").join("python"));
-    if let Some(python) = active.filter(|python| jax_version(python).as_deref() == Some(JAX)) {
-        return Ok(python);
+    let active = set("VIRTUAL_ENV").map(|dir| python_in(Path::new(&dir)));
+    match active.filter(|python| version_of(python, "jax").as_deref() == Some(JAX)) {
+        Some(python) => Ok(python),
+        None => own(),
     }
-    let venv = workspace.target.join("xtask-venv");
-    let python = venv.join("bin").join("python");
-    if jax_version(&python).as_deref() == Some(JAX) {
-        return Ok(python);
-    }
-    process::step(&format!("make a Python environment with jax {JAX} in {}", venv.display()), || {
-        process::run(Command::new("python3").args(["-m", "venv"]).arg(&venv))
-            .context("python3 cannot make virtual environments (Debian: `apt-get install python3-venv`)")?;
-        process::run(Command::new(&python).args(["-m", "pip", "install", "--quiet", &format!("jax=={JAX}")]))
-            .context("installing JAX (it needs Python 3.11 or newer)")
-    })?;
-    Ok(python)
-}
-
-fn jax_version(python: &Path) -> Option<String> {
-    version_of(python, "jax")
 }
 
 /// The version of a package that a Python would import.
@@ -58,4 +73,77 @@ pub(crate) fn version_of(python: &Path, package: &str) -> Option<String> {
     let out = Command::new(python).args(["-c", &code]).output().ok()?;
     let version = String::from_utf8(out.stdout).ok()?.trim().to_owned();
     (out.status.success() && !version.is_empty()).then_some(version)
+}
+
+/// The Python of our own: a virtual environment in shardc's cache, made unless it is there with all packages.
+fn own() -> Result<PathBuf> {
+    let cache = Environment::from_process().cache();
+    let cache = cache.context("there is no cache folder: neither XDG_CACHE_HOME nor HOME is set")?;
+    let folder = cache.join("python");
+    let python = python_in(&folder);
+    fs::create_dir_all(&cache).with_context(|| format!("making {}", cache.display()))?;
+    let lock = cache.join("python.lock");
+    let lock = fs::File::create(&lock).with_context(|| format!("making {}", lock.display()))?;
+    // Until the end of this function, so that of two at once one installs and the other finds what is there.
+    lock.lock().context("waiting for who installs the same")?;
+    // Written last: where it is there and says the same, the packages are.
+    let installed = folder.join("requirements.txt");
+    if fs::read_to_string(&installed).is_ok_and(|text| text == REQUIREMENTS) && runs(&python) {
+        println!("Python for tests: already there ({})", python.display());
+        return Ok(python);
+    }
+    process::step(
+        &format!("Python packages for tests, some 900 MB unpacked, in {}", folder.display()),
+        || {
+            let _ = fs::remove_file(&installed);
+            process::run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder)).context(
+                "python3 cannot make virtual environments (Debian: `apt-get install python3-venv`)",
+            )?;
+            let list = folder.join("installing.txt");
+            fs::write(&list, REQUIREMENTS).with_context(|| format!("writing {}", list.display()))?;
+            let mut pip = Command::new(&python);
+            pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]);
+            pip.args(["--no-deps", "--only-binary", ":all:", "--requirement"]).arg(&list);
+            process::run(&mut pip).context("installing Python packages (they need Python 3.11 or newer)")?;
+            process::run(Command::new(&python).args(["-m", "pip", "check"]))?;
+            fs::rename(&list, &installed).with_context(|| format!("renaming {}", list.display()))
+        },
+    )?;
+    Ok(python)
+}
+
+/// The interpreter of a virtual environment.
+fn python_in(environment: &Path) -> PathBuf {
+    environment.join("bin").join("python")
+}
+
+/// Whether an interpreter starts: an environment breaks when the Python that it was made of goes.
+fn runs(python: &Path) -> bool {
+    Command::new(python).args(["-c", ""]).status().is_ok_and(|status| status.success())
+}
+
+/// A variable that is set and not empty.
+fn set(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_package_has_one_exact_version() {
+        let mut names = Vec::new();
+        for line in REQUIREMENTS.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            let (name, version) = line.split_once("==").unwrap_or_else(|| panic!("{line} has no version"));
+            let exact = version.chars().all(|c| c.is_ascii_alphanumeric() || c == '.');
+            assert!(exact && version.starts_with(|c: char| c.is_ascii_digit()), "{line}");
+            names.push(name);
+        }
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert!(names.len() == count && count > 40, "a package twice, or few: {names:?}");
+        assert!(REQUIREMENTS.lines().any(|line| line == format!("jax=={JAX}")), "jax is not {JAX}");
+    }
 }

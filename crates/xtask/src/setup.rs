@@ -1,12 +1,15 @@
 //! Installing what shardc needs.
 
-use std::{path::Path, process::Command};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{Context, Result, bail};
 
 use shardc_runtime::plugin::PluginKind;
 
-use crate::{plugins, process, workspace::which};
+use crate::{plugins, process, python, workspace::which};
 
 /// Debian's packages of LLVM 22 with MLIR, and the libraries that LLVM was built against.
 const PACKAGES: [&str; 7] = [
@@ -22,11 +25,12 @@ const PACKAGES: [&str; 7] = [
 /// The compiler that links LLVM's C++ libraries.
 const COMPILER: &str = "g++";
 
-/// Installs what is missing.
-pub(crate) fn run(tpu: bool) -> Result<()> {
+/// Installs what is missing; the Python for tests, where there is one.
+pub(crate) fn run(tpu: bool) -> Result<Option<PathBuf>> {
     process::step("setup", || {
         system_packages()?;
-        plugins(tpu)
+        plugins(tpu)?;
+        python::for_tests()
     })
 }
 

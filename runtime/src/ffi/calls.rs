@@ -6,15 +6,17 @@
 //! A call does not wait. It copies its operands, leaves a future that says when its results are there, and returns; XLA keeps
 //! the memory of operands and results until the future is done. See `crate::processes::exchange` for what happens in between.
 
-use std::ffi::{CString, c_int};
+use std::mem::offset_of;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use shardc_ir::DType;
 
-use super::abi::{self, Structure};
-use super::api::{Api, slice};
+use super::abi::{self, Call, Structure};
+use super::api::Api;
+use super::handles::{handle, non_null};
+use super::incoming::{Block, Frame, Incoming, Table, protocol};
 use super::xla_abi::{self as xla, CallFrame, Future, XlaApi, XlaError};
 use crate::error::{Result, RuntimeError};
 use crate::host::HostArray;
@@ -35,25 +37,21 @@ struct Launch {
     first_device: u32,
 }
 
+handle! {
+    /// What a launch passes to the functions that its program calls.
+    RawContext(abi::ExecuteContext), keeps api: Arc<Api>, via ExecuteContextDestroy.context
+}
+
 /// A launch's context: lives until all devices of the launch are done.
 pub(super) struct LaunchContext {
-    ptr: *mut abi::ExecuteContext,
-    api: Arc<Api>,
+    // Goes before the launch that it points to.
+    raw: RawContext,
     launch: Box<Launch>,
 }
 
-// SAFETY: the C API lets any thread use the context, and what it holds is `Send + Sync`.
-unsafe impl Send for LaunchContext {}
-// SAFETY: as above.
-unsafe impl Sync for LaunchContext {}
-
-impl Drop for LaunchContext {
+impl Drop for Launch {
     fn drop(&mut self) {
-        let mut destroy =
-            abi::ExecuteContextDestroy { context: self.ptr, ..abi::ExecuteContextDestroy::empty() };
-        // SAFETY: the context is this handle's, and the launch that used it is over.
-        let _ = unsafe { self.api.call(&mut destroy) };
-        self.launch.job.exchange.end(self.launch.number);
+        self.job.exchange.end(self.number);
     }
 }
 
@@ -71,11 +69,12 @@ impl LaunchContext {
         let mut create = abi::ExecuteContextCreate::empty();
         // SAFETY: nothing but the result is passed.
         unsafe { api.call(&mut create) }?;
-        let context = LaunchContext { ptr: create.context, api: api.clone(), launch };
+        let ptr = non_null(abi::ExecuteContextCreate::NAME, create.context)?;
+        let context = LaunchContext { raw: RawContext { ptr, api: api.clone() }, launch };
         let mut add = xla::UserDataAdd {
             struct_size: size_of::<xla::UserDataAdd>(),
             extension_start: ptr::null_mut(),
-            context: context.ptr,
+            context: context.raw.ptr,
             type_id: CONTEXT_TYPE_ID.load(Ordering::Acquire),
             data: (&raw const *context.launch).cast_mut().cast(),
             deleter: ptr::null(),
@@ -91,7 +90,7 @@ impl LaunchContext {
     }
 
     pub(super) fn as_ptr(&self) -> *mut abi::ExecuteContext {
-        self.ptr
+        self.raw.ptr
     }
 }
 
@@ -178,135 +177,9 @@ pub(crate) fn register(api: &Api) -> Result<()> {
     Ok(())
 }
 
-/// A call of a program: what it passes, with the pointers looked into.
-struct Incoming<'a> {
-    frame: &'a mut CallFrame,
-    api: &'a XlaApi,
-}
-
-impl<'a> Incoming<'a> {
-    /// The call, or nothing where XLA only asks for which version of its API the function was made.
-    ///
-    /// # Safety
-    ///
-    /// `frame` must be a frame that XLA passes to a function that it calls.
-    unsafe fn new(frame: *mut CallFrame) -> Option<Incoming<'a>> {
-        // SAFETY: the caller's promise: the frame and the table live as long as the call.
-        let (frame, api) = unsafe {
-            let frame = &mut *frame;
-            let api = &*frame.api;
-            (frame, api)
-        };
-        // SAFETY: an extension of that kind has that layout, as far as its size says.
-        if let Some(extension) = unsafe { frame.extension_start.as_ref() }
-            && extension.kind == xla::XLA_EXTENSION_METADATA
-        {
-            // SAFETY: as above.
-            let metadata =
-                unsafe { &mut *(*frame.extension_start.cast::<xla::MetadataExtension>()).metadata };
-            // The layouts used here are the same in all versions that have a table this long.
-            metadata.version = api.version;
-            metadata.traits = 0;
-            return None;
-        }
-        Some(Incoming { frame, api })
-    }
-
-    /// An error for XLA.
-    fn error(&self, error: &RuntimeError) -> *mut XlaError {
-        xla_error(self.api, error)
-    }
-
-    /// The launch that the call belongs to.
-    fn launch(&self) -> Result<&'a Launch> {
-        let type_id = CONTEXT_TYPE_ID.load(Ordering::Acquire);
-        let mut get = xla::ContextGet {
-            struct_size: size_of::<xla::ContextGet>(),
-            extension_start: ptr::null_mut(),
-            context: self.frame.context,
-            type_id: &raw const type_id,
-            data: ptr::null_mut(),
-        };
-        call(self.api, self.api.execution_context_get, &raw mut get)?;
-        // SAFETY: only `LaunchContext::begin` puts data of this type into a context, which outlives the launch's calls.
-        unsafe { get.data.cast::<Launch>().as_ref() }.ok_or_else(|| protocol("a launch without a context"))
-    }
-
-    /// The buffers of arguments or of results.
-    ///
-    /// # Errors
-    ///
-    /// One of them is a token or the like.
-    fn buffers(list: &xla::Buffers) -> Result<Vec<&'a xla::XlaBuffer>> {
-        let size = usize::try_from(list.size).unwrap_or(0);
-        // SAFETY: XLA gives as many kinds and pointers as it says, for as long as the call lasts.
-        let (kinds, buffers) = unsafe { (slice(list.kinds, size), slice(list.buffers, size)) };
-        if kinds.iter().any(|&kind| kind != xla::KIND_BUFFER) || buffers.len() != size {
-            return Err(protocol("an operand or result that is no array"));
-        }
-        // SAFETY: what is of the kind of a buffer is one.
-        let buffer = |&ptr: &*const xla::XlaBuffer| unsafe { ptr.as_ref() };
-        buffers.iter().map(buffer).collect::<Option<_>>().ok_or_else(|| protocol("a null buffer"))
-    }
-
-    /// The text of the attribute that describes the collective.
-    fn text(&self) -> Result<&'a str> {
-        let list = &self.frame.attributes;
-        let size = usize::try_from(list.size).unwrap_or(0);
-        // SAFETY: XLA gives as many attributes as it says, for as long as the call lasts.
-        let (kinds, names, values) =
-            unsafe { (slice(list.kinds, size), slice(list.names, size), slice(list.values, size)) };
-        for ((&kind, &name), &value) in kinds.iter().zip(names).zip(values) {
-            // SAFETY: names are spans of bytes.
-            let name = unsafe { name.as_ref().map(|name| slice(name.start, name.size)) };
-            if name == Some(ATTRIBUTE.as_bytes()) && kind == xla::KIND_STRING {
-                // SAFETY: the value of an attribute of text is a span of bytes.
-                let value = unsafe { value.cast::<xla::ByteSpan>().as_ref() };
-                // SAFETY: as above.
-                let text = value.map(|value| unsafe { slice(value.start, value.size) });
-                return text
-                    .and_then(|text| std::str::from_utf8(text).ok())
-                    .ok_or_else(|| protocol("an attribute that is no text"));
-            }
-        }
-        Err(protocol("no description of the collective"))
-    }
-}
-
-fn protocol(what: &str) -> RuntimeError {
-    RuntimeError::Protocol { call: "XLA_FFI_Handler", what: what.to_owned() }
-}
-
-/// Calls a function of XLA's table; what it says of a failure is lost, because reading it helps nobody here.
-fn call<T>(api: &XlaApi, function: xla::XlaFunction, arguments: *mut T) -> Result<()> {
-    let function = function
-        .filter(|_| api.struct_size >= size_of::<XlaApi>())
-        .ok_or_else(|| protocol("a table of functions that is too short: the plugin is too old"))?;
-    // SAFETY: callers pass the structure of the function, with pointers that outlive the call.
-    let error = unsafe { function(arguments.cast()) };
-    if error.is_null() { Ok(()) } else { Err(protocol("an error")) }
-}
-
-fn xla_error(api: &XlaApi, error: &RuntimeError) -> *mut XlaError {
-    let is_lost = matches!(error, RuntimeError::ProcessLost { .. });
-    let text = error.to_string().replace('\0', " ");
-    let text = CString::new(text).unwrap_or_default();
-    let mut create = xla::ErrorCreate {
-        struct_size: size_of::<xla::ErrorCreate>(),
-        extension_start: ptr::null_mut(),
-        message: text.as_ptr(),
-        code: if is_lost { xla::CODE_UNAVAILABLE } else { xla::CODE_INTERNAL },
-    };
-    match api.error_create {
-        // SAFETY: the structure is the function's, which copies the message.
-        Some(function) => unsafe { function((&raw mut create).cast()) },
-        None => ptr::null_mut(),
-    }
-}
-
 /// The results of a call that are still to come: told that they are there, or that there are none, exactly once.
 struct Pending {
-    api: *const XlaApi,
+    table: Table,
     future: *mut Future,
     /// Where results go, with their sizes in bytes.
     results: Vec<(*mut u8, usize)>,
@@ -339,8 +212,6 @@ impl Pending {
 
     fn tell(&mut self, outcome: Result<()>) {
         self.is_done = true;
-        // SAFETY: XLA's table is constant, for the life of the process.
-        let api = unsafe { &*self.api };
         let told = match outcome {
             Ok(()) => {
                 let mut set = xla::FutureCall {
@@ -348,16 +219,18 @@ impl Pending {
                     extension_start: ptr::null_mut(),
                     future: self.future,
                 };
-                call(api, api.future_set_available, &raw mut set)
+                // SAFETY: the structure is the function's; the future is alive until it is completed, here.
+                unsafe { self.table.call(offset_of!(XlaApi, future_set_available), &mut set) }
             }
             Err(error) => {
                 let mut set = xla::FutureSetError {
                     struct_size: size_of::<xla::FutureSetError>(),
                     extension_start: ptr::null_mut(),
                     future: self.future,
-                    error: xla_error(api, &error),
+                    error: self.table.error(&error),
                 };
-                call(api, api.future_set_error, &raw mut set)
+                // SAFETY: as above; the function takes the error.
+                unsafe { self.table.call(offset_of!(XlaApi, future_set_error), &mut set) }
             }
         };
         // A future that cannot be completed leaves the device waiting, which the launch's time limit ends.
@@ -373,58 +246,6 @@ impl Drop for Pending {
     }
 }
 
-/// A dense row-major array as XLA has it in memory.
-fn array(buffer: &xla::XlaBuffer, dtype: DType) -> Result<HostArray> {
-    let shape = dims(buffer)?;
-    let size = HostArray::byte_size(dtype, &shape)?;
-    // SAFETY: an operand has as many bytes as its type and shape ask for, and stays as it is while the call lasts.
-    let data = unsafe { slice(buffer.data.cast_const(), size) };
-    HostArray::new(dtype, &shape, data.to_vec())
-}
-
-fn dims(buffer: &xla::XlaBuffer) -> Result<Vec<usize>> {
-    let rank = usize::try_from(buffer.rank).unwrap_or(0);
-    // SAFETY: XLA gives as many sizes as the rank says.
-    let dims = unsafe { slice(buffer.dims, rank) };
-    let size = |&n: &i64| usize::try_from(n).map_err(|_| protocol("a dimension below zero"));
-    dims.iter().map(size).collect()
-}
-
-/// The element type with this number in XLA, where collectives between processes take it.
-fn dtype_of(number: c_int) -> Result<DType> {
-    Ok(match number {
-        1 => DType::I1,
-        2 => DType::I8,
-        3 => DType::I16,
-        4 => DType::I32,
-        5 => DType::I64,
-        6 => DType::UI8,
-        7 => DType::UI16,
-        8 => DType::UI32,
-        9 => DType::UI64,
-        10 => DType::F16,
-        11 => DType::F32,
-        12 => DType::F64,
-        15 => DType::C64,
-        16 => DType::BF16,
-        18 => DType::C128,
-        19 => DType::F8E5M2,
-        20 => DType::F8E4M3FN,
-        23 => DType::F8E4M3B11FNUZ,
-        24 => DType::F8E5M2FNUZ,
-        25 => DType::F8E4M3FNUZ,
-        28 => DType::F8E4M3,
-        29 => DType::F8E3M4,
-        33 => DType::F8E8M0FNU,
-        _ => {
-            return Err(RuntimeError::ElementType {
-                what: "a collective between processes",
-                dtype: format!("number {number}"),
-            });
-        }
-    })
-}
-
 /// What [`COLLECTIVE_TARGET`] calls.
 ///
 /// # Safety
@@ -432,46 +253,37 @@ fn dtype_of(number: c_int) -> Result<DType> {
 /// `frame` must be a frame that XLA passes to a function that it calls.
 unsafe extern "C" fn collective(frame: *mut CallFrame) -> *mut XlaError {
     // SAFETY: the caller's promise.
-    let Some(incoming) = (unsafe { Incoming::new(frame) }) else { return ptr::null_mut() };
-    match begin_collective(&incoming) {
-        Ok(future) => {
-            incoming.frame.future = future;
-            ptr::null_mut()
-        }
-        Err(error) => incoming.error(&error),
-    }
+    unsafe { answer(frame, begin_collective) }
 }
 
-fn begin_collective(incoming: &Incoming<'_>) -> Result<*mut Future> {
-    if incoming.frame.stage != xla::STAGE_EXECUTE {
+fn begin_collective(incoming: &mut Incoming<'_>) -> Result<()> {
+    if incoming.stage() != xla::STAGE_EXECUTE {
         return Err(protocol("a call at another stage than that of execution"));
     }
-    let launch = incoming.launch()?;
-    let arguments = Incoming::buffers(&incoming.frame.arguments)?;
-    let results = Incoming::buffers(&incoming.frame.results)?;
+    let launch = launch(incoming)?;
+    let arguments = incoming.arguments()?;
     let Some((device, operands)) = arguments.split_last() else {
         return Err(protocol("a collective without operands"));
     };
-    let device: Option<Vec<u32>> = array(device, dtype_of(device.dtype)?)?.to_vec();
+    let device: Option<Vec<u32>> = device.array()?.to_vec();
     let Some(&[device]) = device.as_deref() else { return Err(protocol("no number of a device")) };
-    let operands =
-        operands.iter().map(|buffer| array(buffer, dtype_of(buffer.dtype)?)).collect::<Result<Vec<_>>>()?;
-    let place = |buffer: &&xla::XlaBuffer| {
-        Ok((buffer.data, HostArray::byte_size(dtype_of(buffer.dtype)?, &dims(buffer)?)?))
-    };
-    let results = results.iter().map(place).collect::<Result<Vec<_>>>()?;
-    let text = incoming.text()?;
+    let operands = operands.iter().map(Block::array).collect::<Result<Vec<_>>>()?;
+    let results = incoming.results()?.iter().map(Block::place).collect::<Result<Vec<_>>>()?;
+    let text = incoming.text(ATTRIBUTE)?;
     let mut create = xla::FutureCall {
         struct_size: size_of::<xla::FutureCall>(),
         extension_start: ptr::null_mut(),
         future: ptr::null_mut(),
     };
-    call(incoming.api, incoming.api.future_create, &raw mut create)?;
-    let future = create.future;
-    let pending = Pending { api: incoming.api, future, results, is_done: false };
+    let table = incoming.table();
+    // SAFETY: the structure is the function's, and holds nothing but the result.
+    unsafe { table.call(offset_of!(XlaApi, future_create), &mut create) }?;
+    let future = non_null("XLA_FFI_Future_Create", create.future)?;
+    let pending = Pending { table, future, results, is_done: false };
     let answer = Box::new(move |results| pending.finish(results));
     launch.job.exchange.come(&launch.job, launch.number, text, device as usize, operands, answer);
-    Ok(future)
+    incoming.set_future(future);
+    Ok(())
 }
 
 /// What [`FIRST_DEVICE_TARGET`] calls.
@@ -481,20 +293,43 @@ fn begin_collective(incoming: &Incoming<'_>) -> Result<*mut Future> {
 /// `frame` must be a frame that XLA passes to a function that it calls.
 unsafe extern "C" fn first_device(frame: *mut CallFrame) -> *mut XlaError {
     // SAFETY: the caller's promise.
-    let Some(incoming) = (unsafe { Incoming::new(frame) }) else { return ptr::null_mut() };
-    let write = || {
-        let launch = incoming.launch()?;
-        let results = Incoming::buffers(&incoming.frame.results)?;
-        let &[result] = results.as_slice() else { return Err(protocol("not one result")) };
-        if dtype_of(result.dtype)? != DType::UI32 || result.rank != 0 {
-            return Err(protocol("a result that is no number"));
-        }
-        // SAFETY: the result is a scalar of this type.
-        unsafe { result.data.cast::<u32>().write_unaligned(launch.first_device) };
-        Ok(())
+    unsafe {
+        answer(frame, |incoming| {
+            let launch = launch(incoming)?;
+            let results = incoming.results()?;
+            let [result] = results.as_slice() else { return Err(protocol("not one result")) };
+            let ((to, size), dtype) = (result.place()?, result.dtype()?);
+            if dtype != DType::UI32 || size != size_of::<u32>() {
+                return Err(protocol("a result that is no number"));
+            }
+            // SAFETY: the result has room for one number, and is this call's to write.
+            to.cast::<u32>().write_unaligned(launch.first_device);
+            Ok(())
+        })
+    }
+}
+
+/// The launch that a call belongs to.
+fn launch<'a>(incoming: &Incoming<'a>) -> Result<&'a Launch> {
+    let data = incoming.context_data(CONTEXT_TYPE_ID.load(Ordering::Acquire))?;
+    // SAFETY: only `LaunchContext::begin` puts data of this type into a context, which outlives the launch's calls.
+    Ok(unsafe { data.cast::<Launch>().as_ref() })
+}
+
+/// Does the work of a call, and gives its error to XLA.
+///
+/// # Safety
+///
+/// `frame` must be a frame that XLA passes to a function that it calls.
+unsafe fn answer(frame: *mut CallFrame, work: impl FnOnce(&mut Incoming<'_>) -> Result<()>) -> *mut XlaError {
+    // SAFETY: the caller's promise.
+    let outcome = match unsafe { Incoming::read(frame) } {
+        Frame::Call(mut incoming) => work(&mut incoming).map_err(|error| (incoming.table(), error)),
+        Frame::Question => Ok(()),
+        Frame::Unknown(table, error) => Err((table, error)),
     };
-    match write() {
+    match outcome {
         Ok(()) => ptr::null_mut(),
-        Err(error) => incoming.error(&error),
+        Err((table, error)) => table.error(&error),
     }
 }

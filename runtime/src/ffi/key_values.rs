@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::abi;
@@ -62,9 +62,14 @@ const NOT_FOUND: c_int = 5;
 const UNAVAILABLE: c_int = 14;
 
 /// The job as the callbacks get it. The plugin may call from a thread of its own at any time, even after its client is gone, so
-/// this is never freed: a few bytes for each client.
+/// a job that a plugin was told of is never freed: once for each job, however many clients it has.
 pub(super) fn user_arg(job: &Arc<Job>) -> *mut c_void {
-    Box::into_raw(Box::new(job.clone())).cast()
+    static TOLD: Mutex<Vec<Arc<Job>>> = Mutex::new(Vec::new());
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    if !told.iter().any(|known| Arc::ptr_eq(known, job)) {
+        told.push(job.clone());
+    }
+    Arc::as_ptr(job).cast_mut().cast()
 }
 
 /// # Safety
@@ -72,7 +77,7 @@ pub(super) fn user_arg(job: &Arc<Job>) -> *mut c_void {
 /// `user_arg` must be what [`user_arg`] made.
 unsafe fn job<'a>(user_arg: *mut c_void) -> &'a Job {
     // SAFETY: the caller's promise; it is never freed.
-    unsafe { &*user_arg.cast::<Arc<Job>>() }
+    unsafe { &*user_arg.cast::<Job>() }
 }
 
 /// # Safety
@@ -202,6 +207,7 @@ mod tests {
         let secret = Secret::new("a secret that only tests know").unwrap();
         let processes = Processes::connect(ProcessOptions::new(0, 1, "127.0.0.1:0", secret)).unwrap();
         let user_arg = user_arg(processes.job());
+        assert_eq!(super::user_arg(processes.job()), user_arg, "a second client keeps nothing more");
         let make: MakeError = make_error;
         let (key, value) = ("key", b"\0value");
         let mut look_up = TryGet {

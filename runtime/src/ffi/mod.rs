@@ -5,7 +5,7 @@
 //! - `element_types`: element types and their numbers.
 //! - `handles`: owning, `Send + Sync` wrappers of a client and what lives on it, whose methods are safe.
 //! - `executables`: the same for executables.
-//! - `xla_abi`, `calls`: functions of this process that compiled programs call.
+//! - `xla_abi`, `incoming`, `calls`: functions of this process that compiled programs call.
 //! - `key_values`: the store of a job of several processes, as a plugin calls it.
 //! - `launch`: how a program is started on all its devices and waited for.
 //! - `transfer`: how bytes of the host are copied to a device, and who keeps them until that is done.
@@ -19,6 +19,7 @@ mod calls;
 mod element_types;
 mod executables;
 mod handles;
+mod incoming;
 mod key_values;
 mod launch;
 mod process;

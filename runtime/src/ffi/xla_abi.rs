@@ -96,7 +96,9 @@ pub(super) struct ApiVersion {
 }
 
 /// A function of XLA's table whose arguments are one structure.
-pub(super) type XlaFunction = Option<unsafe extern "C" fn(*mut c_void) -> *mut XlaError>;
+pub(super) type Function = unsafe extern "C" fn(*mut c_void) -> *mut XlaError;
+/// One of the two of the table that return nothing: `XLA_FFI_Error_GetMessage` and `XLA_FFI_Error_Destroy`.
+pub(super) type VoidFunction = unsafe extern "C" fn(*mut c_void);
 
 /// `XLA_FFI_Api`.
 #[repr(C)]
@@ -105,24 +107,24 @@ pub(super) struct XlaApi {
     pub(super) extension_start: *mut c_void,
     pub(super) version: ApiVersion,
     pub(super) internal: *const c_void,
-    pub(super) error_create: XlaFunction,
-    pub(super) error_get_message: XlaFunction,
-    pub(super) error_destroy: XlaFunction,
-    pub(super) handler_register: XlaFunction,
-    pub(super) stream_get: XlaFunction,
-    pub(super) type_register: XlaFunction,
-    pub(super) execution_context_get: XlaFunction,
-    pub(super) state_set: XlaFunction,
-    pub(super) state_get: XlaFunction,
-    pub(super) device_memory_allocate: XlaFunction,
-    pub(super) device_memory_free: XlaFunction,
-    pub(super) thread_pool_schedule: XlaFunction,
-    pub(super) thread_pool_num_threads: XlaFunction,
-    pub(super) future_create: XlaFunction,
-    pub(super) future_set_available: XlaFunction,
-    pub(super) future_set_error: XlaFunction,
-    pub(super) run_id_get: XlaFunction,
-    pub(super) device_ordinal_get: XlaFunction,
+    pub(super) error_create: Option<Function>,
+    pub(super) error_get_message: Option<VoidFunction>,
+    pub(super) error_destroy: Option<VoidFunction>,
+    pub(super) handler_register: Option<Function>,
+    pub(super) stream_get: Option<Function>,
+    pub(super) type_register: Option<Function>,
+    pub(super) execution_context_get: Option<Function>,
+    pub(super) state_set: Option<Function>,
+    pub(super) state_get: Option<Function>,
+    pub(super) device_memory_allocate: Option<Function>,
+    pub(super) device_memory_free: Option<Function>,
+    pub(super) thread_pool_schedule: Option<Function>,
+    pub(super) thread_pool_num_threads: Option<Function>,
+    pub(super) future_create: Option<Function>,
+    pub(super) future_set_available: Option<Function>,
+    pub(super) future_set_error: Option<Function>,
+    pub(super) run_id_get: Option<Function>,
+    pub(super) device_ordinal_get: Option<Function>,
 }
 
 /// `XLA_FFI_Args` and `XLA_FFI_Rets`, which have one layout.
@@ -214,6 +216,14 @@ pub(super) struct ErrorCreate {
 /// `XLA_FFI_Error_Code_INTERNAL` and `_UNAVAILABLE`.
 pub(super) const CODE_INTERNAL: c_int = 13;
 pub(super) const CODE_UNAVAILABLE: c_int = 14;
+
+/// `XLA_FFI_Error_Destroy_Args`.
+#[repr(C)]
+pub(super) struct ErrorDestroy {
+    pub(super) struct_size: usize,
+    pub(super) extension_start: *mut c_void,
+    pub(super) error: *mut XlaError,
+}
 
 /// `XLA_FFI_ExecutionContext_Get_Args`.
 #[repr(C)]

@@ -51,14 +51,20 @@ impl Environment {
         self.variables.get(name).filter(|value| !value.is_empty())
     }
 
-    /// Where installed plugins live: `$XDG_CACHE_HOME/shardc/plugins`, or `.cache/shardc/plugins` in the home
+    /// What shardc keeps for this user and can make again: `$XDG_CACHE_HOME/shardc`, or `.cache/shardc` in the home
     /// directory; `None` where there is neither.
     #[must_use]
-    pub fn plugin_cache(&self) -> Option<PathBuf> {
+    pub fn cache(&self) -> Option<PathBuf> {
         // The XDG specification says to ignore a relative path.
         let xdg = self.variable("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
         let cache = xdg.or_else(|| Some(self.home.as_ref()?.join(".cache")))?;
-        Some(cache.join("shardc").join("plugins"))
+        Some(cache.join("shardc"))
+    }
+
+    /// Where installed plugins live: `plugins` in the [cache](Environment::cache).
+    #[must_use]
+    pub fn plugin_cache(&self) -> Option<PathBuf> {
+        Some(self.cache()?.join("plugins"))
     }
 
     /// Directories in which Python would look for packages, most specific first, each once; found by the file

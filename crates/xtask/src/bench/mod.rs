@@ -160,7 +160,7 @@ pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     if args.only == Some(Comparison::Graph) {
         return graph::run(args);
     }
-    let python = python::with_jax(workspace, args.python.as_deref())?;
+    let python = python::with_jax(args.python.as_deref())?;
     let wanted = |comparison| args.only.is_none_or(|only| only == comparison);
     if wanted(Comparison::Text) {
         text::run(workspace, args, &python)?;

@@ -271,7 +271,7 @@ fn xla(workspace: &Workspace, args: &BenchArgs, pairs: &[Pair]) -> Result<BTreeM
         if missing.is_empty() {
             continue;
         }
-        let python = python::with_jax(workspace, args.python.as_deref())?;
+        let python = python::with_jax(args.python.as_deref())?;
         let title = format!("{} reshards on {}, by XLA", missing.len(), times(mesh));
         let found = process::step(&title, || counted(&dir, &python, &script, mesh, &missing))?;
         known.extend(missing.iter().map(|pair| pair.name()).zip(found));

@@ -66,7 +66,7 @@ impl Times {
 }
 
 pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
-    let python = python::with_jax(workspace, args.python.as_deref())?;
+    let python = python::with_jax(args.python.as_deref())?;
     setup::run(false)?;
     let shardc = process::step("build shardc", program::shardc)?;
     let dir = workspace.scratch("step")?;

@@ -11,7 +11,7 @@ use crate::{
 
 /// Runs the reader's own tests over all programs and versions, not the sample that each test run takes.
 pub(super) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<()> {
-    let python = python::with_jax(workspace, args.python.as_deref())?;
+    let python = python::with_jax(args.python.as_deref())?;
     process::step("read jaxlib's bytecode and portable artifacts of the corpus", || {
         process::run(
             cargo()

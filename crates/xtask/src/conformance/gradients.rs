@@ -74,7 +74,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     let mut names: Vec<&str> =
         manifest["programs"].as_array().into_iter().flatten().filter_map(|p| p["name"].as_str()).collect();
     names.retain(|name| args.wants(&format!("gradients/{name}")));
-    let python = python::with_jax(workspace, args.python.as_deref())?;
+    let python = python::with_jax(args.python.as_deref())?;
     let title = format!("differentiate and compare {} functions", names.len());
     let rows = process::step(&title, || {
         let mut lane = Lane::new(&pairs, &dir, program, python, &tool)?;

@@ -133,7 +133,7 @@ struct Compiler {
 
 impl Compiler {
     fn new(workspace: &Workspace, args: &BenchArgs) -> Result<Compiler> {
-        let python = python::with_jax(workspace, args.python.as_deref())?;
+        let python = python::with_jax(args.python.as_deref())?;
         let libtpu = python::version_of(&python, "libtpu");
         ensure!(libtpu.is_some(), "{} has no TPU compiler: `{0} -m pip install libtpu`", python.display());
         let mut hasher = DefaultHasher::new();

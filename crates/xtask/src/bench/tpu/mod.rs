@@ -41,7 +41,7 @@ type Side = Result<Verdict, String>;
 pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let tool = shared(workspace).join("tools/tpu_compile.py");
     ensure!(tool.is_file(), "{} is not there: it compiles for TPUs", tool.display());
-    let python = python::with_jax(workspace, args.python.as_deref())?;
+    let python = python::with_jax(args.python.as_deref())?;
     ensure!(
         python::version_of(&python, "libtpu").is_some(),
         "{} has no TPU compiler: `{0} -m pip install libtpu`",

@@ -62,7 +62,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
         process::step("build the worker", || worker::build(workspace, worker::WORKER, args.release))?;
     let dir = workspace.scratch("conformance/partition")?;
     let exceptions = Exceptions::read(&workspace.root.join("tests/conformance/partition.txt"))?;
-    let oracle = Oracle::find(workspace, root, &dir, args)?;
+    let oracle = Oracle::find(root, &dir, args)?;
     let mut all = Vec::new();
     for folder in FOLDERS {
         all.extend(programs(root, folder)?);

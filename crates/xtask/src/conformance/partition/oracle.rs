@@ -17,7 +17,7 @@ use super::{
     programs::{Kind, Program},
     report::Outcome,
 };
-use crate::{python, workspace::Workspace};
+use crate::python;
 
 /// The tool, from the shared data's root.
 const TOOL: &str = "tools/check_partition.py";
@@ -37,18 +37,13 @@ pub(super) struct Oracle {
 
 impl Oracle {
     /// What the second comparison needs, or nothing if it is not wanted.
-    pub(super) fn find(
-        workspace: &Workspace,
-        root: &Path,
-        dir: &Path,
-        args: &ConformanceArgs,
-    ) -> Result<Option<Oracle>> {
+    pub(super) fn find(root: &Path, dir: &Path, args: &ConformanceArgs) -> Result<Option<Oracle>> {
         if matches!(args.check_with, CheckWith::Nothing) {
             return Ok(None);
         }
         let tool = root.join(TOOL);
         need(&tool)?;
-        let python = python::with_jax(workspace, args.python.as_deref())?;
+        let python = python::with_jax(args.python.as_deref())?;
         let script = dir.join("check_many.py");
         fs::write(&script, SCRIPT).with_context(|| format!("writing {}", script.display()))?;
         Ok(Some(Oracle { python, script, tool }))

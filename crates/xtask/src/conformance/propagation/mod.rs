@@ -72,7 +72,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
         bail!("there is no {}", tool.display());
     }
     let exceptions = Exceptions::read(&workspace.root.join("tests/conformance/propagation.txt"))?;
-    let python = python::with_jax(workspace, args.python.as_deref())?;
+    let python = python::with_jax(args.python.as_deref())?;
     let peer = Peer { python, tool, dir: workspace.scratch("shardy")? };
     let mut paths = files(&root.join("corpus/jax"), "mlir").context("reading the corpus")?;
     let relative = |path: &Path| path.strip_prefix(root).unwrap_or(path).display().to_string();

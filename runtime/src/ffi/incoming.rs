@@ -1,0 +1,495 @@
+//! A call of a compiled program as XLA passes it, with every size and pointer looked at before it is followed.
+//!
+//! Structures grow at their end, and say how long they are: nothing is read or written beyond that.
+
+use std::ffi::{CString, c_int, c_void};
+use std::marker::PhantomData;
+use std::mem::offset_of;
+use std::ptr::{self, NonNull};
+
+use shardc_ir::DType;
+
+use super::api::slice;
+use super::xla_abi::{self as xla, CallFrame, Future, XlaApi, XlaBuffer, XlaError};
+use crate::error::{Result, RuntimeError};
+use crate::host::HostArray;
+
+pub(super) fn protocol(what: &str) -> RuntimeError {
+    RuntimeError::Protocol { call: "XLA_FFI_Handler", what: what.to_owned() }
+}
+
+/// XLA's table of functions.
+#[derive(Clone, Copy)]
+pub(super) struct Table(NonNull<XlaApi>);
+
+// SAFETY: the table is constant memory for the life of the process, and any thread may call its functions.
+unsafe impl Send for Table {}
+
+impl Table {
+    /// The function at an offset of the table, which may be too short to have it.
+    fn function(self, offset: usize) -> Option<NonNull<c_void>> {
+        // SAFETY: the table begins with its size, whatever else it has.
+        let size = unsafe { self.0.cast::<usize>().read() };
+        if offset + size_of::<*mut c_void>() > size {
+            return None;
+        }
+        // SAFETY: the pointer lies within the table, aligned.
+        NonNull::new(unsafe { self.0.byte_add(offset).cast::<*mut c_void>().read() })
+    }
+
+    /// Calls the function at an offset of the table. What it says of a failure is lost: reading it helps nobody here.
+    ///
+    /// # Safety
+    ///
+    /// `arguments` must be the structure of the function, with pointers that outlive the call.
+    pub(super) unsafe fn call<T>(self, offset: usize, arguments: &mut T) -> Result<()> {
+        let function = self
+            .function(offset)
+            .ok_or_else(|| protocol("a table of functions that is too short: the plugin is too old"))?;
+        // SAFETY: functions of the table but the two of errors that return nothing have this signature.
+        let function: xla::Function = unsafe { std::mem::transmute(function.as_ptr()) };
+        // SAFETY: the caller's promise.
+        let error = unsafe { function(ptr::from_mut(arguments).cast()) };
+        if error.is_null() {
+            return Ok(());
+        }
+        if let Some(destroy) = self.function(offset_of!(XlaApi, error_destroy)) {
+            let mut arguments = xla::ErrorDestroy {
+                struct_size: size_of::<xla::ErrorDestroy>(),
+                extension_start: ptr::null_mut(),
+                error,
+            };
+            // SAFETY: this function returns nothing; the call has just made the error for its caller.
+            unsafe {
+                let destroy: xla::VoidFunction = std::mem::transmute(destroy.as_ptr());
+                destroy((&raw mut arguments).cast());
+            }
+        }
+        Err(protocol("an error"))
+    }
+
+    /// An error for XLA; null where its table is too short to make one.
+    pub(super) fn error(self, error: &RuntimeError) -> *mut XlaError {
+        let is_lost = matches!(error, RuntimeError::ProcessLost { .. });
+        let text = error.to_string().replace('\0', " ");
+        let text = CString::new(text).unwrap_or_default();
+        let mut create = xla::ErrorCreate {
+            struct_size: size_of::<xla::ErrorCreate>(),
+            extension_start: ptr::null_mut(),
+            message: text.as_ptr(),
+            code: if is_lost { xla::CODE_UNAVAILABLE } else { xla::CODE_INTERNAL },
+        };
+        let Some(function) = self.function(offset_of!(XlaApi, error_create)) else { return ptr::null_mut() };
+        // SAFETY: the function has this signature, the structure is its own, and it copies the message.
+        unsafe {
+            let function: xla::Function = std::mem::transmute(function.as_ptr());
+            function((&raw mut create).cast())
+        }
+    }
+}
+
+/// What XLA wants of a function.
+pub(super) enum Frame<'a> {
+    /// To be called.
+    Call(Incoming<'a>),
+    /// To know for which version of its API the function was made; it has been answered.
+    Question,
+    /// What is not understood.
+    Unknown(Table, RuntimeError),
+}
+
+/// A call of a program.
+pub(super) struct Incoming<'a> {
+    frame: &'a mut CallFrame,
+    table: Table,
+}
+
+impl<'a> Incoming<'a> {
+    /// Reads a frame.
+    ///
+    /// # Safety
+    ///
+    /// `frame` must be a frame that XLA passes to a function that it calls.
+    pub(super) unsafe fn read(frame: *mut CallFrame) -> Frame<'a> {
+        // SAFETY: the caller's promise; frames of all versions begin with their size, extensions and the table, which none is
+        // without.
+        let (size, mut extension, table) = unsafe {
+            let table = NonNull::new_unchecked((*frame).api.cast_mut());
+            ((*frame).struct_size, (*frame).extension_start, Table(table))
+        };
+        while let Some(found) = NonNull::new(extension) {
+            // SAFETY: every extension begins with this base, whatever else it has.
+            let base = unsafe { found.as_ref() };
+            let is_whole = base.struct_size >= size_of::<xla::MetadataExtension>();
+            if base.kind == xla::XLA_EXTENSION_METADATA && is_whole {
+                // SAFETY: an extension of that kind and size has that layout.
+                let metadata = unsafe { found.cast::<xla::MetadataExtension>().as_ref() }.metadata;
+                // SAFETY: XLA asks for what it has room for.
+                unsafe { table.answer(metadata) };
+                return Frame::Question;
+            }
+            extension = base.next;
+        }
+        // The size that XLA gives ends before the future, which frames have since the table can make one.
+        let has_future = table.function(offset_of!(XlaApi, future_create)).is_some();
+        if size < offset_of!(CallFrame, future) || !has_future {
+            return Frame::Unknown(table, protocol("a frame that is too short: the plugin is too old"));
+        }
+        // SAFETY: the frame has all fields of this type, and lives as long as the call.
+        Frame::Call(Incoming { frame: unsafe { &mut *frame }, table })
+    }
+
+    pub(super) fn table(&self) -> Table {
+        self.table
+    }
+
+    /// The stage of execution that the call is made at.
+    pub(super) fn stage(&self) -> c_int {
+        self.frame.stage
+    }
+
+    /// Says that the results are there when the future is done.
+    pub(super) fn set_future(&mut self, future: *mut Future) {
+        self.frame.future = future;
+    }
+
+    /// What the launch's context holds of a type.
+    pub(super) fn context_data(&self, type_id: i64) -> Result<NonNull<c_void>> {
+        let mut get = xla::ContextGet {
+            struct_size: size_of::<xla::ContextGet>(),
+            extension_start: ptr::null_mut(),
+            context: self.frame.context,
+            type_id: &raw const type_id,
+            data: ptr::null_mut(),
+        };
+        // SAFETY: the structure is the function's, with the context of this call.
+        unsafe { self.table.call(offset_of!(XlaApi, execution_context_get), &mut get) }?;
+        NonNull::new(get.data).ok_or_else(|| protocol("a launch without a context"))
+    }
+
+    /// The operands.
+    ///
+    /// # Errors
+    ///
+    /// One of them is a token or the like.
+    pub(super) fn arguments(&self) -> Result<Vec<Block<'a>>> {
+        // SAFETY: the list is that of the frame.
+        unsafe { blocks(&self.frame.arguments) }
+    }
+
+    /// The results, whose content is still to come.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Incoming::arguments`].
+    pub(super) fn results(&self) -> Result<Vec<Block<'a>>> {
+        // SAFETY: the list is that of the frame.
+        unsafe { blocks(&self.frame.results) }
+    }
+
+    /// The text of an attribute.
+    pub(super) fn text(&self, name: &str) -> Result<&'a str> {
+        let list = &self.frame.attributes;
+        // SAFETY: XLA gives as many attributes as it says, for as long as the call lasts.
+        let (kinds, names, values) = unsafe {
+            let kinds = sized(list.kinds, list.size)?;
+            (kinds, sized(list.names, list.size)?, sized(list.values, list.size)?)
+        };
+        for ((&kind, &known), &value) in kinds.iter().zip(names).zip(values) {
+            // SAFETY: names are spans of bytes.
+            let known = unsafe { known.as_ref().map(|known| slice(known.start, known.size)) };
+            if known == Some(name.as_bytes()) && kind == xla::KIND_STRING {
+                // SAFETY: the value of an attribute of text is a span of bytes.
+                let value = unsafe { value.cast::<xla::ByteSpan>().as_ref() };
+                // SAFETY: as above.
+                let text = value.map(|value| unsafe { slice(value.start, value.size) });
+                return text
+                    .and_then(|text| std::str::from_utf8(text).ok())
+                    .ok_or_else(|| protocol("an attribute that is no text"));
+            }
+        }
+        Err(protocol("no description of the collective"))
+    }
+}
+
+impl Table {
+    /// Says for which version of the API the functions were made: the layouts used here are the same in all versions.
+    ///
+    /// # Safety
+    ///
+    /// `metadata` must be null or point to a structure that is as long as its first field says.
+    unsafe fn answer(self, metadata: *mut xla::Metadata) {
+        if metadata.is_null() {
+            return;
+        }
+        // SAFETY: the caller's promise: fields are written only where the structure has them. The head of the table is
+        // the same in all versions.
+        unsafe {
+            let size = (*metadata).struct_size;
+            if size >= offset_of!(xla::Metadata, traits) {
+                (*metadata).version = (*self.0.as_ptr()).version;
+            }
+            if size >= offset_of!(xla::Metadata, traits) + size_of::<u32>() {
+                (*metadata).traits = 0;
+            }
+        }
+    }
+}
+
+/// A list from C's pointer and signed length.
+///
+/// # Safety
+///
+/// `start` must be null or point to as many valid elements as `size` says, which live for `'a` and which nobody changes.
+unsafe fn sized<'a, T>(start: *const T, size: i64) -> Result<&'a [T]> {
+    match usize::try_from(size) {
+        Ok(0) => Ok(&[]),
+        // SAFETY: the caller's promise.
+        Ok(size) if !start.is_null() => Ok(unsafe { slice(start, size) }),
+        _ => Err(protocol("a list of a length that cannot be")),
+    }
+}
+
+/// The blocks of a list of operands or results.
+///
+/// # Safety
+///
+/// The list must be one of a call that lasts for `'a`.
+unsafe fn blocks<'a>(list: &xla::Buffers) -> Result<Vec<Block<'a>>> {
+    // SAFETY: XLA gives as many kinds and pointers as it says, for as long as the call lasts.
+    let (kinds, buffers) = unsafe { (sized(list.kinds, list.size)?, sized(list.buffers, list.size)?) };
+    if kinds.iter().any(|&kind| kind != xla::KIND_BUFFER) {
+        return Err(protocol("an operand or result that is no array"));
+    }
+    buffers
+        .iter()
+        .map(|&buffer| {
+            let buffer = NonNull::new(buffer.cast_mut()).ok_or_else(|| protocol("a null buffer"))?;
+            // SAFETY: what is of the kind of a buffer begins with its size.
+            if unsafe { buffer.cast::<usize>().read() } < size_of::<XlaBuffer>() {
+                return Err(protocol("a buffer that is too short: the plugin is too old"));
+            }
+            Ok(Block { buffer, call: PhantomData })
+        })
+        .collect()
+}
+
+/// An operand or result: an array that is dense and row-major.
+pub(super) struct Block<'a> {
+    buffer: NonNull<XlaBuffer>,
+    call: PhantomData<&'a XlaBuffer>,
+}
+
+impl Block<'_> {
+    fn buffer(&self) -> &XlaBuffer {
+        // SAFETY: `blocks` has compared its size; it lives as long as the call.
+        unsafe { self.buffer.as_ref() }
+    }
+
+    /// The element type, where collectives between processes take it.
+    pub(super) fn dtype(&self) -> Result<DType> {
+        dtype_of(self.buffer().dtype)
+    }
+
+    fn shape(&self) -> Result<Vec<usize>> {
+        let buffer = self.buffer();
+        // SAFETY: XLA gives as many sizes as the rank says.
+        let dims = unsafe { sized(buffer.dims, buffer.rank) }?;
+        let size = |&n: &i64| usize::try_from(n).map_err(|_| protocol("a dimension below zero"));
+        dims.iter().map(size).collect()
+    }
+
+    /// Where the elements are, and how many bytes they take; the pointer is null only where they take none.
+    pub(super) fn place(&self) -> Result<(*mut u8, usize)> {
+        let size = HostArray::byte_size(self.dtype()?, &self.shape()?)?;
+        let data = self.buffer().data;
+        if size > 0 && data.is_null() {
+            return Err(protocol("an array without memory"));
+        }
+        Ok((data, size))
+    }
+
+    /// A copy of the array.
+    pub(super) fn array(&self) -> Result<HostArray> {
+        let (data, size) = self.place()?;
+        // SAFETY: an operand has as many bytes as its type and shape ask for, and stays as it is while the call lasts.
+        let data = unsafe { slice(data.cast_const(), size) };
+        HostArray::new(self.dtype()?, &self.shape()?, data.to_vec())
+    }
+}
+
+/// The element type with this number in XLA, where collectives between processes take it.
+fn dtype_of(number: c_int) -> Result<DType> {
+    Ok(match number {
+        1 => DType::I1,
+        2 => DType::I8,
+        3 => DType::I16,
+        4 => DType::I32,
+        5 => DType::I64,
+        6 => DType::UI8,
+        7 => DType::UI16,
+        8 => DType::UI32,
+        9 => DType::UI64,
+        10 => DType::F16,
+        11 => DType::F32,
+        12 => DType::F64,
+        15 => DType::C64,
+        16 => DType::BF16,
+        18 => DType::C128,
+        19 => DType::F8E5M2,
+        20 => DType::F8E4M3FN,
+        23 => DType::F8E4M3B11FNUZ,
+        24 => DType::F8E5M2FNUZ,
+        25 => DType::F8E4M3FNUZ,
+        28 => DType::F8E4M3,
+        29 => DType::F8E3M4,
+        33 => DType::F8E8M0FNU,
+        _ => {
+            return Err(RuntimeError::ElementType {
+                what: "a collective between processes",
+                dtype: format!("number {number}"),
+            });
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Stands for an error of XLA: its code as an address.
+    unsafe extern "C" fn create_error(arguments: *mut c_void) -> *mut XlaError {
+        // SAFETY: the table calls this with that structure.
+        let code = unsafe { (*arguments.cast::<xla::ErrorCreate>()).code };
+        ptr::without_provenance_mut(code as usize)
+    }
+
+    /// A table of functions of this many bytes, most of which are null.
+    fn table(size: usize) -> XlaApi {
+        // SAFETY: integers and pointers that may be null.
+        let mut table: XlaApi = unsafe { std::mem::zeroed() };
+        table.struct_size = size;
+        table.version.minor = 3;
+        table.error_create = Some(create_error);
+        table.future_create = Some(create_error);
+        table
+    }
+
+    /// A frame of a call without operands and results.
+    fn frame(table: &XlaApi) -> CallFrame {
+        // SAFETY: integers and pointers that may be null.
+        let mut frame: CallFrame = unsafe { std::mem::zeroed() };
+        frame.struct_size = size_of::<CallFrame>();
+        frame.api = table;
+        frame
+    }
+
+    /// An array of two floats.
+    fn buffer(data: *mut [f32; 2], dims: &[i64]) -> XlaBuffer {
+        XlaBuffer {
+            struct_size: size_of::<XlaBuffer>(),
+            extension_start: ptr::null_mut(),
+            dtype: 11,
+            data: data.cast(),
+            rank: dims.len() as i64,
+            dims: dims.as_ptr(),
+        }
+    }
+
+    /// What reading the only operand says.
+    fn array(buffer: &XlaBuffer, kinds: &[c_int], size: i64) -> Result<HostArray> {
+        let table = table(size_of::<XlaApi>());
+        let mut frame = frame(&table);
+        let buffers = [ptr::from_ref(buffer)];
+        frame.arguments.size = size;
+        frame.arguments.kinds = if kinds.is_empty() { ptr::null() } else { kinds.as_ptr() };
+        frame.arguments.buffers = buffers.as_ptr();
+        // SAFETY: the frame is whole, and what it points to is alive.
+        match unsafe { Incoming::read(&raw mut frame) } {
+            Frame::Call(incoming) => incoming.arguments()?[0].array(),
+            _ => panic!("it is a call"),
+        }
+    }
+
+    fn refused(buffer: &XlaBuffer) -> String {
+        let error = array(buffer, &[xla::KIND_BUFFER], 1).unwrap_err();
+        assert_eq!(error.code(), "RT0203");
+        error.to_string()
+    }
+
+    #[test]
+    fn arrays_that_cannot_be_are_not_read() {
+        let mut data = [1.5f32, -2.0];
+        let (data, dims, below) = (&raw mut data, [2], [-2]);
+        let good = || buffer(data, &dims);
+        let read = array(&good(), &[xla::KIND_BUFFER], 1).unwrap();
+        assert_eq!((read.shape.as_slice(), read.to_f64_vec()), (&[2][..], vec![1.5, -2.0]));
+        assert!(refused(&XlaBuffer { rank: -1, ..good() }).contains("a length that cannot be"));
+        assert!(refused(&XlaBuffer { dims: ptr::null(), ..good() }).contains("a length that cannot be"));
+        assert!(refused(&XlaBuffer { data: ptr::null_mut(), ..good() }).contains("without memory"));
+        assert!(refused(&XlaBuffer { dims: below.as_ptr(), ..good() }).contains("below zero"));
+        assert!(refused(&XlaBuffer { struct_size: 40, ..good() }).contains("too short"));
+        let unknown = XlaBuffer { dtype: 17, ..good() };
+        assert!(array(&unknown, &[xla::KIND_BUFFER], 1).is_err_and(|e| e.to_string().contains("number 17")));
+        // Without kinds nobody knows what the pointers are.
+        assert!(array(&good(), &[], 1).is_err_and(|e| e.to_string().contains("a length that cannot be")));
+        assert!(array(&good(), &[xla::KIND_BUFFER], -1).is_err());
+        assert!(array(&good(), &[2], 1).is_err_and(|e| e.to_string().contains("no array")));
+    }
+
+    #[test]
+    fn a_frame_or_table_that_is_too_short_is_an_error() {
+        let whole = table(size_of::<XlaApi>());
+        let short = table(offset_of!(XlaApi, future_create));
+        let mut without_attributes = frame(&whole);
+        without_attributes.struct_size = offset_of!(CallFrame, attributes);
+        let mut without_future = frame(&short);
+        for frame in [&mut without_attributes, &mut without_future] {
+            // SAFETY: the frame is at least as long as it says.
+            let Frame::Unknown(table, error) = (unsafe { Incoming::read(frame) }) else {
+                panic!("it is too short")
+            };
+            assert!(error.to_string().contains("too short"), "{error}");
+            assert_eq!(table.error(&error).addr(), xla::CODE_INTERNAL as usize);
+        }
+        let short = Table(NonNull::from(&short));
+        let mut create =
+            xla::FutureCall { struct_size: 24, extension_start: ptr::null_mut(), future: ptr::null_mut() };
+        // SAFETY: the structure is that of the function, which is not there.
+        let outcome = unsafe { short.call(offset_of!(XlaApi, future_create), &mut create) };
+        assert!(outcome.unwrap_err().to_string().contains("too old"));
+        let none = table(offset_of!(XlaApi, error_create));
+        assert!(Table(NonNull::from(&none)).error(&protocol("something")).is_null());
+    }
+
+    #[test]
+    fn the_version_is_told_as_far_as_there_is_room() {
+        let table = table(size_of::<XlaApi>());
+        let told = |size: usize| {
+            // SAFETY: integers and pointers that may be null.
+            let mut metadata: xla::Metadata = unsafe { std::mem::zeroed() };
+            (metadata.struct_size, metadata.traits) = (size, 7);
+            let base = |kind, next| xla::ExtensionBase {
+                struct_size: size_of::<xla::MetadataExtension>(),
+                kind,
+                next,
+            };
+            let mut extension = xla::MetadataExtension {
+                base: base(xla::XLA_EXTENSION_METADATA, ptr::null_mut()),
+                metadata: &raw mut metadata,
+            };
+            // Behind one that nobody here knows.
+            let mut first = base(99, (&raw mut extension).cast());
+            let mut frame = frame(&table);
+            frame.extension_start = &raw mut first;
+            // SAFETY: the frame and its extensions are alive.
+            let is_question = matches!(unsafe { Incoming::read(&raw mut frame) }, Frame::Question);
+            assert!(is_question, "it is no call");
+            (metadata.version.minor, metadata.traits)
+        };
+        // The size ends with the last field, without what pads the structure.
+        assert_eq!(told(offset_of!(xla::Metadata, traits) + 4), (3, 0));
+        assert_eq!(told(offset_of!(xla::Metadata, traits)), (3, 7));
+        assert_eq!(told(offset_of!(xla::Metadata, version)), (0, 7));
+    }
+}

@@ -201,6 +201,22 @@ fn a_checkpoint_is_not_written_over() {
 }
 
 #[test]
+fn large_blocks_that_the_array_cuts_off_come_back() {
+    // Blocks of four mebibytes, the last of them cut off in both dimensions; a folder has their ends written first.
+    let mut arrays = Arrays::new();
+    arrays.insert("w".to_owned(), (array(5, DType::F32, &[2050, 2055]), vec![2, 2]));
+    arrays.insert("v".to_owned(), (array(6, DType::BF16, &[3_500_001]), vec![2]));
+    let folder = tempfile::tempdir().unwrap();
+    for store in [Store::memory().unwrap(), Store::folder(folder.path()).unwrap()] {
+        save_own(&store, "s", &arrays, &Info::default(), &Alone).unwrap();
+        let checkpoint = Checkpoint::open(&store, "s").unwrap();
+        assert_eq!(checkpoint.verify(None).unwrap(), []);
+        check(&checkpoint, &arrays, &[2, 2], 0, 1);
+        check(&checkpoint, &arrays, &[3, 1], 0, 1);
+    }
+}
+
+#[test]
 fn few_tiles_are_read_of_what_is_not_wanted() {
     // 16 MiB in one block, of which one device wants an eighth, along either dimension.
     let store = Store::memory().unwrap();

@@ -100,6 +100,7 @@ impl PathSearch<'_> {
                 }
             }
         }
+        let others = out.len();
         for (dim, wanted) in target.dims.iter().enumerate() {
             // Several parts at once: where blocks do not line up one by one, they may all together.
             for first in 0..wanted.len() {
@@ -108,14 +109,23 @@ impl PathSearch<'_> {
                 }
             }
         }
+        let is_scattered = out[others..].iter().any(|(mv, after)| match mv {
+            Move::ReduceScatter { dim, parts } => {
+                let is_padded = self.padded(after, parts) > self.local_bytes(state);
+                target.dims[*dim].starts_with(&after.dims[*dim]) && !is_padded
+            }
+            _ => false,
+        });
         self.work += self.add_slices(state, &mut out);
         let done: Parts = state.pending.iter().copied().filter(|p| !target.pending.contains(p)).collect();
         if !done.is_empty() {
-            // Either all at once, or those that no dimension of the target wants: the others reduce-scatter.
+            // Those that no dimension of the target wants. The others reduce-scatter before, which sends less however small the value
+            // is, and takes no longer to start: a ring over all of them has more steps than one after the other. All at once only where
+            // blocks do not line up, or have to be padded.
             let free: Parts =
                 done.iter().copied().filter(|p| !target.dims.iter().flatten().any(|t| t == p)).collect();
             for parts in [free, done] {
-                if !parts.is_empty() {
+                if !parts.is_empty() && !(is_scattered && parts.iter().any(|part| self.is_wanted(part))) {
                     let mut after = state.clone();
                     after.pending.retain(|p| !parts.contains(p));
                     out.push((Move::AllReduce(parts), after));

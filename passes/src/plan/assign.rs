@@ -470,7 +470,9 @@ impl Site<'_> {
             bytes += self.local_bytes(tensor, chosen);
             if !tensor.free {
                 cost += if tensor.is_result {
-                    planner.cost(&sharding, tensor.sharding, tensor.ty)
+                    let is_completed = !sharding.unreduced.is_empty() && tensor.sharding.unreduced.is_empty();
+                    let share = if is_completed { tensor.share } else { 1.0 };
+                    share * planner.cost(&sharding, tensor.sharding, tensor.ty)
                 } else if tensor.also.iter().any(|ready| ready.same_placement(&sharding)) {
                     0.0
                 } else {

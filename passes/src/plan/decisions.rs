@@ -54,21 +54,24 @@ impl Signature {
             // How many shardings follow, and whether it can be had in any.
             let others = (words.len() - at - 1) as u32;
             words[at] = 2 * others + u32::from(free.is_free(value));
-            if let Some(invariance) = invariance {
-                let share = invariance.share(module, value).to_bits();
-                words.extend([share as u32, (share >> 32) as u32]);
-            }
+            words.extend(invariance.iter().flat_map(|loops| bits(loops.share(module, value))));
         }
         // Of all the loops around and beside, only how much a reshard counts in them makes a difference.
         words.push(u32::from(invariance.is_some()));
         for &value in &data.results {
             words.push(module.values[value].ty.index() as u32);
             words.push(module.shardings.of(value)?.index() as u32);
+            words.extend(invariance.iter().flat_map(|loops| bits(loops.share_of_sum(module, value))));
         }
         let mut kind = FxHasher::default();
         data.kind.hash_places(&mut kind);
         Some(Signature { kind: kind.finish(), words })
     }
+}
+
+fn bits(share: f64) -> [u32; 2] {
+    let bits = share.to_bits();
+    [bits as u32, (bits >> 32) as u32]
 }
 
 /// A decision, and for what it holds besides the signature.

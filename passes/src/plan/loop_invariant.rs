@@ -1,10 +1,11 @@
 //! Loop-invariant reshards: what a loop has to send once rather than in each trip.
 //!
 //! A collective of values that are the same in each trip leaves the loop (`collectives/clean/hoist.rs`), as long as the
-//! loop is known to run and keeps little for it. So a trip pays for its part of the cost only.
+//! loop is known to run and keeps little for it. So a trip pays for its part of the cost only. The same is true of what completes a
+//! sum that the loop only adds to what it carries (`collectives/clean/defer.rs`).
 
-use rustc_hash::FxHashSet;
-use shardc_ir::{Module, OpId, ValueId};
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{BinaryOp, Module, OpId, OpKind, RegionId, TensorType, Uses, ValueId};
 
 use crate::analysis::trip_count;
 
@@ -19,12 +20,14 @@ pub(super) struct LoopInvariance {
     kept: u64,
     /// Arguments and results in the body that differ from one trip to the next.
     varying: FxHashSet<ValueId>,
+    /// Values that the body only adds to what it carries, or of which it takes parts that are.
+    added: FxHashSet<ValueId>,
 }
 
 impl LoopInvariance {
-    /// Analyzes the loop `op`, which is not planned yet and may keep `keep_bytes`. Returns `None` if it is not known to run, or
-    /// may keep nothing.
-    pub(super) fn of(module: &Module, op: OpId, keep_bytes: u64) -> Option<LoopInvariance> {
+    /// Analyzes the loop `op`, which is not planned yet and may keep `keep_bytes`; `uses` are those of its values. Returns `None` if it
+    /// is not known to run, or may keep nothing.
+    pub(super) fn of(module: &Module, op: OpId, keep_bytes: u64, uses: &Uses) -> Option<LoopInvariance> {
         if keep_bytes == 0 {
             return None;
         }
@@ -45,13 +48,81 @@ impl LoopInvariance {
                 varying.extend(&data.results);
             }
         }
-        Some(LoopInvariance { trips, kept: keep_bytes / PART, varying })
+        let added = added_up(module, op, body, uses);
+        Some(LoopInvariance { trips, kept: keep_bytes / PART, varying, added: added })
     }
 
     /// Returns the part of what resharding a value costs that each trip pays: between 0 and 1.
     pub(super) fn share(&self, module: &Module, value: ValueId) -> f64 {
+        self.once(module, value, !self.varying.contains(&value))
+    }
+
+    /// Returns the part of what completing a sum costs that each trip pays: between 0 and 1.
+    pub(super) fn share_of_sum(&self, module: &Module, value: ValueId) -> f64 {
+        self.once(module, value, self.added.contains(&value))
+    }
+
+    fn once(&self, module: &Module, value: ValueId, leaves: bool) -> f64 {
         let bytes = module.stored(value).and_then(|ty| u64::try_from(ty.num_bytes()?).ok());
-        let stays = !self.varying.contains(&value) && bytes.is_some_and(|bytes| bytes <= self.kept);
-        if stays { 1.0 / self.trips as f64 } else { 1.0 }
+        let is_kept = bytes.is_some_and(|bytes| bytes <= self.kept);
+        if leaves && is_kept { 1.0 / self.trips as f64 } else { 1.0 }
+    }
+}
+
+/// What is read of a value to be added up: how often, and how many bytes are taken of it as parts.
+#[derive(Clone, Copy, Default)]
+struct Added {
+    reads: usize,
+    part_bytes: i64,
+}
+
+/// Returns the values that the body of a loop only adds to what it carries, and those of which all that is read are such parts, no more
+/// than there are.
+fn added_up(module: &Module, op: OpId, body: RegionId, uses: &Uses) -> FxHashSet<ValueId> {
+    let mut added: FxHashMap<ValueId, Added> = FxHashMap::default();
+    for i in 0..module.ops[op].operands.len() {
+        for addend in addends(module, body, i, uses).unwrap_or_default() {
+            added.entry(addend).or_default().reads += 1;
+        }
+    }
+    let mut out = FxHashSet::default();
+    if added.is_empty() {
+        return out;
+    }
+    let bytes = |value: ValueId| module.stored(value).and_then(TensorType::num_bytes).unwrap_or(i64::MAX);
+    // Readers come before what they read.
+    for &inner in module.regions[body].ops.iter().rev() {
+        let data = &module.ops[inner];
+        for &result in &data.results {
+            let Some(of) = added.get(&result) else { continue };
+            if uses.of(result).len() != of.reads || of.part_bytes > bytes(result) {
+                continue;
+            }
+            out.insert(result);
+            if matches!(data.kind, OpKind::Transpose { .. } | OpKind::Reshape | OpKind::Slice { .. }) {
+                let of = added.entry(data.operands[0]).or_default();
+                *of = Added { reads: of.reads + 1, part_bytes: of.part_bytes.saturating_add(bytes(result)) };
+            }
+        }
+    }
+    out
+}
+
+/// Returns what the body adds to carried value `i`, if it does nothing else with it.
+fn addends(module: &Module, body: RegionId, i: usize, uses: &Uses) -> Option<Vec<ValueId>> {
+    let end = module.terminator(body)?;
+    let mut value = *module.regions[body].args.get(i)?;
+    let mut addends = Vec::new();
+    loop {
+        let &[(reader, at)] = uses.of(value) else { return None };
+        let data = &module.ops[reader];
+        if reader == end {
+            return (at as usize == i).then_some(addends);
+        }
+        let (OpKind::Binary(BinaryOp::Add), &[a, b]) = (&data.kind, data.operands.as_slice()) else {
+            return None;
+        };
+        addends.push(if at == 0 { b } else { a });
+        value = data.results[0];
     }
 }

@@ -64,7 +64,7 @@ mod uneven_reshape;
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
     Build, Class, DType, Dense, Diagnostic, Func, FuncId, Mesh, MeshId, Module, OpId, OpKind, ReductionKind,
-    RegionId, Rewriter, ShardingId, TensorSharding, ValueId, Work,
+    RegionId, Rewriter, ShardingId, TensorSharding, Uses, ValueId, Work,
 };
 use smallvec::SmallVec;
 
@@ -155,6 +155,7 @@ pub(crate) fn plan_and_tell(
     }
     let mesh = module.meshes[mesh_id].clone();
     let free = FreeValues::under(module, body);
+    let uses = module.uses();
     let (mut gathers, notes, errors) = {
         let mut pass = Pass {
             rw: Rewriter::new(module),
@@ -162,6 +163,7 @@ pub(crate) fn plan_and_tell(
             mesh_id,
             scope: None,
             invariance: None,
+            uses,
             keep_bytes,
             planner: Planner::new(&mesh),
             decisions: Decisions::default(),
@@ -260,6 +262,8 @@ struct Pass<'m> {
     scope: Option<Scope>,
     /// The loop of whose body the pass is in, if it is known how often it runs.
     invariance: Option<LoopInvariance>,
+    /// What reads values, as it was before anything was planned: of loops that are not planned yet it is so still.
+    uses: Uses,
     /// The bytes that a loop may keep ([`CleanOptions::keep_bytes`](crate::collectives::clean::CleanOptions::keep_bytes)).
     keep_bytes: u64,
     planner: Planner<'m>,
@@ -332,7 +336,7 @@ impl Pass<'_> {
             OpKind::While => {
                 let wanted = self.result_shardings(op);
                 // Before operands are replaced: trip counts are read off the constants that go into the loop.
-                let invariance = LoopInvariance::of(self.rw.module, op, self.keep_bytes);
+                let invariance = LoopInvariance::of(self.rw.module, op, self.keep_bytes, &self.uses);
                 self.require_all(op, &wanted, copies);
                 let regions = self.rw.module.ops[op].regions.clone();
                 for &region in &regions {
@@ -692,8 +696,9 @@ fn site<'a>(
             false => copies.shardings(value).map(|id| module.shardings.get(id)).collect(),
         };
         let share = match invariance {
-            Some(invariance) if !is_result => invariance.share(module, value),
-            _ => 1.0,
+            Some(invariance) if is_result => invariance.share_of_sum(module, value),
+            Some(invariance) => invariance.share(module, value),
+            None => 1.0,
         };
         tensors.push(Tensor { mapping, sharding, also, ty, is_result, free, share, brings: false });
     }

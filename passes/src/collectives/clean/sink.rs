@@ -58,9 +58,18 @@ fn sink(rw: &mut Rewriter<'_>, op: OpId, uses: &Uses) -> Option<()> {
     if !is_as_addends || !is_added_up(module, uses, completed, 0) {
         return None;
     }
+    // The part of a split dimension is a sum of what each device has of it: what completes that completes the addends, too.
+    let is_completed_later = !module.shardings.get(after).unreduced.is_empty();
+    if is_completed_later && !uses.of(result).iter().all(|&(reader, _)| completes(module, reader, &over)) {
+        return None;
+    }
     let ty = module.values[result].ty;
     let of_addends = rw.module.shardings.intern(addends(rw.module, after, &over));
     rw.module.ops[op].operands[0] = source;
+    if is_completed_later {
+        rw.module.shardings.set(result, Some(of_addends));
+        return Some(());
+    }
     rw.module.renew_result(op, 0);
     let part = rw.module.ops[op].results[0];
     rw.module.shardings.set(part, Some(of_addends));
@@ -80,6 +89,15 @@ fn addends(module: &Module, of: ShardingId, over: &AxisList) -> TensorSharding {
     TensorSharding { unreduced: over.clone(), ..sharding }
 }
 
+/// Whether an operation completes a sum over these axes or some of them.
+fn completes(module: &Module, op: OpId, over: &AxisList) -> bool {
+    let data = &module.ops[op];
+    let pending = |value: ValueId| module.shardings.sharding_of(value).map(|s| &s.unreduced);
+    matches!(data.kind, OpKind::Reshard(_))
+        && pending(data.operands[0]).is_some_and(|from| from.iter().all(|axis| over.contains(axis)))
+        && pending(data.results[0]).is_some_and(|to| to.is_empty())
+}
+
 /// Whether all that reads a value adds it to something, or takes parts of it, no more than it is, that are only added.
 fn is_added_up(module: &Module, uses: &Uses, value: ValueId, depth: usize) -> bool {
     let bytes = |v: ValueId| module.stored(v).and_then(TensorType::num_bytes);
@@ -87,7 +105,8 @@ fn is_added_up(module: &Module, uses: &Uses, value: ValueId, depth: usize) -> bo
     for &(reader, _) in uses.of(value) {
         let data = &module.ops[reader];
         let &[result] = data.results.as_slice() else { return false };
-        if is_part(module, reader) {
+        let completes = || pending_source(module, result).is_some();
+        if is_part(module, reader) || completes() {
             if depth == MAX_PARTS || !is_added_up(module, uses, result, depth + 1) {
                 return false;
             }

@@ -49,7 +49,7 @@ impl LoopInvariance {
             }
         }
         let added = added_up(module, op, body, uses);
-        Some(LoopInvariance { trips, kept: keep_bytes / PART, varying, added: added })
+        Some(LoopInvariance { trips, kept: keep_bytes / PART, varying, added })
     }
 
     /// Returns the part of what resharding a value costs that each trip pays: between 0 and 1.

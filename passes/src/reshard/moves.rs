@@ -125,7 +125,8 @@ impl PathSearch<'_> {
             let free: Parts =
                 done.iter().copied().filter(|p| !target.dims.iter().flatten().any(|t| t == p)).collect();
             for parts in [free, done] {
-                if !parts.is_empty() && !(is_scattered && parts.iter().any(|part| self.is_wanted(part))) {
+                let is_left = !is_scattered || !parts.iter().any(|part| self.is_wanted(part));
+                if !parts.is_empty() && is_left {
                     let mut after = state.clone();
                     after.pending.retain(|p| !parts.contains(p));
                     out.push((Move::AllReduce(parts), after));

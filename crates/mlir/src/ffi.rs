@@ -1,6 +1,8 @@
 //! The calls into MLIR's C interface that melior does not wrap, or wraps in a way that can panic inside a
 //! callback from C++.
 
+#![allow(unsafe_code, reason = "MLIR is C++, and nothing checks what crosses to it but what stands here")]
+
 use std::{cell::RefCell, ffi::c_void, rc::Rc};
 
 use melior::{

@@ -13,6 +13,7 @@ mod kills;
 mod plugins;
 mod process;
 mod python;
+mod sanitize;
 mod setup;
 mod sweep;
 mod workspace;
@@ -74,6 +75,11 @@ enum Command {
     /// Kill a run that saves checkpoints at random times, and see that it goes on from its last whole step with the same bits.
     #[command(after_help = "Example:\n  cargo xtask kills --times 200")]
     Kills(kills::KillsArgs),
+    /// Run tests under AddressSanitizer, which sees memory used wrongly or lost, in all processes that they start; or under Miri.
+    #[command(
+        after_help = "Examples:\n  cargo xtask sanitize\n  cargo xtask sanitize runtime mlir    # only these parts\n  cargo xtask sanitize --miri          # needs `rustup toolchain install nightly --component miri,rust-src`"
+    )]
+    Sanitize(sanitize::SanitizeArgs),
     /// Measure shardc beside MLIR and Shardy on the same file, in turns; or its partitions beside XLA's.
     #[command(
         after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench --only propagate\n  cargo xtask bench big.mlir --runs 9 --python .venv/bin/python\n  cargo xtask bench --tpu --update\n  cargo xtask bench --only step mlp_dp_tp_train"
@@ -101,6 +107,7 @@ fn main() -> ExitCode {
         Command::Sweep(args) => sweep::run(&workspace, &args),
         Command::Fuzz(args) => fuzz::run(&workspace, &args),
         Command::Kills(args) => kills::run(&workspace, &args),
+        Command::Sanitize(args) => sanitize::run(&workspace, &args),
         Command::Bench(args) => bench::run(&workspace, &args),
     });
     match done {

@@ -46,7 +46,8 @@ handle! {
 pub(super) struct LaunchContext {
     // Goes before the launch that it points to.
     raw: RawContext,
-    launch: Box<Launch>,
+    // No box: to move a box says that nothing else points into it, and this is moved while `raw` does.
+    launch: Arc<Launch>,
 }
 
 impl Drop for Launch {
@@ -65,7 +66,7 @@ impl LaunchContext {
         first_device: u32,
     ) -> Result<LaunchContext> {
         let number = job.exchange.begin(job, program)?;
-        let launch = Box::new(Launch { job: job.clone(), number, first_device });
+        let launch = Arc::new(Launch { job: job.clone(), number, first_device });
         let mut create = abi::ExecuteContextCreate::empty();
         // SAFETY: nothing but the result is passed.
         unsafe { api.call(&mut create) }?;
@@ -76,13 +77,13 @@ impl LaunchContext {
             extension_start: ptr::null_mut(),
             context: context.raw.ptr,
             type_id: CONTEXT_TYPE_ID.load(Ordering::Acquire),
-            data: (&raw const *context.launch).cast_mut().cast(),
+            data: Arc::as_ptr(&context.launch).cast_mut().cast(),
             deleter: ptr::null(),
         };
         let extension = ffi_extension(api)?;
         // SAFETY: the extension is the plugin's for the life of the process.
         let function = unsafe { extension.as_ref() }.user_data_add.ok_or_else(|| lacking(api))?;
-        // SAFETY: the context is alive, and its data lives in a box that goes after it.
+        // SAFETY: the context is alive, and its data, which is only read, goes after it.
         let error = unsafe { function(&raw mut add) };
         // SAFETY: the call has just made the error, if there is one, for its caller.
         unsafe { done(api, "PJRT_FFI_UserData_Add", error) }?;

@@ -1,0 +1,265 @@
+//! `cargo xtask sanitize`: the tests of code that touches foreign functions, under AddressSanitizer and its search for leaks; and
+//! the tests of the other crates under Miri, where that is installed.
+//!
+//! Everything of ours is built with the sanitizer, and so are the processes that tests start: they are the same programs. The
+//! standard library, LLVM and XLA's plugin are not, but what they allocate and free is seen. What is found, in whichever process,
+//! is a file of its own, so that no test can hide it by expecting a process to fail.
+
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::{Args, ValueEnum};
+use shardc_filetest::skip::{self, Need};
+use shardc_runtime::plugin::PluginKind;
+
+use crate::{
+    plugins, process,
+    workspace::{Workspace, cargo, which},
+};
+
+/// What to run, and by what.
+#[derive(Args)]
+pub(crate) struct SanitizeArgs {
+    /// What to run; all of it if nothing is named.
+    parts: Vec<Part>,
+    /// Run the crates without foreign functions, and what else calls none, under Miri in place of AddressSanitizer.
+    #[arg(long, conflicts_with = "parts")]
+    miri: bool,
+    /// The toolchain that has Miri.
+    #[arg(long, default_value = "nightly", requires = "miri")]
+    toolchain: String,
+}
+
+/// What is run under AddressSanitizer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Every test of the runtime, with XLA's CPU plugin: its calls, what calls back, runs on their way, jobs of processes.
+    Runtime,
+    /// Every test of the lowering to MLIR.
+    Mlir,
+    /// Checkpoints, data sets and state dicts: files, and threads that read and write them.
+    Files,
+    /// The facade: compiled programs, training state on devices, loaders.
+    Facade,
+    /// Partitioned programs in two and four processes.
+    Processes,
+    /// Examples that train, three steps each.
+    Training,
+}
+
+impl Part {
+    /// The arguments of cargo for each of its commands.
+    fn commands(self) -> Vec<Vec<&'static str>> {
+        let tests = |packages: &[&'static str]| {
+            let named = packages.iter().flat_map(|package| ["--package", package]);
+            // Listings in documentation are built by rustdoc, which links no sanitizer.
+            ["test", "--no-fail-fast", "--tests"].into_iter().chain(named).collect()
+        };
+        match self {
+            Part::Runtime => vec![tests(&["shardc-runtime"])],
+            Part::Mlir => vec![tests(&["shardc-mlir"])],
+            Part::Files => {
+                let mut tests: Vec<_> = tests(&["shardc-checkpoint", "shardc-data", "shardc-statedict"]);
+                tests.extend(["--", "--skip", MEASURES_MEMORY]);
+                vec![tests]
+            }
+            Part::Facade => vec![tests(&["shardc"])],
+            Part::Processes => {
+                vec![vec!["test", "--no-fail-fast", "--package", "shardc-tests", "--test", "processes"]]
+            }
+            Part::Training => ["mnist", "mnist_fsdp"]
+                .map(|name| vec!["run", "--package", "shardc-examples", "--bin", name, "--", "--steps", "3"])
+                .to_vec(),
+        }
+    }
+}
+
+/// Options of the sanitizer beside those that name files. Tests have the plugin ask for terabytes, which it must be told that there
+/// are none of, as the C library does.
+const OPTIONS: &str =
+    "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1";
+
+/// What a file of the sanitizer has where it is more than a warning.
+const FAULT: &str = "ERROR: ";
+
+/// The test that measures how much memory a process takes: under the sanitizer, most of that is the sanitizer's.
+const MEASURES_MEMORY: &str = "saving_and_restoring_need_no_more_than_two_shards";
+
+/// What Miri runs: crates that call no foreign functions, and tests of the runtime's foreign functions that need no plugin.
+const UNDER_MIRI: [&[&str]; 2] = [
+    &["--package", "shardc-ir", "--package", "shardc-data", "--package", "shardc-statedict", "--lib"],
+    &["--package", "shardc-runtime", "--lib", "ffi::"],
+];
+
+/// Runs tests under a tool that sees wrong uses of memory. Whatever it finds is an error.
+pub(crate) fn run(workspace: &Workspace, args: &SanitizeArgs) -> Result<()> {
+    if args.miri { miri(workspace, &args.toolchain) } else { address(workspace, &args.parts) }
+}
+
+fn address(workspace: &Workspace, parts: &[Part]) -> Result<()> {
+    plugins::ensure(PluginKind::Cpu)?;
+    let reports = Reports::new(workspace.scratch("sanitize")?)?;
+    let host = host()?;
+    let mut failed = Vec::new();
+    for &part in Part::value_variants().iter().filter(|part| parts.is_empty() || parts.contains(part)) {
+        for arguments in part.commands() {
+            let mut command = cargo();
+            sanitized(&mut command, &host, env::var_os("RUSTFLAGS"));
+            command.current_dir(&workspace.root).args(arguments);
+            command.envs(reports.environment(&workspace.root));
+            if env::var_os(skip::REQUIRE).is_none() {
+                command.env(skip::REQUIRE, format!("{},{}", Need::CpuPlugin.word(), Need::Mlir.word()));
+            }
+            let title = process::shown(&command);
+            if process::step(&title, || process::run(&mut command)).is_err() {
+                failed.push(title);
+            }
+        }
+    }
+    let mut found = reports.found()?;
+    found.retain(|(_, text)| text.contains(FAULT));
+    for (file, text) in &found {
+        println!("\n== {}\n{text}", file.display());
+    }
+    ensure!(found.is_empty(), "the sanitizer found fault in {} processes, as told above", found.len());
+    ensure!(failed.is_empty(), "these failed, for no reason that the sanitizer sees:\n{}", failed.join("\n"));
+    println!("\nthe sanitizer found no fault");
+    Ok(())
+}
+
+/// The triple of this machine. Where cargo is told a target, flags are not for build scripts and macros, which could not be loaded
+/// with a sanitizer in them.
+fn host() -> Result<String> {
+    let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or_else(|| OsString::from("rustc")));
+    let said = process::output(rustc.arg("-vV"))?;
+    let host = said.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).context("rustc names no host")
+}
+
+/// Has cargo build with AddressSanitizer. The compiler has it on this channel too, but calls it unstable.
+fn sanitized(command: &mut Command, host: &str, flags: Option<OsString>) {
+    let mut flags = flags.unwrap_or_default();
+    flags.push(" -Zsanitizer=address");
+    command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", flags).env("CARGO_BUILD_TARGET", host);
+}
+
+/// A folder in which each process that is at fault leaves a file.
+struct Reports(PathBuf);
+
+impl Reports {
+    fn new(folder: PathBuf) -> Result<Reports> {
+        let reports = Reports(folder);
+        for (old, _) in reports.found()? {
+            fs::remove_file(&old).with_context(|| format!("removing {}", old.display()))?;
+        }
+        Ok(reports)
+    }
+
+    /// What the sanitizer is told by.
+    fn environment(&self, root: &Path) -> Vec<(&'static str, OsString)> {
+        let mut address = OsString::from(format!("{OPTIONS}:log_path="));
+        address.push(self.0.join("report"));
+        let mut leaks = OsString::from("print_suppressions=0:suppressions=");
+        leaks.push(root.join("crates/xtask/sanitize/leaks.supp"));
+        let mut environment = vec![("ASAN_OPTIONS", address), ("LSAN_OPTIONS", leaks)];
+        // Without it, stacks are addresses.
+        let prefix = env::var_os("MLIR_SYS_220_PREFIX").unwrap_or_else(|| OsString::from("/usr/lib/llvm-22"));
+        let beside_llvm = Path::new(&prefix).join("bin/llvm-symbolizer");
+        let symbolizer = Some(beside_llvm).filter(|path| path.is_file()).or_else(|| which("llvm-symbolizer"));
+        environment.extend(symbolizer.map(|path| ("ASAN_SYMBOLIZER_PATH", path.into_os_string())));
+        environment
+    }
+
+    /// The files, by name, with what they say.
+    fn found(&self) -> Result<Vec<(PathBuf, String)>> {
+        let entries = fs::read_dir(&self.0).with_context(|| format!("reading {}", self.0.display()))?;
+        let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        files.retain(|path| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("report."))
+        });
+        files.sort();
+        let read = |path: PathBuf| {
+            let text = fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
+            Ok((path, String::from_utf8_lossy(&text).into_owned()))
+        };
+        files.into_iter().map(read).collect()
+    }
+}
+
+fn miri(workspace: &Workspace, toolchain: &str) -> Result<()> {
+    let cargo = |arguments: &[&str]| {
+        // By way of rustup: the cargo that runs us is that of another toolchain.
+        let mut command = Command::new("cargo");
+        command.current_dir(&workspace.root).env_remove("RUSTUP_TOOLCHAIN").arg(format!("+{toolchain}"));
+        command.args(["miri", "test"]).args(arguments);
+        // Tests read files and the clock.
+        command.env("MIRIFLAGS", "-Zmiri-disable-isolation");
+        command
+    };
+    let mut version = Command::new("cargo");
+    version.arg(format!("+{toolchain}")).args(["miri", "--version"]);
+    version.env_remove("RUSTUP_TOOLCHAIN").stdout(Stdio::null()).stderr(Stdio::null());
+    if !version.status().is_ok_and(|status| status.success()) {
+        bail!(
+            "the toolchain {toolchain} has no Miri: `rustup toolchain install {toolchain} --component miri,rust-src` \
+             installs one. Without it, `cargo xtask sanitize` looks at the code that has `unsafe`; that no other crate \
+             has any is a test (`cargo test -p xtask --test rooms`)"
+        );
+    }
+    for arguments in UNDER_MIRI {
+        process::step("Miri", || process::run(&mut cargo(arguments)))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_of_the_caller_are_kept() {
+        let mut command = Command::new("cargo");
+        sanitized(&mut command, "x86_64-unknown-linux-gnu", Some(OsString::from("-Cdebuginfo=1")));
+        let set: Vec<(String, String)> = command
+            .get_envs()
+            .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value?.to_str()?.to_owned())))
+            .collect();
+        let expected = [
+            ("CARGO_BUILD_TARGET", "x86_64-unknown-linux-gnu"),
+            ("RUSTC_BOOTSTRAP", "1"),
+            ("RUSTFLAGS", "-Cdebuginfo=1 -Zsanitizer=address"),
+        ];
+        assert_eq!(set, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
+
+    #[test]
+    fn reports_of_an_earlier_run_are_gone() {
+        let folder = env::temp_dir().join(format!("shardc-sanitize-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("report.shardc.12"), "old").unwrap();
+        let reports = Reports::new(folder.clone()).unwrap();
+        assert!(reports.found().unwrap().is_empty());
+        fs::write(folder.join("report.shardc.7"), "a leak").unwrap();
+        fs::write(folder.join("other"), "").unwrap();
+        let found = reports.found().unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(found, [(folder.join("report.shardc.7"), "a leak".to_owned())]);
+    }
+
+    /// No suppression is of a function of ours, and each says why.
+    #[test]
+    fn every_suppression_has_a_reason() {
+        let text = include_str!("../sanitize/leaks.supp");
+        let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
+        for pair in lines.windows(2).filter(|pair| !pair[1].starts_with('#')) {
+            assert!(pair[0].starts_with("# "), "{}: the line before it says no reason", pair[1]);
+            assert!(pair[1].starts_with("leak:") && !pair[1].contains("shardc"), "{}: that is ours", pair[1]);
+        }
+    }
+}

@@ -72,7 +72,9 @@ enum Command {
     )]
     Fuzz(fuzz::FuzzArgs),
     /// Kill a run that saves checkpoints at random times, and see that it goes on from its last whole step with the same bits.
-    #[command(after_help = "Example:\n  cargo xtask kills --times 200")]
+    #[command(
+        after_help = "Examples:\n  cargo xtask kills --times 200\n  cargo xtask kills --store s3://bucket/folder"
+    )]
     Kills(kills::KillsArgs),
     /// Measure shardc beside MLIR and Shardy on the same file, in turns; or its partitions beside XLA's.
     #[command(

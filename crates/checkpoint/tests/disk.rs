@@ -1,6 +1,6 @@
 //! Real file systems that are full, or cannot be written to: what was whole stays, and what was begun is not listed.
 //!
-//! They are mounted for it, which root may do.
+//! All but one are mounted for it, which root may do.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
@@ -13,7 +13,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{Arrays, array, check, part, state_of};
+use common::{Arrays, array, check, part, save_own, small, state_of};
 use object_store::local::LocalFileSystem;
 use shardc_checkpoint::{
     Alone, Checkpoint, CheckpointError, CheckpointManager, Entry, Info, Options, Region, Retry, Store,
@@ -177,4 +177,16 @@ fn a_folder_that_is_read_only_is_read_and_not_written() {
     mount.set("rw");
     save(&run, 2, &arrays).unwrap();
     assert_eq!(other.all_steps().unwrap(), [1, 2]);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_to_is_an_error() {
+    // Nobody may make folders in /proc, not even root.
+    let read_only = Path::new("/proc/shardc-checkpoints");
+    if !Path::new("/proc").is_dir() {
+        return;
+    }
+    let error = save_own(&Store::folder(read_only).unwrap(), "s", &small(), &Info::default(), &Alone);
+    let error = error.unwrap_err();
+    assert!(error.code() == "SH1301" && error.to_string().contains("/proc/shardc-checkpoints"), "{error}");
 }

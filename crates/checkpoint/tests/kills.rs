@@ -1,7 +1,8 @@
 //! A run that is killed at any time goes on from its last whole step, with the same bits.
 //!
 //! This program starts itself as the run, kills it, and looks at what is there. `SHARDC_KILLS` says how often; a few times if
-//! it is not set.
+//! it is not set. `SHARDC_KILLS_STORE` names a folder of an object store to save to, where there is no checkpoint yet; if it is
+//! not set, runs save to a folder and to a local S3 (with the feature `s3`, and where `SHARDC_PYTHON` names a Python with moto).
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -13,35 +14,117 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use common::moto::{self, Server};
 use common::{Arrays, array, part, state_of};
 use libtest_mimic::{Arguments, Failed, Trial};
+use object_store::ObjectStore;
 use object_store::local::LocalFileSystem;
+use object_store::path::Path as ObjectPath;
 use shardc_checkpoint::{
     Alone, Checkpoint, CheckpointManager, Entry, Fit, Info, Keep, Options, Region, Store, Wanted,
 };
 use shardc_ir::DType;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use url::Url;
 
-/// Set in the run that is killed: the folder of its checkpoints, and what makes one count.
+/// Set in the run that is killed: where its checkpoints are.
 const RUN: &str = "SHARDC_KILLED_RUN";
+/// Names an object store to save to.
+const STORE: &str = "SHARDC_KILLS_STORE";
 /// How many steps the run keeps.
 const KEPT: usize = 3;
 
 fn main() -> ExitCode {
-    if let Ok(place) = std::env::var(RUN) {
-        return run(&place);
+    if let Ok(at) = std::env::var(RUN) {
+        return run(&At(at).store(&[]));
     }
-    let trials = ["folder", "objects"].map(|rule| Trial::test(rule, move || kill(rule)));
-    libtest_mimic::run(&Arguments::from_args(), trials.into()).exit_code()
+    let trials = match std::env::var(STORE) {
+        Ok(url) => vec![Trial::test(url.clone(), move || kill(&Place::of_url(&url)))],
+        Err(_) => vec![
+            Trial::test("folder", || kill(&Place::of_folder("folder"))),
+            Trial::test("objects", || kill(&Place::of_folder("objects"))),
+            Trial::test("s3", || Place::of_moto().map_or(Ok(()), |place| kill(&place))),
+        ],
+    };
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-/// A folder by the rule of file systems, which rename, or by that of object stores, which have a marker.
-fn store(place: &str) -> Store {
-    match place.split_once(':').unwrap() {
-        ("folder", folder) => Store::folder(Path::new(folder)).unwrap(),
-        (_, folder) => {
-            let files = LocalFileSystem::new_with_prefix(folder).unwrap();
-            Store::new(Arc::new(files), "").unwrap()
+/// Where checkpoints are, in words: a folder by the rule of file systems, which rename (`folder:PATH`), or by that of object stores,
+/// which have a marker (`objects:PATH`), or the URL of an object store.
+struct At(String);
+
+impl At {
+    fn store(&self, options: &[(String, String)]) -> Store {
+        match self.0.split_once(':').unwrap() {
+            ("folder", folder) => Store::folder(Path::new(folder)).unwrap(),
+            ("objects", _) => {
+                let (objects, root) = self.objects(options);
+                Store::new(objects, root.as_ref()).unwrap()
+            }
+            _ => Store::open(&self.0, options).unwrap(),
         }
+    }
+
+    /// The objects as others see them, and what their names begin with.
+    fn objects(&self, options: &[(String, String)]) -> (Arc<dyn ObjectStore>, ObjectPath) {
+        match self.0.split_once(':').unwrap() {
+            ("folder" | "objects", folder) => {
+                (Arc::new(LocalFileSystem::new_with_prefix(folder).unwrap()), ObjectPath::ROOT)
+            }
+            _ => {
+                let options = std::env::vars().chain(options.iter().cloned());
+                let (objects, root) =
+                    object_store::parse_url_opts(&Url::parse(&self.0).unwrap(), options).unwrap();
+                (objects.into(), root)
+            }
+        }
+    }
+}
+
+/// Where a run saves.
+struct Place {
+    at: At,
+    /// What a store has to know beside its URL and the environment.
+    options: Vec<(String, String)>,
+    /// What goes with this.
+    _folder: Option<TempDir>,
+    _server: Option<Server>,
+}
+
+impl Place {
+    fn of_url(url: &str) -> Place {
+        Place { at: At(url.to_owned()), options: Vec::new(), _folder: None, _server: None }
+    }
+
+    /// A folder by one rule or the other.
+    fn of_folder(rule: &str) -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        let at = format!("{rule}:{}", folder.path().display());
+        Place { _folder: Some(folder), ..Place::of_url(&at) }
+    }
+
+    /// A local S3; `None` after saying what is not there.
+    fn of_moto() -> Option<Place> {
+        let server = Server::start()?;
+        let options = moto::options(server.port);
+        Some(Place { options, _server: Some(server), ..Place::of_url(&format!("{}/runs", Server::BUCKET)) })
+    }
+
+    /// How many steps there are, whole or not.
+    fn steps(&self) -> usize {
+        let (objects, root) = self.at.objects(&self.options);
+        let run = root.join("run");
+        let list = async { objects.list_with_delimiter(Some(&run)).await };
+        Runtime::new().unwrap().block_on(list).map_or(0, |found| found.common_prefixes.len())
+    }
+
+    /// The run, as a process of its own.
+    fn command(&self) -> Command {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        let variables = self.options.iter().map(|(key, value)| (key.to_uppercase(), value));
+        command.env(RUN, &self.at.0).envs(variables).stdout(Stdio::piped());
+        command
     }
 }
 
@@ -87,9 +170,8 @@ fn restored(checkpoint: &Checkpoint) -> Arrays {
 }
 
 /// The run: goes on from the last step, saves each in one way or the other, and says which are whole. It ends when it is told to.
-fn run(place: &str) -> ExitCode {
-    let store = store(place);
-    let manager = manager(&store);
+fn run(store: &Store) -> ExitCode {
+    let manager = manager(store);
     let say = |text: String| {
         let mut out = std::io::stdout().lock();
         out.write_all(format!("{text}\n").as_bytes()).and_then(|()| out.flush()).unwrap();
@@ -119,23 +201,17 @@ fn run(place: &str) -> ExitCode {
     }
 }
 
-fn kill(rule: &str) -> Result<(), Failed> {
+fn kill(place: &Place) -> Result<(), Failed> {
     let kills: u64 = match std::env::var("SHARDC_KILLS") {
         Ok(text) => text.parse().map_err(|_| format!("SHARDC_KILLS is {text:?}, no number"))?,
         Err(_) => 12,
     };
-    let folder = tempfile::tempdir().unwrap();
-    let place = format!("{rule}:{}", folder.path().display());
-    let store = store(&place);
-    let (mut expected, mut at) = (first(), 0);
+    let store = place.at.store(&place.options);
+    let (mut expected, mut at, mut there) = (first(), 0, 0);
     let mut random = 88172645463325252u64;
     let mut found_half = 0;
     for number in 0..kills {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .env(RUN, &place)
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| error.to_string())?;
+        let mut child = place.command().spawn()?;
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         // The clock begins when the run has begun, so that kills meet saves and not the start.
         let begun = lines.next().ok_or("the run ended before it began")?.unwrap();
@@ -163,8 +239,7 @@ fn kill(rule: &str) -> Result<(), Failed> {
         if is_asked && (!status.success() || whole("ended").is_none()) {
             return Err(format!("kill {number}: asked to end, the run did with {status}: {said:?}").into());
         }
-        let left = std::fs::read_dir(folder.path().join("run")).map_or(0, Iterator::count);
-        found_half += u64::from(left > shardc_checkpoint::steps(&store, "run").unwrap().len());
+        found_half += u64::from(place.steps() > shardc_checkpoint::steps(&store, "run").unwrap().len());
         let run = manager(&store);
         let (steps, latest) = (run.all_steps().unwrap(), run.latest().unwrap());
         let known = whole("ended").or_else(|| whole("saved"));
@@ -172,9 +247,11 @@ fn kill(rule: &str) -> Result<(), Failed> {
             return Err(format!("kill {number}: {known:?} was whole, and {latest:?} is").into());
         }
         let Some(latest) = latest else { continue };
-        if steps.len() > KEPT + 1 || is_asked && Some(latest) != whole("ended") {
+        // A kill between a step and what goes for it leaves one more than there were.
+        if steps.len() > there.max(KEPT) + 1 || is_asked && Some(latest) != whole("ended") {
             return Err(format!("kill {number}: there are {steps:?}").into());
         }
+        there = steps.len();
         (at + 1..=latest).for_each(|step| advance(&mut expected, step));
         at = latest;
         let checkpoint = run.open(latest).unwrap();
@@ -186,7 +263,7 @@ fn kill(rule: &str) -> Result<(), Failed> {
         return Err("no step was ever whole".into());
     }
     // Past the test program, which hides what a test that passes prints.
-    let text = format!("{rule}: {kills} kills, {at} steps, {found_half} of them left a save begun\n");
+    let text = format!("{}: {kills} kills, {at} steps, {found_half} of them left a save begun\n", place.at.0);
     std::io::stderr().write_all(text.as_bytes()).unwrap();
     Ok(())
 }

@@ -38,34 +38,6 @@ fn options() -> Options {
 }
 
 #[test]
-fn steps_are_listed_kept_and_deleted_by_number() {
-    let folder = tempfile::tempdir().unwrap();
-    let stores = [Store::memory().unwrap(), Store::folder(folder.path()).unwrap()];
-    for store in stores {
-        let keep = Keep { newest: Some(2), every: Some(20) };
-        let options = Options { save_interval: 5, keep, ..options() };
-        let manager = CheckpointManager::new(&store, "run", options).unwrap();
-        assert_eq!(manager.latest().unwrap(), None);
-        assert_eq!((0..11).filter(|&s| manager.should_save(s).unwrap()).collect::<Vec<_>>(), [0, 5, 10]);
-        // Not in order: what counts is the number of a step.
-        for step in [20, 10, 5, 25, 30] {
-            save(&manager, step).unwrap();
-        }
-        assert_eq!(manager.all_steps().unwrap(), [20, 25, 30]);
-        assert_eq!(manager.latest().unwrap(), Some(30));
-        let checkpoint = manager.open(25).unwrap();
-        assert_eq!(checkpoint.info().step, Some(25));
-        check(&checkpoint, &arrays(25), &[1, 2], 0, 1);
-        let error = manager.open(10).unwrap_err();
-        assert!(error.to_string().contains("there are steps 20, 25, 30"), "{error}");
-        assert_eq!(save(&manager, 30).unwrap_err().code(), "SH1306");
-        manager.delete(25).unwrap();
-        assert_eq!(manager.delete(25).unwrap_err().code(), "SH1305");
-        assert_eq!(manager.all_steps().unwrap(), [20, 30]);
-    }
-}
-
-#[test]
 fn options_that_make_no_sense_are_refused() {
     let store = Store::memory().unwrap();
     let keep = |newest, every| Options { keep: Keep { newest, every }, ..options() };

@@ -4,24 +4,35 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::{
-    process,
+    process, python,
     workspace::{Workspace, cargo},
 };
 
-/// How often.
+/// How often, and where.
 #[derive(Args)]
 pub(crate) struct KillsArgs {
-    /// How often a run is killed, by each of the two rules of what counts as a checkpoint.
+    /// How often a run is killed in each place.
     #[arg(long, default_value_t = 200)]
     times: u64,
+    /// Save to this store alone, with what the environment says of it: a folder without checkpoints, whose last steps are left
+    /// there. Otherwise runs save to a folder, by each of the two rules of what counts as a checkpoint, and to a local S3.
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
 }
 
 /// Runs the test of killed runs.
 pub(crate) fn run(workspace: &Workspace, args: &KillsArgs) -> Result<()> {
-    process::run(
-        cargo()
-            .current_dir(&workspace.root)
-            .args(["test", "--package", "shardc-checkpoint", "--test", "kills"])
-            .env("SHARDC_KILLS", args.times.to_string()),
-    )
+    let mut test = cargo();
+    test.current_dir(&workspace.root)
+        .args(["test", "--package", "shardc-checkpoint", "--features", "s3,gcs,azure", "--test", "kills"])
+        .env("SHARDC_KILLS", args.times.to_string());
+    match &args.store {
+        Some(url) => {
+            test.env("SHARDC_KILLS_STORE", url);
+        }
+        None => {
+            test.envs(python::for_tests()?.map(|python| (python::VARIABLE, python)));
+        }
+    }
+    process::run(&mut test)
 }

@@ -73,7 +73,9 @@ enum Command {
     )]
     Fuzz(fuzz::FuzzArgs),
     /// Kill a run that saves checkpoints at random times, and see that it goes on from its last whole step with the same bits.
-    #[command(after_help = "Example:\n  cargo xtask kills --times 200")]
+    #[command(
+        after_help = "Examples:\n  cargo xtask kills --times 200\n  cargo xtask kills --store s3://bucket/folder"
+    )]
     Kills(kills::KillsArgs),
     /// Run tests under AddressSanitizer, which sees memory used wrongly or lost, in all processes that they start; or under Miri.
     #[command(

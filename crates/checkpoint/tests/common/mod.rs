@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
+pub(crate) mod moto;
+
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -162,5 +164,13 @@ pub(crate) fn varied(shards: &[usize]) -> Arrays {
     add("params.tall", 103, DType::F32, &[1030, 517]);
     add("layers/0/w", 104, DType::F32, &[3, 700, 300]);
     add("params.large", 105, DType::F32, &[1536, 1024]);
+    arrays
+}
+
+/// Few arrays of few blocks, one of which is cut into tiles.
+pub(crate) fn small() -> Arrays {
+    let mut arrays = Arrays::new();
+    arrays.insert("w".to_owned(), (array(1, DType::F32, &[700, 900]), vec![2, 1]));
+    arrays.insert("layer.b".to_owned(), (array(2, DType::BF16, &[5]), vec![2]));
     arrays
 }

@@ -1,0 +1,83 @@
+//! A local S3: moto's server, on this machine alone.
+
+#![allow(dead_code, reason = "each test uses some of it")]
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+use shardc_filetest::skip::{Need, skip};
+
+/// Starts the server on a free port, says which, and ends with the process that has the other end of its standard input.
+const SERVER: &str = "
+import sys
+from moto.moto_server.threaded_moto_server import ThreadedMotoServer
+server = ThreadedMotoServer(ip_address='127.0.0.1', port=0)
+server.start()
+print(server.get_host_and_port()[1], flush=True)
+sys.stdin.read()
+";
+
+/// A server, which ends when this is dropped, and at the latest with this process.
+pub(crate) struct Server {
+    child: Child,
+    /// Where it listens.
+    pub(crate) port: u16,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    /// The bucket that a server begins with.
+    pub(crate) const BUCKET: &str = "s3://bucket";
+
+    /// A server with an empty bucket; `None` after saying what is not there.
+    pub(crate) fn start() -> Option<Server> {
+        if !cfg!(feature = "s3") {
+            skip(Need::Python, "stores of S3 are not built in (`--features s3`)");
+            return None;
+        }
+        let Some(python) = std::env::var_os("SHARDC_PYTHON") else {
+            skip(Need::Python, "SHARDC_PYTHON names no Python with moto[server]");
+            return None;
+        };
+        let mut child = Command::new(python)
+            .args(["-c", SERVER])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("Python starts");
+        // It greets before it says its port.
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let port = lines.map_while(Result::ok).find_map(|line| line.trim().parse::<u16>().ok());
+        let server = Server { child, port: port.expect("the server says its port") };
+        // A bucket is made with one request that needs no signature there.
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+        let request = "PUT /bucket HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\
+             Authorization: AWS4-HMAC-SHA256 Credential=k/20260101/us-east-1/s3/aws4_request\r\n\r\n";
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        Some(server)
+    }
+}
+
+/// What a store has to know of a server that listens on this port. In upper case, the keys are variables that say the same.
+pub(crate) fn options(port: u16) -> Vec<(String, String)> {
+    let endpoint = format!("http://127.0.0.1:{port}");
+    let options = [
+        ("aws_endpoint", &*endpoint),
+        ("aws_allow_http", "true"),
+        ("aws_region", "us-east-1"),
+        ("aws_access_key_id", "k"),
+        ("aws_secret_access_key", "s"),
+    ];
+    options.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec()
+}

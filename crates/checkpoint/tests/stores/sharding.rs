@@ -1,0 +1,183 @@
+//! What is saved from one sharding by some processes is restored onto another by others, bit by bit.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use shardc_checkpoint::{
+    Alone, Checkpoint, CheckpointError, Difference, Entry, Fit, Folder, Info, Region, Threads, Wanted, diff,
+    reshard, save,
+};
+use shardc_ir::DType;
+
+use crate::common::{Arrays, array, check, part, save_by, save_own, small, state_of, varied};
+use crate::place::{Kind, Place};
+
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Splits of the first two dimensions: meshes 4x2, 2x4, 8x1, 1x8, one device, and one that divides little.
+const MESHES: [[usize; 2]; 6] = [[4, 2], [2, 4], [8, 1], [1, 8], [1, 1], [3, 5]];
+
+pub(crate) fn any_sharding_becomes_any_other(place: &Place) {
+    let store = &place.store;
+    for (number, saved) in MESHES.into_iter().enumerate() {
+        let arrays = varied(&saved);
+        let path = format!("{saved:?}").replace(['[', ']', ',', ' '], "_");
+        save_own(store, &path, &arrays, &Info::default(), &Alone).unwrap();
+        let checkpoint = Checkpoint::open(store, &path).unwrap();
+        // A server in Python takes milliseconds for each request, and there are thousands: there one other sharding has to do.
+        let wanted = match place.kind {
+            Kind::S3 => &MESHES[(number + 1) % MESHES.len()..][..1],
+            Kind::Memory | Kind::Folder => &MESHES[..],
+        };
+        for wanted in wanted {
+            check(&checkpoint, &arrays, wanted, 0, 1);
+        }
+        assert_eq!(checkpoint.verify(None).unwrap(), []);
+    }
+}
+
+pub(crate) fn processes_save_together_and_restore_their_parts(place: &Place) {
+    let store = &place.store;
+    let arrays = varied(&[4, 2]);
+    let info = Info {
+        step: Some(7),
+        program: Some("fingerprint".to_owned()),
+        notes: BTreeMap::from([("who".to_owned(), "me".to_owned())]),
+    };
+    for count in [2, 4] {
+        let path = format!("by {count}");
+        save_by(store, &path, &arrays, &info, &Threads::group(count, PATIENCE)).unwrap();
+        let checkpoint = Checkpoint::open(store, &path).unwrap();
+        assert_eq!((checkpoint.info(), checkpoint.processes()), (&info, Some(count)));
+        for (restored_by, mesh) in [(1, [1, 1]), (2, [2, 4]), (4, [8, 1])] {
+            for index in 0..restored_by {
+                check(&checkpoint, &arrays, &mesh, index, restored_by);
+            }
+        }
+        assert_eq!(checkpoint.verify(None).unwrap(), []);
+        let names = place.names("");
+        assert!(names.iter().all(|name| name.starts_with("by ") && !name.contains("tmp")), "{names:?}");
+    }
+}
+
+pub(crate) fn processes_may_meet_in_a_folder(place: &Place) {
+    let folder = tempfile::tempdir().unwrap();
+    let group: Vec<Folder> = (0..3).map(|i| Folder::new(folder.path().to_owned(), i, 3, PATIENCE)).collect();
+    let arrays = varied(&[3, 1]);
+    save_by(&place.store, "a", &arrays, &Info::default(), &group).unwrap();
+    check(&Checkpoint::open(&place.store, "a").unwrap(), &arrays, &[1, 2], 0, 1);
+}
+
+pub(crate) fn a_process_that_fails_fails_all_and_leaves_nothing(place: &Place) {
+    let arrays = varied(&[4, 2]);
+    let errors = Mutex::new(Vec::new());
+    let group = Threads::group(2, PATIENCE);
+    std::thread::scope(|scope| {
+        for process in &group {
+            let (store, arrays, errors) = (&place.store, &arrays, &errors);
+            scope.spawn(move || {
+                let state = state_of(arrays, &Info::default(), process);
+                let read = |entry: &Entry, region: &Region| {
+                    if entry.name == "params.wide" && region.offset == [32, 0] {
+                        return Err("the device is gone".to_owned());
+                    }
+                    Ok(part(&arrays[&entry.name].0, region))
+                };
+                let error = save(store, "a", &state, &read, process, None).unwrap_err();
+                errors.lock().unwrap().push(error);
+            });
+        }
+    });
+    let mut texts: Vec<String> = errors.into_inner().unwrap().iter().map(ToString::to_string).collect();
+    texts.sort();
+    assert_eq!(texts[0], "params.wide[32..64, 0..32]: the device is gone");
+    assert!(texts[1].starts_with("process ") && texts[1].contains(" failed: params.wide"), "{texts:?}");
+    assert_eq!(place.names(""), Vec::<String>::new());
+    assert!(matches!(Checkpoint::open(&place.store, "a"), Err(CheckpointError::NotFound { .. })));
+}
+
+pub(crate) fn a_checkpoint_is_not_written_over(place: &Place) {
+    let arrays = small();
+    save_own(&place.store, "s", &arrays, &Info::default(), &Alone).unwrap();
+    let mut other = arrays.clone();
+    other.values_mut().for_each(|(array, _)| array.bytes.fill(0));
+    let error = save_own(&place.store, "s", &other, &Info::default(), &Alone).unwrap_err();
+    let text = error.to_string();
+    assert_eq!(error.code(), "SH1306");
+    assert!(text.starts_with("there is a checkpoint at ") && text.ends_with("/s already"), "{text}");
+    check(&Checkpoint::open(&place.store, "s").unwrap(), &arrays, &[1, 1], 0, 1);
+}
+
+pub(crate) fn large_blocks_that_the_array_cuts_off_come_back(place: &Place) {
+    // Blocks of four mebibytes, the last of them cut off in both dimensions; a folder has their ends written first.
+    let mut arrays = Arrays::new();
+    arrays.insert("w".to_owned(), (array(5, DType::F32, &[2050, 2055]), vec![2, 2]));
+    arrays.insert("v".to_owned(), (array(6, DType::BF16, &[3_500_001]), vec![2]));
+    save_own(&place.store, "s", &arrays, &Info::default(), &Alone).unwrap();
+    let checkpoint = Checkpoint::open(&place.store, "s").unwrap();
+    assert_eq!(checkpoint.verify(None).unwrap(), []);
+    check(&checkpoint, &arrays, &[2, 2], 0, 1);
+    check(&checkpoint, &arrays, &[3, 1], 0, 1);
+}
+
+pub(crate) fn parts_of_one_block_are_read_along_either_dimension(place: &Place) {
+    // 16 MiB in one block, of which one device wants an eighth, along either dimension.
+    let store = &place.store;
+    let mut arrays = Arrays::new();
+    arrays.insert("w".to_owned(), (array(9, DType::F32, &[2048, 2048]), vec![1, 1]));
+    save_own(store, "s", &arrays, &Info::default(), &Alone).unwrap();
+    let checkpoint = Checkpoint::open(store, "s").unwrap();
+    for (offset, shape) in [([256, 0], [256, 2048]), ([0, 256], [2048, 256])] {
+        let region = Region { offset: offset.to_vec(), shape: shape.to_vec() };
+        let list = [Wanted {
+            regions: vec![region.clone()],
+            name: "w".to_owned(),
+            dtype: DType::F32,
+            shape: vec![2048, 2048],
+        }];
+        let mut taken = Vec::new();
+        let mut take = |_, _, elements: &mut Vec<u8>| {
+            taken = std::mem::take(elements);
+            Ok(())
+        };
+        checkpoint.restore(&list, &Fit::default(), &mut take, None).unwrap();
+        assert!(taken == part(&arrays["w"].0, &region));
+    }
+}
+
+pub(crate) fn a_checkpoint_is_written_again_with_other_blocks_and_compared(place: &Place) {
+    let store = &place.store;
+    let arrays = varied(&[4, 2]);
+    let info = Info { step: Some(3), ..Info::default() };
+    save_own(store, "a", &arrays, &info, &Alone).unwrap();
+    let from = Checkpoint::open(store, "a").unwrap();
+    let entries: Vec<Entry> =
+        from.entries().map(|e| Entry::split(&e.name, e.dtype, &e.shape, &vec![3; e.shape.len()])).collect();
+    reshard(&from, entries, store, "b", &Alone, None).unwrap();
+    let to = Checkpoint::open(store, "b").unwrap();
+    assert_eq!(to.info(), &info);
+    check(&to, &arrays, &[1, 4], 0, 1);
+    assert_eq!(diff(&from, &to, true).unwrap(), []);
+
+    let mut other = arrays.clone();
+    other.get_mut("params.wide").unwrap().0.bytes[5] ^= 1;
+    other.remove("nothing");
+    other.insert("more".to_owned(), (array(1, DType::F32, &[2]), vec![1]));
+    other.insert("step".to_owned(), (array(1, DType::I64, &[]), vec![]));
+    save_own(store, "c", &other, &info, &Alone).unwrap();
+    let changed = diff(&from, &Checkpoint::open(store, "c").unwrap(), true).unwrap();
+    assert_eq!(
+        changed,
+        [
+            Difference::OnlyFirst("nothing".to_owned()),
+            Difference::Values { name: "params.wide".to_owned(), elements: 1, of: 127 * 63 },
+            Difference::Type {
+                name: "step".to_owned(),
+                first: "i32[]".to_owned(),
+                second: "i64[]".to_owned()
+            },
+            Difference::OnlySecond("more".to_owned()),
+        ]
+    );
+}

@@ -123,6 +123,11 @@ fn converts(from: DType, to: DType, kind: ReductionKind) -> bool {
     }
 }
 
+/// Whether an operation only moves, or leaves out, elements of its one operand: cut from a sum or from its addends, a part is the same.
+pub(crate) fn is_part(kind: &OpKind) -> bool {
+    matches!(kind, OpKind::Transpose { .. } | OpKind::Reshape | OpKind::Slice { .. })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

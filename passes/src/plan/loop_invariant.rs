@@ -7,6 +7,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{BinaryOp, Module, OpId, OpKind, RegionId, TensorType, Uses, ValueId};
 
+use crate::analysis::linear::is_part;
 use crate::analysis::trip_count;
 
 /// A value counts as kept by a loop if it has at most one in so many of the bytes that hoisting may keep in all: planning
@@ -77,7 +78,7 @@ struct Added {
 }
 
 /// Returns the values that the body of a loop only adds to what it carries, and those of which all that is read are such parts, no more
-/// than there are.
+/// than there are: `collectives/clean/sink.rs` cuts their addends.
 fn added_up(module: &Module, op: OpId, body: RegionId, uses: &Uses) -> FxHashSet<ValueId> {
     let mut added: FxHashMap<ValueId, Added> = FxHashMap::default();
     for i in 0..module.ops[op].operands.len() {
@@ -99,7 +100,7 @@ fn added_up(module: &Module, op: OpId, body: RegionId, uses: &Uses) -> FxHashSet
                 continue;
             }
             out.insert(result);
-            if matches!(data.kind, OpKind::Transpose { .. } | OpKind::Reshape | OpKind::Slice { .. }) {
+            if is_part(&data.kind) {
                 let of = added.entry(data.operands[0]).or_default();
                 *of = Added { reads: of.reads + 1, part_bytes: of.part_bytes.saturating_add(bytes(result)) };
             }

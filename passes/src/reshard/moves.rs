@@ -100,7 +100,7 @@ impl PathSearch<'_> {
                 }
             }
         }
-        let others = out.len();
+        let first_scatter = out.len();
         for (dim, wanted) in target.dims.iter().enumerate() {
             // Several parts at once: where blocks do not line up one by one, they may all together.
             for first in 0..wanted.len() {
@@ -109,7 +109,7 @@ impl PathSearch<'_> {
                 }
             }
         }
-        let is_scattered = out[others..].iter().any(|(mv, after)| match mv {
+        let is_scattered = out[first_scatter..].iter().any(|(mv, after)| match mv {
             Move::ReduceScatter { dim, parts } => {
                 let is_padded = self.padded(after, parts) > self.local_bytes(state);
                 target.dims[*dim].starts_with(&after.dims[*dim]) && !is_padded

@@ -8,6 +8,7 @@ use shardc_ir::{
     TensorType, Uses, ValueId,
 };
 
+use crate::analysis::linear::is_part;
 use crate::analysis::regions::has_program_regions;
 use crate::transforms::merge_reductions::pending_source;
 
@@ -32,16 +33,11 @@ fn visit(rw: &mut Rewriter<'_>, region: RegionId, uses: &Uses, in_loop: bool) ->
                 sunk += visit(rw, inner, uses, in_loop);
             }
         }
-        if in_loop && is_part(rw.module, op) {
+        if in_loop && is_part(&rw.module.ops[op].kind) {
             sunk += usize::from(sink(rw, op, uses).is_some());
         }
     }
     sunk
-}
-
-/// Whether an operation only moves elements of its one operand.
-fn is_part(module: &Module, op: OpId) -> bool {
-    matches!(module.ops[op].kind, OpKind::Transpose { .. } | OpKind::Reshape | OpKind::Slice { .. })
 }
 
 /// Does `op` on addends, if its operand is a completed sum that is only read to be added up.
@@ -106,7 +102,7 @@ fn is_added_up(module: &Module, uses: &Uses, value: ValueId, depth: usize) -> bo
         let data = &module.ops[reader];
         let &[result] = data.results.as_slice() else { return false };
         let completes = || pending_source(module, result).is_some();
-        if is_part(module, reader) || completes() {
+        if is_part(&data.kind) || completes() {
             if depth == MAX_PARTS || !is_added_up(module, uses, result, depth + 1) {
                 return false;
             }

@@ -32,6 +32,10 @@ struct Buffer {
 /// How many operations that are fused into one are looked at to find what it could be written over.
 const LOOKED_AT: usize = 40;
 
+/// How many operations may be between what frees more than it makes and where it could run: nearer by, the TPU compiler was seen to
+/// keep the order of the text.
+pub(super) const FAR_BEHIND: u32 = 32;
+
 /// Liveness of one function.
 pub(super) struct Estimate<'m> {
     pub(super) module: &'m Module,
@@ -138,28 +142,73 @@ impl<'m> Estimate<'m> {
         if of == region { number } else { 0 }
     }
 
-    /// Returns the numbers of the operations that are not fused in the order in which they run: that of the text, but what
-    /// makes only results of the function runs as soon as it can, as an update of a parameter does that frees its gradient.
+    /// Returns the numbers of the operations that are not fused in the order in which they run: that of the text, but some run as
+    /// soon as they can. Those make only results of the function, as an update of a parameter does that frees its gradient; or they
+    /// free more than they make, as the gradient of a parameter that JAX has at the end of the text, [far](FAR_BEHIND) behind the
+    /// activations that it is made of.
     fn order(&mut self, region: RegionId, outside: &FxHashSet<ValueId>) -> Vec<usize> {
         let module = self.module;
         let mut order = Vec::new();
+        // From when on all that was looked at has read a value.
+        let mut read: FxHashMap<ValueId, u32> = FxHashMap::default();
         for (number, &op) in module.regions[region].ops.iter().enumerate() {
             let data = &module.ops[op];
             let made = data.operands.iter().filter_map(|&v| self.program.made_in(v, region));
             let ready = made.map(|def| self.ready[def.index()]).max().unwrap_or(0);
-            let is_early = !data.results.is_empty()
-                && data.regions.is_empty()
-                && data.results.iter().all(|v| outside.contains(v));
-            self.ready[op.index()] =
-                if self.fused[op.index()] || is_early { ready } else { ready.max(number as u32) };
-            if !self.fused[op.index()] {
-                order.push(number);
+            let is_fused = self.fused[op.index()];
+            let may_move = !is_fused && !data.results.is_empty() && data.regions.is_empty();
+            let is_result = data.results.iter().all(|v| outside.contains(v));
+            let number = number as u32;
+            self.ready[op.index()] = if is_fused || may_move && is_result {
+                ready
+            } else if may_move
+                && let Some(at) = self.frees_more(op, region, number + 1, &read).map(|at| at.max(ready))
+                && at + FAR_BEHIND < number
+            {
+                at
+            } else {
+                ready.max(number)
+            };
+            if !is_fused {
+                order.push(number as usize);
+                let at = self.ready[op.index()];
+                for value in self.leaves(op, region) {
+                    let until = read.entry(value).or_default();
+                    *until = at.max(*until);
+                }
             }
         }
         let ops = &module.regions[region].ops;
         // Stable: of those that can run at once, the first of the text comes first.
         order.sort_by_key(|&number| self.ready[ops[number].index()]);
         order
+    }
+
+    /// From when on an operation, the last in the text to read some values, frees more than it makes, if all that comes before it in the
+    /// text has read these by then.
+    fn frees_more(
+        &self,
+        op: OpId,
+        region: RegionId,
+        number: u32,
+        read: &FxHashMap<ValueId, u32>,
+    ) -> Option<u32> {
+        let mut freed: Vec<(u32, ValueId)> = self
+            .leaves(op, region)
+            .into_iter()
+            .filter(|&v| self.program.made_in(v, region).is_some() && self.until(v, region) == number)
+            .map(|v| (read.get(&v).copied().unwrap_or(0), v))
+            .collect();
+        freed.sort();
+        freed.dedup();
+        let size = |v: ValueId| self.program.size(v);
+        let made = self.module.ops[op].results.iter().map(|&v| size(v)).fold(0, u64::saturating_add);
+        let mut bytes = 0u64;
+        let (at, _) = freed.into_iter().find(|&(_, v)| {
+            bytes = bytes.saturating_add(size(v));
+            bytes > made
+        })?;
+        Some(at)
     }
 
     /// Notes at which step values are read last; what is fused reads when its readers do.

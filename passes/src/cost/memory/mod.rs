@@ -174,7 +174,10 @@ pub(crate) fn temporaries_with_calls(
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
+    use liveness::FAR_BEHIND;
 
     /// The temporaries of a function of one argument of 1024 bytes; nothing is fused into a decomposition, which is written
     /// `%0 = C %x`, nor is it fused into anything.
@@ -266,6 +269,45 @@ mod tests {
             need.temporaries, 2048,
             "a decomposition and its product, but not the first product until the end"
         );
+    }
+
+    #[test]
+    fn what_frees_more_than_it_makes_runs_before_the_end_of_the_text_alone() {
+        // A chain of matrices, and behind it all products of them, each of 128 bytes, whose own products are added up.
+        let of = |matrices: usize| {
+            let mut text = String::from("%0 = C %x\n");
+            for at in 1..matrices {
+                let _ = writeln!(text, "%{at} = C %{}", at - 1);
+            }
+            let _ = writeln!(
+                text,
+                "%rows = stablehlo.slice %0 [0:2, 0:16] : (tensor<16x16xf32>) -> tensor<2x16xf32>
+                 %s0 = stablehlo.slice %0 [0:2, 0:2] : (tensor<16x16xf32>) -> tensor<2x2xf32>"
+            );
+            for at in 1..matrices {
+                let before = at - 1;
+                let _ = writeln!(
+                    text,
+                    "%p{at} = stablehlo.dot_general %rows, %{at}, contracting_dims = [1] x [0] : (tensor<2x16xf32>, tensor<16x16xf32>) -> tensor<2x16xf32>
+                     %q{at} = stablehlo.dot_general %p{at}, %rows, contracting_dims = [1] x [1] : (tensor<2x16xf32>, tensor<2x16xf32>) -> tensor<2x2xf32>
+                     %s{at} = stablehlo.add %s{before}, %q{at} : tensor<2x2xf32>"
+                );
+            }
+            let last = matrices - 1;
+            let _ = writeln!(
+                text,
+                "%t = stablehlo.dot_general %s{last}, %rows, contracting_dims = [0] x [0] : (tensor<2x2xf32>, tensor<2x16xf32>) -> tensor<2x16xf32>
+                 %b = stablehlo.dot_general %t, %t, contracting_dims = [0] x [0] : (tensor<2x16xf32>, tensor<2x16xf32>) -> tensor<16x16xf32>
+                 return %b : tensor<16x16xf32>"
+            );
+            of(&text)
+        };
+        let near = FAR_BEHIND as usize / 3;
+        let kept = of(near);
+        assert!(kept >= 1024 * near as u64, "{kept} bytes of {near} matrices");
+        let far = 4 * FAR_BEHIND as usize;
+        let kept = of(far);
+        assert!(kept <= 4 * 1024 + 128 * far as u64, "{kept} bytes of {far} matrices");
     }
 
     #[test]

@@ -132,12 +132,18 @@ impl Options {
     ///
     /// # Errors
     /// The strategy does not fit, or the step cannot be partitioned or compiled.
+    #[expect(clippy::print_stderr, reason = "what the strategy finds no place for is told")]
     pub fn compile(&self, client: &Client, mut step: StepProgram) -> Result<Step> {
-        // The model is written in the types of the file already.
-        let of_file = || Some(Settings { compute_dtype: None, ..self.config.as_ref()?.settings });
+        // The model is written in the types of the file, and with its checkpointing, already.
+        let of_file = || {
+            let settings = self.config.as_ref()?.settings;
+            Some(Settings { compute_dtype: None, activation_checkpointing: false, ..settings })
+        };
         let settings = self.fsdp.or_else(of_file);
         if let Some(settings) = settings.filter(|_| !self.single) {
-            strategy::annotate(&mut step, &settings)?;
+            for warning in strategy::annotate(&mut step, &settings)? {
+                eprintln!("{warning}");
+            }
         }
         Ok(if self.single {
             Step::single(client, step)?

@@ -147,15 +147,17 @@ pub(crate) fn partition_until(
     let source = Source::read(&input.input)?;
     watch.stage(Stage::Read);
     let mut module = Compiler::parse(&source.bytes).map_err(|e| source.explain(&e))?;
-    if let Some(chosen) = &chosen {
-        chosen.annotate(&mut module, mesh, &source)?;
-    }
+    let warnings = match &chosen {
+        Some(chosen) => chosen.annotate(&mut module, mesh, &source)?,
+        None => Vec::new(),
+    };
     let output = compiler.partition_observed(module, &mut watch).map_err(|e| {
         let reproducer = reproducer::write(e, &source, &watch);
         source.explain(&reproducer)
     })?;
     let (timings, stopped) = (watch.timings(), watch.stopped);
     progress.pause();
+    ui.warn(&source, &warnings);
     match (output, stopped) {
         (Some(output), _) => {
             ui.warn_selected(&source, &output.worth_telling());

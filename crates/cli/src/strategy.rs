@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use shardc::strategy::{self, Accelerate, Said, Settings};
-use shardc::{Error, Module};
+use shardc::{Diagnostic, Error, Module};
 
 use crate::args::StrategyArgs;
 use crate::failure::{Failure, usage};
@@ -24,7 +24,6 @@ impl StrategyArgs {
             let source = Source::read(path)?;
             let read = Accelerate::parse(&source.text()).map_err(|e| source.explain(&Error::from(e)))?;
             ui.warn(&source, &read.warnings);
-            ui.warn(&source, &read.of_models);
             return Ok(Some(Chosen { settings: read.settings, mesh: read.mesh() }));
         }
         let Some(words) = &self.fsdp else { return Ok(None) };
@@ -40,8 +39,13 @@ impl Chosen {
         given.or(self.mesh.as_deref()).ok_or_else(|| usage("which devices? --mesh \"fsdp=8\""))
     }
 
-    /// Annotates a step of which the user says nothing more.
-    pub(crate) fn annotate(&self, step: &mut Module, mesh: Option<&str>, source: &Source) -> Result<()> {
+    /// Annotates a step of which the user says nothing more; returns warnings.
+    pub(crate) fn annotate(
+        &self,
+        step: &mut Module,
+        mesh: Option<&str>,
+        source: &Source,
+    ) -> Result<Vec<Diagnostic>> {
         let mesh = self.mesh(mesh)?;
         strategy::roles(step, &Said::default())
             .and_then(|roles| strategy::apply(step, &roles, &self.settings, mesh))

@@ -109,9 +109,16 @@ pub fn units(step: &Module, roles: &Roles, wrap: Wrap) -> Result<Option<Units>, 
 /// `tp` or `mp` split weights within layers; `context`, `cp`, `sequence`, `seq` or `sp` sequences; `expert`, `experts` or `ep` experts, and
 /// the batch; all others the batch; of hybrid strategies the first of these counts nodes, each of which has a copy of the model.
 ///
+/// Returns warnings: what the settings ask for and the step has no place for (SH1252).
+///
 /// # Errors
 /// The mesh cannot be read (SH0306), the program has one (SH0331), or the strategy does not fit it (SH1251).
-pub fn apply(step: &mut Module, roles: &Roles, settings: &Settings, mesh: &str) -> Result<(), Error> {
+pub fn apply(
+    step: &mut Module,
+    roles: &Roles,
+    settings: &Settings,
+    mesh: &str,
+) -> Result<Vec<Diagnostic>, Error> {
     let mesh = mesh.parse::<MeshSpec>().map_err(|error| error.to_diagnostic("mesh", mesh))?;
     strategy::apply(step, roles, settings, &mesh.to_mesh()).map_err(Error::Diagnostics)
 }
@@ -126,7 +133,7 @@ pub fn apply_units(
     settings: &Settings,
     mesh: &str,
     units: &Units,
-) -> Result<(), Error> {
+) -> Result<Vec<Diagnostic>, Error> {
     let mesh = mesh.parse::<MeshSpec>().map_err(|error| error.to_diagnostic("mesh", mesh))?;
     strategy::apply_units(step, roles, settings, &mesh.to_mesh(), Some(units)).map_err(Error::Diagnostics)
 }
@@ -155,9 +162,11 @@ pub fn apply_units(
 /// # }
 /// ```
 ///
+/// Returns warnings, as [`apply`] does.
+///
 /// # Errors
 /// The strategy does not fit the mesh (SH1251).
-pub fn annotate(step: &mut StepProgram, settings: &Settings) -> Result<(), Error> {
+pub fn annotate(step: &mut StepProgram, settings: &Settings) -> Result<Vec<Diagnostic>, Error> {
     let roles = roles_of(step)?;
     strategy::apply(&mut step.module, &roles, settings, step.mesh.as_ir()).map_err(Error::Diagnostics)
 }

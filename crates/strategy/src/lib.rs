@@ -9,6 +9,8 @@
 
 mod accelerate;
 mod apply;
+mod checkpointing;
+mod flow;
 mod formulas;
 mod lora;
 mod roles;

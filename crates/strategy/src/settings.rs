@@ -47,6 +47,8 @@ pub struct Settings {
     /// Whether activations between layers are split along their sequence over the axes of tensor parallelism (Korthikanti et al.,
     /// "Reducing Activation Recomputation", 2022).
     pub sequence_parallel: bool,
+    /// Whether units, or layers where nothing is said of units, are computed again for the backward part rather than kept.
+    pub activation_checkpointing: bool,
     /// Up to how many bytes collectives of one kind travel together; what the compiler is set to where it is not said.
     pub bucket_bytes: Option<u64>,
 }

@@ -19,7 +19,7 @@ const STRATEGIES: [(&str, Sharding); 7] = [
     ("ddp", Sharding::NoShard),
 ];
 
-const OTHERS: [(&str, Says); 10] = [
+const OTHERS: [(&str, Says); 11] = [
     ("auto_wrap", |settings| settings.wrap = Some(Wrap::Layers)),
     ("always_wrap", |settings| settings.wrap = Some(Wrap::Always)),
     ("no_wrap", |settings| settings.wrap = Some(Wrap::Nothing)),
@@ -30,6 +30,7 @@ const OTHERS: [(&str, Says); 10] = [
     ("fp16", |settings| settings.compute_dtype = Some(DType::F16)),
     ("fp32_reduce_scatter", |settings| settings.fp32_reduce_scatter = true),
     ("sequence_parallel", |settings| settings.sequence_parallel = true),
+    ("activation_checkpointing", |settings| settings.activation_checkpointing = true),
 ];
 
 impl Settings {

@@ -82,7 +82,8 @@ pub(crate) fn bytes() -> Result<(), String> {
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
-fn sent(output: &Output) -> f64 {
+/// The bytes that a device sends while a program runs.
+pub(super) fn sent(output: &Output) -> f64 {
     summarize(&output.module).iter().map(|row| row.bytes_in_run as f64).sum()
 }
 

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod checkpointing;
 mod closed_form;
 mod programs;
 
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
     let mut trials = Vec::new();
     if shared().is_some() {
         trials.push(Trial::test("bytes", || Ok(closed_form::bytes()?)));
+        trials.push(Trial::test("checkpointing", || Ok(checkpointing::less_is_kept()?)));
         trials.push(Trial::test("kept", || Ok(kept_as_the_formulas_say()?)));
         for (at, program) in PROGRAMS.iter().enumerate().filter(|(_, program)| program.is_executable) {
             trials.push(Trial::test(&program.name, move || Ok(equal(at)?)));
@@ -77,6 +79,8 @@ const WORDS: &[(&str, &str)] = &[
     ("hybrid_shard auto_wrap sequence_parallel", "node=2,fsdp=1,cp=2,tp=2"),
     ("full_shard", "data=2,expert=4"),
     ("hybrid_shard_zero2", "node=2,expert=2,model=2"),
+    ("full_shard auto_wrap activation_checkpointing", "fsdp=8"),
+    ("hybrid_shard always_wrap activation_checkpointing", "node=2,fsdp=2,model=2"),
 ];
 
 /// Computing in a narrower type, which one device does, too.
@@ -111,7 +115,7 @@ fn equal(at: usize) -> Result<(), String> {
         let original = module.clone();
         let settings = Settings::from_words(words).unwrap();
         match apply(&mut module, &roles, &settings, &mesh.parse::<MeshSpec>().unwrap().to_mesh()) {
-            Ok(()) => check(&mut reference, module, &original, &format!("{words} on {mesh}"))?,
+            Ok(_) => check(&mut reference, module, &original, &format!("{words} on {mesh}"))?,
             // Not every step has sequences.
             Err(errors) if errors[0].code == "SH1251" && has_context(mesh) => {}
             Err(errors) => return Err(errors[0].to_string()),

@@ -39,6 +39,7 @@ pub(crate) enum FsdpCommand {
         of the mesh counts nodes);\n\
         auto_wrap (a unit for each layer), always_wrap, no_wrap, min_num_params=1e8: which parameters are gathered again together;\n\
         those in no unit are gathered once; backward_prefetch (a unit is gathered while the one behind it is computed);\n\
+        activation_checkpointing (the backward part computes units, or layers, again rather than keep what is in them);\n\
         offload (parameters and optimizer state wait in host memory; TPU);\n\
         bf16, fp16 (products take operands of it), fp32_reduce_scatter (gradients are summed in f32 all the same);\n\
         sequence_parallel (activations between layers are split over the axis of tensor parallelism).\n\n\

@@ -142,10 +142,11 @@ fn apply(args: &FsdpApplyArgs, ui: &Ui) -> Result<ExitCode> {
     progress.stage("read");
     let (mut module, roles) = read(&source, &args.step.role, args.step.loss.as_deref())?;
     progress.stage("annotate");
-    strategy::apply(&mut module, &roles, &settings, mesh).map_err(|e| source.explain(&e))?;
+    let warnings = strategy::apply(&mut module, &roles, &settings, mesh).map_err(|e| source.explain(&e))?;
     progress.stage("print");
     let program = printed(&module, args.to.form.emit).map_err(|e| source.explain(&e))?;
     progress.finish();
+    ui.warn(&source, &warnings);
     outputs.put(&args.to.output, program)?;
     outputs.commit()?;
     Ok(ExitCode::SUCCESS)

@@ -31,8 +31,6 @@ pub(super) enum Kind {
 pub(super) enum Effect {
     /// It is done.
     Done,
-    /// It is done where a model is written by it, and is nothing to a step that is compiled already, and why.
-    Model(&'static str),
     /// It is nothing to a compiler, and why.
     Nothing(&'static str),
 }
@@ -67,8 +65,6 @@ const TOGETHER: Effect = Effect::Nothing("small collectives of one kind travel t
 const CHECKPOINTS: Effect =
     Effect::Nothing("checkpoints are sharded, and full state dicts are files that are written at any time");
 const START: Effect = Effect::Nothing("how parameters come to the devices is the loader's");
-const BACKWARD: Effect =
-    Effect::Model("the step has its backward part: what it keeps is said where it is differentiated");
 const WRAPPER: Effect = Effect::Nothing("it is about PyTorch's modules");
 
 const fn top(name: &'static str, kind: Kind, effect: Effect) -> Key {
@@ -104,7 +100,7 @@ pub(super) const KEYS: &[Key] = &[
     top("tpu_use_cluster", Kind::Bool, LAUNCHER),
     top("tpu_use_sudo", Kind::Bool, LAUNCHER),
     top("use_cpu", Kind::Bool, LAUNCHER),
-    fsdp("fsdp_activation_checkpointing", Kind::Bool, BACKWARD),
+    fsdp("fsdp_activation_checkpointing", Kind::Bool, Effect::Done),
     fsdp("fsdp_auto_wrap_policy", Kind::Word(WRAP), Effect::Done),
     fsdp("fsdp_backward_prefetch", Kind::Word(PREFETCH), Effect::Done),
     fsdp("fsdp_backward_prefetch_policy", Kind::Word(PREFETCH), Effect::Done),
@@ -122,7 +118,7 @@ pub(super) const KEYS: &[Key] = &[
     fsdp("fsdp_version", Kind::Count, WRAPPER),
     fsdp("min_num_param", Kind::Count, Effect::Done),
     fsdp("xla", Kind::Bool, WRAPPER),
-    fsdp("xla_fsdp_grad_ckpt", Kind::Bool, BACKWARD),
+    fsdp("xla_fsdp_grad_ckpt", Kind::Bool, Effect::Done),
     fsdp("xla_fsdp_settings", Kind::Keys, Effect::Done),
     xla("auto_wrap_policy", Kind::Any, CLASSES),
     xla("auto_wrapper_callable", Kind::Any, CLASSES),

@@ -28,8 +28,6 @@ pub struct Accelerate {
     pub model: ModelSettings,
     /// Keys that are not known, and those without effect, with the reasons.
     pub warnings: Vec<Diagnostic>,
-    /// Of a step that is compiled already: keys without effect, as they say how a model is to be written.
-    pub of_models: Vec<Diagnostic>,
 }
 
 /// What a configuration file says of how a model is written, rather than of how its step is split.
@@ -91,8 +89,6 @@ impl Accelerate {
 /// Keys without effect, for one reason.
 struct Idle {
     reason: &'static str,
-    /// Whether a model takes them.
-    is_of_models: bool,
     keys: Vec<(&'static str, Span)>,
 }
 
@@ -163,18 +159,11 @@ impl Reader<'_> {
             };
             return self.wrong(value, format!("{} has to be {wanted}", key.name));
         }
-        let (reason, is_of_models) = match key.effect {
-            Effect::Nothing(reason) => (reason, false),
-            Effect::Model(reason) => (reason, true),
-            Effect::Done => return self.apply(key, value),
-        };
+        let Effect::Nothing(reason) = key.effect else { return self.apply(key, value) };
         let here = (key.name, self.span(at));
-        match self.idle.iter_mut().find(|idle| idle.reason == reason && idle.is_of_models == is_of_models) {
+        match self.idle.iter_mut().find(|idle| idle.reason == reason) {
             Some(idle) => idle.keys.push(here),
-            None => self.idle.push(Idle { reason, is_of_models, keys: vec![here] }),
-        }
-        if is_of_models {
-            self.apply(key, value);
+            None => self.idle.push(Idle { reason, keys: vec![here] }),
         }
     }
 
@@ -218,7 +207,8 @@ impl Reader<'_> {
             "disable_reshard_on_root" => settings.reshard_root = truth(value) == Some(false),
             "reduce_scatter_bucket_size_mb" => settings.bucket_bytes = count(value).map(|mb| mb << 20),
             "fsdp_activation_checkpointing" | "xla_fsdp_grad_ckpt" => {
-                self.out.model.activation_checkpointing |= truth(value).unwrap_or(false);
+                settings.activation_checkpointing |= truth(value).unwrap_or(false);
+                self.out.model.activation_checkpointing = settings.activation_checkpointing;
             }
             "reshard_after_forward" => settings.reshard_after_forward = truth(value),
             "shard_param_on_dim_0" => settings.shard_param_on_dim_0 = truth(value).unwrap_or(false),
@@ -238,13 +228,12 @@ impl Reader<'_> {
             Some(_) => Some(Wrap::Nothing),
             None => None,
         };
-        for Idle { reason, is_of_models, keys } in std::mem::take(&mut self.idle) {
+        for Idle { reason, keys } in std::mem::take(&mut self.idle) {
             let names: Vec<&str> = keys.iter().map(|(name, _)| *name).collect();
             let message = format!("no effect here: {}", names.join(", "));
             let warning = Diagnostic::warning(Class::InvalidInput, "SH1213", message);
             let span = keys.first().map_or(Span::NONE, |(_, span)| *span);
-            let told = if is_of_models { &mut self.out.of_models } else { &mut self.out.warnings };
-            told.push(warning.at(span).hint(reason));
+            self.out.warnings.push(warning.at(span).hint(reason));
         }
     }
 

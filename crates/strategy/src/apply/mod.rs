@@ -12,16 +12,17 @@ mod within;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
-    AxisRef, Build, DType, Diagnostic, DimSharding, Mesh, MeshId, Module, OpKind, RegionId, Rewriter,
-    TensorSharding, ValueId,
+    AxisRef, Build, Class, DType, Diagnostic, DimSharding, FuncId, Mesh, MeshId, Module, OpKind, RegionId,
+    Rewriter, TensorSharding, ValueId,
 };
 use shardc_passes::propagate::DimensionClasses;
 use shardc_passes::transforms::inline::inline_calls;
 
+use crate::checkpointing::checkpoint;
 use crate::roles::{Role, Roles};
 use crate::settings::{Settings, Sharding};
 use crate::stacked::Stacked;
-use crate::units::Units;
+use crate::units::{Units, Wrap};
 use axes::Axes;
 use dims::split_dim;
 use unshard::Unshard;
@@ -45,6 +46,8 @@ const THEN_STATE: u32 = 1;
 /// * What a step returns as next state is split as the state is; other results are whole if they are single numbers, else as the
 ///   compiler finds.
 ///
+/// Returns warnings: what the settings ask for and the step has no place for (SH1252).
+///
 /// # Errors
 /// The module has another mesh (SH0331), the roles are those of another program (SH1250), a call cannot be inlined, or the strategy does not fit the mesh (SH1251).
 pub fn apply(
@@ -52,7 +55,7 @@ pub fn apply(
     roles: &Roles,
     settings: &Settings,
     mesh: &Mesh,
-) -> Result<(), Vec<Diagnostic>> {
+) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     inline_calls(module)?;
     let units = settings.wrap.and_then(|wrap| Units::find(module, roles, wrap));
     apply_units(module, roles, settings, mesh, units.as_ref())
@@ -68,7 +71,7 @@ pub fn apply_units(
     settings: &Settings,
     mesh: &Mesh,
     units: Option<&Units>,
-) -> Result<(), Vec<Diagnostic>> {
+) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     if let Some(missing) = args_missing(module, roles) {
         return Err(vec![missing]);
     }
@@ -88,6 +91,14 @@ pub fn apply_units(
     };
     let id = known.map_or_else(|| module.add_mesh("mesh", mesh.clone()), |(_, id)| id);
     let args = module.regions[body].args.clone();
+    let mut warnings = Vec::new();
+    if settings.activation_checkpointing && compute_again(module, (func, body), roles, units) == 0 {
+        let message =
+            "activation_checkpointing: the step keeps nothing of layers that could be computed again";
+        let hint = "layers are found by the numbers in names of parameters, and outside of loops; of others `jax.checkpoint` and \
+                    `shardc grad --checkpoint` say, where the step is differentiated, what is computed again";
+        warnings.push(Diagnostic::warning(Class::Unsupported, "SH1252", message).hint(hint));
+    }
     let stacked = Stacked::of(module, body);
     if let Some(dtype) = settings.compute_dtype.filter(|&dtype| dtype != DType::F32)
         && let Some(classes) = DimensionClasses::of_func(module, func)
@@ -152,7 +163,24 @@ pub fn apply_units(
             module.funcs[func].res_shardings[result] = interned.into();
         }
     }
-    Ok(())
+    Ok(warnings)
+}
+
+/// Computes units, or else layers, again for the backward part; returns how many.
+fn compute_again(
+    module: &mut Module,
+    (func, body): (FuncId, RegionId),
+    roles: &Roles,
+    units: Option<&Units>,
+) -> usize {
+    let layers = units.is_none().then(|| Units::find(module, roles, Wrap::Layers)).flatten();
+    let (Some(units), Some(classes)) = (units.or(layers.as_ref()), DimensionClasses::of_func(module, func))
+    else {
+        return 0;
+    };
+    let batch = batch_classes(&classes, roles, &module.regions[body].args);
+    let has_batch = |value: ValueId| classes.of(value).iter().any(|class| batch.contains(class));
+    checkpoint(module, body, roles, units, &has_batch)
 }
 
 /// Takes state out of sharding groups where the strategy places it: a next value is split as its state, but not what it is

@@ -11,12 +11,11 @@
 //! The parameters of a unit are behind one barrier. With what is asked for of the unit itself they are gathered when the unit behind
 //! it is done; with what was asked for of that unit, while it is computed.
 
-use std::collections::VecDeque;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Build, Module, OpId, OpKind, RegionId, Rewriter, TensorSharding, ValueId};
 use shardc_passes::analysis::regions::has_program_regions;
 
+use crate::flow;
 use crate::roles::Roles;
 use crate::settings::Prefetch;
 use crate::stacked::Stacked;
@@ -109,8 +108,8 @@ impl Flow {
             module.terminator(body).map(|end| module.ops[end].operands.to_vec()).unwrap_or_default();
         // A program that does not train is a forward part alone.
         let forward = match unshard.roles.loss {
-            Some(loss) => forward(module, returned.get(loss).as_slice()),
-            None => forward(module, &returned.iter().collect::<Vec<_>>()),
+            Some(loss) => flow::computed_by(module, returned.get(loss).copied()),
+            None => flow::computed_by(module, returned.iter().copied()),
         };
         let mut forms: FxHashMap<ValueId, Form> = FxHashMap::default();
         for &i in &unshard.split {
@@ -135,7 +134,7 @@ impl Flow {
                 );
             }
         }
-        let users = users(module, body);
+        let users = flow::users(module, body);
         let owned = |arg: ValueId| -> Vec<ValueId> {
             let i = args.iter().position(|&a| a == arg);
             let states = unshard.roles.arguments.iter().enumerate();
@@ -149,7 +148,7 @@ impl Flow {
             if forward.contains(&op) || matches!(module.ops[op].kind, OpKind::Return) {
                 continue;
             }
-            let read = reads(module, op);
+            let read = flow::reads(module, op);
             let needs = |v: &ValueId| {
                 let form = forms.get(v)?;
                 (!is_like(module, op, *v)).then_some(form.arg)
@@ -174,40 +173,6 @@ fn is_like(module: &Module, op: OpId, value: ValueId) -> bool {
         data.kind,
         OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Convert | OpKind::Select | OpKind::Compare(..)
     ) && data.operands.iter().chain(&data.results).all(|&v| module.shape(v) == module.shape(value))
-}
-
-/// The operations of the body that values are computed by.
-fn forward(module: &Module, values: &[&ValueId]) -> FxHashSet<OpId> {
-    let mut seen = FxHashSet::default();
-    let mut todo: Vec<OpId> = values.iter().filter_map(|v| module.def_op(**v)).collect();
-    while let Some(op) = todo.pop() {
-        if seen.insert(op) {
-            todo.extend(reads(module, op).into_iter().filter_map(|v| module.def_op(v)));
-        }
-    }
-    seen
-}
-
-/// What an operation reads, with what its regions read from around it.
-fn reads(module: &Module, op: OpId) -> Vec<ValueId> {
-    let data = &module.ops[op];
-    let mut out = data.operands.to_vec();
-    for &region in &data.regions {
-        for inner in module.walk(region) {
-            out.extend(&module.ops[inner].operands);
-        }
-    }
-    out
-}
-
-fn users(module: &Module, body: RegionId) -> FxHashMap<ValueId, Vec<OpId>> {
-    let mut users: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();
-    for &op in &module.regions[body].ops {
-        for value in reads(module, op) {
-            users.entry(value).or_default().push(op);
-        }
-    }
-    users
 }
 
 /// Whether what an operation makes goes into a returned value that is not one of `own`.
@@ -262,7 +227,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn top(&mut self, rw: &mut Rewriter<'_>, op: OpId) {
-        let read = reads(rw.module, op);
+        let read = flow::reads(rw.module, op);
         for value in read.iter().copied() {
             let Some(&form) = self.flow.forms.get(&value) else { continue };
             let stands = if self.flow.forward.contains(&op) {
@@ -281,7 +246,7 @@ impl Walk<'_> {
                 None
             };
             if let Some(stands) = stands {
-                replace(rw.module, op, value, stands);
+                flow::replace(rw.module, op, |read| (read == value).then_some(stands));
             }
         }
         self.inside(rw, op);
@@ -329,21 +294,11 @@ impl Walk<'_> {
     /// The nearest of what an operation of the backward part is computed from that has a batch: what is asked for of an activation.
     /// (What is asked for of a parameter is a sum over devices, which a barrier would complete too early.)
     fn asked_for(&self, module: &Module, read: &[ValueId]) -> Option<ValueId> {
-        let mut seen = FxHashSet::default();
-        let mut todo: VecDeque<ValueId> = read.iter().copied().collect();
-        while let Some(value) = todo.pop_front() {
-            let Some(op) = module.def_op(value).filter(|op| !self.flow.forward.contains(op)) else {
-                continue;
-            };
-            if self.flow.forms.contains_key(&value) || !seen.insert(op) {
-                continue;
-            }
-            if (self.unshard.has_batch)(value) {
-                return Some(value);
-            }
-            todo.extend(reads(module, op));
-        }
-        None
+        let is_behind = |op: OpId| {
+            let is_form = |result: &ValueId| self.flow.forms.contains_key(result);
+            !self.flow.forward.contains(&op) && !module.ops[op].results.iter().any(is_form)
+        };
+        flow::nearest(module, read, is_behind, |value| (self.unshard.has_batch)(value))
     }
 
     /// A form once more, behind a barrier with `asked`.
@@ -401,15 +356,4 @@ fn remade(rw: &mut Rewriter<'_>, op: OpId, from: ValueId) -> ValueId {
     let data = &rw.module.ops[op];
     let (kind, ty) = (data.kind.clone(), rw.module.values[data.results[0]].ty);
     rw.op1(kind, &[from], ty)
-}
-
-fn replace(module: &mut Module, op: OpId, old: ValueId, new: ValueId) {
-    let mut inner: Vec<OpId> =
-        module.ops[op].regions.clone().iter().flat_map(|&region| module.walk(region)).collect();
-    inner.push(op);
-    for op in inner {
-        for operand in module.ops[op].operands.iter_mut().filter(|operand| **operand == old) {
-            *operand = new;
-        }
-    }
 }

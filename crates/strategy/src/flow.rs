@@ -1,0 +1,74 @@
+//! How values run through a body: what reads them, and what they are computed by.
+
+use std::collections::VecDeque;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{Module, OpId, RegionId, ValueId};
+
+/// What an operation reads, with what its regions read.
+pub(crate) fn reads(module: &Module, op: OpId) -> Vec<ValueId> {
+    let data = &module.ops[op];
+    let mut out = data.operands.to_vec();
+    for &region in &data.regions {
+        for inner in module.walk(region) {
+            out.extend(&module.ops[inner].operands);
+        }
+    }
+    out
+}
+
+/// The operations of a body that read each value, in order.
+pub(crate) fn users(module: &Module, body: RegionId) -> FxHashMap<ValueId, Vec<OpId>> {
+    let mut users: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();
+    for &op in &module.regions[body].ops {
+        for value in reads(module, op) {
+            users.entry(value).or_default().push(op);
+        }
+    }
+    users
+}
+
+/// The operations that values are computed by.
+pub(crate) fn computed_by(module: &Module, values: impl IntoIterator<Item = ValueId>) -> FxHashSet<OpId> {
+    let mut seen = FxHashSet::default();
+    let mut todo: Vec<OpId> = values.into_iter().filter_map(|value| module.def_op(value)).collect();
+    while let Some(op) = todo.pop() {
+        if seen.insert(op) {
+            todo.extend(reads(module, op).into_iter().filter_map(|value| module.def_op(value)));
+        }
+    }
+    seen
+}
+
+/// The nearest of what values are computed from, by way of operations `through`, that is as wanted; they themselves come first.
+pub(crate) fn nearest(
+    module: &Module,
+    values: &[ValueId],
+    through: impl Fn(OpId) -> bool,
+    is_wanted: impl Fn(ValueId) -> bool,
+) -> Option<ValueId> {
+    let mut seen = FxHashSet::default();
+    let mut todo: VecDeque<ValueId> = values.iter().copied().collect();
+    while let Some(value) = todo.pop_front() {
+        let Some(op) = module.def_op(value).filter(|&op| through(op)) else { continue };
+        if !seen.insert(op) {
+            continue;
+        }
+        if is_wanted(value) {
+            return Some(value);
+        }
+        todo.extend(reads(module, op));
+    }
+    None
+}
+
+/// Lets an operation, with its regions, read what stands for values.
+pub(crate) fn replace(module: &mut Module, op: OpId, stands: impl Fn(ValueId) -> Option<ValueId>) {
+    let regions = module.ops[op].regions.clone();
+    let inner: Vec<OpId> = regions.iter().flat_map(|&region| module.walk(region)).collect();
+    for op in inner.into_iter().chain([op]) {
+        for operand in &mut module.ops[op].operands {
+            *operand = stands(*operand).unwrap_or(*operand);
+        }
+    }
+}

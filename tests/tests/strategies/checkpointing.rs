@@ -1,0 +1,38 @@
+//! Activation checkpointing of steps that have their backward part: less is kept, and no more sent.
+
+use std::fmt::Write as _;
+
+use shardc::Compiler;
+use shardc_strategy::{Settings, Sharding, Wrap};
+
+use super::annotated_by;
+use super::closed_form::sent;
+use super::programs::PROGRAMS;
+
+/// Steps of many layers outside of loops; what temporaries are at most, and what is sent, of what they are without.
+const STEPS: &[(&str, f64, f64)] =
+    &[("gpt2_base", 0.36, 1.0), ("llama70b_4l", 0.32, 1.0), ("llama7b_32l", 0.11, 1.0)];
+
+/// The temporaries and what a device sends are as listed.
+pub(super) fn less_is_kept() -> Result<(), String> {
+    let mut faults = String::new();
+    let find = |name: &str| PROGRAMS.iter().find(|program| program.name == name).ok_or(name.to_owned());
+    for &(name, most, most_sent) in STEPS {
+        let program = find(name)?;
+        let of = |activation_checkpointing| {
+            let sharding = Sharding::FullShard;
+            let wrap = Some(Wrap::Layers);
+            let settings = Settings { sharding, wrap, activation_checkpointing, ..Settings::default() };
+            let module = annotated_by(program, settings, "fsdp=8");
+            let output = Compiler::new().partition_module(module).map_err(|error| error.to_string())?;
+            Ok::<_, String>((output.memory().temporaries as f64, sent(&output)))
+        };
+        let (kept, again) = (of(false)?, of(true)?);
+        let ratios = (again.0 / kept.0, again.1 / kept.1);
+        if ratios.0 > most || ratios.1 > most_sent {
+            let (took, sends) = ratios;
+            writeln!(faults, "{name}: {took:.3} of the temporaries, {sends:.3} of what is sent").unwrap();
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}

@@ -1,6 +1,7 @@
 // Activation checkpointing: what the backward part reads of a layer is computed once more from what goes into the layer, behind a
-// barrier that waits for the gradient that the layer gets. The last layer is kept, as its gradients are asked for at once, and so is
-// what the step takes or the next layer reads. Layers in no loop are found by the numbers in names; where there are none, it is said.
+// barrier that waits for the gradient that the layer gets, and for the gradients of parameters of the layer after it. The last layer is
+// kept, as its gradients are asked for at once, and so is what the step takes or the next layer reads. Layers in no loop are found by the
+// numbers in names; where there are none, it is said.
 // RUN: shardc fsdp apply %s --fsdp "full_shard activation_checkpointing" --mesh fsdp=4 | FileCheck %s
 // RUN: shardc fsdp apply %s --fsdp "full_shard auto_wrap activation_checkpointing" --mesh fsdp=4 | FileCheck %s --check-prefix=UNITS
 // RUN: shardc fsdp apply %S/units.mlir --fsdp "full_shard activation_checkpointing" --mesh fsdp=4 2>&1 | FileCheck %s --check-prefix=KEPT
@@ -8,16 +9,20 @@
 
 // CHECK: stablehlo.exponential
 // CHECK: %[[E1:.*]] = stablehlo.exponential
+// CHECK: %[[GB1:.*]] = stablehlo.dot_general %[[E1]], %{{.*}}, contracting_dims = [0] x [0]
 // CHECK: %[[DU1:.*]] = stablehlo.multiply %{{.*}}, %[[E1]]
+// CHECK: %[[GA1:.*]] = stablehlo.dot_general %{{.*}}, %[[DU1]]
 // CHECK: %[[DH1:.*]] = stablehlo.dot_general %[[DU1]]
-// CHECK: %[[HELD:.*]]:2 = stablehlo.optimization_barrier %arg4, %[[DH1]]
+// CHECK: %[[HELD:.*]]:4 = stablehlo.optimization_barrier %arg4, %[[GB1]], %[[GA1]], %[[DH1]]
 // CHECK: %[[AGAIN:.*]] = stablehlo.dot_general %[[HELD]]#0
 // CHECK: %[[E0:.*]] = stablehlo.exponential %[[AGAIN]]
 // CHECK: stablehlo.dot_general %[[E0]], %[[DH1]]
 // CHECK: stablehlo.multiply %{{.*}}, %[[E0]]
+// CHECK: stablehlo.subtract %arg2, %[[HELD]]#2
+// CHECK: stablehlo.subtract %arg3, %[[HELD]]#1
 
 // The parameters of a unit are gathered once for both, when it is computed again.
-// UNITS: %[[HELD:.*]]:2 = stablehlo.optimization_barrier %arg4, %[[DH1:[^ ]*]]
+// UNITS: %[[HELD:.*]]:4 = stablehlo.optimization_barrier %arg4, %{{[0-9]+}}, %{{[0-9]+}}, %[[DH1:[0-9]+]]
 // UNITS: %[[UNIT:.*]]:3 = stablehlo.optimization_barrier %arg0, %arg1, %[[HELD]]#0
 // UNITS: %[[A0:.*]] = sdy.sharding_constraint %[[UNIT]]#0
 // UNITS: stablehlo.dot_general %[[HELD]]#0, %[[A0]]

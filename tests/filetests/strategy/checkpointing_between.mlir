@@ -2,7 +2,8 @@
 // it, and so kept; its sums of rows, the quotient and the mask that is repeated for each column are computed again.
 // RUN: shardc fsdp apply %s --fsdp "no_shard activation_checkpointing" --mesh data=4 | FileCheck %s
 // CHECK: %[[H1:.*]] = stablehlo.dot_general %arg3, %arg0
-// CHECK: %[[HELD:.*]]:3 = stablehlo.optimization_barrier %arg4, %[[H1]], %{{[0-9]+}} :
+// CHECK: %[[G2:.*]] = stablehlo.dot_general %{{.*}}, %{{.*}}, contracting_dims = [0] x [0]
+// CHECK: %[[HELD:.*]]:4 = stablehlo.optimization_barrier %arg4, %[[H1]], %[[G2]], %{{[0-9]+}} :
 // CHECK: %[[SUMS:.*]] = stablehlo.reduce(%[[HELD]]#1
 // CHECK: %[[WIDE:.*]] = stablehlo.broadcast_in_dim %[[SUMS]]
 // CHECK: %[[QUOTIENT:.*]] = stablehlo.divide %[[HELD]]#1, %[[WIDE]]

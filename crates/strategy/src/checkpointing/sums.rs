@@ -1,0 +1,76 @@
+//! Gradients of parameters as the backward part makes them: sums over examples.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{BinaryOp, Module, OpId, OpKind, ValueId, Work};
+
+use super::stages::Stages;
+use crate::flow;
+
+/// How many operations are between a sum over examples and the sum with another one that it is an addend of, at most.
+const NEARBY: usize = 8;
+
+/// What the backward part has summed over examples since it was last asked, and made of these sums alone.
+pub(super) struct Sums<'a> {
+    module: &'a Module,
+    stages: &'a Stages,
+    users: &'a FxHashMap<ValueId, Vec<OpId>>,
+    has_batch: &'a dyn Fn(ValueId) -> bool,
+    /// Those that nothing has read so far.
+    unread: FxHashSet<ValueId>,
+}
+
+impl<'a> Sums<'a> {
+    pub(super) fn new(
+        module: &'a Module,
+        stages: &'a Stages,
+        users: &'a FxHashMap<ValueId, Vec<OpId>>,
+        has_batch: &'a dyn Fn(ValueId) -> bool,
+    ) -> Sums<'a> {
+        Sums { module, stages, users, has_batch, unread: FxHashSet::default() }
+    }
+
+    /// Goes past an operation of the backward part.
+    pub(super) fn pass(&mut self, op: OpId) {
+        let (mut of_batch, mut of_sums) = (false, false);
+        for value in flow::reads(self.module, op) {
+            of_batch |= (self.has_batch)(value);
+            of_sums |= self.unread.remove(&value);
+        }
+        if of_batch || of_sums {
+            let results = self.module.ops[op].results.iter().copied();
+            self.unread.extend(results.filter(|&value| !(self.has_batch)(value)));
+        }
+    }
+
+    /// Takes the sums that are whole, which the backward part adds to no other.
+    pub(super) fn take(&mut self) -> Vec<ValueId> {
+        let sums = std::mem::take(&mut self.unread);
+        sums.into_iter().filter(|&value| !self.is_addend(value)).collect()
+    }
+
+    /// Whether a sum, or what is moved or converted of it, is added to another one of the backward part: a parameter that two units
+    /// read has one of each, and devices add up what they have of both before they send it.
+    fn is_addend(&self, sum: ValueId) -> bool {
+        let mut todo = vec![sum];
+        for _ in 0..NEARBY {
+            let Some(value) = todo.pop() else { return false };
+            for &op in self.users.get(&value).into_iter().flatten() {
+                let data = &self.module.ops[op];
+                match &data.kind {
+                    OpKind::Binary(BinaryOp::Add) if data.operands.iter().all(|&v| self.is_backward(v)) => {
+                        return true;
+                    }
+                    kind if data.operands.len() == 1 && kind.def().work == Work::Light => {
+                        todo.extend(&data.results);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        false
+    }
+
+    fn is_backward(&self, value: ValueId) -> bool {
+        self.module.def_op(value).is_some_and(|op| self.stages.is_backward(op))
+    }
+}

@@ -12,7 +12,7 @@ use shardc::graph::{
 use shardc::nn::loss::CrossEntropy;
 use shardc::nn::models::Decoder;
 use shardc::nn::optim::{self, AdamW};
-use shardc::nn::{Kind, Lora, Nf4, Policy, Scope, StepProgram};
+use shardc::nn::{Kind, Lora, Nf4, Policy, Quantized, Scope, StepProgram};
 use shardc::runtime::HostArray;
 use shardc::strategy::{Settings, annotate};
 use shardc::train::Step;
@@ -89,6 +89,33 @@ fn four_bits_are_those_of_bitsandbytes() {
             numbers.filter(|(i, _)| !is_other(i * 16 / 64)).map(|(_, number)| number).collect()
         };
         near(&of_equal(every(&double[2])), &of_equal(floats("double.values")));
+    }
+}
+
+/// A tensor whose last dimension is two or four takes up to 64 times its memory on a TPU, which pads it to 128.
+#[test]
+fn numbers_are_unpacked_along_long_rows() {
+    for storage in [UI8, BF16, F32] {
+        let g = Graph::new("unpack", &Mesh::new(&[("data", 1)]).unwrap());
+        let words = 32 / i64::from(storage.bits() / 8);
+        let payload = g.parameter("payload", [128, words], storage);
+        let magnitudes = g.parameter("magnitudes", [128], F32);
+        let of = Quantized { payload, magnitudes, nested: None };
+        let numbers = Nf4 { double: false, storage }.dequantize(&of, &[64, 128], BF16);
+        let module = g.finish(&[("numbers", numbers)]).unwrap();
+        let body = module.funcs[module.entry().unwrap()].body.unwrap();
+        for op in module.walk(body) {
+            for &value in &module.ops[op].results {
+                let shape = module.shape(value);
+                let is_of_blocks = shape.iter().product::<i64>() <= 128;
+                let is_long = shape.len() < 2 || shape.last().is_some_and(|&n| n >= words);
+                assert!(
+                    is_of_blocks || is_long,
+                    "packed in {storage}: {shape:?} of {}",
+                    module.ops[op].kind.name()
+                );
+            }
+        }
     }
 }
 

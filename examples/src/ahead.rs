@@ -9,7 +9,7 @@ use shardc::exec::compile_options;
 use shardc::graph::Mesh;
 use shardc::nn::{Parameters, StepProgram};
 use shardc::runtime::aot::{self, CompileReport, CompileRequest, Target};
-use shardc::runtime::{Environment, PluginKind, plugin};
+use shardc::runtime::{Environment, PjrtCode, PluginKind, RuntimeError, plugin};
 use shardc::strategy::{self, Role, Roles, Settings};
 use shardc::{Compiler, Output};
 
@@ -102,7 +102,9 @@ pub fn smallest_slice(args: &Ahead, make: impl Fn(&Mesh) -> Result<StepProgram>)
                 println!("  compiled in {:.1} s: {}", report.compile_seconds, described(&report));
                 return Ok(());
             }
-            Err(error) if error.to_string().to_lowercase().contains("memory") => println!("  does not fit"),
+            Err(RuntimeError::Compile { code: PjrtCode::RESOURCE_EXHAUSTED, .. }) => {
+                println!("  does not fit")
+            }
             Err(error) => return Err(error.into()),
         }
     }

@@ -145,7 +145,7 @@ pub fn apply_units(
     }
     let results = module.funcs[func].results.len();
     if settings.offload_params {
-        plan.offload(module, body, roles);
+        plan.offload(module, body, roles, &placed);
     }
     module.funcs[func].res_shardings.resize(results, None.into());
     for (argument, sharding) in roles.arguments.iter().zip(&placed) {
@@ -337,12 +337,20 @@ impl Plan<'_> {
         unshard.apply(module, body);
     }
 
-    fn offload(&self, module: &mut Module, body: RegionId, roles: &Roles) {
-        let waits = |i: &usize| {
-            let role = roles.arguments[*i].role;
-            role.is_weight() || role == Role::OptimizerState
-        };
-        let arguments: Vec<usize> = (0..roles.arguments.len()).filter(waits).collect();
+    fn offload(&self, module: &mut Module, body: RegionId, roles: &Roles, placed: &[TensorSharding]) {
+        let args = &module.regions[body].args;
+        let state: Vec<offload::State> = roles
+            .arguments
+            .iter()
+            .enumerate()
+            .filter(|(_, argument)| argument.role.is_weight() || argument.role == Role::OptimizerState)
+            .map(|(i, _)| {
+                let mesh = &module.meshes[placed[i].mesh];
+                let local = placed[i].local_shape(mesh, module.shape(args[i]));
+                offload::State::new(module, i, (args[i], &local), &self.stacked)
+            })
+            .collect();
+        let arguments = offload::waiting(&state);
         let results: Vec<usize> = arguments.iter().filter_map(|&i| roles.arguments[i].next).collect();
         offload::offload(module, body, &self.stacked, &arguments, &results);
     }

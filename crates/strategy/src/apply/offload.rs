@@ -3,9 +3,15 @@
 //! Parameters and optimizer state are arguments and results in pinned host memory, as JAX writes it (`mhlo.memory_kind`). Each part
 //! comes to the device before it is used: a parameter before it is gathered, again for the backward part if it is gathered again,
 //! and again, with the optimizer's state, for its update; of a stack of layers the rows of one trip. What is next goes back.
+//!
+//! What is [small](SMALL) beside the rest stays on the device. So does what libtpu 0.0.51 cannot take rows of at the host: a stack of
+//! vectors of less than 32 bits, such as magnitudes of blocks in `ui8` ("Sublane slicing size must be multiple of element packing
+//! factor"). Nor does it compile programs that take rows of less than a tile: it takes two layouts of different sizes for one.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{Attr, AttrDict, Build, CustomCallSpec, Module, OpId, OpKind, RegionId, Rewriter, ValueId};
+use shardc_ir::{
+    Attr, AttrDict, Build, CustomCallSpec, Module, OpId, OpKind, RegionId, Rewriter, TensorType, ValueId,
+};
 
 use crate::stacked::Stacked;
 
@@ -15,6 +21,51 @@ const HOST: &str = "pinned_host";
 const DEVICE: &str = "device";
 /// Of an argument or a result, the memory that it is in.
 const MEMORY_KIND: &str = "mhlo.memory_kind";
+
+/// Bytes that a device is sent at once for which a transfer takes longer to begin than to run: some ten microseconds.
+const SMALL: u64 = 64 << 10;
+/// What stays on the device for that is less than this part of what a device has.
+const PART: u64 = 1000;
+
+/// An argument that could wait in host memory.
+pub(super) struct State {
+    /// The number of the argument.
+    number: usize,
+    /// Bytes that a device has of it.
+    bytes: u64,
+    /// Bytes that come to the device at once: all, or of a stack of layers a row.
+    at_once: u64,
+    /// Whether rows cannot be taken at the host.
+    is_whole: bool,
+}
+
+impl State {
+    /// Of argument `number`, of which a device has a part of the shape `local`.
+    pub(super) fn new(
+        module: &Module,
+        number: usize,
+        (arg, local): (ValueId, &[i64]),
+        stacked: &Stacked,
+    ) -> State {
+        let bytes = |shape: &[i64]| {
+            let ty = module.tensor(arg).map(|ty| TensorType::new(shape, ty.dtype));
+            let bytes = ty.and_then(|ty| ty.num_bytes());
+            bytes.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(u64::MAX)
+        };
+        let row = |(dim, &n): (usize, &i64)| if stacked.is_stacked(arg, dim) { 1 } else { n };
+        let row: Vec<i64> = local.iter().enumerate().map(row).collect();
+        let is_narrow = module.tensor(arg).is_some_and(|ty| ty.dtype.bits() < 32);
+        let is_whole = is_narrow && local.len() == 2 && stacked.is_stacked(arg, 0);
+        State { number, bytes: bytes(local), at_once: bytes(&row), is_whole }
+    }
+}
+
+/// The numbers of the arguments that wait in host memory.
+pub(super) fn waiting(state: &[State]) -> Vec<usize> {
+    let all = state.iter().map(|state| state.bytes).fold(0, u64::saturating_add);
+    let stays = |state: &State| state.is_whole || state.at_once < SMALL && state.bytes < all / PART;
+    state.iter().filter(|state| !stays(state)).map(|state| state.number).collect()
+}
 
 /// Puts the arguments with these numbers, and the results with those, into host memory.
 pub(super) fn offload(

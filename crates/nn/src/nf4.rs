@@ -118,8 +118,8 @@ impl Nf4 {
 
     /// The four bits of each number of `[blocks, 64]`, as `ui8`.
     ///
-    /// A product with ones and zeros puts two copies of each byte next to each other, exactly: bytes are numbers of `bf16`. It takes a
-    /// hundredth of what the weights' own product does. A last dimension of two, which would be merged with the one before it, takes
+    /// A product with ones and zeros puts two copies of each byte next to each other, exactly: bytes are numbers of `bf16`. It takes 32
+    /// multiplications for each weight, as the weights' own product does for 32 tokens. A last dimension of two, which would be merged with the one before it, takes
     /// 64 times its memory on a TPU, whose tiles have 128 columns; its compiler takes minutes for padding between columns.
     #[track_caller]
     fn codes<'g>(&self, payload: Tensor<'g>) -> Tensor<'g> {

@@ -338,16 +338,13 @@ impl Plan<'_> {
     }
 
     fn offload(&self, module: &mut Module, body: RegionId, roles: &Roles, placed: &[TensorSharding]) {
-        let args = &module.regions[body].args;
-        let state: Vec<offload::State> = roles
-            .arguments
-            .iter()
-            .enumerate()
-            .filter(|(_, argument)| argument.role.is_weight() || argument.role == Role::OptimizerState)
-            .map(|(i, _)| {
-                let mesh = &module.meshes[placed[i].mesh];
-                let local = placed[i].local_shape(mesh, module.shape(args[i]));
-                offload::State::new(module, i, (args[i], &local), &self.stacked)
+        let placed = module.regions[body].args.iter().zip(placed);
+        let state: Vec<offload::State> = (0..)
+            .zip(roles.arguments.iter().zip(placed))
+            .filter(|(_, (argument, _))| argument.role.is_weight() || argument.role == Role::OptimizerState)
+            .map(|(i, (_, (&arg, sharding)))| {
+                let local = sharding.local_shape(&module.meshes[sharding.mesh], module.shape(arg));
+                offload::State::new(module, i, (arg, &local), &self.stacked)
             })
             .collect();
         let arguments = offload::waiting(&state);

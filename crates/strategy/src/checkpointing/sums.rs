@@ -37,8 +37,8 @@ impl<'a> Sums<'a> {
             of_sums |= self.unread.remove(&value);
         }
         if of_batch || of_sums {
-            let results = self.module.ops[op].results.iter().copied();
-            self.unread.extend(results.filter(|&value| !(self.has_batch)(value)));
+            let is_sum = |value: &ValueId| self.module.tensor(*value).is_some() && !(self.has_batch)(*value);
+            self.unread.extend(self.module.ops[op].results.iter().copied().filter(is_sum));
         }
     }
 

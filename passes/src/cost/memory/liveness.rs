@@ -257,6 +257,10 @@ impl<'m> Estimate<'m> {
                 self.loop_state(op, region, step, outside, &mut table);
                 continue;
             }
+            if matches!(data.kind, OpKind::OptimizationBarrier) {
+                self.behind_barrier(op, region, step, outside, &mut table);
+                continue;
+            }
             for &result in &data.results {
                 let bytes = self.program.size(result);
                 if outside.contains(&result) {
@@ -305,6 +309,38 @@ impl<'m> Estimate<'m> {
         }
     }
 
+    /// Adds what is behind a barrier, which is what is before it: nothing is copied, and what has memory outside of the region has it
+    /// still.
+    fn behind_barrier(
+        &self,
+        op: OpId,
+        region: RegionId,
+        step: u32,
+        outside: &FxHashSet<ValueId>,
+        table: &mut Buffers,
+    ) {
+        let data = &self.module.ops[op];
+        for (&operand, &result) in data.operands.iter().zip(&data.results) {
+            let before = self.before_reshapes(operand, region);
+            let last = self.last_step(result, region).max(step);
+            if table.extend(before, last) {
+                table.share(before, result);
+            } else if !outside.contains(&before) && !outside.contains(&result) {
+                table.add(Some(result), Buffer { bytes: self.program.size(result), first: step, last });
+            }
+        }
+    }
+
+    /// What a value was before it was given other shapes, which is the same memory.
+    fn before_reshapes(&self, mut value: ValueId, region: RegionId) -> ValueId {
+        while let Some(def) = self.program.made_in(value, region)
+            && matches!(self.module.ops[def].kind, OpKind::Reshape)
+        {
+            value = self.module.ops[def].operands[0];
+        }
+        value
+    }
+
     /// Whether results of an operation can be written over what it reads.
     fn writes_over(&self, op: OpId) -> bool {
         self.program.is_elementwise(op)
@@ -312,7 +348,6 @@ impl<'m> Estimate<'m> {
                 self.module.ops[op].kind,
                 OpKind::DynamicUpdateSlice
                     | OpKind::Scatter(_)
-                    | OpKind::OptimizationBarrier
                     | OpKind::Slice(_)
                     | OpKind::Pad(_)
                     | OpKind::Transpose { .. }

@@ -9,6 +9,7 @@
 //! * what a compiler fuses into its readers takes no memory, but keeps what it reads until it is read itself (`fusion`);
 //! * operations run in the order of the text, but updates of what the caller gets back run as soon as they can;
 //! * what computes element by element and what updates a part is written over what it reads for the last time;
+//! * what is behind a barrier is what was before it, and is not copied;
 //! * a loop has its state once, and what its body needs besides (`liveness`);
 //! * tensors lie in tiles on TPUs, which pads them, and what only products read is kept with 16 bits (`program`, `machine`).
 //!
@@ -228,6 +229,31 @@ mod tests {
             %3 = stablehlo.add %2, %1 : tensor<16x16xf32>
             return %3 : tensor<16x16xf32>";
         assert_eq!(of(text), 2048);
+    }
+
+    #[test]
+    fn a_barrier_copies_nothing() {
+        let body = |behind: &str| {
+            format!(
+                "%0 = C %x
+                %1 = C %0
+                %b:2 = stablehlo.optimization_barrier %0, %x : tensor<16x16xf32>, tensor<16x16xf32>
+                %2 = C %b#{behind}
+                %3 = stablehlo.add %2, %0 : tensor<16x16xf32>
+                %4 = stablehlo.add %3, %1 : tensor<16x16xf32>
+                return %4 : tensor<16x16xf32>"
+            )
+        };
+        assert_eq!(of(&body("0")), 3072, "%0 is read on both sides");
+        assert_eq!(of(&body("1")), 3072, "an argument has memory outside");
+        let row = "%0 = C %x
+            %r = stablehlo.reshape %0 : (tensor<16x16xf32>) -> tensor<256xf32>
+            %b = stablehlo.optimization_barrier %r : tensor<256xf32>
+            %s = stablehlo.reshape %b : (tensor<256xf32>) -> tensor<16x16xf32>
+            %1 = C %s
+            %2 = stablehlo.add %1, %0 : tensor<16x16xf32>
+            return %2 : tensor<16x16xf32>";
+        assert_eq!(of(row), 2048, "another shape is the same memory");
     }
 
     /// The product of two matrices.

@@ -6,6 +6,7 @@ mod compute;
 mod dims;
 mod experts;
 mod offload;
+mod rows;
 mod tensor;
 mod unshard;
 mod within;

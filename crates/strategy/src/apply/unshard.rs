@@ -2,7 +2,7 @@
 //!
 //! FSDP gathers a parameter where it is used and drops it behind. In a program this is a constraint, whole on every device, on what
 //! the parameter is used as: behind a conversion to a narrower type, which is then what is sent. What updates the parameter reads
-//! the parts. Of a stack of layers each trip of a loop gathers its rows.
+//! the parts. Of a stack of layers each trip of a loop gathers its rows, which are narrowed first, too (`rows`).
 //!
 //! The backward part reads what the forward part gathered, or, if a unit is to be sharded again in between, gathers once more: a
 //! barrier with what is asked for of the first result that needs it keeps the second gather from being the first one, and
@@ -12,7 +12,7 @@
 //! it is done; with what was asked for of that unit, while it is computed.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{Build, Module, OpId, OpKind, RegionId, Rewriter, TensorSharding, ValueId};
+use shardc_ir::{Build, Module, OpId, OpKind, RegionId, Rewriter, TensorBuild, TensorSharding, ValueId};
 use shardc_passes::analysis::regions::has_program_regions;
 
 use crate::flow;
@@ -20,6 +20,8 @@ use crate::roles::Roles;
 use crate::settings::Prefetch;
 use crate::stacked::Stacked;
 use crate::units::Units;
+
+use super::rows::Rows;
 
 /// What is gathered, and how often.
 pub(super) struct Unshard<'a> {
@@ -89,8 +91,7 @@ struct Flow {
     backward: FxHashSet<OpId>,
     /// The parameters that these need.
     asked: FxHashSet<ValueId>,
-    /// What loops take out of stacks, rows by rows.
-    rows: FxHashSet<ValueId>,
+    rows: Rows,
 }
 
 #[derive(Clone, Copy)]
@@ -195,19 +196,14 @@ fn reaches_others(
     false
 }
 
-/// The slices that loops take of stacked parameters.
-fn rows(module: &Module, body: RegionId, unshard: &Unshard<'_>) -> FxHashSet<ValueId> {
+/// What loops take of stacked parameters that are split.
+fn rows(module: &Module, body: RegionId, unshard: &Unshard<'_>) -> Rows {
     let args = &module.regions[body].args;
     let split: FxHashSet<ValueId> = unshard.split.iter().map(|&i| args[i]).collect();
-    let slices = module
-        .walk(body)
-        .into_iter()
-        .filter(|&op| matches!(module.ops[op].kind, OpKind::DynamicSlice { .. }));
-    let of_split = slices.filter(|&op| {
+    Rows::of(module, body, |op| {
         let stack = module.ops[op].operands.first().and_then(|&v| unshard.stacked.origin(v));
         stack.is_some_and(|stack| split.contains(&stack) && unshard.takes_rows(stack))
-    });
-    of_split.flat_map(|op| module.ops[op].results.to_vec()).collect()
+    })
 }
 
 struct Walk<'a> {
@@ -262,13 +258,14 @@ impl Walk<'_> {
                 }
             }
         }
-        let rows: Vec<ValueId> =
-            rw.module.ops[op].results.iter().copied().filter(|v| self.flow.rows.contains(v)).collect();
-        for row in rows {
-            let stack = rw.module.ops[op].operands.first().and_then(|&v| self.unshard.stacked.origin(v));
-            let Some(stack) = stack else { continue };
+        self.flow.rows.follow(rw, op);
+        let data = &rw.module.ops[op];
+        let (Some(&from), Some(&row)) = (data.operands.first(), data.results.first()) else { return };
+        let stack = self.unshard.stacked.origin(from);
+        if let Some((narrow, stack)) = self.flow.rows.narrowed_to(row).zip(stack) {
             rw.keep();
-            let whole = self.constrained(rw, row, stack);
+            let part = narrow.map_or(row, |to| rw.convert(row, to));
+            let whole = self.constrained(rw, part, stack);
             rw.stand_for(row, whole);
         }
     }

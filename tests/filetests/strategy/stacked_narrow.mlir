@@ -1,0 +1,50 @@
+// A loop over a stack of layers that reads its rows as bf16: a row is narrowed where it is taken, and half as many bytes are gathered.
+// What a loop reads wide is gathered wide.
+// RUN: shardc fsdp apply %s --fsdp full_shard --mesh fsdp=4 | FileCheck %s
+// RUN: shardc partition %s --fsdp full_shard --mesh fsdp=4 -o - | FileCheck %s --check-prefix=SENT
+
+func.func @main(%w: tensor<3x16x16xf32> {tf.aliasing_output = 0 : i32}, %s: tensor<3x16x16xf32> {tf.aliasing_output = 1 : i32}, %x: tensor<8x16xbf16>) -> (tensor<3x16x16xf32>, tensor<3x16x16xf32>, tensor<bf16>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %nothing = stablehlo.constant dense<0.0> : tensor<bf16>
+  // CHECK: stablehlo.while
+  // SENT: stablehlo.while
+  %l:4 = stablehlo.while(%i = %zero, %ws = %w, %ss = %s, %h = %x) : tensor<i32>, tensor<3x16x16xf32>, tensor<3x16x16xf32>, tensor<8x16xbf16>
+  cond {
+    %t = stablehlo.compare LT, %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %t : tensor<i1>
+  } do {
+    // CHECK: %[[ROW:.*]] = stablehlo.dynamic_slice
+    // CHECK-NEXT: %[[NARROW:.*]] = stablehlo.convert %[[ROW]] : (tensor<1x16x16xf32>) -> tensor<1x16x16xbf16>
+    // CHECK-NEXT: %[[WHOLE:.*]] = sdy.sharding_constraint %[[NARROW]] <@mesh, [{}, {}, {}]>
+    // CHECK-NEXT: %[[W:.*]] = stablehlo.reshape %[[WHOLE]] : (tensor<1x16x16xbf16>) -> tensor<16x16xbf16>
+    // CHECK-NEXT: stablehlo.dot_general %{{.*}}, %[[W]]
+    // SENT: "stablehlo.all_gather"{{.*}} -> tensor<1x16x16xbf16>
+    %row = stablehlo.dynamic_slice %ws, %i, %zero, %zero, sizes = [1, 16, 16] : (tensor<3x16x16xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x16x16xf32>
+    %wide = stablehlo.reshape %row : (tensor<1x16x16xf32>) -> tensor<16x16xf32>
+    %wi = stablehlo.convert %wide : (tensor<16x16xf32>) -> tensor<16x16xbf16>
+    %product = stablehlo.dot_general %h, %wi, contracting_dims = [1] x [0] : (tensor<8x16xbf16>, tensor<16x16xbf16>) -> tensor<8x16xbf16>
+    // CHECK: %[[SCALES:.*]] = stablehlo.dynamic_slice
+    // CHECK-NEXT: sdy.sharding_constraint %[[SCALES]] <@mesh, [{}, {}, {}]> : tensor<1x16x16xf32>
+    // SENT: "stablehlo.all_gather"{{.*}} -> tensor<1x16x16xf32>
+    %scales = stablehlo.dynamic_slice %ss, %i, %zero, %zero, sizes = [1, 16, 16] : (tensor<3x16x16xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x16x16xf32>
+    %si = stablehlo.reshape %scales : (tensor<1x16x16xf32>) -> tensor<16x16xf32>
+    %narrow = stablehlo.convert %si : (tensor<16x16xf32>) -> tensor<16x16xbf16>
+    %scaled = stablehlo.dot_general %product, %narrow, contracting_dims = [1] x [0] : (tensor<8x16xbf16>, tensor<16x16xbf16>) -> tensor<8x16xbf16>
+    %square = stablehlo.multiply %si, %si : tensor<16x16xf32>
+    %nought = stablehlo.constant dense<0.0> : tensor<f32>
+    %sum = stablehlo.reduce(%square init: %nought) applies stablehlo.add across dimensions = [0, 1] : (tensor<16x16xf32>, tensor<f32>) -> tensor<f32>
+    %rounded = stablehlo.convert %sum : (tensor<f32>) -> tensor<bf16>
+    %spread = stablehlo.broadcast_in_dim %rounded, dims = [] : (tensor<bf16>) -> tensor<8x16xbf16>
+    %next = stablehlo.add %scaled, %spread : tensor<8x16xbf16>
+    %n = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %n, %ws, %ss, %next : tensor<i32>, tensor<3x16x16xf32>, tensor<3x16x16xf32>, tensor<8x16xbf16>
+  }
+  %loss = stablehlo.reduce(%l#3 init: %nothing) applies stablehlo.add across dimensions = [0, 1] : (tensor<8x16xbf16>, tensor<bf16>) -> tensor<bf16>
+  %much = stablehlo.convert %loss : (tensor<bf16>) -> tensor<f32>
+  %all = stablehlo.broadcast_in_dim %much, dims = [] : (tensor<f32>) -> tensor<3x16x16xf32>
+  %ws = stablehlo.subtract %w, %all : tensor<3x16x16xf32>
+  %ss = stablehlo.subtract %s, %all : tensor<3x16x16xf32>
+  return %ws, %ss, %loss : tensor<3x16x16xf32>, tensor<3x16x16xf32>, tensor<bf16>
+}

@@ -8,6 +8,7 @@
 
 use anyhow::Result;
 use clap::Parser;
+use shardc::graph::DType;
 use shardc_examples::ahead::{self, Ahead};
 use shardc_examples::llama70b::{self, Batch};
 
@@ -18,10 +19,14 @@ struct Args {
     ahead: Ahead,
     #[command(flatten)]
     batch: Batch,
+    /// Parameters are stored in f32 and rounded where they are read, as the guide's script has it, in place of bf16
+    #[arg(long)]
+    f32: bool,
 }
 
 fn main() -> Result<()> {
     ahead::serve();
     let args = Args::parse();
-    ahead::smallest_slice(&args.ahead, |mesh| llama70b::step(mesh, args.batch, None))
+    let params = if args.f32 { DType::F32 } else { DType::BF16 };
+    ahead::smallest_slice(&args.ahead, |mesh| llama70b::step(mesh, args.batch, params, None))
 }

@@ -27,6 +27,7 @@ fn main() -> Result<()> {
     ahead::serve();
     let args = Args::parse();
     ahead::smallest_slice(&args.ahead, |mesh| {
-        llama70b::step(mesh, args.batch, Some(Nf4 { double: true, storage: DType::BF16 }))
+        let nf4 = Nf4 { double: true, storage: DType::BF16 };
+        llama70b::step(mesh, args.batch, DType::BF16, Some(nf4))
     })
 }

@@ -26,14 +26,14 @@ pub struct Batch {
 }
 
 /// A step of training adapters: rank 8, alpha 16, dropout 0.1, at all linear maps; AdamW with a cosine, gradients clipped at a norm of
-/// one; layers computed again; all in `bf16`.
+/// one; layers computed again; parameters are stored as `params`, and products are of `bf16`.
 ///
 /// # Errors
 /// The graph does not hold together.
-pub fn step(mesh: &Mesh, batch: Batch, nf4: Option<Nf4>) -> Result<StepProgram> {
+pub fn step(mesh: &Mesh, batch: Batch, params: DType, nf4: Option<Nf4>) -> Result<StepProgram> {
     let llama = Decoder::llama(32_000, 8192, 28_672, 80, 64, 8).attention_block(BLOCK);
     let g = Graph::new("train", mesh);
-    let p = Scope::new(&g).with_policy(Policy { params: DType::BF16, ..Policy::mixed_bf16() });
+    let p = Scope::new(&g).with_policy(Policy { params, ..Policy::mixed_bf16() });
     let lora = Lora::new(8, 16.0).dropout(0.1);
     let p = p.checkpointed(Keep::Nothing).with_lora(&lora, Some(g.key(0)));
     let p = nf4.map_or(p.clone(), |nf4| p.quantized(nf4));

@@ -1,4 +1,5 @@
 // A loop over a stack of layers that reads its rows as bf16: a row is narrowed where it is taken, and half as many bytes are gathered.
+// It is rounded first, which keeps the TPU compiler from narrowing the whole stack before the loop, and from keeping both.
 // What a loop reads wide is gathered wide.
 // RUN: shardc fsdp apply %s --fsdp full_shard --mesh fsdp=4 | FileCheck %s
 // RUN: shardc partition %s --fsdp full_shard --mesh fsdp=4 -o - | FileCheck %s --check-prefix=SENT
@@ -16,7 +17,8 @@ func.func @main(%w: tensor<3x16x16xf32> {tf.aliasing_output = 0 : i32}, %s: tens
     stablehlo.return %t : tensor<i1>
   } do {
     // CHECK: %[[ROW:.*]] = stablehlo.dynamic_slice
-    // CHECK-NEXT: %[[NARROW:.*]] = stablehlo.convert %[[ROW]] : (tensor<1x16x16xf32>) -> tensor<1x16x16xbf16>
+    // CHECK-NEXT: %[[ROUNDED:.*]] = stablehlo.reduce_precision %[[ROW]], format = e8m7
+    // CHECK-NEXT: %[[NARROW:.*]] = stablehlo.convert %[[ROUNDED]] : (tensor<1x16x16xf32>) -> tensor<1x16x16xbf16>
     // CHECK-NEXT: %[[WHOLE:.*]] = sdy.sharding_constraint %[[NARROW]] <@mesh, [{}, {}, {}]>
     // CHECK-NEXT: %[[W:.*]] = stablehlo.reshape %[[WHOLE]] : (tensor<1x16x16xbf16>) -> tensor<16x16xbf16>
     // CHECK-NEXT: stablehlo.dot_general %{{.*}}, %[[W]]

@@ -12,7 +12,9 @@
 //! it is done; with what was asked for of that unit, while it is computed.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{Build, Module, OpId, OpKind, RegionId, Rewriter, TensorBuild, TensorSharding, ValueId};
+use shardc_ir::{
+    Build, DType, Module, OpId, OpKind, RegionId, Rewriter, TensorBuild, TensorSharding, ValueId,
+};
 use shardc_passes::analysis::regions::has_program_regions;
 
 use crate::flow;
@@ -264,7 +266,7 @@ impl Walk<'_> {
         let stack = self.unshard.stacked.origin(from);
         if let Some((narrow, stack)) = self.flow.rows.narrowed_to(row).zip(stack) {
             rw.keep();
-            let part = narrow.map_or(row, |to| rw.convert(row, to));
+            let part = narrow.map_or(row, |to| narrowed(rw, row, to));
             let whole = self.constrained(rw, part, stack);
             rw.stand_for(row, whole);
         }
@@ -346,6 +348,18 @@ impl Walk<'_> {
         self.held.extend(parts.into_iter().zip(&results).map(|(part, &held)| (part, held)));
         results[0]
     }
+}
+
+/// A row in a narrower type. The TPU compiler narrows a whole stack before the loop, and keeps that beside the wide one, barriers or
+/// not; it does not where the row is rounded first, which changes no bit of what is narrowed. (Only for these types: to fewer bits of
+/// the exponent, rounding flushes what is subnormal to zero.)
+fn narrowed(rw: &mut Rewriter<'_>, row: ValueId, to: DType) -> ValueId {
+    let rounded = if (rw.dtype(row), to) == (Some(DType::F32), DType::BF16) {
+        rw.alike(OpKind::ReducePrecision { exponent_bits: 8, mantissa_bits: 7 }, &[row])
+    } else {
+        row
+    };
+    rw.convert(rounded, to)
 }
 
 /// A copy of an operation of one operand, which reads `from`.

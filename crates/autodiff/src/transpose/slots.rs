@@ -185,6 +185,38 @@ impl Body<'_> {
                 _ => None,
             },
             OpKind::Select => of(if self.holds(*operands.first()?, depth)? { 1 } else { 2 }),
+            OpKind::DynamicSlice { sizes } if sizes.as_slice() == [1] => {
+                let at = of(1)?;
+                let length = *self.module.shape(operands[0]).first()?;
+                // A place outside is moved inside.
+                let is_inside = |n: i64| (0..length).contains(&n);
+                let all_inside = is_inside(at.start) && is_inside(at.at(self.trips - 1)?);
+                let numbers = self.numbers(operands[0]).filter(|_| all_inside)?;
+                at.times(numbers.step)?.plus(Counts { start: numbers.start, step: 0 })
+            }
+            _ => None,
+        }
+    }
+
+    /// How the elements of a vector count with their places, as the numbers of layers do that a scan takes one by one.
+    fn numbers(&self, mut vector: ValueId) -> Option<Counts> {
+        while let ValueDef::Arg(region, i) = self.module.values[vector].def() {
+            let data = &self.module.ops[self.op];
+            let returned = *self.module.ops[self.module.terminator(region)?].operands.get(i as usize)?;
+            if data.regions.get(1) != Some(&region) || returned != vector {
+                return None;
+            }
+            vector = data.operands[i as usize];
+        }
+        match self.made(vector)? {
+            (_, OpKind::Iota { .. }, _) => Some(Counts { start: 0, step: 1 }),
+            (_, OpKind::Constant(_), _) => {
+                let all = self.module.constant_integers(vector)?;
+                let &[start, second, ..] = all.as_slice() else { return None };
+                let step = second.checked_sub(start)?;
+                let is_even = all.windows(2).all(|pair| pair[1].checked_sub(pair[0]) == Some(step));
+                is_even.then_some(Counts { start, step })
+            }
             _ => None,
         }
     }

@@ -297,7 +297,10 @@ impl<'m> Estimate<'m> {
             let last = self.last_step(result, region).max(step);
             let is_kept_as_it_is = returned.get(i) == body.args.get(i);
             if is_kept_as_it_is {
-                table.extend(first, last);
+                let is_found = table.extend(first, last);
+                if !is_found && self.program.is_relaid(first) {
+                    table.copy(first, Buffer { bytes: self.program.size(first), first: step, last });
+                }
             } else if taken.insert(first)
                 && self.last_step(first, region) <= step
                 && table.extend(first, last)
@@ -408,6 +411,8 @@ impl<'m> Estimate<'m> {
 struct Buffers {
     all: Vec<Buffer>,
     of: FxHashMap<ValueId, usize>,
+    /// Copies of what has memory elsewhere.
+    copies: FxHashMap<ValueId, usize>,
 }
 
 impl Buffers {
@@ -430,6 +435,17 @@ impl Buffers {
             buffer.last = buffer.last.max(last);
         }
         found
+    }
+
+    /// Adds a copy of a value, or keeps the one that there is.
+    fn copy(&mut self, value: ValueId, buffer: Buffer) {
+        if let Some(&number) = self.copies.get(&value) {
+            let known = &mut self.all[number];
+            known.last = known.last.max(buffer.last);
+            return;
+        }
+        self.copies.insert(value, self.all.len());
+        self.all.push(buffer);
     }
 
     /// Gives a second value the buffer of a first.

@@ -22,10 +22,10 @@ pub(super) struct TiledDims {
 }
 
 /// Elements along the fastest dimension of a tile.
-const LANES: u64 = 128;
+pub(super) const LANES: u64 = 128;
 
 /// Rows of a tile.
-const SUBLANES: u64 = 8;
+pub(super) const SUBLANES: u64 = 8;
 
 /// The least that a buffer of a TPU takes.
 const SMALLEST: u64 = 512;

@@ -11,6 +11,7 @@
 //! * what computes element by element and what updates a part is written over what it reads for the last time;
 //! * what is behind a barrier is what was before it, and is not copied;
 //! * a loop has its state once, and what its body needs besides (`liveness`);
+//! * stacks of layers whose rows a TPU cannot multiply as they lie are copied once (`stacks`);
 //! * tensors lie in tiles on TPUs, which pads them, and what only products read is kept with 16 bits (`program`, `machine`).
 //!
 //! The call of a function that is partitioned by itself takes what the function keeps besides its arguments.
@@ -21,6 +22,7 @@ mod fusion;
 mod liveness;
 mod machine;
 mod program;
+mod stacks;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::discardable::BUFFER_DONOR;
@@ -351,6 +353,35 @@ mod tests {
             %s = C %r
             return %s : tensor<16x16xf32>";
         assert_eq!(of(text), 1024, "the state");
+    }
+
+    #[test]
+    fn a_stack_whose_rows_are_cut_across_tiles_is_copied() {
+        // Rows of 8 by 128 features, by heads and sizes of them, which are columns of the product or rows of it.
+        let of = |machine: Machine, contracted: &str, result: &str| {
+            let text = format!(
+                "func.func @main(%w: tensor<4x8x8x128xf32>, %x: tensor<8x8x128xf32>) -> tensor<{result}xf32> {{
+                %n = stablehlo.constant dense<0> : tensor<i32>
+                %none = stablehlo.constant dense<0.0> : tensor<{result}xf32>
+                %r:3 = stablehlo.while(%i = %n, %ws = %w, %y = %none) : tensor<i32>, tensor<4x8x8x128xf32>, tensor<{result}xf32> cond {{
+                  %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+                  stablehlo.return %c : tensor<i1>
+                }} do {{
+                  %0 = stablehlo.dynamic_slice %ws, %i, %n, %n, %n, sizes = [1, 8, 8, 128] : (tensor<4x8x8x128xf32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x8x8x128xf32>
+                  %1 = stablehlo.reshape %0 : (tensor<1x8x8x128xf32>) -> tensor<8x8x128xf32>
+                  %2 = stablehlo.dot_general %x, %1, contracting_dims = {contracted} : (tensor<8x8x128xf32>, tensor<8x8x128xf32>) -> tensor<{result}xf32>
+                  stablehlo.return %i, %ws, %2 : tensor<i32>, tensor<4x8x8x128xf32>, tensor<{result}xf32>
+                }}
+                return %r#2 : tensor<{result}xf32> }}"
+            );
+            let module = shardc_stablehlo::parse(&text).unwrap();
+            temporaries_with_calls(&module, module.entry().unwrap(), machine, &|_| 0)
+        };
+        let stack = 4 * 8 * 8 * 128 * 4;
+        let cut_across = |machine| of(machine, "[0] x [0]", "8x128x8x128");
+        assert_eq!(cut_across(Machine::TpuV5p) - cut_across(Machine::Plain), stack);
+        let along = |machine| of(machine, "[0, 1] x [0, 1]", "128x128");
+        assert_eq!(along(Machine::TpuV5p), along(Machine::Plain));
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! What the estimate needs to know of a function before it looks at lifetimes: of each operation, what a compiler can do with it.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DType, EntityRef, Module, OpId, OpKind, Precision, RegionId, Shape, ValueId, Work};
 
 use super::machine::{Machine, TiledDims};
+use super::stacks::relaid;
 use crate::propagate::is_elementwise;
 
 /// What holds for operations and values of a function, by their numbers.
@@ -24,6 +25,8 @@ pub(super) struct Program<'m> {
     narrow: Vec<bool>,
     /// How tensors of a shape that a convolution reads or makes lie in memory, and those that are padded of such ones.
     convolved: FxHashMap<&'m Shape, TiledDims>,
+    /// Arguments that are copied to another layout before loops.
+    relaid: FxHashSet<ValueId>,
 }
 
 impl<'m> Program<'m> {
@@ -39,6 +42,7 @@ impl<'m> Program<'m> {
             hard: vec![false; values],
             narrow: vec![false; values],
             convolved: FxHashMap::default(),
+            relaid: if machine.is_tpu() { relaid(module, body) } else { FxHashSet::default() },
         };
         let (walk, regions) = module.walk_with_regions(body, |_| true);
         for &region in &regions {
@@ -111,6 +115,11 @@ impl<'m> Program<'m> {
     /// Whether a result of the operation must be in memory.
     pub(super) fn is_hard(&self, op: OpId) -> bool {
         self.module.ops[op].results.iter().any(|v| self.hard[v.index()])
+    }
+
+    /// Whether a value is an argument that is copied to another layout before the first loop that reads it.
+    pub(super) fn is_relaid(&self, value: ValueId) -> bool {
+        self.relaid.contains(&value)
     }
 
     fn note_convolution(&mut self, op: OpId) {

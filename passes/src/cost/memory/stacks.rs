@@ -1,0 +1,95 @@
+//! Stacks of layers whose rows a loop does not read as they lie.
+//!
+//! A TPU tiles the last two dimensions of a tensor. Of a product, the matrix is to have its rows in one of them and its columns in the
+//! other. A weight such as `[features, heads, size]`, which is contracted over its features, has two dimensions of columns there: the
+//! TPU compiler makes a copy of it in another layout. Of a stack of such weights that loops take rows of, that is a copy of the whole
+//! stack, made once before the loops.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{Module, OpKind, RegionId, ValueId};
+
+use super::machine::{LANES, SUBLANES};
+
+/// Arguments of a function of which loops read rows by products that need another layout.
+pub(super) fn relaid(module: &Module, body: RegionId) -> FxHashSet<ValueId> {
+    let mut relaid = FxHashSet::default();
+    // The argument that a value is, within loops, and the one that it is a row of.
+    let args = &module.regions[body].args;
+    let mut is: FxHashMap<ValueId, ValueId> = args.iter().map(|&arg| (arg, arg)).collect();
+    let mut row_of: FxHashMap<ValueId, ValueId> = FxHashMap::default();
+    for op in module.walk(body) {
+        let data = &module.ops[op];
+        match &data.kind {
+            OpKind::While => {
+                for (i, operand) in data.operands.iter().enumerate() {
+                    let Some(&arg) = is.get(operand) else { continue };
+                    is.extend(
+                        data.regions.iter().filter_map(|&r| Some((*module.regions[r].args.get(i)?, arg))),
+                    );
+                }
+            }
+            OpKind::OptimizationBarrier => {
+                for (operand, &result) in data.operands.iter().zip(&data.results) {
+                    hand_on(&mut is, operand, result);
+                    hand_on(&mut row_of, operand, result);
+                }
+            }
+            OpKind::DynamicSlice { .. } => {
+                if let Some((&arg, &row)) =
+                    data.operands.first().and_then(|v| is.get(v)).zip(data.results.first())
+                {
+                    row_of.insert(row, arg);
+                }
+            }
+            OpKind::Convert | OpKind::ReducePrecision { .. } | OpKind::AllGather { .. } => {
+                for (operand, &result) in data.operands.iter().zip(&data.results) {
+                    hand_on(&mut row_of, operand, result);
+                }
+            }
+            OpKind::Reshape => {
+                if let (Some(operand), Some(&result)) = (data.operands.first(), data.results.first())
+                    && without_ones(module.shape(*operand)).eq(without_ones(module.shape(result)))
+                {
+                    hand_on(&mut row_of, operand, result);
+                }
+            }
+            OpKind::DotGeneral(spec) => {
+                let sides = [(&spec.lhs_contract, &spec.lhs_batch), (&spec.rhs_contract, &spec.rhs_batch)];
+                for (operand, (contracted, batch)) in data.operands.iter().zip(sides) {
+                    let Some(&arg) = row_of.get(operand) else { continue };
+                    if lies_row_by_row(module.shape(arg))
+                        && is_cut_across(module.rank(*operand), contracted, batch)
+                    {
+                        relaid.insert(arg);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    relaid
+}
+
+/// Whether the last two dimensions of an argument are whole tiles: others lie as pads them least, with rows or columns along the lanes.
+fn lies_row_by_row(shape: &[i64]) -> bool {
+    matches!(shape, [.., rows, last] if rows % SUBLANES as i64 == 0 && last % LANES as i64 == 0)
+}
+
+/// Whether the last two of the dimensions of an operand are both rows or both columns of what is multiplied.
+fn is_cut_across(rank: usize, contracted: &[u32], batch: &[u32]) -> bool {
+    let Some(last) = rank.checked_sub(1).filter(|&last| last > 1) else { return false };
+    let is_in = |dims: &[u32], dim: usize| dims.iter().any(|&d| d as usize == dim);
+    let is_row = |dim| is_in(contracted, dim);
+    !is_in(batch, last) && !is_in(batch, last - 1) && is_row(last) == is_row(last - 1)
+}
+
+fn hand_on(of: &mut FxHashMap<ValueId, ValueId>, operand: &ValueId, result: ValueId) {
+    if let Some(&arg) = of.get(operand) {
+        of.insert(result, arg);
+    }
+}
+
+/// The sizes of dimensions that have more than one.
+fn without_ones(shape: &[i64]) -> impl Iterator<Item = i64> {
+    shape.iter().copied().filter(|&n| n != 1)
+}

@@ -1,0 +1,32 @@
+// A loop that takes some rows of a stack twice, by numbers out of a vector: what is asked of a row in two trips is added up.
+// RUN: shardc grad %s --wrt x -o - | FileCheck %s
+
+// CHECK: stablehlo.while
+// CHECK: stablehlo.while(%{{[^ ]*}} = %{{[^ ]*}}, %{{[^ ]*}} = %{{[^ ]*}}, %[[OF_X:[^ ]*]] = %{{[^ ]*}},
+// CHECK: %[[ROW:.*]] = stablehlo.dynamic_update_slice
+// CHECK: stablehlo.add %[[OF_X]], %[[ROW]]
+// CHECK: stablehlo.return
+func.func @main(%x: tensor<6x3xf32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %start = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1.0> : tensor<3xf32>
+  %numbers = stablehlo.constant dense<[0, 1, 2, 0, 1, 2]> : tensor<6xi32>
+  %l0:4 = stablehlo.while(%i = %start, %ks = %numbers, %xs = %x, %h = %one) : tensor<i32>, tensor<6xi32>, tensor<6x3xf32>, tensor<3xf32>
+  cond {
+    %trips = stablehlo.constant dense<6> : tensor<i32>
+    %more = stablehlo.compare LT, %i, %trips, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %c1 = stablehlo.constant dense<1> : tensor<i32>
+    %k = stablehlo.dynamic_slice %ks, %i, sizes = [1] : (tensor<6xi32>, tensor<i32>) -> tensor<1xi32>
+    %at = stablehlo.reshape %k : (tensor<1xi32>) -> tensor<i32>
+    %row = stablehlo.dynamic_slice %xs, %at, %c0, sizes = [1, 3] : (tensor<6x3xf32>, tensor<i32>, tensor<i32>) -> tensor<1x3xf32>
+    %r = stablehlo.reshape %row : (tensor<1x3xf32>) -> tensor<3xf32>
+    %next = stablehlo.multiply %h, %r : tensor<3xf32>
+    %j = stablehlo.add %i, %c1 : tensor<i32>
+    stablehlo.return %j, %ks, %xs, %next : tensor<i32>, tensor<6xi32>, tensor<6x3xf32>, tensor<3xf32>
+  }
+  %loss = stablehlo.reduce(%l0#3 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<f32>
+  return %loss : tensor<f32>
+}

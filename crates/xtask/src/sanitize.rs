@@ -97,6 +97,12 @@ const UNDER_MIRI: [&[&str]; 2] = [
     &["--package", "shardc-runtime", "--lib", "ffi::"],
 ];
 
+/// Tests that have millions of elements go through a loop, each of which takes Miri microseconds.
+const TOO_LONG_FOR_MIRI: [&str; 2] = ["every_small_float_reads_back", "large_sources_are_read_in_parts"];
+
+/// How often Miri runs what is tested with many cases, by the variable that proptest reads.
+const CASES_UNDER_MIRI: (&str, &str) = ("PROPTEST_CASES", "2");
+
 /// Runs tests under a tool that sees wrong uses of memory. Whatever it finds is an error.
 pub(crate) fn run(workspace: &Workspace, args: &SanitizeArgs) -> Result<()> {
     if args.miri { miri(workspace, &args.toolchain) } else { address(workspace, &args.parts) }
@@ -197,9 +203,14 @@ fn miri(workspace: &Workspace, toolchain: &str) -> Result<()> {
         // By way of rustup: the cargo that runs us is that of another toolchain.
         let mut command = Command::new("cargo");
         command.current_dir(&workspace.root).env_remove("RUSTUP_TOOLCHAIN").arg(format!("+{toolchain}"));
-        command.args(["miri", "test"]).args(arguments);
+        command.args(["miri", "test"]).args(arguments).arg("--");
+        command.args(TOO_LONG_FOR_MIRI.iter().flat_map(|name| ["--skip", name]));
         // Tests read files and the clock.
         command.env("MIRIFLAGS", "-Zmiri-disable-isolation");
+        let (cases, few) = CASES_UNDER_MIRI;
+        if env::var_os(cases).is_none() {
+            command.env(cases, few);
+        }
         command
     };
     let mut version = Command::new("cargo");

@@ -1,6 +1,6 @@
 // A loop over a stack of layers that reads its rows as bf16: a row is narrowed where it is taken, and half as many bytes are gathered.
 // It is rounded first, which keeps the TPU compiler from narrowing the whole stack before the loop, and from keeping both.
-// What a loop reads wide is gathered wide.
+// A barrier, as JAX has it where a layer is computed again, is no other form. What a loop reads wide is gathered wide.
 // RUN: shardc fsdp apply %s --fsdp full_shard --mesh fsdp=4 | FileCheck %s
 // RUN: shardc partition %s --fsdp full_shard --mesh fsdp=4 -o - | FileCheck %s --check-prefix=SENT
 
@@ -21,12 +21,14 @@ func.func @main(%w: tensor<3x16x16xf32> {tf.aliasing_output = 0 : i32}, %s: tens
     // CHECK-NEXT: %[[NARROW:.*]] = stablehlo.convert %[[ROUNDED]] : (tensor<1x16x16xf32>) -> tensor<1x16x16xbf16>
     // CHECK-NEXT: %[[WHOLE:.*]] = sdy.sharding_constraint %[[NARROW]] <@mesh, [{}, {}, {}]>
     // CHECK-NEXT: %[[W:.*]] = stablehlo.reshape %[[WHOLE]] : (tensor<1x16x16xbf16>) -> tensor<16x16xbf16>
-    // CHECK-NEXT: stablehlo.dot_general %{{.*}}, %[[W]]
+    // CHECK-NEXT: %[[B:.*]]:2 = stablehlo.optimization_barrier %[[W]], %{{.*}} : tensor<16x16xbf16>, tensor<8x16xbf16>
+    // CHECK-NEXT: stablehlo.dot_general %[[B]]#1, %[[B]]#0
     // SENT: "stablehlo.all_gather"{{.*}} -> tensor<1x16x16xbf16>
     %row = stablehlo.dynamic_slice %ws, %i, %zero, %zero, sizes = [1, 16, 16] : (tensor<3x16x16xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x16x16xf32>
     %wide = stablehlo.reshape %row : (tensor<1x16x16xf32>) -> tensor<16x16xf32>
-    %wi = stablehlo.convert %wide : (tensor<16x16xf32>) -> tensor<16x16xbf16>
-    %product = stablehlo.dot_general %h, %wi, contracting_dims = [1] x [0] : (tensor<8x16xbf16>, tensor<16x16xbf16>) -> tensor<8x16xbf16>
+    %again:2 = stablehlo.optimization_barrier %wide, %h : tensor<16x16xf32>, tensor<8x16xbf16>
+    %wi = stablehlo.convert %again#0 : (tensor<16x16xf32>) -> tensor<16x16xbf16>
+    %product = stablehlo.dot_general %again#1, %wi, contracting_dims = [1] x [0] : (tensor<8x16xbf16>, tensor<16x16xbf16>) -> tensor<8x16xbf16>
     // CHECK: %[[SCALES:.*]] = stablehlo.dynamic_slice
     // CHECK-NEXT: sdy.sharding_constraint %[[SCALES]] <@mesh, [{}, {}, {}]> : tensor<1x16x16xf32>
     // SENT: "stablehlo.all_gather"{{.*}} -> tensor<1x16x16xf32>

@@ -6,88 +6,106 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DType, Module, OpId, OpKind, RegionId, Rewriter, ValueId};
 
+/// A row that is gathered in a loop.
+#[derive(Clone, Copy)]
+pub(super) struct Row {
+    /// The argument that it is of.
+    pub(super) stack: ValueId,
+    /// What it is narrowed to.
+    pub(super) to: Option<DType>,
+}
+
 /// Rows that are gathered in loops.
 #[derive(Default)]
 pub(super) struct Rows {
-    /// Of each row, the type that it is narrowed to.
-    to: FxHashMap<ValueId, Option<DType>>,
-    /// What reads a row that is narrowed: its forms, which are of this type then, and the conversions behind.
-    behind: FxHashMap<OpId, DType>,
+    rows: FxHashMap<ValueId, Row>,
+    /// Forms of rows that are narrowed, which are of this type then.
+    forms: FxHashMap<ValueId, DType>,
+    /// Conversions behind such rows.
+    done: FxHashSet<OpId>,
 }
 
 impl Rows {
-    /// The rows that slices `is_taken` of a body make.
-    pub(super) fn of(module: &Module, body: RegionId, is_taken: impl Fn(OpId) -> bool) -> Rows {
-        let walk = module.walk(body);
-        let taken: Vec<OpId> = walk
-            .iter()
-            .copied()
-            .filter(|&op| matches!(module.ops[op].kind, OpKind::DynamicSlice { .. }) && is_taken(op))
-            .collect();
+    /// The rows that slices of a body take, where `stack` tells of which argument.
+    pub(super) fn of(module: &Module, body: RegionId, stack: impl Fn(OpId) -> Option<ValueId>) -> Rows {
         let mut readers: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();
-        for op in walk.into_iter().filter(|_| !taken.is_empty()) {
-            for &operand in &module.ops[op].operands {
+        let mut taken: Vec<(ValueId, ValueId)> = Vec::new();
+        for op in module.walk(body) {
+            let data = &module.ops[op];
+            for &operand in &data.operands {
                 readers.entry(operand).or_default().push(op);
+            }
+            if matches!(data.kind, OpKind::DynamicSlice { .. }) {
+                taken.extend(data.results.first().copied().zip(stack(op)));
             }
         }
         let mut rows = Rows::default();
-        for row in taken.into_iter().flat_map(|op| module.ops[op].results.iter().copied()) {
-            let narrowed = narrowed(module, &readers, row);
-            if let Some((to, behind)) = &narrowed {
-                rows.behind.extend(behind.iter().map(|&op| (op, *to)));
-            }
-            rows.to.insert(row, narrowed.map(|(to, _)| to));
+        for (row, stack) in taken {
+            let to = rows.narrow(module, &readers, row);
+            rows.rows.insert(row, Row { stack, to });
         }
         rows
     }
 
-    /// The type that a value is narrowed to before it is gathered, `None` within if it is gathered as it is; `None` if it is no row.
-    pub(super) fn narrowed_to(&self, value: ValueId) -> Option<Option<DType>> {
-        self.to.get(&value).copied()
+    /// What is to be gathered of a value, if it is a row.
+    pub(super) fn row(&self, value: ValueId) -> Option<Row> {
+        self.rows.get(&value).copied()
     }
 
     /// Lets the operation at hand, if it reads a row that is narrowed by now, be of the narrow type, or go.
     pub(super) fn follow(&self, rw: &mut Rewriter<'_>, op: OpId) {
-        let Some(&to) = self.behind.get(&op) else { return };
-        let data = &rw.module.ops[op];
-        let (Some(&operand), Some(&result)) = (data.operands.first(), data.results.first()) else { return };
-        if matches!(data.kind, OpKind::Convert) {
+        if self.done.contains(&op) {
+            let data = &rw.module.ops[op];
+            let (operand, result) = (data.operands[0], data.results[0]);
             rw.stand_for(result, operand);
             rw.erase();
-        } else {
-            let shape = rw.module.shape(result).to_vec();
-            rw.module.values[result].ty = rw.module.types.tensor(&shape, to);
+            return;
         }
-    }
-}
-
-/// The type that all readers of a row narrow it to, with the operations that lead there: forms, and the conversions at their ends.
-fn narrowed(
-    module: &Module,
-    readers: &FxHashMap<ValueId, Vec<OpId>>,
-    row: ValueId,
-) -> Option<(DType, FxHashSet<OpId>)> {
-    let dtype = |v: ValueId| module.stored(v).map(|ty| ty.dtype);
-    let from = dtype(row)?;
-    let (mut narrow, mut behind, mut todo) = (None, FxHashSet::default(), vec![row]);
-    while let Some(value) = todo.pop() {
-        for &reader in readers.get(&value).into_iter().flatten() {
-            let data = &module.ops[reader];
-            let &[result] = data.results.as_slice() else { return None };
-            match &data.kind {
-                OpKind::Convert => {
-                    let to = dtype(result).filter(|to| to.bits() < from.bits())?;
-                    if *narrow.get_or_insert(to) != to {
-                        return None;
-                    }
-                }
-                OpKind::Reshape | OpKind::Transpose { .. } | OpKind::BroadcastInDim { .. } => {
-                    todo.push(result);
-                }
-                _ => return None,
+        for result in rw.module.ops[op].results.clone() {
+            if let Some(&to) = self.forms.get(&result) {
+                let shape = rw.module.shape(result).to_vec();
+                rw.module.values[result].ty = rw.module.types.tensor(&shape, to);
             }
-            behind.insert(reader);
         }
     }
-    Some((narrow?, behind))
+
+    /// Returns the type that all readers of a row narrow it to, and notes what leads there.
+    fn narrow(
+        &mut self,
+        module: &Module,
+        readers: &FxHashMap<ValueId, Vec<OpId>>,
+        row: ValueId,
+    ) -> Option<DType> {
+        let dtype = |v: ValueId| module.stored(v).map(|ty| ty.dtype);
+        let from = dtype(row)?;
+        let (mut narrow, mut done, mut forms) = (None, Vec::new(), vec![row]);
+        let mut looked_at = 0;
+        while let Some(&value) = forms.get(looked_at) {
+            looked_at += 1;
+            for &reader in readers.get(&value).into_iter().flatten() {
+                let data = &module.ops[reader];
+                match &data.kind {
+                    OpKind::Convert => {
+                        let to = dtype(data.results[0]).filter(|to| to.bits() < from.bits())?;
+                        if *narrow.get_or_insert(to) != to {
+                            return None;
+                        }
+                        done.push(reader);
+                    }
+                    OpKind::Reshape
+                    | OpKind::Transpose { .. }
+                    | OpKind::BroadcastInDim { .. }
+                    | OpKind::OptimizationBarrier => {
+                        let handed_on = data.operands.iter().zip(&data.results).filter(|(v, _)| **v == value);
+                        forms.extend(handed_on.map(|(_, &result)| result));
+                    }
+                    _ => return None,
+                }
+            }
+        }
+        let to = narrow?;
+        self.forms.extend(forms.into_iter().skip(1).map(|value| (value, to)));
+        self.done.extend(done);
+        Some(to)
+    }
 }

@@ -23,7 +23,7 @@ use crate::settings::Prefetch;
 use crate::stacked::Stacked;
 use crate::units::Units;
 
-use super::rows::Rows;
+use super::rows::{Row, Rows};
 
 /// What is gathered, and how often.
 pub(super) struct Unshard<'a> {
@@ -204,7 +204,7 @@ fn rows(module: &Module, body: RegionId, unshard: &Unshard<'_>) -> Rows {
     let split: FxHashSet<ValueId> = unshard.split.iter().map(|&i| args[i]).collect();
     Rows::of(module, body, |op| {
         let stack = module.ops[op].operands.first().and_then(|&v| unshard.stacked.origin(v));
-        stack.is_some_and(|stack| split.contains(&stack) && unshard.takes_rows(stack))
+        stack.filter(|stack| split.contains(stack) && unshard.takes_rows(*stack))
     })
 }
 
@@ -261,14 +261,12 @@ impl Walk<'_> {
             }
         }
         self.flow.rows.follow(rw, op);
-        let data = &rw.module.ops[op];
-        let (Some(&from), Some(&row)) = (data.operands.first(), data.results.first()) else { return };
-        let stack = self.unshard.stacked.origin(from);
-        if let Some((narrow, stack)) = self.flow.rows.narrowed_to(row).zip(stack) {
+        let Some(&value) = rw.module.ops[op].results.first() else { return };
+        if let Some(Row { stack, to }) = self.flow.rows.row(value) {
             rw.keep();
-            let part = narrow.map_or(row, |to| narrowed(rw, row, to));
+            let part = to.map_or(value, |to| narrowed(rw, value, to));
             let whole = self.constrained(rw, part, stack);
-            rw.stand_for(row, whole);
+            rw.stand_for(value, whole);
         }
     }
 

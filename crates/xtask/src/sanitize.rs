@@ -91,10 +91,14 @@ const FAULT: &str = "ERROR: ";
 /// The test that measures how much memory a process takes: under the sanitizer, most of that is the sanitizer's.
 const MEASURES_MEMORY: &str = "saving_and_restoring_need_no_more_than_two_shards";
 
-/// What Miri runs: crates that call no foreign functions, and tests of the runtime's foreign functions that need no plugin.
-const UNDER_MIRI: [&[&str]; 2] = [
-    &["--package", "shardc-ir", "--package", "shardc-data", "--package", "shardc-statedict", "--lib"],
+/// What Miri runs: crates that call no foreign functions, and tests of the runtime's foreign functions that need no plugin. Each crate
+/// by itself: with the features that others ask for, `flate2` is made of `zlib-rs` 0.6, which frees what is borrowed by the rules that
+/// Miri goes by (Stacked Borrows).
+const UNDER_MIRI: [&[&str]; 4] = [
+    &["--package", "shardc-statedict", "--lib"],
+    &["--package", "shardc-data", "--lib"],
     &["--package", "shardc-runtime", "--lib", "ffi::"],
+    &["--package", "shardc-ir", "--lib"],
 ];
 
 /// Tests that have millions of elements go through a loop, each of which takes Miri microseconds.

@@ -154,10 +154,13 @@ mod tests {
     use crate::bytecode::reader::ByteCursor;
     use crate::lexer::Failure;
 
-    /// Reads an attribute from variable width integers that take a byte each.
-    fn read_numbers(numbers: &[u8]) -> Result<BAttr<'static>, Diagnostic> {
-        let bytes: Vec<u8> = numbers.iter().map(|n| n << 1 | 1).collect();
-        let bytes: &'static [u8] = bytes.leak();
+    /// Numbers as variable width integers that take a byte each.
+    fn varints(numbers: &[u8]) -> Vec<u8> {
+        numbers.iter().map(|n| n << 1 | 1).collect()
+    }
+
+    /// Reads an attribute that is all of some bytes.
+    fn read_all(bytes: &[u8]) -> Result<BAttr<'_>, Diagnostic> {
         let mut cursor = DialectCursor {
             cursor: ByteCursor::new(bytes, 0),
             strings: &[b"x"],
@@ -193,10 +196,10 @@ mod tests {
             ),
         ];
         for (numbers, text) in words {
-            assert_eq!(read_numbers(numbers), Ok(BAttr::text(text)), "{numbers:?}");
+            assert_eq!(read_all(&varints(numbers)), Ok(BAttr::text(text)), "{numbers:?}");
         }
-        assert_eq!(read_numbers(&[1, 2, 3, 0]), Ok(BAttr::Array(vec![AttrRef(3), AttrRef(0)])));
-        assert_eq!(read_numbers(&[14, 0]), Ok(BAttr::string(&b"x"[..])));
+        assert_eq!(read_all(&varints(&[1, 2, 3, 0])), Ok(BAttr::Array(vec![AttrRef(3), AttrRef(0)])));
+        assert_eq!(read_all(&varints(&[14, 0])), Ok(BAttr::string(&b"x"[..])));
     }
 
     #[test]
@@ -219,14 +222,14 @@ mod tests {
             &[1, 60],
         ];
         for numbers in wrong {
-            let error = read_numbers(numbers).expect_err("an error");
+            let error = read_all(&varints(numbers)).expect_err("an error");
             assert_eq!(error.class, Class::InvalidInput, "{numbers:?}: {error}");
         }
     }
 
     #[test]
     fn a_code_of_a_newer_version_is_unsupported() {
-        let error = read_numbers(&[26]).expect_err("an error");
+        let error = read_all(&varints(&[26])).expect_err("an error");
         assert_eq!(error.class, Class::Unsupported);
         assert_eq!(error.message, "at byte 0: `vhlo` has no attribute with the code 26 up to version 1.20.0");
     }

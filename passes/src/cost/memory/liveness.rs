@@ -29,6 +29,15 @@ struct Buffer {
     last: u32,
 }
 
+/// An operation that hands memory on, and the step of its region at which it runs; values that are `outside` of the region's heap have
+/// memory elsewhere.
+struct At<'a> {
+    op: OpId,
+    region: RegionId,
+    step: u32,
+    outside: &'a FxHashSet<ValueId>,
+}
+
 /// How many operations that are fused into one are looked at to find what it could be written over.
 const LOOKED_AT: usize = 40;
 
@@ -254,11 +263,11 @@ impl<'m> Estimate<'m> {
                 table.add(None, Buffer { bytes: peak.bytes, first: step, last: step });
             }
             if matches!(data.kind, OpKind::While) {
-                self.loop_state(op, region, step, outside, &mut table);
+                self.loop_state(&At { op, region, step, outside }, &mut table);
                 continue;
             }
             if matches!(data.kind, OpKind::OptimizationBarrier) {
-                self.behind_barrier(op, region, step, outside, &mut table);
+                self.behind_barrier(&At { op, region, step, outside }, &mut table);
                 continue;
             }
             for &result in &data.results {
@@ -281,14 +290,8 @@ impl<'m> Estimate<'m> {
 
     /// Adds the state of a loop: it takes the memory of what it begins with, where nothing else reads that. What the loop only
     /// reads stays where it is.
-    fn loop_state(
-        &self,
-        op: OpId,
-        region: RegionId,
-        step: u32,
-        outside: &FxHashSet<ValueId>,
-        table: &mut Buffers,
-    ) {
+    fn loop_state(&self, at: &At<'_>, table: &mut Buffers) {
+        let &At { op, region, step, outside } = at;
         let data = &self.module.ops[op];
         let Some(body) = data.regions.get(1).map(|&body| &self.module.regions[body]) else { return };
         let returned: &[ValueId] = body.ops.last().map_or(&[], |&last| &self.module.ops[last].operands);
@@ -314,14 +317,8 @@ impl<'m> Estimate<'m> {
 
     /// Adds what is behind a barrier, which is what is before it: nothing is copied, and what has memory outside of the region has it
     /// still.
-    fn behind_barrier(
-        &self,
-        op: OpId,
-        region: RegionId,
-        step: u32,
-        outside: &FxHashSet<ValueId>,
-        table: &mut Buffers,
-    ) {
+    fn behind_barrier(&self, at: &At<'_>, table: &mut Buffers) {
+        let &At { op, region, step, outside } = at;
         let data = &self.module.ops[op];
         for (&operand, &result) in data.operands.iter().zip(&data.results) {
             let before = self.before_reshapes(operand, region);

@@ -3,6 +3,8 @@
 // A barrier, as JAX has it where a layer is computed again, is no other form. What a loop reads wide is gathered wide.
 // RUN: shardc fsdp apply %s --fsdp full_shard --mesh fsdp=4 | FileCheck %s
 // RUN: shardc partition %s --fsdp full_shard --mesh fsdp=4 -o - | FileCheck %s --check-prefix=SENT
+// A stack that is gathered once, and kept, is narrowed before that, and the loop carries the narrow one.
+// RUN: shardc fsdp apply %s --fsdp shard_grad_op --mesh fsdp=4 | FileCheck %s --check-prefix=KEPT
 
 func.func @main(%w: tensor<3x16x16xf32> {tf.aliasing_output = 0 : i32}, %s: tensor<3x16x16xf32> {tf.aliasing_output = 1 : i32}, %x: tensor<8x16xbf16>) -> (tensor<3x16x16xf32>, tensor<3x16x16xf32>, tensor<bf16>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -11,6 +13,10 @@ func.func @main(%w: tensor<3x16x16xf32> {tf.aliasing_output = 0 : i32}, %s: tens
   %nothing = stablehlo.constant dense<0.0> : tensor<bf16>
   // CHECK: stablehlo.while
   // SENT: stablehlo.while
+  // KEPT: %[[PART:.*]] = stablehlo.convert %arg0 : (tensor<3x16x16xf32>) -> tensor<3x16x16xbf16>
+  // KEPT-NEXT: %[[STACK:.*]] = sdy.sharding_constraint %[[PART]] <@mesh, [{}, {}, {}]> : tensor<3x16x16xbf16>
+  // KEPT-NEXT: %[[WIDE:.*]] = sdy.sharding_constraint %arg1 <@mesh, [{}, {}, {}]> : tensor<3x16x16xf32>
+  // KEPT-NEXT: stablehlo.while(%{{.*}} = %{{.*}}, %[[CARRIED:.*]] = %[[STACK]], %{{.*}} = %[[WIDE]],
   %l:4 = stablehlo.while(%i = %zero, %ws = %w, %ss = %s, %h = %x) : tensor<i32>, tensor<3x16x16xf32>, tensor<3x16x16xf32>, tensor<8x16xbf16>
   cond {
     %t = stablehlo.compare LT, %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
@@ -24,6 +30,10 @@ func.func @main(%w: tensor<3x16x16xf32> {tf.aliasing_output = 0 : i32}, %s: tens
     // CHECK-NEXT: %[[B:.*]]:2 = stablehlo.optimization_barrier %[[W]], %{{.*}} : tensor<16x16xbf16>, tensor<8x16xbf16>
     // CHECK-NEXT: stablehlo.dot_general %[[B]]#1, %[[B]]#0
     // SENT: "stablehlo.all_gather"{{.*}} -> tensor<1x16x16xbf16>
+    // KEPT: %[[ROW:.*]] = stablehlo.dynamic_slice %[[CARRIED]], {{.*}} -> tensor<1x16x16xbf16>
+    // KEPT-NEXT: %[[W:.*]] = stablehlo.reshape %[[ROW]] : (tensor<1x16x16xbf16>) -> tensor<16x16xbf16>
+    // KEPT-NEXT: %[[B:.*]]:2 = stablehlo.optimization_barrier %[[W]], %{{.*}} : tensor<16x16xbf16>, tensor<8x16xbf16>
+    // KEPT-NEXT: stablehlo.dot_general %[[B]]#1, %[[B]]#0
     %row = stablehlo.dynamic_slice %ws, %i, %zero, %zero, sizes = [1, 16, 16] : (tensor<3x16x16xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x16x16xf32>
     %wide = stablehlo.reshape %row : (tensor<1x16x16xf32>) -> tensor<16x16xf32>
     %again:2 = stablehlo.optimization_barrier %wide, %h : tensor<16x16xf32>, tensor<8x16xbf16>

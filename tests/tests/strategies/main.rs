@@ -6,6 +6,7 @@
 mod checkpointing;
 mod closed_form;
 mod programs;
+mod reads;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;

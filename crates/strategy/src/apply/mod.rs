@@ -5,6 +5,7 @@ mod axes;
 mod compute;
 mod dims;
 mod experts;
+mod kept_stacks;
 mod offload;
 mod rows;
 mod tensor;

@@ -52,6 +52,11 @@ impl Rows {
         self.rows.get(&value).copied()
     }
 
+    /// All rows.
+    pub(super) fn all(&self) -> impl Iterator<Item = Row> {
+        self.rows.values().copied()
+    }
+
     /// Lets the operation at hand, if it reads a row that is narrowed by now, be of the narrow type, or go.
     pub(super) fn follow(&self, rw: &mut Rewriter<'_>, op: OpId) {
         if self.done.contains(&op) {

@@ -23,6 +23,7 @@ use crate::settings::Prefetch;
 use crate::stacked::Stacked;
 use crate::units::Units;
 
+use super::kept_stacks::KeptStacks;
 use super::rows::{Row, Rows};
 
 /// What is gathered, and how often.
@@ -64,13 +65,15 @@ impl Unshard<'_> {
     /// Gathers in a body without calls.
     pub(super) fn apply(&self, module: &mut Module, body: RegionId) {
         let flow = Flow::of(module, body, self);
+        let kept = self.kept_stacks(module, body, &flow);
         let numbers = module.regions[body].args.iter().enumerate().map(|(i, &arg)| (arg, i)).collect();
         let mut walk = Walk {
             unshard: self,
             flow,
+            kept,
             numbers,
             gathered: FxHashMap::default(),
-            again: FxHashMap::default(),
+            backwards: FxHashMap::default(),
             held: FxHashMap::default(),
             last_asked: None,
         };
@@ -82,12 +85,28 @@ impl Unshard<'_> {
     }
 }
 
+impl Unshard<'_> {
+    /// Stacks that are gathered at once: behind them the program is one of narrower types.
+    fn kept_stacks(&self, module: &mut Module, body: RegionId, flow: &Flow) -> KeptStacks {
+        let args = &module.regions[body].args;
+        let stacks = self.split.iter().map(|&i| args[i]);
+        let stacks: FxHashSet<ValueId> =
+            stacks.filter(|&arg| self.stacked.has_rows(arg) && !self.takes_rows(arg)).collect();
+        if stacks.is_empty() {
+            return KeptStacks::default();
+        }
+        KeptStacks::narrow(module, body, self.stacked, &stacks, |module, op, value| {
+            !flow.forward.contains(&op) && is_like(module, op, value)
+        })
+    }
+}
+
 /// How parameters run through a program.
 struct Flow {
     body: RegionId,
     /// What the loss is computed by.
     forward: FxHashSet<OpId>,
-    /// Of a parameter, and of what the forward part gives another form alone: the parameter, and what made it of what.
+    /// Of a parameter, and of what only gives it another form: the parameter, and what made it of what.
     forms: FxHashMap<ValueId, Form>,
     /// Operations of the backward part that need a parameter whole, and with it.
     backward: FxHashSet<OpId>,
@@ -122,19 +141,11 @@ impl Flow {
         }
         for &op in &module.regions[body].ops {
             let data = &module.ops[op];
-            let (&[operand], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else {
-                continue;
-            };
-            let Some(&form) = forms.get(&operand).filter(|_| forward.contains(&op)) else { continue };
-            let bits = |v: ValueId| module.stored(v).map_or(0, |ty| ty.dtype.bits());
-            let narrows = matches!(data.kind, OpKind::Convert) && bits(result) < bits(operand);
-            let keeps = matches!(data.kind, OpKind::Convert | OpKind::Transpose { .. } | OpKind::Reshape)
-                || matches!(data.kind, OpKind::BroadcastInDim { .. });
-            if keeps {
-                forms.insert(
-                    result,
-                    Form { made: Some((op, operand)), is_part: form.is_part && narrows, ..form },
-                );
+            for (&operand, &result) in data.operands.iter().zip(&data.results) {
+                let Some(&form) = forms.get(&operand) else { continue };
+                if let Some(is_part) = form_behind(module, op, form, forward.contains(&op)) {
+                    forms.insert(result, Form { made: Some((op, operand)), is_part, ..form });
+                }
             }
         }
         let users = flow::users(module, body);
@@ -154,7 +165,7 @@ impl Flow {
             let read = flow::reads(module, op);
             let needs = |v: &ValueId| {
                 let form = forms.get(v)?;
-                (!is_like(module, op, *v)).then_some(form.arg)
+                needs_whole(module, op, *v, *form).then_some(form.arg)
             };
             if let Some(arg) = read.iter().find_map(needs) {
                 let own = own.entry(arg).or_insert_with(|| owned(arg));
@@ -166,6 +177,29 @@ impl Flow {
         }
         Flow { body, forward, forms, backward, asked, rows: rows(module, body, unshard) }
     }
+}
+
+/// Whether what an operation makes of a form is only another form, and if so, whether a part of it: one that is still to be gathered.
+///
+/// What the backward part gives another form by itself, save by conversions and barriers, it needs whole for that.
+fn form_behind(module: &Module, op: OpId, form: Form, is_forward: bool) -> Option<bool> {
+    let data = &module.ops[op];
+    let bits =
+        |values: &[ValueId]| values.first().and_then(|&v| module.stored(v)).map_or(0, |ty| ty.dtype.bits());
+    match data.kind {
+        OpKind::OptimizationBarrier if form.is_part => Some(true),
+        OpKind::Convert => Some(form.is_part && bits(&data.results) < bits(&data.operands)),
+        OpKind::Transpose { .. } | OpKind::Reshape | OpKind::BroadcastInDim { .. } if is_forward => {
+            Some(false)
+        }
+        _ => None,
+    }
+}
+
+/// Whether an operation of the backward part needs whole what it reads of a parameter.
+fn needs_whole(module: &Module, op: OpId, value: ValueId, form: Form) -> bool {
+    let passes = form.is_part && matches!(module.ops[op].kind, OpKind::OptimizationBarrier);
+    !passes && !is_like(module, op, value)
 }
 
 /// Whether an operation computes each element of something of the shape of `value` from one element of it: the update of a
@@ -208,13 +242,23 @@ fn rows(module: &Module, body: RegionId, unshard: &Unshard<'_>) -> Rows {
     })
 }
 
+/// What the backward part has a parameter of.
+#[derive(Clone, Copy)]
+enum From {
+    /// What the forward part gathered.
+    Gathered,
+    /// The parts, gathered again behind a barrier with this.
+    Parts(Option<ValueId>),
+}
+
 struct Walk<'a> {
     unshard: &'a Unshard<'a>,
     flow: Flow,
+    kept: KeptStacks,
     /// What is whole of a form.
     gathered: FxHashMap<ValueId, ValueId>,
     /// What stands for a form in the backward part.
-    again: FxHashMap<ValueId, ValueId>,
+    backwards: FxHashMap<ValueId, ValueId>,
     /// The numbers of arguments.
     numbers: FxHashMap<ValueId, usize>,
     /// Of a parameter, its part behind the barrier of its unit.
@@ -230,16 +274,12 @@ impl Walk<'_> {
             let Some(&form) = self.flow.forms.get(&value) else { continue };
             let stands = if self.flow.forward.contains(&op) {
                 // What is narrowed first is gathered behind.
-                let narrows = |result: &ValueId| self.flow.forms.get(result).is_some_and(|form| form.is_part);
-                let is_form = rw.module.ops[op].results.first().is_some_and(narrows);
-                (form.is_part && !is_form).then(|| self.gathered(rw, value))
-            } else if self.flow.backward.contains(&op) && !is_like(rw.module, op, value) {
-                if self.numbers.get(&form.arg).is_some_and(|&i| self.unshard.is_again(i)) {
-                    let asked = self.asked_for(rw.module, &read);
-                    Some(self.again(rw, value, asked))
-                } else {
-                    form.is_part.then(|| self.gathered(rw, value))
-                }
+                let is_part = form_behind(rw.module, op, form, true) == Some(true);
+                (form.is_part && !is_part).then(|| self.gathered(rw, value, form.arg))
+            } else if self.flow.backward.contains(&op) && needs_whole(rw.module, op, value, form) {
+                let again = self.numbers.get(&form.arg).is_some_and(|&i| self.unshard.is_again(i));
+                let from = if again { From::Parts(self.asked_for(rw.module, &read)) } else { From::Gathered };
+                Some(self.backwards(rw, value, form, from))
             } else {
                 None
             };
@@ -261,6 +301,7 @@ impl Walk<'_> {
             }
         }
         self.flow.rows.follow(rw, op);
+        self.kept.rows.follow(rw, op);
         let Some(&value) = rw.module.ops[op].results.first() else { return };
         if let Some(Row { stack, to }) = self.flow.rows.row(value) {
             rw.keep();
@@ -278,12 +319,12 @@ impl Walk<'_> {
         rw.op1(OpKind::ShardingConstraint(whole), &[value], ty)
     }
 
-    fn gathered(&mut self, rw: &mut Rewriter<'_>, value: ValueId) -> ValueId {
+    fn gathered(&mut self, rw: &mut Rewriter<'_>, value: ValueId, arg: ValueId) -> ValueId {
         if let Some(&known) = self.gathered.get(&value) {
             return known;
         }
-        let arg = self.flow.forms.get(&value).map_or(value, |form| form.arg);
-        let whole = self.constrained(rw, value, arg);
+        let part = self.kept.to(value).map_or(value, |to| rw.convert(value, to));
+        let whole = self.constrained(rw, part, arg);
         self.gathered.insert(value, whole);
         whole
     }
@@ -293,37 +334,54 @@ impl Walk<'_> {
     fn asked_for(&self, module: &Module, read: &[ValueId]) -> Option<ValueId> {
         let is_behind = |op: OpId| {
             let is_form = |result: &ValueId| self.flow.forms.contains_key(result);
-            !self.flow.forward.contains(&op) && !module.ops[op].results.iter().any(is_form)
+            !self.flow.forward.contains(&op) && !module.ops[op].results.iter().all(is_form)
         };
         flow::nearest(module, read, is_behind, |value| (self.unshard.has_batch)(value))
     }
 
-    /// A form once more, behind a barrier with `asked`.
-    fn again(&mut self, rw: &mut Rewriter<'_>, value: ValueId, asked: Option<ValueId>) -> ValueId {
-        if let Some(&known) = self.again.get(&value) {
+    /// What the backward part reads in place of a form.
+    fn backwards(&mut self, rw: &mut Rewriter<'_>, value: ValueId, form: Form, from: From) -> ValueId {
+        if let Some(&known) = self.backwards.get(&value) {
             return known;
         }
-        let new = match self.flow.forms.get(&value) {
-            Some(&Form { is_part: false, made: Some((made, from)), .. }) => {
-                let from = self.again(rw, from, asked);
-                remade(rw, made, from)
+        let new = match (form, from) {
+            (Form { is_part: true, .. } | Form { made: None, .. }, _) => {
+                let part = self.part(rw, value, from);
+                match from {
+                    From::Parts(_) => self.constrained(rw, part, form.arg),
+                    From::Gathered => self.gathered(rw, part, form.arg),
+                }
             }
-            _ => {
-                let part = self.part_again(rw, value, asked);
-                let arg = self.flow.forms.get(&value).map_or(value, |form| form.arg);
-                self.constrained(rw, part, arg)
+            (Form { made: Some((made, _)), .. }, From::Gathered) if self.flow.forward.contains(&made) => {
+                value
+            }
+            (Form { made: Some((made, of)), .. }, _) => {
+                let of = match self.flow.forms.get(&of) {
+                    Some(&form) => self.backwards(rw, of, form, from),
+                    None => of,
+                };
+                remade(rw, made, of)
             }
         };
-        self.again.insert(value, new);
+        self.backwards.insert(value, new);
         new
     }
 
-    /// A part of a parameter behind a barrier, as narrow as it was.
-    fn part_again(&mut self, rw: &mut Rewriter<'_>, value: ValueId, asked: Option<ValueId>) -> ValueId {
-        if let Some(&Form { made: Some((made, from)), .. }) = self.flow.forms.get(&value) {
-            let from = self.part_again(rw, from, asked);
-            return remade(rw, made, from);
+    /// A part of a parameter that the backward part is to have whole, as narrow as it was.
+    fn part(&mut self, rw: &mut Rewriter<'_>, value: ValueId, from: From) -> ValueId {
+        match (self.flow.forms.get(&value).and_then(|form| form.made), from) {
+            (Some((made, _)), From::Gathered) if self.flow.forward.contains(&made) => value,
+            (Some((made, of)), _) => {
+                let of = self.part(rw, of, from);
+                remade(rw, made, of)
+            }
+            (None, From::Gathered) => value,
+            (None, From::Parts(asked)) => self.held(rw, value, asked),
         }
+    }
+
+    /// A parameter's part behind the barrier of its unit.
+    fn held(&mut self, rw: &mut Rewriter<'_>, value: ValueId, asked: Option<ValueId>) -> ValueId {
         if let Some(&held) = self.held.get(&value) {
             return held;
         }
@@ -360,9 +418,12 @@ fn narrowed(rw: &mut Rewriter<'_>, row: ValueId, to: DType) -> ValueId {
     rw.convert(rounded, to)
 }
 
-/// A copy of an operation of one operand, which reads `from`.
+/// A copy of what gives a value another form, which reads `from`: a barrier gives none.
 fn remade(rw: &mut Rewriter<'_>, op: OpId, from: ValueId) -> ValueId {
     let data = &rw.module.ops[op];
+    if matches!(data.kind, OpKind::OptimizationBarrier) {
+        return from;
+    }
     let (kind, ty) = (data.kind.clone(), rw.module.values[data.results[0]].ty);
     rw.op1(kind, &[from], ty)
 }

@@ -1,0 +1,78 @@
+//! Stacks of layers that are gathered once, and kept: narrowed first, if all that loops take of them is.
+//!
+//! The loops carry the narrow stack then: what is gathered, and what is kept until the backward part is done, is as narrow as what is
+//! read. A stack of which a step does anything but update it, and take rows of it in loops, is gathered as it is.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{DType, Module, OpId, OpKind, RegionId, ValueId};
+
+use super::rows::{Row, Rows};
+use crate::stacked::Stacked;
+
+/// What stacks are narrowed to before they are gathered, and their rows.
+#[derive(Default)]
+pub(super) struct KeptStacks {
+    to: FxHashMap<ValueId, DType>,
+    pub(super) rows: Rows,
+}
+
+impl KeptStacks {
+    /// Finds the stacks among `args`, arguments of a body, and gives what loops carry, and the rows that they take, the narrow type.
+    /// An operation of the body `is_update` if it reads the part of a stack, as it is kept.
+    pub(super) fn narrow(
+        module: &mut Module,
+        body: RegionId,
+        stacked: &Stacked,
+        args: &FxHashSet<ValueId>,
+        is_update: impl Fn(&Module, OpId, ValueId) -> bool,
+    ) -> KeptStacks {
+        let stack_of = |value: ValueId| stacked.origin(value).filter(|stack| args.contains(stack));
+        let sliced = |module: &Module, op: OpId| module.ops[op].operands.first().copied().and_then(stack_of);
+
+        let mut types: FxHashMap<ValueId, Option<DType>> = FxHashMap::default();
+        for Row { stack, to } in Rows::of(module, body, |op| sliced(module, op)).all() {
+            let known = types.entry(stack).or_insert(to);
+            *known = known.filter(|&known| Some(known) == to);
+        }
+        let (uses, mut carried) = (module.uses(), Vec::new());
+        for &top in &module.regions[body].ops {
+            let inner = module.ops[top].regions.iter().flat_map(|&region| module.walk(region));
+            for (op, is_inner) in inner.map(|op| (op, true)).chain([(top, false)]) {
+                let data = &module.ops[op];
+                for (at, &operand) in data.operands.iter().enumerate() {
+                    let Some(stack) = stack_of(operand) else { continue };
+                    match data.kind {
+                        OpKind::While if uses.of(data.results[at]).is_empty() => {
+                            carried.push((data.results[at], stack));
+                            let inside = data.regions.iter().filter_map(|&r| module.regions[r].args.get(at));
+                            carried.extend(inside.map(|&value| (value, stack)));
+                        }
+                        OpKind::DynamicSlice { .. } if is_inner => carried.push((data.results[0], stack)),
+                        OpKind::OptimizationBarrier if is_inner => carried.push((data.results[at], stack)),
+                        OpKind::OptimizationBarrier | OpKind::Return => {}
+                        _ if !is_inner && is_update(module, op, operand) => {}
+                        _ => {
+                            types.insert(stack, None);
+                        }
+                    }
+                }
+            }
+        }
+
+        let to: FxHashMap<ValueId, DType> =
+            types.into_iter().filter_map(|(stack, to)| Some((stack, to?))).collect();
+        let rows = Rows::of(module, body, |op| sliced(module, op).filter(|stack| to.contains_key(stack)));
+        for (value, stack) in carried {
+            if let Some(&to) = to.get(&stack) {
+                let shape = module.shape(value).to_vec();
+                module.values[value].ty = module.types.tensor(&shape, to);
+            }
+        }
+        KeptStacks { to, rows }
+    }
+
+    /// What a stack is narrowed to, if it is.
+    pub(super) fn to(&self, stack: ValueId) -> Option<DType> {
+        self.to.get(&stack).copied()
+    }
+}

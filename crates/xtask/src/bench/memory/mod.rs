@@ -3,6 +3,8 @@
 //! What the compiler takes for each program is kept in `tests/memory.json`, which a test reads too, for it compiles minutes where
 //! the estimate takes seconds. `--tpu` compiles the named programs, or all, and writes the figures anew.
 
+mod strategies;
+
 use std::{fmt::Write as _, fs, path::Path, process::Command};
 
 use anyhow::{Context, Result, ensure};
@@ -33,7 +35,8 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
             continue;
         }
         if args.tpu {
-            compile(workspace, &shardc, program)?;
+            let slice = program["slice"].as_str().context("a program has no slice")?;
+            program["compiler"] = asked(&mut command(workspace, &shardc, program, "compile")?, slice)?;
         }
         let line = row(workspace, &shardc, program)?;
         print!("{line}");
@@ -42,7 +45,8 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
             notes.push(format!("* `{name}` ({}): {why}", program["slice"].as_str().unwrap_or_default()));
         }
     }
-    let table = format!("{table}\n{}\n", notes.join("\n"));
+    let strategies = strategies::table(workspace, args, &shardc, &mut json["strategies"])?;
+    let table = format!("{table}\n{}\n\n{strategies}", notes.join("\n"));
     if args.tpu {
         let text = format!("{}\n", serde_json::to_string_pretty(&json)?);
         fs::write(&figures, text).with_context(|| format!("writing {}", figures.display()))?;
@@ -63,38 +67,45 @@ fn command(workspace: &Workspace, shardc: &Path, program: &Value, name: &str) ->
     Ok(command)
 }
 
-/// Asks the TPU compiler, and notes what it says.
-fn compile(workspace: &Workspace, shardc: &Path, program: &mut Value) -> Result<()> {
-    let slice = program["slice"].as_str().context("a program has no slice")?.to_owned();
-    let mut command = command(workspace, shardc, program, "compile")?;
-    command.args(["--target", &format!("tpu:{slice}"), "--quiet", "--json", "-"]);
-    let report: Value =
-        serde_json::from_str(&process::output(&mut command)?).context("reading the report")?;
+/// Asks the TPU compiler what a program takes on a slice.
+fn asked(compile: &mut Command, slice: &str) -> Result<Value> {
+    compile.args(["--target", &format!("tpu:{slice}"), "--quiet", "--json", "-"]);
+    let report: Value = serde_json::from_str(&process::output(compile)?).context("reading the report")?;
     let bytes = |key: &str| report[key].as_u64().with_context(|| format!("the report has no {key}"));
-    program["compiler"] = json!({
+    Ok(json!({
         "arguments": bytes("argument_bytes")?,
         "outputs": bytes("output_bytes")?,
         "aliases": bytes("alias_bytes")?,
         "temporaries": bytes("temp_bytes")?,
-    });
-    Ok(())
+    }))
+}
+
+/// What a program is estimated to take.
+fn estimated(partition: &mut Command) -> Result<Value> {
+    partition.args(["--summary", "--format", "json", "-o", "-"]);
+    let out = partition.output().with_context(|| format!("starting {}", process::shown(partition)))?;
+    ensure!(out.status.success(), "`{}` failed", process::shown(partition));
+    let said = String::from_utf8_lossy(&out.stderr);
+    let mut lines = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let summary = lines.find(|json| json["type"] == "summary").context("there is no summary")?;
+    Ok(summary["memory"].clone())
+}
+
+fn bytes_of(json: &Value, key: &str) -> Result<f64> {
+    json[key].as_f64().with_context(|| format!("there are no {key}"))
+}
+
+/// All that the compiler takes.
+fn need(compiler: &Value) -> Result<f64> {
+    let of = |key| bytes_of(compiler, key);
+    Ok(of("arguments")? + of("outputs")? - of("aliases")? + of("temporaries")?)
 }
 
 /// A line of the table.
 fn row(workspace: &Workspace, shardc: &Path, program: &Value) -> Result<String> {
-    let mut partition = command(workspace, shardc, program, "partition")?;
-    partition.args(["--summary", "--format", "json", "-o", "-"]);
-    let out = partition.output().with_context(|| format!("starting {}", process::shown(&partition)))?;
-    ensure!(out.status.success(), "`{}` failed", process::shown(&partition));
-    let said = String::from_utf8_lossy(&out.stderr);
-    let summary = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let estimate =
-        summary.into_iter().find(|json| json["type"] == "summary").context("there is no summary")?;
-    let of = |json: &Value, key: &str| json[key].as_f64().with_context(|| format!("there are no {key}"));
-    let (theirs, ours) = (&program["compiler"], &estimate["memory"]);
-    let need = of(theirs, "arguments")? + of(theirs, "outputs")? - of(theirs, "aliases")?
-        + of(theirs, "temporaries")?;
-    let peak = of(ours, "peak")?;
+    let ours = estimated(&mut command(workspace, shardc, program, "partition")?)?;
+    let (theirs, of) = (&program["compiler"], bytes_of);
+    let (need, peak) = (need(theirs)?, of(&ours, "peak")?);
     let bytes = |n| page::three_digits(n, &[("GB", 1e9), ("MB", 1e6), ("kB", 1e3)]);
     let mut line = String::new();
     let _ = writeln!(
@@ -106,7 +117,7 @@ fn row(workspace: &Workspace, shardc: &Path, program: &Value) -> Result<String> 
         bytes(of(theirs, "arguments")?),
         bytes(of(theirs, "temporaries")?),
         bytes(peak),
-        bytes(of(ours, "temporaries")?),
+        bytes(of(&ours, "temporaries")?),
         peak / need
     );
     Ok(line)

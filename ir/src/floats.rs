@@ -5,6 +5,16 @@
 
 use crate::DType;
 
+/// Two to the power of `exponent`, which is -1022 to 1023. (`f64::powi` promises no precision.)
+///
+/// # Panics
+/// Beyond these.
+#[must_use]
+pub const fn power_of_two(exponent: i32) -> f64 {
+    assert!(-1022 <= exponent && exponent <= 1023, "the power of two is no normal number");
+    f64::from_bits(((exponent + 1023) as u64) << 52)
+}
+
 /// What the encodings with the largest exponent stand for. The letters of a type's name say it: `FN` has finite numbers and
 /// NaN only, `UZ` an unsigned zero.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -412,6 +422,12 @@ mod tests {
         let mut out = String::new();
         push(&mut out, dtype, bits);
         out
+    }
+
+    #[test]
+    fn powers_of_two_are_exact() {
+        assert_eq!([-1022, -1, 0, 32].map(power_of_two), [f64::MIN_POSITIVE, 0.5, 1.0, 4_294_967_296.0]);
+        assert_eq!(power_of_two(1023) * (2.0 - f64::EPSILON), f64::MAX);
     }
 
     #[test]

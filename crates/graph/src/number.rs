@@ -1,6 +1,7 @@
 //! Elements of constants as bytes.
 
 use half::{bf16, f16};
+use shardc_ir::floats::power_of_two;
 use shardc_ir::{DType, DTypeClass, ReductionKind};
 use smallvec::SmallVec;
 
@@ -55,8 +56,8 @@ pub(crate) fn encode(dtype: DType, value: f64) -> Option<SmallVec<[u8; 16]>> {
             let bits = dtype.bits() as i32;
             let (low, high) = match dtype.class() {
                 DTypeClass::Bool => (0.0, 2.0),
-                DTypeClass::Unsigned => (0.0, 2f64.powi(bits)),
-                DTypeClass::Signed => (-2f64.powi(bits - 1), 2f64.powi(bits - 1)),
+                DTypeClass::Unsigned => (0.0, power_of_two(bits)),
+                DTypeClass::Signed => (-power_of_two(bits - 1), power_of_two(bits - 1)),
                 DTypeClass::Float | DTypeClass::Complex => return None,
             };
             if value.fract() != 0.0 || value < low || value >= high {
@@ -140,7 +141,7 @@ mod tests {
         assert_eq!(hex(DType::I1, 1.0), Some(vec![1]));
         assert_eq!(hex(DType::I1, 2.0), None);
         assert_eq!(hex(DType::I32, f64::NAN), None);
-        assert_eq!(hex(DType::UI64, 2f64.powi(63)), Some((1u64 << 63).to_le_bytes().to_vec()));
+        assert_eq!(hex(DType::UI64, power_of_two(63)), Some((1u64 << 63).to_le_bytes().to_vec()));
     }
 
     #[test]

@@ -181,7 +181,7 @@ fn dynamic_map() -> [f32; 256] {
     let mut values = vec![0.0, 1.0];
     for digits in 0..7 {
         let count = 1 << digits;
-        let power = 10f64.powi(digits - 6);
+        let power = 1.0 / f64::from(10u32.pow(6 - digits));
         for i in 0..count {
             let at = |i: i32| 0.1 + 0.9 * f64::from(i) / f64::from(count);
             let mean = f64::from(at(i) as f32 + at(i + 1) as f32) / 2.0;

@@ -3,6 +3,7 @@
 use cranelift_entity::EntityRef;
 
 use super::Report;
+use crate::floats::power_of_two;
 use crate::limits;
 use crate::{DType, DYNAMIC, Module, OpId, QuantTensor, Span, TensorType, Type, TypeId};
 
@@ -99,8 +100,8 @@ fn quant_fault(tensor: &QuantTensor) -> Option<String> {
         ));
     }
     let range = match element.expressed_dtype() {
-        Some(DType::F16) => Some((2f64.powi(-14), 65504.0)),
-        Some(DType::BF16) => Some((2f64.powi(-126), f64::from(f32::MAX))),
+        Some(DType::F16) => Some((power_of_two(-14), 65504.0)),
+        Some(DType::BF16) => Some((power_of_two(-126), f64::from(f32::MAX))),
         Some(DType::F32) => Some((f64::from(f32::MIN_POSITIVE), f64::from(f32::MAX))),
         _ => None,
     };

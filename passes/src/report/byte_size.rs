@@ -22,14 +22,14 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
     let (number, unit) = text.split_at(end);
     let unit = unit.trim().to_ascii_lowercase();
     let power = match unit.trim_end_matches('b').trim_end_matches('i') {
-        "" => 0,
+        "" => 0u32,
         "k" => 1,
         "m" => 2,
         "g" => 3,
         "t" => 4,
         _ => return None,
     };
-    let value = number.parse::<f64>().ok()? * 1024f64.powi(power);
+    let value = number.parse::<f64>().ok()? * 1024u64.pow(power) as f64;
     (value < u64::MAX as f64).then_some(value as u64)
 }
 

@@ -1,6 +1,7 @@
 //! Elements as bytes and as numbers.
 
 use half::{bf16, f16};
+use shardc_ir::floats::power_of_two;
 use shardc_ir::{DType, DTypeClass};
 
 /// What a small float does with its largest exponent and with minus zero.
@@ -61,8 +62,8 @@ impl SmallFloat {
         let value = special.unwrap_or_else(|| {
             let unit = f64::from(mantissa) / f64::from(1u32 << self.mantissa_bits);
             match exponent {
-                0 => unit * 2f64.powi(1 - self.bias),
-                e => (1.0 + unit) * 2f64.powi(e as i32 - self.bias),
+                0 => unit * power_of_two(1 - self.bias),
+                e => (1.0 + unit) * power_of_two(e as i32 - self.bias),
             }
         });
         if negative { -value } else { value }
@@ -95,7 +96,7 @@ fn decode(dtype: DType, bytes: &[u8]) -> f64 {
         DType::BF16 => bf16::from_bits(bits as u16).to_f64(),
         DType::F16 => f16::from_bits(bits as u16).to_f64(),
         DType::F8E8M0FNU if bits == 0xff => f64::NAN,
-        DType::F8E8M0FNU => 2f64.powi(bits as i32 - 127),
+        DType::F8E8M0FNU => power_of_two(bits as i32 - 127),
         _ if dtype.class() == DTypeClass::Float => {
             SmallFloat::of(dtype).map_or(f64::NAN, |f| f.decode(bits as u8))
         }
@@ -240,7 +241,7 @@ mod tests {
             (DType::F6E2M3FN, 0x1f, 7.5),
             (DType::F6E3M2FN, 0x1f, 28.0),
             (DType::F8E8M0FNU, 0x7f, 1.0),
-            (DType::F8E4M3FN, 0x01, 2f64.powi(-9)),
+            (DType::F8E4M3FN, 0x01, power_of_two(-9)),
         ] {
             assert_eq!(decode(dtype, &[pattern]), value, "{dtype}");
             assert_eq!(element(dtype, value), [pattern], "{dtype}");

@@ -1,5 +1,6 @@
 //! Whether a result is what a test expects.
 
+use shardc_ir::floats::power_of_two;
 use shardc_ir::{DType, DTypeClass};
 use shardc_runtime::HostArray;
 
@@ -57,8 +58,8 @@ fn step(dtype: DType) -> f64 {
     match dtype {
         DType::F64 | DType::C128 => f64::EPSILON,
         DType::F32 | DType::C64 => f64::from(f32::EPSILON),
-        DType::F16 | DType::TF32 => 2f64.powi(-10),
-        DType::BF16 => 2f64.powi(-7),
+        DType::F16 | DType::TF32 => power_of_two(-10),
+        DType::BF16 => power_of_two(-7),
         _ if dtype.class() == DTypeClass::Float => 0.25,
         _ => 0.0,
     }

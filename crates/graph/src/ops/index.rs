@@ -1,5 +1,6 @@
 //! Elements at numbers that the program computes: `take` and its kind.
 
+use shardc_ir::floats::power_of_two;
 use shardc_ir::{DType, DTypeClass, DimList, GatherSpec, OpKind, ValueId};
 
 use crate::error::{ErrorKind, KindResult};
@@ -197,7 +198,7 @@ fn missing(like: Tensor<'_>) -> Tensor<'_> {
     let (g, dtype) = (like.graph(), like.dtype());
     match dtype.class() {
         DTypeClass::Float | DTypeClass::Complex => g.scalar(f64::NAN, dtype),
-        DTypeClass::Signed => g.scalar(-2f64.powi(dtype.bits() as i32 - 1), dtype),
+        DTypeClass::Signed => g.scalar(-power_of_two(dtype.bits() as i32 - 1), dtype),
         DTypeClass::Unsigned | DTypeClass::Bool => !g.scalar(0.0, dtype),
     }
 }

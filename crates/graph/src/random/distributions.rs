@@ -1,5 +1,6 @@
 //! What is drawn.
 
+use shardc_ir::floats::power_of_two;
 use shardc_ir::{DType, OpKind};
 
 use super::Key;
@@ -21,7 +22,7 @@ fn layout(dtype: DType) -> Option<(DType, i64, DType)> {
 fn tiny(dtype: DType) -> f64 {
     match dtype {
         DType::F64 => f64::MIN_POSITIVE,
-        DType::F16 => 2f64.powi(-14),
+        DType::F16 => power_of_two(-14),
         _ => f64::from(f32::MIN_POSITIVE),
     }
 }
@@ -29,7 +30,7 @@ fn tiny(dtype: DType) -> f64 {
 /// The number of the type before a number, towards zero, for numbers that are powers of two.
 fn before(dtype: DType, number: f64) -> f64 {
     let mantissa = layout(dtype).map_or(23, |(_, mantissa, _)| mantissa);
-    number * (1.0 - 2f64.powi(-(mantissa as i32) - 1))
+    number * (1.0 - power_of_two(-(mantissa as i32) - 1))
 }
 
 impl<'g> Key<'g> {

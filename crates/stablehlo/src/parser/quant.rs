@@ -1,5 +1,6 @@
 //! Quantized element types: `!quant.uniform<i8:f32, 0.1:-30>` and their like.
 
+use shardc_ir::floats::power_of_two;
 use shardc_ir::{DType, Diagnostic, FloatBits, Quant, QuantKind, QuantParams, QuantStorage, Span};
 use smallvec::SmallVec;
 
@@ -202,8 +203,8 @@ fn fault(quant: &Quant) -> Option<String> {
 /// The least and the greatest positive number of a float type.
 fn finite_range(dtype: DType) -> Option<(f64, f64)> {
     Some(match dtype {
-        DType::F16 => (2f64.powi(-24), 65504.0),
-        DType::BF16 => (2f64.powi(-133), (2.0 - 2f64.powi(-7)) * 2f64.powi(127)),
+        DType::F16 => (power_of_two(-24), 65504.0),
+        DType::BF16 => (power_of_two(-133), (2.0 - power_of_two(-7)) * power_of_two(127)),
         DType::F32 => (f64::from(f32::from_bits(1)), f64::from(f32::MAX)),
         _ => return None,
     })

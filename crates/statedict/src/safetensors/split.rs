@@ -86,9 +86,9 @@ pub fn parse_size(text: &str) -> Result<u64> {
     let power = |letter: &str| ["", "K", "M", "G", "T"].iter().position(|known| *known == letter);
     let unit = unit.trim();
     let scale = match (unit.strip_suffix("IB"), unit.strip_suffix('B').unwrap_or(unit)) {
-        (Some(letter), _) if !letter.is_empty() => power(letter).map(|n| 1024f64.powi(n as i32)),
-        (_, letter) => power(letter).map(|n| 1000f64.powi(n as i32)),
+        (Some(letter), _) if !letter.is_empty() => power(letter).map(|n| 1024u64.pow(n as u32)),
+        (_, letter) => power(letter).map(|n| 1000u64.pow(n as u32)),
     };
-    let bytes = number.parse::<f64>().ok().zip(scale).map(|(number, scale)| number * scale);
+    let bytes = number.parse::<f64>().ok().zip(scale).map(|(number, scale)| number * scale as f64);
     bytes.filter(|bytes| (1.0..9e18).contains(bytes)).map(|bytes| bytes as u64).ok_or_else(wrong)
 }

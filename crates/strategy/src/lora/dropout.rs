@@ -1,5 +1,6 @@
 //! Dropout by a hash of the place: the same on every mesh, and nothing is sent for it.
 
+use shardc_ir::floats::power_of_two;
 use shardc_ir::{
     BinaryOp, CompareDirection, CompareType, DType, OpKind, SizeList, SliceSpec, TensorBuild, ValueId,
 };
@@ -34,7 +35,7 @@ impl Dropout {
             let word = build.spread(word, [].into_iter().collect(), &ty.shape)?;
             bits = hashed(build, bits, word);
         }
-        let limit = words(build, (self.probability * 2f64.powi(32)) as u32, &ty.shape);
+        let limit = words(build, (self.probability * power_of_two(32)) as u32, &ty.shape);
         let is_kept = OpKind::Compare(CompareDirection::GE, Some(CompareType::Unsigned));
         let is_kept = build.tensor(is_kept, &[bits, limit], &ty.shape, DType::I1);
         let scale = build.full(1.0 / (1.0 - self.probability), x)?;

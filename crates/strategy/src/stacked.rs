@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{Module, OpKind, RegionId, ValueId};
+use shardc_passes::analysis::carried::arguments_in_loops;
 
 /// Which dimension of each argument is better left whole: loops take one row of it at a time.
 ///
@@ -15,38 +16,20 @@ pub(crate) struct Stacked {
 impl Stacked {
     /// Of the arguments of a body without calls.
     pub(crate) fn of(module: &Module, body: RegionId) -> Self {
-        let mut origin: FxHashMap<ValueId, ValueId> = FxHashMap::default();
+        let hands_on = |kind: &OpKind| matches!(kind, OpKind::Convert | OpKind::OptimizationBarrier);
+        let origin = arguments_in_loops(module, body, hands_on);
         let args = &module.regions[body].args;
-        origin.extend(args.iter().map(|&arg| (arg, arg)));
         let mut dims: FxHashMap<ValueId, Vec<bool>> =
             args.iter().map(|&arg| (arg, vec![false; module.rank(arg)])).collect();
         for op in module.walk(body) {
             let data = &module.ops[op];
-            match &data.kind {
-                OpKind::While => {
-                    for (i, operand) in data.operands.iter().enumerate() {
-                        let Some(&arg) = origin.get(operand) else { continue };
-                        let inner = data.regions.iter().filter_map(|&r| module.regions[r].args.get(i));
-                        origin.extend(inner.map(|&value| (value, arg)));
-                    }
+            let OpKind::DynamicSlice { sizes } = &data.kind else { continue };
+            let Some(arg) = data.operands.first().and_then(|v| origin.get(v)) else { continue };
+            if let Some(stacked) = dims.get_mut(arg) {
+                let whole = module.shape(*arg);
+                for ((stacked, size), n) in stacked.iter_mut().zip(sizes).zip(whole) {
+                    *stacked |= size < n;
                 }
-                OpKind::Convert | OpKind::OptimizationBarrier => {
-                    for (operand, &result) in data.operands.iter().zip(&data.results) {
-                        if let Some(&arg) = origin.get(operand) {
-                            origin.insert(result, arg);
-                        }
-                    }
-                }
-                OpKind::DynamicSlice { sizes } => {
-                    let Some(arg) = data.operands.first().and_then(|v| origin.get(v)) else { continue };
-                    if let Some(stacked) = dims.get_mut(arg) {
-                        let whole = module.shape(*arg);
-                        for ((stacked, size), n) in stacked.iter_mut().zip(sizes).zip(whole) {
-                            *stacked |= size < n;
-                        }
-                    }
-                }
-                _ => {}
             }
         }
         Stacked { dims, origin }

@@ -1,6 +1,7 @@
 //! What passes ask of a program: nothing here changes it.
 
 pub(crate) mod call_graph;
+pub mod carried;
 pub(crate) mod device_scalars;
 pub(crate) mod inlined_size;
 pub(crate) mod integer_fold;

@@ -9,31 +9,17 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Module, OpKind, RegionId, ValueId};
 
 use super::machine::{LANES, SUBLANES};
+use crate::analysis::carried::arguments_in_loops;
 
 /// Arguments of a function of which loops read rows by products that need another layout.
 pub(super) fn relaid(module: &Module, body: RegionId) -> FxHashSet<ValueId> {
     let mut relaid = FxHashSet::default();
-    // The argument that a value is, within loops, and the one that it is a row of.
-    let args = &module.regions[body].args;
-    let mut is: FxHashMap<ValueId, ValueId> = args.iter().map(|&arg| (arg, arg)).collect();
+    let is = arguments_in_loops(module, body, |kind| matches!(kind, OpKind::OptimizationBarrier));
+    // The argument that a value is a row of.
     let mut row_of: FxHashMap<ValueId, ValueId> = FxHashMap::default();
     for op in module.walk(body) {
         let data = &module.ops[op];
         match &data.kind {
-            OpKind::While => {
-                for (i, operand) in data.operands.iter().enumerate() {
-                    let Some(&arg) = is.get(operand) else { continue };
-                    is.extend(
-                        data.regions.iter().filter_map(|&r| Some((*module.regions[r].args.get(i)?, arg))),
-                    );
-                }
-            }
-            OpKind::OptimizationBarrier => {
-                for (operand, &result) in data.operands.iter().zip(&data.results) {
-                    hand_on(&mut is, operand, result);
-                    hand_on(&mut row_of, operand, result);
-                }
-            }
             OpKind::DynamicSlice { .. } => {
                 if let Some((&arg, &row)) =
                     data.operands.first().and_then(|v| is.get(v)).zip(data.results.first())
@@ -41,7 +27,10 @@ pub(super) fn relaid(module: &Module, body: RegionId) -> FxHashSet<ValueId> {
                     row_of.insert(row, arg);
                 }
             }
-            OpKind::Convert | OpKind::ReducePrecision { .. } | OpKind::AllGather { .. } => {
+            OpKind::Convert
+            | OpKind::ReducePrecision { .. }
+            | OpKind::AllGather { .. }
+            | OpKind::OptimizationBarrier => {
                 for (operand, &result) in data.operands.iter().zip(&data.results) {
                     hand_on(&mut row_of, operand, result);
                 }

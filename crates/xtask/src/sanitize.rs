@@ -91,22 +91,37 @@ const FAULT: &str = "ERROR: ";
 /// The test that measures how much memory a process takes: under the sanitizer, most of that is the sanitizer's.
 const MEASURES_MEMORY: &str = "saving_and_restoring_need_no_more_than_two_shards";
 
-/// Crates without foreign functions that Miri runs, each by itself: with the features that others ask for, `flate2` is made of `zlib-rs`
+/// Crates that call no foreign functions, or few, that Miri runs, each by itself: with the features that others ask for, `flate2` is made of `zlib-rs`
 /// 0.6, which frees what is borrowed by the rules that Miri goes by (Stacked Borrows).
-const UNDER_MIRI: [&str; 6] = [
+const UNDER_MIRI: [&str; 9] = [
     "shardc-statedict",
     "shardc-data",
     "shardc-stablehlo",
     "shardc-autodiff",
     "shardc-strategy",
+    "shardc-graph",
     "shardc-ir",
+    "shardc-passes",
+    "shardc-runtime",
 ];
 
-/// Tests of the runtime's foreign functions that need no plugin.
-const FOREIGN_UNDER_MIRI: &[&str] = &["--package", "shardc-runtime", "--lib", "ffi::"];
+/// Tests of the runtime that ask the operating system for what Miri has not: times of files, processes, libraries, sockets.
+const WITHOUT_MIRI: [&str; 5] =
+    ["cache::", "launcher::", "plugin::", "processes::handshake", "a_local_job_needs_an_index_alone"];
 
-/// Tests that have millions of elements go through a loop, each of which takes Miri microseconds.
-const TOO_LONG_FOR_MIRI: [&str; 2] = ["every_small_float_reads_back", "large_sources_are_read_in_parts"];
+/// Tests of what is large, or of all there is of something: what takes nanoseconds takes Miri microseconds.
+const TOO_LONG_FOR_MIRI: [&str; 10] = [
+    "every_small_float_reads_back",
+    "large_sources_are_read_in_parts",
+    "small_floats_round_trip",
+    "random_is_repeatable_and_in_range",
+    "coordinates_and_devices_say_the_same",
+    "what_frees_more_than_it_makes_runs_before",
+    "reshard::pairs::",
+    "reshard::simulate::",
+    "windows::edges::tests::runs_list",
+    "windows::exchange::tests::any_",
+];
 
 /// How often Miri runs what is tested with many cases, by the variable that proptest reads.
 const CASES_UNDER_MIRI: (&str, &str) = ("PROPTEST_CASES", "2");
@@ -207,12 +222,12 @@ impl Reports {
 }
 
 fn miri(workspace: &Workspace, toolchain: &str) -> Result<()> {
-    let cargo = |arguments: &[&str]| {
+    let tests_of = |package: &str| {
         // By way of rustup: the cargo that runs us is that of another toolchain.
         let mut command = Command::new("cargo");
         command.current_dir(&workspace.root).env_remove("RUSTUP_TOOLCHAIN").arg(format!("+{toolchain}"));
-        command.args(["miri", "test"]).args(arguments).arg("--");
-        command.args(TOO_LONG_FOR_MIRI.iter().flat_map(|name| ["--skip", name]));
+        command.args(["miri", "test", "--package", package, "--lib", "--"]);
+        command.args(TOO_LONG_FOR_MIRI.iter().chain(&WITHOUT_MIRI).flat_map(|name| ["--skip", name]));
         // Tests read files and the clock.
         command.env("MIRIFLAGS", "-Zmiri-disable-isolation");
         let (cases, few) = CASES_UNDER_MIRI;
@@ -232,9 +247,8 @@ fn miri(workspace: &Workspace, toolchain: &str) -> Result<()> {
         );
     }
     for package in UNDER_MIRI {
-        process::step("Miri", || process::run(&mut cargo(&["--package", package, "--lib"])))?;
+        process::step("Miri", || process::run(&mut tests_of(package)))?;
     }
-    process::step("Miri", || process::run(&mut cargo(FOREIGN_UNDER_MIRI)))?;
     Ok(())
 }
 

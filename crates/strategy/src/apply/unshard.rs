@@ -6,7 +6,8 @@
 //!
 //! The backward part reads what the forward part gathered, or, if a unit is to be sharded again in between, gathers once more: a
 //! barrier with what is asked for of the first result that needs it keeps the second gather from being the first one, and
-//! from coming earlier. What the forward part only gave another form is then given that form again.
+//! from coming earlier. What the forward part only gave another form is then given that form again, and so is what the backward part
+//! converts itself: as a part where that narrows it, else behind the gather.
 //!
 //! The parameters of a unit are behind one barrier. With what is asked for of the unit itself they are gathered when the unit behind
 //! it is done; with what was asked for of that unit, while it is computed.
@@ -83,9 +84,7 @@ impl Unshard<'_> {
             walk.top(&mut rw, op);
         }
     }
-}
 
-impl Unshard<'_> {
     /// Stacks that are gathered at once: behind them the program is one of narrower types.
     fn kept_stacks(&self, module: &mut Module, body: RegionId, flow: &Flow) -> KeptStacks {
         let args = &module.regions[body].args;
@@ -242,13 +241,13 @@ fn rows(module: &Module, body: RegionId, unshard: &Unshard<'_>) -> Rows {
     })
 }
 
-/// What the backward part has a parameter of.
+/// How the backward part comes by a whole parameter.
 #[derive(Clone, Copy)]
-enum From {
-    /// What the forward part gathered.
-    Gathered,
-    /// The parts, gathered again behind a barrier with this.
-    Parts(Option<ValueId>),
+enum Whole {
+    /// The forward part gathered it, and it was kept.
+    Kept,
+    /// It is gathered again, behind a barrier with this value.
+    Again(Option<ValueId>),
 }
 
 struct Walk<'a> {
@@ -278,8 +277,8 @@ impl Walk<'_> {
                 (form.is_part && !is_part).then(|| self.gathered(rw, value, form.arg))
             } else if self.flow.backward.contains(&op) && needs_whole(rw.module, op, value, form) {
                 let again = self.numbers.get(&form.arg).is_some_and(|&i| self.unshard.is_again(i));
-                let from = if again { From::Parts(self.asked_for(rw.module, &read)) } else { From::Gathered };
-                Some(self.backwards(rw, value, form, from))
+                let how = if again { Whole::Again(self.asked_for(rw.module, &read)) } else { Whole::Kept };
+                Some(self.backwards(rw, value, form, how))
             } else {
                 None
             };
@@ -340,24 +339,22 @@ impl Walk<'_> {
     }
 
     /// What the backward part reads in place of a form.
-    fn backwards(&mut self, rw: &mut Rewriter<'_>, value: ValueId, form: Form, from: From) -> ValueId {
+    fn backwards(&mut self, rw: &mut Rewriter<'_>, value: ValueId, form: Form, how: Whole) -> ValueId {
         if let Some(&known) = self.backwards.get(&value) {
             return known;
         }
-        let new = match (form, from) {
+        let new = match (form, how) {
             (Form { is_part: true, .. } | Form { made: None, .. }, _) => {
-                let part = self.part(rw, value, from);
-                match from {
-                    From::Parts(_) => self.constrained(rw, part, form.arg),
-                    From::Gathered => self.gathered(rw, part, form.arg),
+                let part = self.part(rw, value, how);
+                match how {
+                    Whole::Again(_) => self.constrained(rw, part, form.arg),
+                    Whole::Kept => self.gathered(rw, part, form.arg),
                 }
             }
-            (Form { made: Some((made, _)), .. }, From::Gathered) if self.flow.forward.contains(&made) => {
-                value
-            }
+            (Form { made: Some((made, _)), .. }, Whole::Kept) if self.flow.forward.contains(&made) => value,
             (Form { made: Some((made, of)), .. }, _) => {
                 let of = match self.flow.forms.get(&of) {
-                    Some(&form) => self.backwards(rw, of, form, from),
+                    Some(&form) => self.backwards(rw, of, form, how),
                     None => of,
                 };
                 remade(rw, made, of)
@@ -368,15 +365,15 @@ impl Walk<'_> {
     }
 
     /// A part of a parameter that the backward part is to have whole, as narrow as it was.
-    fn part(&mut self, rw: &mut Rewriter<'_>, value: ValueId, from: From) -> ValueId {
-        match (self.flow.forms.get(&value).and_then(|form| form.made), from) {
-            (Some((made, _)), From::Gathered) if self.flow.forward.contains(&made) => value,
+    fn part(&mut self, rw: &mut Rewriter<'_>, value: ValueId, how: Whole) -> ValueId {
+        match (self.flow.forms.get(&value).and_then(|form| form.made), how) {
+            (Some((made, _)), Whole::Kept) if self.flow.forward.contains(&made) => value,
             (Some((made, of)), _) => {
-                let of = self.part(rw, of, from);
+                let of = self.part(rw, of, how);
                 remade(rw, made, of)
             }
-            (None, From::Gathered) => value,
-            (None, From::Parts(asked)) => self.held(rw, value, asked),
+            (None, Whole::Kept) => value,
+            (None, Whole::Again(asked)) => self.held(rw, value, asked),
         }
     }
 

@@ -34,6 +34,15 @@ impl KeptStacks {
             let known = types.entry(stack).or_insert(to);
             *known = known.filter(|&known| Some(known) == to);
         }
+        // A loop that gives a stack's place anything else, or a stack another's place, would need both types there.
+        let (_, regions) = module.walk_with_regions(body, |_| true);
+        let ends: FxHashMap<OpId, RegionId> =
+            regions.into_iter().filter_map(|region| Some((module.terminator(region)?, region))).collect();
+        let is_carried_on = |module: &Module, region: RegionId, at: usize| {
+            let place = module.regions[region].args.get(at).copied();
+            let next = module.terminator(region).and_then(|end| module.ops[end].operands.get(at).copied());
+            place.and_then(stack_of) == next.and_then(stack_of)
+        };
         let (uses, mut carried) = (module.uses(), Vec::new());
         for &top in &module.regions[body].ops {
             let inner = module.ops[top].regions.iter().flat_map(|&region| module.walk(region));
@@ -42,14 +51,21 @@ impl KeptStacks {
                 for (at, &operand) in data.operands.iter().enumerate() {
                     let Some(stack) = stack_of(operand) else { continue };
                     match data.kind {
-                        OpKind::While if uses.of(data.results[at]).is_empty() => {
+                        OpKind::While
+                            if uses.of(data.results[at]).is_empty()
+                                && is_carried_on(module, data.regions[1], at) =>
+                        {
                             carried.push((data.results[at], stack));
                             let inside = data.regions.iter().filter_map(|&r| module.regions[r].args.get(at));
                             carried.extend(inside.map(|&value| (value, stack)));
                         }
                         OpKind::DynamicSlice { .. } if is_inner => carried.push((data.results[0], stack)),
                         OpKind::OptimizationBarrier if is_inner => carried.push((data.results[at], stack)),
-                        OpKind::OptimizationBarrier | OpKind::Return => {}
+                        OpKind::OptimizationBarrier => {}
+                        OpKind::Return
+                            if !is_inner
+                                || ends.get(&op).is_some_and(|&region| is_carried_on(module, region, at)) => {
+                        }
                         _ if !is_inner && is_update(module, op, operand) => {}
                         _ => {
                             types.insert(stack, None);

@@ -76,8 +76,7 @@ const ALL: f64 = 0.1;
 const SMALL: f64 = 64.0 * 1024.0 * 1024.0;
 
 /// Strategies by which the compiler takes more than that.
-const MORE: &[(&str, &str, f64, &str)] =
-    &[("llama70b_4l", "zero1", 0.88, LATER), ("llama70b_4l", "hybrid_shard", 0.85, LATER)];
+const MORE: &[(&str, &str, f64, &str)] = &[("llama70b_4l", "hybrid_shard", 0.85, LATER)];
 
 const LATER: &str = "products that give gradients run behind the attention of their layer, and what they read is alive meanwhile";
 

@@ -1,7 +1,7 @@
 //! What is alive when: buffers with lifetimes, region by region.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{EntityRef, Module, OpId, OpKind, RegionId, ValueId};
+use shardc_ir::{EntityRef, FuncId, Module, OpId, OpKind, RegionId, ValueId};
 use smallvec::SmallVec;
 
 use super::machine::Machine;
@@ -67,13 +67,14 @@ pub(super) struct Estimate<'m> {
 impl<'m> Estimate<'m> {
     pub(super) fn new(
         module: &'m Module,
+        func: FuncId,
         body: RegionId,
         machine: Machine,
         of_call: &'m dyn Fn(OpId) -> u64,
     ) -> Estimate<'m> {
         Estimate {
             module,
-            program: Program::new(module, body, machine),
+            program: Program::new(module, func, body, machine),
             of_call,
             fused: vec![false; module.ops.len()],
             readers: vec![0; module.values.len()],
@@ -83,8 +84,19 @@ impl<'m> Estimate<'m> {
         }
     }
 
+    /// Returns when most temporaries of the function, whose body this is, are alive: its arguments and its results are none.
+    pub(super) fn peak(&mut self, body: RegionId) -> Peak {
+        let region = &self.module.regions[body];
+        let returned = region.ops.last().map(|&last| &self.module.ops[last]);
+        let returned = returned.filter(|last| matches!(last.kind, OpKind::Return));
+        let results = returned.into_iter().flat_map(|last| last.operands.iter().copied());
+        let results = results.filter(|&value| !self.program.is_gathered(value));
+        let outside = region.args.iter().copied().chain(results).collect();
+        self.region(body, &outside)
+    }
+
     /// Returns when most temporaries of the region are alive; values that are `outside` are none: they have memory elsewhere.
-    pub(super) fn region(&mut self, region: RegionId, outside: &FxHashSet<ValueId>) -> Peak {
+    fn region(&mut self, region: RegionId, outside: &FxHashSet<ValueId>) -> Peak {
         let ops = &self.module.regions[region].ops;
         // Regions within first: they leave their own numbers behind.
         let mut inside: FxHashMap<OpId, Peak> = FxHashMap::default();
@@ -256,6 +268,10 @@ impl<'m> Estimate<'m> {
         let module = self.module;
         let ops = &module.regions[region].ops;
         let mut table = Buffers::default();
+        for &arg in module.regions[region].args.iter().filter(|&&arg| self.program.is_copied_first(arg)) {
+            let last = self.last_step(arg, region).max(1);
+            table.add(Some(arg), Buffer { bytes: self.program.size(arg), first: 1, last });
+        }
         for (step, &number) in (1u32..).zip(order) {
             let op = ops[number];
             let data = &module.ops[op];

@@ -12,6 +12,7 @@
 //! * what is behind a barrier is what was before it, and is not copied;
 //! * a loop has its state once, and what its body needs besides (`liveness`);
 //! * stacks of layers whose rows a TPU cannot multiply as they lie are copied once (`stacks`);
+//! * what a TPU gathers as a result is copied there, and so is the argument whose memory it takes (`gathered`);
 //! * tensors lie in tiles on TPUs, which pads them, and what only products read is kept with 16 bits (`program`, `machine`).
 //!
 //! The call of a function that is partitioned by itself takes what the function keeps besides its arguments.
@@ -19,14 +20,15 @@
 //! docs/QUALITY.md has the table beside the TPU compiler.
 
 mod fusion;
+mod gathered;
 mod liveness;
 mod machine;
 mod program;
 mod stacks;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use shardc_ir::discardable::BUFFER_DONOR;
-use shardc_ir::{AttrDict, Class, Diagnostic, FuncId, Module, OpId, OpKind, RegionId, TypeId, ValueId};
+use shardc_ir::{AttrDict, Class, Diagnostic, FuncId, Module, OpId, TypeId};
 
 use self::liveness::{Estimate, Moment, Peak};
 pub use self::machine::Machine;
@@ -64,8 +66,7 @@ pub(crate) fn need(module: &Module, func: FuncId, machine: Machine) -> Need {
 /// As [`need`], where `of_call` tells for an operation the bytes of temporaries of the function that it stands for, if any.
 fn need_with_calls(module: &Module, func: FuncId, machine: Machine, of_call: &dyn Fn(OpId) -> u64) -> Need {
     let Some(body) = module.funcs[func].body else { return Need::default() };
-    let mut walk = Estimate::new(module, body, machine, of_call);
-    let Peak { bytes: live, at } = walk.region(body, &outside(module, body));
+    let Peak { bytes: live, at } = Estimate::new(module, func, body, machine, of_call).peak(body);
     let size = |ty: TypeId| module.types.stored(ty).map_or(0, |ty| machine.bytes(ty, ty.dtype.bits(), None));
     let all = |types: &[TypeId]| types.iter().map(|&ty| size(ty)).fold(0, u64::saturating_add);
     let data = &module.funcs[func];
@@ -99,15 +100,6 @@ fn aliased(module: &Module, func: FuncId) -> Vec<TypeId> {
         }
     }
     aliased
-}
-
-/// Returns the values of a function that have memory besides the heap: its arguments and its results.
-fn outside(module: &Module, body: RegionId) -> FxHashSet<ValueId> {
-    let region = &module.regions[body];
-    let returned = region.ops.last().map(|&last| &module.ops[last]);
-    let returned = returned.filter(|last| matches!(last.kind, OpKind::Return));
-    let returned = returned.into_iter().flat_map(|last| last.operands.iter().copied());
-    region.args.iter().copied().chain(returned).collect()
 }
 
 /// Estimates what the function, its types being those of one device, needs on a machine.
@@ -172,7 +164,7 @@ pub(crate) fn temporaries_with_calls(
     of_call: &dyn Fn(OpId) -> u64,
 ) -> u64 {
     let Some(body) = module.funcs[func].body else { return 0 };
-    Estimate::new(module, body, machine, of_call).region(body, &outside(module, body)).bytes
+    Estimate::new(module, func, body, machine, of_call).peak(body).bytes
 }
 
 #[cfg(test)]
@@ -382,6 +374,24 @@ mod tests {
         assert_eq!(cut_across(Machine::TpuV5p) - cut_across(Machine::Plain), stack);
         let along = |machine| of(machine, "[0, 1] x [0, 1]", "128x128");
         assert_eq!(along(Machine::TpuV5p), along(Machine::Plain));
+    }
+
+    #[test]
+    fn what_a_tpu_gathers_as_a_result_is_copied_and_so_is_the_argument_below() {
+        let of = |machine: Machine, whole: &str, part: &str, attributes: &str| {
+            let text = format!(
+                "func.func @main(%p: tensor<{whole}xf32> {attributes}, %part: tensor<{part}xf32>) -> tensor<{whole}xf32> {{
+                %0 = \"stablehlo.all_gather\"(%part) <{{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}}> : (tensor<{part}xf32>) -> tensor<{whole}xf32>
+                return %0 : tensor<{whole}xf32> }}"
+            );
+            let module = shardc_stablehlo::parse(&text).unwrap();
+            temporaries_with_calls(&module, module.entry().unwrap(), machine, &|_| 0)
+        };
+        let (whole, aliased) = (16 * 256 * 4, "{tf.aliasing_output = 0 : i32}");
+        assert_eq!(of(Machine::TpuV5p, "16x256", "16x128", ""), whole);
+        assert_eq!(of(Machine::TpuV5p, "16x256", "16x128", aliased), 2 * whole);
+        assert_eq!(of(Machine::TpuV5p, "16x250", "16x125", aliased), whole, "in another layout, and copied");
+        assert_eq!(of(Machine::Plain, "16x256", "16x128", aliased), 0);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! What the estimate needs to know of a function before it looks at lifetimes: of each operation, what a compiler can do with it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{DType, EntityRef, Module, OpId, OpKind, Precision, RegionId, Shape, ValueId, Work};
+use shardc_ir::{DType, EntityRef, FuncId, Module, OpId, OpKind, Precision, RegionId, Shape, ValueId, Work};
 
+use super::gathered::Gathered;
 use super::machine::{Machine, TiledDims};
 use super::stacks::relaid;
 use crate::propagate::is_elementwise;
@@ -27,10 +28,11 @@ pub(super) struct Program<'m> {
     convolved: FxHashMap<&'m Shape, TiledDims>,
     /// Arguments that are copied to another layout before loops.
     relaid: FxHashSet<ValueId>,
+    gathered: Gathered,
 }
 
 impl<'m> Program<'m> {
-    pub(super) fn new(module: &'m Module, body: RegionId, machine: Machine) -> Program<'m> {
+    pub(super) fn new(module: &'m Module, func: FuncId, body: RegionId, machine: Machine) -> Program<'m> {
         let (values, ops) = (module.values.len(), module.ops.len());
         let mut program = Program {
             module,
@@ -43,6 +45,7 @@ impl<'m> Program<'m> {
             narrow: vec![false; values],
             convolved: FxHashMap::default(),
             relaid: if machine.is_tpu() { relaid(module, body) } else { FxHashSet::default() },
+            gathered: if machine.is_tpu() { Gathered::of(module, func) } else { Gathered::default() },
         };
         let (walk, regions) = module.walk_with_regions(body, |_| true);
         for &region in &regions {
@@ -120,6 +123,16 @@ impl<'m> Program<'m> {
     /// Whether a value is an argument that is copied to another layout before the first loop that reads it.
     pub(super) fn is_relaid(&self, value: ValueId) -> bool {
         self.relaid.contains(&value)
+    }
+
+    /// Whether a value is gathered where all devices have room for it, and then copied to a result of the function.
+    pub(super) fn is_gathered(&self, value: ValueId) -> bool {
+        self.gathered.results.contains(&value)
+    }
+
+    /// Whether a value is an argument that is copied before all else, since what is gathered takes its memory.
+    pub(super) fn is_copied_first(&self, value: ValueId) -> bool {
+        self.gathered.arguments.contains(&value)
     }
 
     fn note_convolution(&mut self, op: OpId) {

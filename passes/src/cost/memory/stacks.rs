@@ -65,7 +65,7 @@ fn lies_row_by_row(shape: &[i64]) -> bool {
 }
 
 /// Whether the last two of the dimensions of an operand are both rows or both columns of what is multiplied.
-fn is_cut_across(rank: usize, contracted: &[u32], batch: &[u32]) -> bool {
+pub(super) fn is_cut_across(rank: usize, contracted: &[u32], batch: &[u32]) -> bool {
     let Some(last) = rank.checked_sub(1).filter(|&last| last > 1) else { return false };
     let is_in = |dims: &[u32], dim: usize| dims.iter().any(|&d| d as usize == dim);
     let is_row = |dim| is_in(contracted, dim);

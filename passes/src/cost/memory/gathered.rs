@@ -1,0 +1,74 @@
+//! Results that are gathered, as the parameters of ZeRO-1 are behind their update.
+//!
+//! Devices of a TPU write into the memory of each other, and results of a program lie where the caller of each has them: the TPU
+//! compiler gathers in the heap, where all have the same place, and copies what is gathered to the result. Where that takes the memory
+//! of an argument, it makes a copy of the argument too, before all else; but not where the result is copied from another layout: parts
+//! that are no whole tiles are not gathered as they lie, nor is what products read otherwise.
+
+use rustc_hash::FxHashSet;
+use shardc_ir::{AttrDict, FuncId, Module, OpId, OpKind, RegionId, ValueId};
+
+use super::machine::{LANES, SUBLANES};
+use super::stacks::is_cut_across;
+
+/// Which values of a function have memory in the heap, too.
+#[derive(Default)]
+pub(super) struct Gathered {
+    /// What is gathered, and then copied to a result.
+    pub(super) results: FxHashSet<ValueId>,
+    /// Arguments whose memory such a result takes.
+    pub(super) arguments: FxHashSet<ValueId>,
+}
+
+impl Gathered {
+    pub(super) fn of(module: &Module, func: FuncId) -> Gathered {
+        let data = &module.funcs[func];
+        let mut gathered = Gathered::default();
+        let Some(region) = data.body else { return gathered };
+        let body = &module.regions[region];
+        let returned = body.ops.last().map_or(&[][..], |&last| &module.ops[last].operands);
+        let gather_of = |value: ValueId| {
+            module.def_op(value).filter(|&def| matches!(module.ops[def].kind, OpKind::AllGather { .. }))
+        };
+        gathered.results.extend(returned.iter().filter(|&&value| gather_of(value).is_some()));
+        let relaid = read_across(module, region);
+        for (&arg, attrs) in body.args.iter().zip(&data.arg_attrs) {
+            let gather = AttrDict::donated_to(attrs).and_then(|at| gather_of(*returned.get(at)?));
+            if gather.is_some_and(|gather| has_whole_tiles(module, gather)) && !relaid.contains(&arg) {
+                gathered.arguments.insert(arg);
+            }
+        }
+        gathered
+    }
+}
+
+/// Whether the parts that an operation gathers are whole tiles.
+fn has_whole_tiles(module: &Module, gather: OpId) -> bool {
+    let data = &module.ops[gather];
+    let (OpKind::AllGather { dim, .. }, Some(&part)) = (&data.kind, data.operands.first()) else {
+        return false;
+    };
+    let shape = module.shape(part);
+    let of_tile = match shape.len() - *dim as usize {
+        1 => LANES,
+        2 => SUBLANES,
+        _ => 1,
+    };
+    shape[*dim as usize] % of_tile as i64 == 0
+}
+
+/// The values that products of a region do not read as they lie.
+fn read_across(module: &Module, region: RegionId) -> FxHashSet<ValueId> {
+    let mut across = FxHashSet::default();
+    for &op in &module.regions[region].ops {
+        let data = &module.ops[op];
+        let OpKind::DotGeneral(spec) = &data.kind else { continue };
+        let sides = [(&spec.lhs_contract, &spec.lhs_batch), (&spec.rhs_contract, &spec.rhs_batch)];
+        for (&operand, (contracted, batch)) in data.operands.iter().zip(sides) {
+            if is_cut_across(module.rank(operand), contracted, batch) {
+                across.insert(operand);
+            }
+        }
+    }
+    across
+}

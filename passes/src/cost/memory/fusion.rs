@@ -4,7 +4,8 @@
 //! * What computes element by element and is read once.
 //! * The same read more often, where each reader can compute it again. A compiler does so where that moves no more bytes than
 //!   to write the value once and to read it each time; and it is done only where it keeps fewer bytes for less long.
-//! * A product whose one reader computes on its result element by element: the two are one operation.
+//! * A product whose one reader computes on its result element by element: the two are one operation. But not where that reader
+//!   converts it for others, one of which reduces it: the product and what it is reduced to are made together.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{EntityRef, OpId, RegionId, ValueId};

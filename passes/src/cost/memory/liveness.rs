@@ -268,6 +268,7 @@ impl<'m> Estimate<'m> {
         let module = self.module;
         let ops = &module.regions[region].ops;
         let mut table = Buffers::default();
+        let together = self.made_together(region);
         for &arg in module.regions[region].args.iter().filter(|&&arg| self.program.is_copied_first(arg)) {
             let last = self.last_step(arg, region).max(1);
             table.add(Some(arg), Buffer { bytes: self.program.size(arg), first: 1, last });
@@ -295,7 +296,8 @@ impl<'m> Estimate<'m> {
                     continue;
                 }
                 if self.writes_over(op) {
-                    self.write_over(op, region, step, bytes, &mut table);
+                    let is_kept = |value| self.program.is_elementwise(op) && together.contains(&value);
+                    self.write_over(&At { op, region, step, outside }, bytes, &is_kept, &mut table);
                 }
                 let last = self.last_step(result, region).max(step);
                 table.add(Some(result), Buffer { bytes, first: step, last });
@@ -370,16 +372,38 @@ impl<'m> Estimate<'m> {
             )
     }
 
-    /// Ends a buffer of about `bytes` that this step is the last to read one step earlier, since the result takes its memory.
-    fn write_over(&self, op: OpId, region: RegionId, step: u32, bytes: u64, table: &mut Buffers) {
-        for value in self.leaves(op, region) {
+    /// Ends a buffer of about `bytes` that this step is the last to read one step earlier, since the result takes its memory; none of
+    /// a value that `is_kept`.
+    fn write_over(&self, at: &At<'_>, bytes: u64, is_kept: &dyn Fn(ValueId) -> bool, table: &mut Buffers) {
+        for value in self.leaves(at.op, at.region).into_iter().filter(|&value| !is_kept(value)) {
             let Some(buffer) = table.of(value) else { continue };
             let fits = bytes <= buffer.bytes && buffer.bytes - bytes <= bytes / 20;
-            if fits && buffer.last == step && buffer.first < step {
-                buffer.last = step - 1;
+            if fits && buffer.last == at.step && buffer.first < at.step {
+                buffer.last = at.step - 1;
                 return;
             }
         }
+    }
+
+    /// The values of a region that a TPU makes together with what their rows are reduced to: one operation with two results. What reads
+    /// one of several results is not written over it, for XLA shares the memory of an operand that is an operation's only result
+    /// (`HeapSimulator`).
+    fn made_together(&self, region: RegionId) -> FxHashSet<ValueId> {
+        let module = self.module;
+        let elements = |v: ValueId| module.stored(v).and_then(|ty| ty.num_elements());
+        let mut together = FxHashSet::default();
+        let ops = module.regions[region].ops.iter().filter(|_| self.program.machine.is_tpu());
+        for &op in ops.filter(|&&op| reduces_rows(module, op)) {
+            let reduced = elements(module.ops[op].operands[0]);
+            let mut read = self.leaves(op, region);
+            read.retain(|&v| elements(v) == reduced);
+            read.sort();
+            read.dedup();
+            if let [value] = read[..] {
+                together.insert(value);
+            }
+        }
+        together
     }
 
     /// The values in memory that an operation and those that are fused into it read.
@@ -417,6 +441,13 @@ impl<'m> Estimate<'m> {
                 self.program.made_in(v, region).is_some_and(|def| self.fused[def.index()] && is_product(def))
             })
     }
+}
+
+/// Whether an operation reduces the last dimension of what it reads.
+fn reduces_rows(module: &Module, op: OpId) -> bool {
+    let data = &module.ops[op];
+    let OpKind::Reduce { dims } = &data.kind else { return false };
+    dims.iter().any(|&dim| dim as usize + 1 == module.rank(data.operands[0]))
 }
 
 /// The buffers of a region.

@@ -226,6 +226,28 @@ mod tests {
     }
 
     #[test]
+    fn a_tpu_writes_nothing_over_what_it_reduces_where_it_makes_it() {
+        let of = |reduced: &str, machine: Machine| {
+            let text = format!(
+                "func.func @main(%x: tensor<256x256xf32>) -> (tensor<256xf32>, tensor<256x256xf32>) {{
+                %zero = stablehlo.constant dense<0.0> : tensor<f32>
+                %0 = stablehlo.cholesky %x, lower = true : tensor<256x256xf32>
+                %1 = stablehlo.reduce({reduced} init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<256x256xf32>, tensor<f32>) -> tensor<256xf32>
+                %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<256xf32>) -> tensor<256x256xf32>
+                %3 = stablehlo.divide %0, %2 : tensor<256x256xf32>
+                %4 = stablehlo.cholesky %3, lower = true : tensor<256x256xf32>
+                return %1, %4 : tensor<256xf32>, tensor<256x256xf32> }}"
+            );
+            let module = shardc_stablehlo::parse(&text).unwrap();
+            temporaries_with_calls(&module, module.entry().unwrap(), machine, &|_| 0)
+        };
+        let one = 256 * 256 * 4;
+        assert_eq!(of("%0", Machine::TpuV5p), 2 * one);
+        assert_eq!(of("%x", Machine::TpuV5p), one);
+        assert_eq!(of("%0", Machine::Plain), one, "as an operation of its own");
+    }
+
+    #[test]
     fn a_barrier_copies_nothing() {
         let body = |behind: &str| {
             format!(

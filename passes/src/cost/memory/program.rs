@@ -29,6 +29,8 @@ pub(super) struct Program<'m> {
     /// Arguments that are copied to another layout before loops.
     relaid: FxHashSet<ValueId>,
     gathered: Gathered,
+    /// Whether a value is reduced, as it is or converted.
+    reduced: Vec<bool>,
 }
 
 impl<'m> Program<'m> {
@@ -46,6 +48,7 @@ impl<'m> Program<'m> {
             convolved: FxHashMap::default(),
             relaid: if machine.is_tpu() { relaid(module, body) } else { FxHashSet::default() },
             gathered: if machine.is_tpu() { Gathered::of(module, func) } else { Gathered::default() },
+            reduced: vec![false; values],
         };
         let (walk, regions) = module.walk_with_regions(body, |_| true);
         for &region in &regions {
@@ -176,9 +179,10 @@ impl<'m> Program<'m> {
             _ => self.is_elementwise(op) && is_read_once,
         };
         if is_product(&data.kind) && !is_hard && is_read_once {
+            let is_reduced = data.results.iter().any(|v| self.reduced[v.index()]);
             let reader = data.results.first().and_then(|v| reads[v.index()].last);
             self.joins_reader[op.index()] = reader.is_some_and(|reader| {
-                is_elementwise(self.module, reader)
+                is_elementwise(self.module, reader) && !is_reduced
                     || matches!(self.module.ops[reader].kind, OpKind::Transpose { .. })
             });
         }
@@ -188,6 +192,11 @@ impl<'m> Program<'m> {
     fn look_at_operands(&mut self, op: OpId, all_round: &mut [bool]) {
         let data = &self.module.ops[op];
         let of_result = |table: &[bool]| data.results.first().is_some_and(|v| table[v.index()]);
+        let reduces = match &data.kind {
+            OpKind::Reduce { .. } => true,
+            OpKind::Convert => of_result(&self.reduced),
+            _ => false,
+        };
         let fuses_nothing = fuses_nothing(&data.kind);
         let hands_on = matches!(data.kind, OpKind::Reshape) && of_result(&self.hard);
         let rounds = match &data.kind {
@@ -203,6 +212,7 @@ impl<'m> Program<'m> {
                 self.hard[operand.index()] = true;
             }
             all_round[operand.index()] &= rounds;
+            self.reduced[operand.index()] |= reduces;
         }
     }
 

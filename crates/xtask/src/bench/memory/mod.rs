@@ -5,7 +5,12 @@
 
 mod strategies;
 
-use std::{fmt::Write as _, fs, path::Path, process::Command};
+use std::{
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -36,7 +41,8 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
         }
         if args.tpu {
             let slice = program["slice"].as_str().context("a program has no slice")?;
-            program["compiler"] = asked(&mut command(workspace, &shardc, program, "compile")?, slice)?;
+            let mut compile = command(&shardc, "compile", &file_of(workspace, program)?, program);
+            program["compiler"] = asked(&mut compile, slice)?;
         }
         let line = row(workspace, &shardc, program)?;
         print!("{line}");
@@ -45,7 +51,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
             notes.push(format!("* `{name}` ({}): {why}", program["slice"].as_str().unwrap_or_default()));
         }
     }
-    let strategies = strategies::table(workspace, args, &shardc, &mut json["strategies"])?;
+    let strategies = strategies::table(workspace, args, &shardc, &mut json)?;
     let table = format!("{table}\n{}\n\n{strategies}", notes.join("\n"));
     if args.tpu {
         let text = format!("{}\n", serde_json::to_string_pretty(&json)?);
@@ -54,17 +60,22 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     if args.update { page::update(workspace, "--only memory", &table) } else { Ok(()) }
 }
 
-/// `shardc COMMAND FILE OPTIONS` for a program.
-fn command(workspace: &Workspace, shardc: &Path, program: &Value, name: &str) -> Result<Command> {
+/// The file of a program.
+fn file_of(workspace: &Workspace, program: &Value) -> Result<PathBuf> {
     let file = program["file"].as_str().context("a program has no file")?;
     let file =
         if file.starts_with("tests/") { workspace.root.join(file) } else { shared(workspace).join(file) };
     ensure!(file.is_file(), "{} is not there", file.display());
+    Ok(file)
+}
+
+/// `shardc COMMAND FILE OPTIONS` with the options of a program.
+fn command(shardc: &Path, name: &str, file: &Path, program: &Value) -> Command {
     let mut command = Command::new(shardc);
     command.arg(name).arg(file);
     let options = program["options"].as_array().into_iter().flatten();
     command.args(options.filter_map(Value::as_str));
-    Ok(command)
+    command
 }
 
 /// Asks the TPU compiler what a program takes on a slice.
@@ -103,7 +114,7 @@ fn need(compiler: &Value) -> Result<f64> {
 
 /// A line of the table.
 fn row(workspace: &Workspace, shardc: &Path, program: &Value) -> Result<String> {
-    let ours = estimated(&mut command(workspace, shardc, program, "partition")?)?;
+    let ours = estimated(&mut command(shardc, "partition", &file_of(workspace, program)?, program))?;
     let (theirs, of) = (&program["compiler"], bytes_of);
     let (need, peak) = (need(theirs)?, of(&ours, "peak")?);
     let bytes = |n| page::three_digits(n, &[("GB", 1e9), ("MB", 1e6), ("kB", 1e3)]);

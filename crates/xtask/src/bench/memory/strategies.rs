@@ -1,22 +1,23 @@
 //! The estimate of each strategy, for training steps without annotations.
 
-use std::{fmt::Write as _, path::Path};
+use std::{
+    collections::BTreeSet,
+    fmt::Write as _,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::{asked, bytes_of, command, estimated, need};
-use crate::{bench::BenchArgs, workspace::Workspace};
+use super::{asked, bytes_of, command, estimated, file_of, need};
+use crate::{
+    bench::BenchArgs,
+    process,
+    workspace::{Workspace, cargo},
+};
 
-/// Strategies in words, and the mesh of each.
-const STRATEGIES: [(&str, &str); 6] = [
-    ("no_shard", "data=8"),
-    ("zero1", "data=8"),
-    ("shard_grad_op", "data=8"),
-    ("full_shard", "data=8"),
-    ("hybrid_shard", "node=2,fsdp=4"),
-    ("hybrid_shard_zero2", "node=2,fsdp=4"),
-];
+/// The program that writes the steps of our own graphs.
+const STEPS: &str = "steps";
 
 /// Below this, what programs need besides arguments stays in the fast memory of a TPU.
 const SMALL: f64 = 64.0 * 1024.0 * 1024.0;
@@ -26,28 +27,36 @@ pub(super) fn table(
     workspace: &Workspace,
     args: &BenchArgs,
     shardc: &Path,
-    steps: &mut Value,
+    figures: &mut Value,
 ) -> Result<String> {
-    let mut table = format!(
-        "| step | slice |{}\n|---|---|",
-        STRATEGIES.map(|(words, _)| format!(" `{words}` |")).concat()
-    );
-    table.push_str(&"---:|".repeat(STRATEGIES.len()));
-    for step in steps.as_array_mut().context("the figures have no strategies")? {
+    let meshes = figures["meshes"].as_object().context("the figures have no meshes")?;
+    let meshes: Vec<(String, String)> =
+        meshes.iter().filter_map(|(words, mesh)| Some((words.clone(), mesh.as_str()?.to_owned()))).collect();
+    let mut table = String::from("| step | slice |");
+    for (words, _) in &meshes {
+        let _ = write!(table, " `{words}` |");
+    }
+    let _ = write!(table, "\n|---|---|{}", "---:|".repeat(meshes.len()));
+    let graphs = graphs(workspace, &meshes)?;
+    for step in figures["strategies"].as_array_mut().context("the figures have no strategies")? {
         let name = step["name"].as_str().unwrap_or_default().to_owned();
         if !args.wants(&name, || true) {
             continue;
         }
         let slice = step["slice"].as_str().context("a step has no slice")?.to_owned();
         let mut line = format!("| `{name}` | {slice} |");
-        for (words, mesh) in STRATEGIES {
+        for (words, mesh) in &meshes {
             let words_of_all = format!("{words} {}", step["settings"].as_str().unwrap_or_default());
-            let by = |subcommand: &str| {
-                let mut command = command(workspace, shardc, step, subcommand)?;
-                command.args(["--fsdp", words_of_all.trim(), "--mesh", mesh]);
-                anyhow::Ok(command)
+            let file = match step["graph"].as_str() {
+                Some(graph) => graphs.join(format!("{graph}.{mesh}.mlir")),
+                None => file_of(workspace, step)?,
             };
-            let (mut compile, mut partition) = (by("compile")?, by("partition")?);
+            let by = |subcommand: &str| {
+                let mut command = command(shardc, subcommand, &file, step);
+                command.args(["--fsdp", words_of_all.trim(), "--mesh", mesh]);
+                command
+            };
+            let (mut compile, mut partition) = (by("compile"), by("partition"));
             if args.tpu {
                 step["compiler"][words] = asked(&mut compile, &slice)?;
             }
@@ -65,4 +74,21 @@ pub(super) fn table(
         table.push_str(&line);
     }
     Ok(table)
+}
+
+/// Writes the steps of our own graphs, and returns the folder that has `STEP.MESH.mlir` of each.
+fn graphs(workspace: &Workspace, meshes: &[(String, String)]) -> Result<PathBuf> {
+    let folder = workspace.scratch("steps")?;
+    let mut command = cargo();
+    command.current_dir(&workspace.root).args([
+        "run",
+        "--quiet",
+        "--package",
+        "shardc-tests",
+        "--bin",
+        STEPS,
+    ]);
+    command.arg("--").arg(&folder).args(meshes.iter().map(|(_, mesh)| mesh).collect::<BTreeSet<_>>());
+    process::step("write our own steps", || process::run(&mut command))?;
+    Ok(folder)
 }

@@ -385,14 +385,14 @@ impl<'m> Estimate<'m> {
         }
     }
 
-    /// The values of a region that a TPU makes together with what their rows are reduced to: one operation with two results. What reads
+    /// The values of a region that a TPU v5p makes together with what their rows are reduced to: one operation with two results. What reads
     /// one of several results is not written over it, for XLA shares the memory of an operand that is an operation's only result
-    /// (`HeapSimulator`).
+    /// (`HeapSimulator`). That was seen of a v5p; for a v5e what is read is computed again from such a value instead, and is not kept.
     fn made_together(&self, region: RegionId) -> FxHashSet<ValueId> {
         let module = self.module;
         let elements = |v: ValueId| module.stored(v).and_then(|ty| ty.num_elements());
         let mut together = FxHashSet::default();
-        let ops = module.regions[region].ops.iter().filter(|_| self.program.machine.is_tpu());
+        let ops = module.regions[region].ops.iter().filter(|_| self.program.machine == Machine::TpuV5p);
         for &op in ops.filter(|&&op| reduces_rows(module, op)) {
             let reduced = elements(module.ops[op].operands[0]);
             let mut read = self.leaves(op, region);

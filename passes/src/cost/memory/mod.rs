@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tpu_writes_nothing_over_what_it_reduces_where_it_makes_it() {
+    fn a_tpu_v5p_writes_nothing_over_what_it_reduces_where_it_makes_it() {
         let of = |reduced: &str, machine: Machine| {
             let text = format!(
                 "func.func @main(%x: tensor<256x256xf32>) -> (tensor<256xf32>, tensor<256x256xf32>) {{
@@ -244,6 +244,7 @@ mod tests {
         let one = 256 * 256 * 4;
         assert_eq!(of("%0", Machine::TpuV5p), 2 * one);
         assert_eq!(of("%x", Machine::TpuV5p), one);
+        assert_eq!(of("%0", Machine::TpuV5e), one);
         assert_eq!(of("%0", Machine::Plain), one, "as an operation of its own");
     }
 

@@ -6,10 +6,10 @@
 //! that are no whole tiles are not gathered as they lie, nor is what products read otherwise.
 
 use rustc_hash::FxHashSet;
-use shardc_ir::{AttrDict, FuncId, Module, OpId, OpKind, RegionId, ValueId};
+use shardc_ir::{AttrDict, FuncId, Module, OpId, OpKind, ValueId};
 
 use super::machine::{LANES, SUBLANES};
-use super::stacks::is_cut_across;
+use super::stacks::read_across;
 
 /// Which values of a function have memory in the heap, too.
 #[derive(Default)]
@@ -24,14 +24,13 @@ impl Gathered {
     pub(super) fn of(module: &Module, func: FuncId) -> Gathered {
         let data = &module.funcs[func];
         let mut gathered = Gathered::default();
-        let Some(region) = data.body else { return gathered };
-        let body = &module.regions[region];
+        let Some(body) = data.body.map(|body| &module.regions[body]) else { return gathered };
         let returned = body.ops.last().map_or(&[][..], |&last| &module.ops[last].operands);
         let gather_of = |value: ValueId| {
             module.def_op(value).filter(|&def| matches!(module.ops[def].kind, OpKind::AllGather { .. }))
         };
         gathered.results.extend(returned.iter().filter(|&&value| gather_of(value).is_some()));
-        let relaid = read_across(module, region);
+        let relaid: FxHashSet<ValueId> = body.ops.iter().flat_map(|&op| read_across(module, op)).collect();
         for (&arg, attrs) in body.args.iter().zip(&data.arg_attrs) {
             let gather = AttrDict::donated_to(attrs).and_then(|at| gather_of(*returned.get(at)?));
             if gather.is_some_and(|gather| has_whole_tiles(module, gather)) && !relaid.contains(&arg) {
@@ -55,20 +54,4 @@ fn has_whole_tiles(module: &Module, gather: OpId) -> bool {
         _ => 1,
     };
     shape[*dim as usize] % of_tile as i64 == 0
-}
-
-/// The values that products of a region do not read as they lie.
-fn read_across(module: &Module, region: RegionId) -> FxHashSet<ValueId> {
-    let mut across = FxHashSet::default();
-    for &op in &module.regions[region].ops {
-        let data = &module.ops[op];
-        let OpKind::DotGeneral(spec) = &data.kind else { continue };
-        let sides = [(&spec.lhs_contract, &spec.lhs_batch), (&spec.rhs_contract, &spec.rhs_batch)];
-        for (&operand, (contracted, batch)) in data.operands.iter().zip(sides) {
-            if is_cut_across(module.rank(operand), contracted, batch) {
-                across.insert(operand);
-            }
-        }
-    }
-    across
 }

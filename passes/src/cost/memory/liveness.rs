@@ -84,7 +84,7 @@ impl<'m> Estimate<'m> {
         }
     }
 
-    /// Returns when most temporaries of the function, whose body this is, are alive: its arguments and its results are none.
+    /// Returns when most temporaries of the function are alive, by its body. Its arguments and its results are none.
     pub(super) fn peak(&mut self, body: RegionId) -> Peak {
         let region = &self.module.regions[body];
         let returned = region.ops.last().map(|&last| &self.module.ops[last]);

@@ -6,7 +6,7 @@
 //! stack, made once before the loops.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{Module, OpKind, RegionId, ValueId};
+use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId};
 
 use super::machine::{LANES, SUBLANES};
 use crate::analysis::carried::arguments_in_loops;
@@ -42,16 +42,9 @@ pub(super) fn relaid(module: &Module, body: RegionId) -> FxHashSet<ValueId> {
                     hand_on(&mut row_of, operand, result);
                 }
             }
-            OpKind::DotGeneral(spec) => {
-                let sides = [(&spec.lhs_contract, &spec.lhs_batch), (&spec.rhs_contract, &spec.rhs_batch)];
-                for (operand, (contracted, batch)) in data.operands.iter().zip(sides) {
-                    let Some(&arg) = row_of.get(operand) else { continue };
-                    if lies_row_by_row(module.shape(arg))
-                        && is_cut_across(module.rank(*operand), contracted, batch)
-                    {
-                        relaid.insert(arg);
-                    }
-                }
+            OpKind::DotGeneral(_) => {
+                let args = read_across(module, op).filter_map(|operand| row_of.get(&operand).copied());
+                relaid.extend(args.filter(|&arg| lies_row_by_row(module.shape(arg))));
             }
             _ => {}
         }
@@ -64,8 +57,23 @@ fn lies_row_by_row(shape: &[i64]) -> bool {
     matches!(shape, [.., rows, last] if rows % SUBLANES as i64 == 0 && last % LANES as i64 == 0)
 }
 
+/// The operands of an operation that it does not multiply as they lie, if it is a product.
+pub(super) fn read_across(module: &Module, op: OpId) -> impl Iterator<Item = ValueId> {
+    let data = &module.ops[op];
+    let sides = match &data.kind {
+        OpKind::DotGeneral(spec) => {
+            Some([(&spec.lhs_contract, &spec.lhs_batch), (&spec.rhs_contract, &spec.rhs_batch)])
+        }
+        _ => None,
+    };
+    let operands = data.operands.iter().zip(sides.into_iter().flatten());
+    operands
+        .filter(|&(&operand, (contracted, batch))| is_cut_across(module.rank(operand), contracted, batch))
+        .map(|(&operand, _)| operand)
+}
+
 /// Whether the last two of the dimensions of an operand are both rows or both columns of what is multiplied.
-pub(super) fn is_cut_across(rank: usize, contracted: &[u32], batch: &[u32]) -> bool {
+fn is_cut_across(rank: usize, contracted: &[u32], batch: &[u32]) -> bool {
     let Some(last) = rank.checked_sub(1).filter(|&last| last > 1) else { return false };
     let is_in = |dims: &[u32], dim: usize| dims.iter().any(|&d| d as usize == dim);
     let is_row = |dim| is_in(contracted, dim);

@@ -319,8 +319,8 @@ impl<'m> Estimate<'m> {
             let is_kept_as_it_is = returned.get(i) == body.args.get(i);
             if is_kept_as_it_is {
                 let is_found = table.extend(first, last);
-                if !is_found && self.program.is_relaid(first) {
-                    table.copy(first, Buffer { bytes: self.program.size(first), first: step, last });
+                if !is_found && let Some(bytes) = self.program.copied_for_loops(first) {
+                    table.copy(first, Buffer { bytes, first: step, last });
                 }
             } else if taken.insert(first)
                 && self.last_step(first, region) <= step

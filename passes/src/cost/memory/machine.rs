@@ -1,6 +1,7 @@
 //! What a tensor takes in the memory of a device, by the compiler that lays it out.
 
 use shardc_ir::TensorType;
+use smallvec::SmallVec;
 
 /// Whose memory an estimate is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,14 +76,10 @@ impl Machine {
         if elements == 0 {
             return 0;
         }
-        let sizes: smallvec::SmallVec<[u64; 6]> = shape().collect();
+        let sizes: SmallVec<[u64; 6]> = shape().collect();
         // A predicate takes a byte.
         let in_bytes = |elements| if bits == 1 { elements } else { in_bytes(elements) };
-        let padded = |lane: usize, row: usize| {
-            let (lane, row) = (sizes[lane], sizes[row]);
-            let tiled = lane.next_multiple_of(LANES).saturating_mul(rows(row));
-            (elements / lane / row).saturating_mul(tiled)
-        };
+        let padded = |lane: usize, row: usize| padded(&sizes, lane, row);
         let dims = dims.filter(|dims| dims.feature < sizes.len() && dims.batch < sizes.len());
         let tiled = match (sizes.len(), dims) {
             (0 | 1, _) => in_bytes(elements).next_multiple_of(SMALLEST),
@@ -90,13 +87,32 @@ impl Machine {
                 in_bytes(padded(feature, batch).min(padded(batch, feature)))
             }
             (rank, None) => {
-                let pairs = (0..rank).flat_map(|lane| (0..rank).map(move |row| (lane, row)));
-                let least =
-                    pairs.filter(|(lane, row)| lane != row).map(|(lane, row)| padded(lane, row)).min();
+                let least = pairs(rank).map(|(lane, row)| padded(lane, row)).min();
                 in_bytes(least.unwrap_or(elements))
             }
         };
         tiled.max(SMALLEST)
+    }
+
+    /// Returns the bytes of a tensor that lies such that parts along a dimension can be gathered, if it does not lie so anyway: tiles cut
+    /// that dimension in all layouts that waste least, and the part that it has is no whole number of them. It is outermost then, and
+    /// the others lie row by row.
+    pub(super) fn bytes_gathered(self, ty: &TensorType, bits: u32, dim: usize) -> Option<u64> {
+        let sizes: SmallVec<[u64; 6]> = ty.shape.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
+        if !self.is_tpu() || sizes.len() < 3 || sizes.contains(&0) {
+            return None;
+        }
+        let least = pairs(sizes.len()).map(|(lane, row)| padded(&sizes, lane, row)).min()?;
+        let is_whole = |lane, row| {
+            (lane != dim || sizes[dim].is_multiple_of(LANES))
+                && (row != dim || sizes[dim].is_multiple_of(SUBLANES))
+        };
+        if pairs(sizes.len()).any(|(lane, row)| padded(&sizes, lane, row) == least && is_whole(lane, row)) {
+            return None;
+        }
+        let mut others = (0..sizes.len()).rev().filter(|&other| other != dim);
+        let (lane, row) = (others.next()?, others.next()?);
+        Some(padded(&sizes, lane, row).saturating_mul(u64::from(bits)).div_ceil(8))
     }
 
     /// Returns the bytes that a heap takes for temporaries of which `live` are alive at one time, in a program of so many
@@ -108,6 +124,19 @@ impl Machine {
             _ => live.saturating_add(live / LOST),
         }
     }
+}
+
+/// The pairs of dimensions that tiles can cut: that of the lanes, and that of the rows.
+fn pairs(rank: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..rank).flat_map(move |lane| (0..rank).map(move |row| (lane, row))).filter(|(lane, row)| lane != row)
+}
+
+/// The elements of a tensor of these sizes, none of them zero, in tiles that cut two of its dimensions.
+fn padded(sizes: &[u64], lane: usize, row: usize) -> u64 {
+    let elements = sizes.iter().fold(1, |all: u64, &n| all.saturating_mul(n));
+    let (lane, row) = (sizes[lane], sizes[row]);
+    let tiled = lane.next_multiple_of(LANES).saturating_mul(rows(row));
+    (elements / lane / row).saturating_mul(tiled)
 }
 
 /// Rows as tiles hold them: those of a tensor with fewer than eight are smaller.

@@ -11,7 +11,8 @@
 //! * what computes element by element and what updates a part is written over what it reads for the last time;
 //! * what is behind a barrier is what was before it, and is not copied;
 //! * a loop has its state once, and what its body needs besides (`liveness`);
-//! * stacks of layers whose rows a TPU cannot multiply as they lie are copied once (`stacks`);
+//! * stacks of layers whose rows a TPU cannot multiply or gather as they lie are copied once (`stacks`), and so are those whose rows
+//!   loops only narrow (`narrowed`);
 //! * what a TPU gathers as a result is copied there, and so is the argument whose memory it takes (`gathered`);
 //! * tensors lie in tiles on TPUs, which pads them, and what only products read is kept with 16 bits (`program`, `machine`).
 //!
@@ -23,6 +24,7 @@ mod fusion;
 mod gathered;
 mod liveness;
 mod machine;
+mod narrowed;
 mod program;
 mod stacks;
 
@@ -397,6 +399,67 @@ mod tests {
         assert_eq!(cut_across(Machine::TpuV5p) - cut_across(Machine::Plain), stack);
         let along = |machine| of(machine, "[0, 1] x [0, 1]", "128x128");
         assert_eq!(along(Machine::TpuV5p), along(Machine::Plain));
+    }
+
+    /// The temporaries of a loop that takes a row of a stack of four and computes `%y` from it, by `body`, and `%none`.
+    fn of_rows(machine: Machine, stack: &str, result: &str, body: &str) -> u64 {
+        let (_, row) = stack.split_once('x').unwrap();
+        let sizes = row.rsplit_once('x').unwrap().0.replace('x', ", ");
+        let indices = "%i".to_owned() + &", %n".repeat(row.matches('x').count());
+        let index_types = vec!["tensor<i32>"; 1 + row.matches('x').count()].join(", ");
+        let text = format!(
+            "func.func @main(%w: tensor<{stack}>) -> tensor<{result}> {{
+            %n = stablehlo.constant dense<0> : tensor<i32>
+            %none = stablehlo.constant dense<0.0> : tensor<{result}>
+            %r:3 = stablehlo.while(%i = %n, %ws = %w, %z = %none) : tensor<i32>, tensor<{stack}>, tensor<{result}> cond {{
+              %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+              stablehlo.return %c : tensor<i1>
+            }} do {{
+              %row = stablehlo.dynamic_slice %ws, {indices}, sizes = [1, {sizes}] : (tensor<{stack}>, {index_types}) -> tensor<1x{row}>
+              {body}
+              stablehlo.return %i, %ws, %y : tensor<i32>, tensor<{stack}>, tensor<{result}>
+            }}
+            return %r#2 : tensor<{result}> }}"
+        );
+        let module = shardc_stablehlo::parse(&text).unwrap();
+        temporaries_with_calls(&module, module.entry().unwrap(), machine, &|_| 0)
+    }
+
+    #[test]
+    fn a_stack_whose_rows_are_gathered_by_less_than_tiles_is_copied() {
+        // Features in parts, by heads and sizes of them, which are padded from 4 by 64 to 4 by 128.
+        let of = |machine: Machine, part: u32, whole: u32| {
+            let body = format!(
+                "%y = \"stablehlo.all_gather\"(%row) <{{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}}> : (tensor<1x{part}x4x64xf32>) -> tensor<1x{whole}x4x64xf32>"
+            );
+            of_rows(machine, &format!("4x{part}x4x64xf32"), &format!("1x{whole}x4x64xf32"), &body)
+        };
+        let copied = |part: u32| of(Machine::TpuV5p, part, 2 * part) - of(Machine::Plain, part, 2 * part);
+        let rows = |features: u64| features * 4 * 64 * 4;
+        let padding = rows(128 - 96) + rows(256 - 192);
+        assert_eq!(
+            copied(96),
+            4 * 2 * rows(96) + padding,
+            "the stack, and rows with features along the lanes"
+        );
+        assert_eq!(copied(128), 0, "whole tiles");
+    }
+
+    #[test]
+    fn a_stack_whose_rows_are_only_narrowed_is_copied_so() {
+        let of = |machine: Machine, last: &str| {
+            let body = format!(
+                "%h = stablehlo.reshape %row : (tensor<1x8x128xf32>) -> tensor<8x128xf32>
+                %0 = stablehlo.convert %h : (tensor<8x128xf32>) -> tensor<8x128xbf16>
+                %1 = stablehlo.dot_general %0, %0, contracting_dims = [1] x [1] : (tensor<8x128xbf16>, tensor<8x128xbf16>) -> tensor<8x8xf32>
+                {last}"
+            );
+            of_rows(machine, "4x8x128xf32", "8x8xf32", &body)
+        };
+        let narrow = "%y = stablehlo.add %1, %1 : tensor<8x8xf32>";
+        let wide = "%2 = stablehlo.slice %h [0:8, 0:8] : (tensor<8x128xf32>) -> tensor<8x8xf32>
+                    %y = stablehlo.add %1, %2 : tensor<8x8xf32>";
+        assert_eq!(of(Machine::TpuV5p, narrow) - of(Machine::TpuV5p, wide), 4 * 8 * 128 * 2);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! What the estimate needs to know of a function before it looks at lifetimes: of each operation, what a compiler can do with it.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use shardc_ir::{DType, EntityRef, FuncId, Module, OpId, OpKind, Precision, RegionId, Shape, ValueId, Work};
 
 use super::gathered::Gathered;
 use super::machine::{Machine, TiledDims};
-use super::stacks::relaid;
+use super::stacks;
 use crate::propagate::is_elementwise;
 
 /// What holds for operations and values of a function, by their numbers.
@@ -26,8 +26,8 @@ pub(super) struct Program<'m> {
     narrow: Vec<bool>,
     /// How tensors of a shape that a convolution reads or makes lie in memory, and those that are padded of such ones.
     convolved: FxHashMap<&'m Shape, TiledDims>,
-    /// Arguments that are copied to another layout before loops.
-    relaid: FxHashSet<ValueId>,
+    /// Arguments of which loops read a copy, and the bytes of each copy.
+    copied: FxHashMap<ValueId, u64>,
     gathered: Gathered,
     /// Whether a value is reduced, as it is or converted.
     reduced: Vec<bool>,
@@ -46,7 +46,11 @@ impl<'m> Program<'m> {
             hard: vec![false; values],
             narrow: vec![false; values],
             convolved: FxHashMap::default(),
-            relaid: if machine.is_tpu() { relaid(module, body) } else { FxHashSet::default() },
+            copied: if machine.is_tpu() {
+                stacks::copied(module, body, machine)
+            } else {
+                FxHashMap::default()
+            },
             gathered: if machine.is_tpu() { Gathered::of(module, func) } else { Gathered::default() },
             reduced: vec![false; values],
         };
@@ -123,9 +127,9 @@ impl<'m> Program<'m> {
         self.module.ops[op].results.iter().any(|v| self.hard[v.index()])
     }
 
-    /// Whether a value is an argument that is copied to another layout before the first loop that reads it.
-    pub(super) fn is_relaid(&self, value: ValueId) -> bool {
-        self.relaid.contains(&value)
+    /// The bytes of the copy of an argument that loops read in its place, if they do.
+    pub(super) fn copied_for_loops(&self, value: ValueId) -> Option<u64> {
+        self.copied.get(&value).copied()
     }
 
     /// Whether a value is gathered where all devices have room for it, and then copied to a result of the function.

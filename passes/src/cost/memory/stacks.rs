@@ -4,17 +4,26 @@
 //! other. A weight such as `[features, heads, size]`, which is contracted over its features, has two dimensions of columns there: the
 //! TPU compiler makes a copy of it in another layout. Of a stack of such weights that loops take rows of, that is a copy of the whole
 //! stack, made once before the loops.
+//!
+//! The same holds where rows are gathered: along a dimension that tiles cut, parts are put beside each other only if they are whole
+//! tiles. `[features / 8, 12, 64]` lies with its features along the lanes, since heads and size would be padded the most, and 96 of
+//! them are no whole tile. It is gathered with its features outermost, and heads and size are padded in the copy.
+//!
+//! Of a stack whose rows are [`narrowed`], the copy is narrow.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId};
 
-use super::machine::{LANES, SUBLANES};
+use super::machine::{LANES, Machine, SUBLANES};
+use super::narrowed::{self, narrowed};
 use crate::analysis::carried::arguments_in_loops;
 
-/// Arguments of a function of which loops read rows by products that need another layout.
-pub(super) fn relaid(module: &Module, body: RegionId) -> FxHashSet<ValueId> {
-    let mut relaid = FxHashSet::default();
+/// Arguments of a function of which loops read a copy, and the bytes of each copy: in another layout, or narrower.
+pub(super) fn copied(module: &Module, body: RegionId, machine: Machine) -> FxHashMap<ValueId, u64> {
     let is = arguments_in_loops(module, body, |kind| matches!(kind, OpKind::OptimizationBarrier));
+    let stacks = Stacks { module, machine, narrowed: narrowed(module, body, &is) };
+    let mut copied: FxHashMap<ValueId, u64> =
+        stacks.narrowed.iter().map(|&arg| (arg, stacks.bytes(arg))).collect();
     // The argument that a value is a row of.
     let mut row_of: FxHashMap<ValueId, ValueId> = FxHashMap::default();
     for op in module.walk(body) {
@@ -31,6 +40,12 @@ pub(super) fn relaid(module: &Module, body: RegionId) -> FxHashSet<ValueId> {
             | OpKind::ReducePrecision { .. }
             | OpKind::AllGather { .. }
             | OpKind::OptimizationBarrier => {
+                if let (OpKind::AllGather { dim, .. }, Some(part)) = (&data.kind, data.operands.first())
+                    && let Some(&arg) = row_of.get(part)
+                    && let Some(bytes) = stacks.bytes_gathered(arg, *part, *dim as usize)
+                {
+                    copied.insert(arg, bytes);
+                }
                 for (operand, &result) in data.operands.iter().zip(&data.results) {
                     hand_on(&mut row_of, operand, result);
                 }
@@ -44,12 +59,43 @@ pub(super) fn relaid(module: &Module, body: RegionId) -> FxHashSet<ValueId> {
             }
             OpKind::DotGeneral(_) => {
                 let args = read_across(module, op).filter_map(|operand| row_of.get(&operand).copied());
-                relaid.extend(args.filter(|&arg| lies_row_by_row(module.shape(arg))));
+                for arg in args.filter(|&arg| lies_row_by_row(module.shape(arg))) {
+                    copied.entry(arg).or_insert_with(|| stacks.bytes(arg));
+                }
             }
             _ => {}
         }
     }
-    relaid
+    copied
+}
+
+/// The stacks of a function.
+struct Stacks<'m> {
+    module: &'m Module,
+    machine: Machine,
+    narrowed: FxHashSet<ValueId>,
+}
+
+impl Stacks<'_> {
+    /// The bits of an element in a copy of an argument.
+    fn bits(&self, arg: ValueId) -> u32 {
+        if self.narrowed.contains(&arg) {
+            return narrowed::TO.bits();
+        }
+        self.module.stored(arg).map_or(0, |ty| ty.dtype.bits())
+    }
+
+    /// The bytes of a copy of an argument.
+    fn bytes(&self, arg: ValueId) -> u64 {
+        self.module.stored(arg).map_or(0, |ty| self.machine.bytes(ty, self.bits(arg), None))
+    }
+
+    /// The bytes of a copy of an argument whose rows are gathered along a dimension of theirs, if it does not lie so that they can.
+    fn bytes_gathered(&self, arg: ValueId, row: ValueId, dim: usize) -> Option<u64> {
+        let ty = self.module.stored(arg)?;
+        let dim = (ty.shape.len() + dim).checked_sub(self.module.rank(row))?;
+        self.machine.bytes_gathered(ty, self.bits(arg), dim)
+    }
 }
 
 /// Whether the last two dimensions of an argument are whole tiles: others lie as pads them least, with rows or columns along the lanes.

@@ -1,0 +1,49 @@
+//! Stacks of layers of which loops only narrow the rows.
+//!
+//! Parameters are often kept with 32 bits and multiplied with 16. Where all that loops do with the rows of a stack is to narrow them, the
+//! TPU compiler has the loops carry a narrow copy of the whole stack, made once (XLA's `BFloat16Propagation`). What rounds a row and keeps
+//! it wide, as `reduce_precision` does, is another use of it.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{DType, Module, OpKind, RegionId, ValueId};
+
+/// The type that rows are narrowed to, and the one that they have.
+pub(super) const TO: DType = DType::BF16;
+const FROM: DType = DType::F32;
+
+/// The arguments whose rows loops narrow, and do nothing else with; `is` tells which argument a value is.
+pub(super) fn narrowed(
+    module: &Module,
+    body: RegionId,
+    is: &FxHashMap<ValueId, ValueId>,
+) -> FxHashSet<ValueId> {
+    let (mut narrowed, mut wide) = (FxHashSet::default(), FxHashSet::default());
+    // The argument that a value is a row of.
+    let mut row_of: FxHashMap<ValueId, ValueId> = FxHashMap::default();
+    let dtype = |value: ValueId| module.stored(value).map(|ty| ty.dtype);
+    let ops = module.regions[body].ops.iter().map(|&op| &module.ops[op]);
+    let loops = ops.filter(|data| matches!(data.kind, OpKind::While)).flat_map(|data| &data.regions);
+    for op in loops.flat_map(|&region| module.walk(region)) {
+        let data = &module.ops[op];
+        for (at, operand) in data.operands.iter().enumerate() {
+            let (stack, row) = (is.get(operand).copied(), row_of.get(operand).copied());
+            let Some(arg) = stack.or(row) else { continue };
+            let result = data.results.get(at).copied();
+            match &data.kind {
+                OpKind::While | OpKind::Return | OpKind::OptimizationBarrier if stack.is_some() => {}
+                OpKind::DynamicSlice { .. } if stack.is_some() => {
+                    row_of.extend(result.map(|row| (row, arg)));
+                }
+                OpKind::Reshape if row.is_some() => row_of.extend(result.map(|row| (row, arg))),
+                OpKind::Convert if row.is_some() && result.and_then(dtype) == Some(TO) => {
+                    narrowed.insert(arg);
+                }
+                _ => {
+                    wide.insert(arg);
+                }
+            }
+        }
+    }
+    narrowed.retain(|&arg| dtype(arg) == Some(FROM) && !wide.contains(&arg));
+    narrowed
+}

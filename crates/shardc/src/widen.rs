@@ -71,7 +71,11 @@ pub(crate) fn widen(module: &Module) -> Option<Module> {
         let bodies: Vec<RegionId> = module.bodies().collect();
         let mut rw = Rewriter::new(&mut module);
         for body in bodies {
-            convert_around_casts(&mut rw, body, &narrow);
+            rw.each_op(body, &mut |rw, op| {
+                if let Some(&(from, to)) = narrow.get(&op) {
+                    convert_around_cast(rw, op, from, to);
+                }
+            });
         }
     }
     verify(&module).is_ok().then_some(module)
@@ -148,25 +152,18 @@ fn widen_constant(module: &mut Module, op: OpId) -> Option<()> {
     Some(())
 }
 
-/// Puts conversions before and after the casts of a region and of those in it.
-fn convert_around_casts(rw: &mut Rewriter<'_>, region: RegionId, narrow: &HashMap<OpId, (TypeId, TypeId)>) {
-    rw.enter(region);
-    while let Some(op) = rw.next_op() {
-        for inner in rw.module.ops[op].regions.clone() {
-            convert_around_casts(rw, inner, narrow);
-        }
-        let Some(&(from, to)) = narrow.get(&op) else { continue };
-        let (operand, result) = (rw.module.ops[op].operands[0], rw.module.ops[op].results[0]);
-        if rw.module.values[operand].ty != from {
-            rw.module.ops[op].operands[0] = rw.op1(OpKind::Convert, &[operand], from);
-        }
-        if rw.module.values[result].ty != to {
-            // The value that others see is the conversion's.
-            let operand = rw.module.ops[op].operands[0];
-            let cast = rw.op1(OpKind::BitcastConvert, &[operand], to);
-            rw.module.ops[op].kind = OpKind::Convert;
-            rw.module.ops[op].operands[0] = cast;
-        }
+/// Puts conversions before and after the cast `op`, which is one of `from` to `to`.
+fn convert_around_cast(rw: &mut Rewriter<'_>, op: OpId, from: TypeId, to: TypeId) {
+    let (operand, result) = (rw.module.ops[op].operands[0], rw.module.ops[op].results[0]);
+    if rw.module.values[operand].ty != from {
+        rw.module.ops[op].operands[0] = rw.op1(OpKind::Convert, &[operand], from);
+    }
+    if rw.module.values[result].ty != to {
+        // The value that others see is the conversion's.
+        let operand = rw.module.ops[op].operands[0];
+        let cast = rw.op1(OpKind::BitcastConvert, &[operand], to);
+        rw.module.ops[op].kind = OpKind::Convert;
+        rw.module.ops[op].operands[0] = cast;
     }
 }
 

@@ -89,6 +89,17 @@ impl<'m> Rewriter<'m> {
         self.frames.push(Frame { region, ops, write: 0, read: 0, current: None });
     }
 
+    /// Goes through a region, and calls `at` for each operation of it; for those of the operation's own regions before it.
+    pub fn each_op(&mut self, region: RegionId, at: &mut dyn FnMut(&mut Self, OpId)) {
+        self.enter(region);
+        while let Some(op) = self.next_op() {
+            for inner in self.module.ops[op].regions.clone() {
+                self.each_op(inner, at);
+            }
+            at(self, op);
+        }
+    }
+
     /// Goes to the terminator of a region: what is inserted comes before it.
     pub fn enter_last(&mut self, region: RegionId) {
         self.enter(region);
@@ -280,6 +291,35 @@ mod tests {
 
     fn names(module: &Module, region: RegionId) -> Vec<String> {
         module.regions[region].ops.iter().map(|&op| module.ops[op].kind.name().to_string()).collect()
+    }
+
+    #[test]
+    fn each_operation_is_seen_after_those_in_it() {
+        let (mut module, inner) = chain(2);
+        let outer = region(&mut module, "2xf32");
+        let value = arg(&module, outer, 0);
+        let case = push(&mut module, outer, OpKind::Case, &[value], "2xf32", &[inner]);
+        let result = module.ops[case].results[0];
+        ret(&mut module, outer, &[result]);
+        let (mut seen, mut rw) = (Vec::new(), Rewriter::new(&mut module));
+        rw.each_op(outer, &mut |rw, op| {
+            seen.push(rw.module.ops[op].kind.name().to_string());
+            if let (OpKind::Unary(_), &[operand]) =
+                (&rw.module.ops[op].kind, rw.module.ops[op].operands.as_slice())
+            {
+                rw.replace(&[operand]);
+            }
+        });
+        drop(rw);
+        let expected = [
+            "stablehlo.negate",
+            "stablehlo.negate",
+            "stablehlo.return",
+            "stablehlo.case",
+            "stablehlo.return",
+        ];
+        assert_eq!(seen, expected);
+        assert_eq!((names(&module, inner).len(), names(&module, outer).len()), (1, 2));
     }
 
     #[test]

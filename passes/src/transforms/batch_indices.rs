@@ -31,9 +31,17 @@ struct Counting {
 /// Makes indexed dimensions batching ones everywhere under `body`. What computed the indices stays, unused.
 pub fn batch_indices(module: &mut Module, body: RegionId) {
     let found = find(module, body);
-    if !found.is_empty() {
-        rewrite(&mut Rewriter::new(module), body, &found);
+    if found.is_empty() {
+        return;
     }
+    Rewriter::new(module).each_op(body, &mut |rw, op| {
+        if let Some(counting) = found.get(&op) {
+            let start = rw.checkpoint();
+            if make_batched(rw, op, counting).is_none() {
+                rw.undo(start);
+            }
+        }
+    });
 }
 
 /// Returns the operations whose indices count, with the components that do, in the order of these.
@@ -117,21 +125,6 @@ impl<'a> View<'a> {
             }
         }
         Some(found)
-    }
-}
-
-fn rewrite(rw: &mut Rewriter<'_>, region: RegionId, found: &FxHashMap<OpId, SmallVec<[Counting; 2]>>) {
-    rw.enter(region);
-    while let Some(op) = rw.next_op() {
-        for nested in rw.module.ops[op].regions.clone() {
-            rewrite(rw, nested, found);
-        }
-        if let Some(counting) = found.get(&op) {
-            let start = rw.checkpoint();
-            if make_batched(rw, op, counting).is_none() {
-                rw.undo(start);
-            }
-        }
     }
 }
 

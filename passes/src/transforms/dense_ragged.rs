@@ -6,28 +6,20 @@
 
 use shardc_ir::{
     BinaryOp, CompareDirection, CompareType, DType, DimList, DotSpec, Module, OpId, OpKind, RaggedDotSpec,
-    RegionId, Rewriter, TensorBuild, ValueId,
+    Rewriter, TensorBuild, ValueId,
 };
 
 /// Writes the products in groups, of one list of sizes, as plain ones.
 pub(super) fn write_dense(module: &mut Module) {
     let mut rw = Rewriter::new(module);
     for body in rw.module.bodies().collect::<Vec<_>>() {
-        region(&mut rw, body);
-    }
-}
-
-fn region(rw: &mut Rewriter<'_>, of: RegionId) {
-    rw.enter(of);
-    while let Some(op) = rw.next_op() {
-        for inner in rw.module.ops[op].regions.clone() {
-            region(rw, inner);
-        }
-        if let OpKind::RaggedDot(spec) = rw.module.ops[op].kind.clone()
-            && let Some(made) = dense(rw, op, &spec)
-        {
-            rw.replace(&[made]);
-        }
+        rw.each_op(body, &mut |rw, op| {
+            if let OpKind::RaggedDot(spec) = rw.module.ops[op].kind.clone()
+                && let Some(made) = dense(rw, op, &spec)
+            {
+                rw.replace(&[made]);
+            }
+        });
     }
 }
 

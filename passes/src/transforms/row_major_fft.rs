@@ -4,25 +4,17 @@
 //! run time to do it in that order. [`pin`] has what follows read the result through a call that keeps it in row-major order,
 //! for which XLA has a name.
 
-use shardc_ir::{Attr, CustomCallSpec, Module, OpId, OpKind, RegionId, Rewriter};
+use shardc_ir::{Attr, CustomCallSpec, Module, OpId, OpKind, Rewriter};
 
 /// Pins the results of all transforms.
 pub(super) fn pin(module: &mut Module) {
     let mut rw = Rewriter::new(module);
     for body in rw.module.bodies().collect::<Vec<_>>() {
-        pin_region(&mut rw, body);
-    }
-}
-
-fn pin_region(rw: &mut Rewriter<'_>, region: RegionId) {
-    rw.enter(region);
-    while let Some(op) = rw.next_op() {
-        for inner in rw.module.ops[op].regions.clone() {
-            pin_region(rw, inner);
-        }
-        if matches!(rw.module.ops[op].kind, OpKind::Fft { .. }) {
-            pin_result(rw, op);
-        }
+        rw.each_op(body, &mut |rw, op| {
+            if matches!(rw.module.ops[op].kind, OpKind::Fft { .. }) {
+                pin_result(rw, op);
+            }
+        });
     }
 }
 

@@ -8,7 +8,7 @@
 
 use shardc_ir::{
     BinaryOp, Build, DType, DYNAMIC, Diagnostic, DimList, Elements, EntityRef, Module, OpId, OpKind, Quant,
-    QuantKind, QuantParams, QuantTensor, RegionId, Rewriter, TensorBuild, Type, TypeId, UnaryOp, ValueId,
+    QuantKind, QuantParams, QuantTensor, Rewriter, TensorBuild, Type, TypeId, UnaryOp, ValueId,
 };
 use smallvec::SmallVec;
 
@@ -32,7 +32,7 @@ pub fn unquantize(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     let mut errors = Vec::new();
     let mut rw = Rewriter::new(module);
     for body in rw.module.bodies().collect::<Vec<_>>() {
-        unquantize_region(&mut rw, body, &mut errors);
+        rw.each_op(body, &mut |rw, op| errors.extend(unquantize_op(rw, op).err()));
     }
     drop(rw);
     if !errors.is_empty() {
@@ -59,16 +59,6 @@ fn stored(module: &mut Module, ty: TypeId) -> TypeId {
             module.types.intern(Type::Tensor(tensor))
         }
         _ => ty,
-    }
-}
-
-fn unquantize_region(rw: &mut Rewriter<'_>, region: RegionId, errors: &mut Vec<Diagnostic>) {
-    rw.enter(region);
-    while let Some(op) = rw.next_op() {
-        for inner in rw.module.ops[op].regions.clone() {
-            unquantize_region(rw, inner, errors);
-        }
-        errors.extend(unquantize_op(rw, op).err());
     }
 }
 

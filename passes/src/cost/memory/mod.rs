@@ -372,41 +372,12 @@ mod tests {
         assert_eq!(of(text), 1024, "the state");
     }
 
-    #[test]
-    fn a_stack_whose_rows_are_cut_across_tiles_is_copied() {
-        // Rows of 8 by 128 features, by heads and sizes of them, which are columns of the product or rows of it.
-        let of = |machine: Machine, contracted: &str, result: &str| {
-            let text = format!(
-                "func.func @main(%w: tensor<4x8x8x128xf32>, %x: tensor<8x8x128xf32>) -> tensor<{result}xf32> {{
-                %n = stablehlo.constant dense<0> : tensor<i32>
-                %none = stablehlo.constant dense<0.0> : tensor<{result}xf32>
-                %r:3 = stablehlo.while(%i = %n, %ws = %w, %y = %none) : tensor<i32>, tensor<4x8x8x128xf32>, tensor<{result}xf32> cond {{
-                  %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
-                  stablehlo.return %c : tensor<i1>
-                }} do {{
-                  %0 = stablehlo.dynamic_slice %ws, %i, %n, %n, %n, sizes = [1, 8, 8, 128] : (tensor<4x8x8x128xf32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x8x8x128xf32>
-                  %1 = stablehlo.reshape %0 : (tensor<1x8x8x128xf32>) -> tensor<8x8x128xf32>
-                  %2 = stablehlo.dot_general %x, %1, contracting_dims = {contracted} : (tensor<8x8x128xf32>, tensor<8x8x128xf32>) -> tensor<{result}xf32>
-                  stablehlo.return %i, %ws, %2 : tensor<i32>, tensor<4x8x8x128xf32>, tensor<{result}xf32>
-                }}
-                return %r#2 : tensor<{result}xf32> }}"
-            );
-            let module = shardc_stablehlo::parse(&text).unwrap();
-            temporaries_with_calls(&module, module.entry().unwrap(), machine, &|_| 0)
-        };
-        let stack = 4 * 8 * 8 * 128 * 4;
-        let cut_across = |machine| of(machine, "[0] x [0]", "8x128x8x128");
-        assert_eq!(cut_across(Machine::TpuV5p) - cut_across(Machine::Plain), stack);
-        let along = |machine| of(machine, "[0, 1] x [0, 1]", "128x128");
-        assert_eq!(along(Machine::TpuV5p), along(Machine::Plain));
-    }
-
     /// The temporaries of a loop that takes a row of a stack of four and computes `%y` from it, by `body`, and `%none`.
     fn of_rows(machine: Machine, stack: &str, result: &str, body: &str) -> u64 {
         let (_, row) = stack.split_once('x').unwrap();
-        let sizes = row.rsplit_once('x').unwrap().0.replace('x', ", ");
-        let indices = "%i".to_owned() + &", %n".repeat(row.matches('x').count());
-        let index_types = vec!["tensor<i32>"; 1 + row.matches('x').count()].join(", ");
+        let (sizes, _) = row.rsplit_once('x').unwrap();
+        let (sizes, rank) = (sizes.replace('x', ", "), row.matches('x').count());
+        let (indices, types) = (", %n".repeat(rank), ", tensor<i32>".repeat(rank));
         let text = format!(
             "func.func @main(%w: tensor<{stack}>) -> tensor<{result}> {{
             %n = stablehlo.constant dense<0> : tensor<i32>
@@ -415,7 +386,7 @@ mod tests {
               %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
               stablehlo.return %c : tensor<i1>
             }} do {{
-              %row = stablehlo.dynamic_slice %ws, {indices}, sizes = [1, {sizes}] : (tensor<{stack}>, {index_types}) -> tensor<1x{row}>
+              %row = stablehlo.dynamic_slice %ws, %i{indices}, sizes = [1, {sizes}] : (tensor<{stack}>, tensor<i32>{types}) -> tensor<1x{row}>
               {body}
               stablehlo.return %i, %ws, %y : tensor<i32>, tensor<{stack}>, tensor<{result}>
             }}
@@ -423,6 +394,23 @@ mod tests {
         );
         let module = shardc_stablehlo::parse(&text).unwrap();
         temporaries_with_calls(&module, module.entry().unwrap(), machine, &|_| 0)
+    }
+
+    #[test]
+    fn a_stack_whose_rows_are_cut_across_tiles_is_copied() {
+        // Rows of 8 by 128 features, by heads and sizes of them, which are columns of the product or rows of it.
+        let of = |machine: Machine, contracted: &str, result: &str| {
+            let body = format!(
+                "%h = stablehlo.reshape %row : (tensor<1x8x8x128xf32>) -> tensor<8x8x128xf32>
+                %y = stablehlo.dot_general %h, %h, contracting_dims = {contracted} : (tensor<8x8x128xf32>, tensor<8x8x128xf32>) -> tensor<{result}>"
+            );
+            of_rows(machine, "4x8x8x128xf32", result, &body)
+        };
+        let stack = 4 * 8 * 8 * 128 * 4;
+        let cut_across = |machine| of(machine, "[0] x [0]", "8x128x8x128xf32");
+        assert_eq!(cut_across(Machine::TpuV5p) - cut_across(Machine::Plain), stack);
+        let along = |machine| of(machine, "[0, 1] x [0, 1]", "128x128xf32");
+        assert_eq!(along(Machine::TpuV5p), along(Machine::Plain));
     }
 
     #[test]

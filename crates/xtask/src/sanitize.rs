@@ -96,13 +96,14 @@ const MEASURES_MEMORY: &str = "saving_and_restoring_need_no_more_than_two_shards
 
 /// Crates that call no foreign functions, or few, that Miri runs, each by itself: with the features that others ask for, more of
 /// them would need other rules ([`BY_TREE_BORROWS`]).
-const UNDER_MIRI: [&str; 10] = [
+const UNDER_MIRI: [&str; 11] = [
     "shardc-statedict",
     "shardc-data",
     "shardc-stablehlo",
     "shardc-autodiff",
     "shardc-strategy",
     "shardc-graph",
+    "shardc-shardy",
     "shardc-ir",
     "shardc-passes",
     "shardc-runtime",

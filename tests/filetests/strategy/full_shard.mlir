@@ -76,8 +76,9 @@ func.func @main(
   %n3 = stablehlo.add %old, %g2 : tensor<64x8xf32>
   %s2 = stablehlo.multiply %rate2, %n3 : tensor<64x8xf32>
   // CHECK: stablehlo.subtract %arg1
-  // ZERO1: %[[NEXT:.*]] = stablehlo.subtract %arg1
-  // ZERO1: sdy.sharding_constraint %[[NEXT]] <@mesh, [{"fsdp"}p1, {}]>
+  // ZERO1: %[[PART:.*]] = sdy.sharding_constraint %{{.*}} <@mesh, [{"fsdp"}p1, {}]>
+  // ZERO1: %[[WHOLE:.*]] = sdy.sharding_constraint %[[PART]] <@mesh, [{}, {}]>
+  // ZERO1: stablehlo.subtract %arg1, %[[WHOLE]]
   %n2 = stablehlo.subtract %w2, %s2 : tensor<64x8xf32>
   return %n1, %n2, %n3, %loss : tensor<16x64xf32>, tensor<64x8xf32>, tensor<64x8xf32>, tensor<f32>
 }

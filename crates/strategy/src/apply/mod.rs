@@ -10,12 +10,13 @@ mod offload;
 mod rows;
 mod tensor;
 mod unshard;
+mod update;
 mod within;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
-    AxisRef, Build, Class, DType, Diagnostic, DimSharding, FuncId, Mesh, MeshId, Module, OpKind, RegionId,
-    Rewriter, TensorSharding, ValueId,
+    AxisRef, Class, DType, Diagnostic, DimSharding, FuncId, Mesh, MeshId, Module, OpKind, RegionId, Rewriter,
+    TensorSharding, ValueId,
 };
 use shardc_passes::propagate::DimensionClasses;
 use shardc_passes::transforms::inline::inline_calls;
@@ -352,35 +353,5 @@ impl Plan<'_> {
         let arguments = offload::waiting(&state);
         let results: Vec<usize> = arguments.iter().filter_map(|&i| roles.arguments[i].next).collect();
         offload::offload(module, body, &self.stacked, &arguments, &results);
-    }
-
-    /// Lets each device compute its part of the next parameters, which are gathered then.
-    fn update_in_parts(&self, module: &mut Module, body: RegionId, roles: &Roles) {
-        let args = module.regions[body].args.clone();
-        let Some(end) = module.terminator(body) else { return };
-        let returned = module.ops[end].operands.clone();
-        let next = roles.of(Role::Parameter).filter_map(|i| Some((*args.get(i)?, roles.arguments[i].next?)));
-        let next: Vec<(ValueId, usize)> = next.filter(|(_, result)| *result < returned.len()).collect();
-        let parts: Vec<(usize, TensorSharding)> = next
-            .into_iter()
-            .map(|(arg, result)| {
-                let mut sharding = self.in_parts(module, arg);
-                prioritize(&mut sharding, THEN_STATE);
-                (result, sharding)
-            })
-            .collect();
-        let mut rw = Rewriter::new(module);
-        rw.enter(body);
-        while let Some(op) = rw.next_op() {
-            if op != end {
-                continue;
-            }
-            for (result, sharding) in &parts {
-                let interned = rw.module.shardings.intern(sharding.clone());
-                let ty = rw.module.values[returned[*result]].ty;
-                let value = rw.op1(OpKind::ShardingConstraint(interned), &[returned[*result]], ty);
-                rw.module.ops[end].operands[*result] = value;
-            }
-        }
     }
 }

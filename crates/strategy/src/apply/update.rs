@@ -1,0 +1,79 @@
+//! The update of ZeRO-1: parameters are whole, and each device computes a part of their next values.
+//!
+//! What is gathered is what a step adds to a parameter, where it ends so, and the next parameter else. Both are as many bytes. But a TPU
+//! gathers where all devices have room for it and copies that to a result, and copies the argument whose memory the result takes before
+//! all else: parameters would be there three times. A sum is written over the argument.
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{BinaryOp, Build, Module, OpId, OpKind, RegionId, Rewriter, TensorSharding, ValueId};
+
+use super::{Plan, THEN_STATE, prioritize};
+use crate::roles::{Role, Roles};
+
+impl Plan<'_> {
+    /// Lets each device compute its part of what changes the parameters, which is gathered then.
+    pub(super) fn update_in_parts(&self, module: &mut Module, body: RegionId, roles: &Roles) {
+        let args = module.regions[body].args.clone();
+        let Some(end) = module.terminator(body) else { return };
+        let returned = module.ops[end].operands.clone();
+        // Which operands are gathered, of which operations.
+        let mut parts: FxHashMap<OpId, Vec<(usize, TensorSharding, TensorSharding)>> = FxHashMap::default();
+        for i in roles.of(Role::Parameter) {
+            let (Some(&arg), Some(result)) = (args.get(i), roles.arguments[i].next) else { continue };
+            let Some(&next) = returned.get(result) else { continue };
+            let (mut split, mut whole) = (self.in_parts(module, arg), self.whole(module, arg));
+            prioritize(&mut split, THEN_STATE);
+            prioritize(&mut whole, THEN_STATE);
+            let (op, operand) = added_to(module, arg, next).unwrap_or((end, result));
+            parts.entry(op).or_default().push((operand, split, whole));
+        }
+        let mut rw = Rewriter::new(module);
+        rw.enter(body);
+        while let Some(op) = rw.next_op() {
+            for (operand, split, whole) in parts.remove(&op).into_iter().flatten() {
+                let mut value = rw.module.ops[op].operands[operand];
+                for sharding in [split, whole] {
+                    let interned = rw.module.shardings.intern(sharding);
+                    let ty = rw.module.values[value].ty;
+                    value = rw.op1(OpKind::ShardingConstraint(interned), &[value], ty);
+                }
+                rw.module.ops[op].operands[operand] = value;
+            }
+        }
+    }
+}
+
+/// The operation that makes `next` of an argument by adding something to it or taking something from it, and which operand that is; the
+/// argument may be multiplied by a number before, as weights decay in `torch.optim.AdamW`.
+fn added_to(module: &Module, arg: ValueId, next: ValueId) -> Option<(OpId, usize)> {
+    let op = module.def_op(next)?;
+    let data = &module.ops[op];
+    match (&data.kind, data.operands.as_slice()) {
+        (OpKind::Binary(BinaryOp::Add | BinaryOp::Subtract), &[first, _])
+            if is_scaled(module, first, arg) =>
+        {
+            Some((op, 1))
+        }
+        (OpKind::Binary(BinaryOp::Add), &[_, second]) if is_scaled(module, second, arg) => Some((op, 0)),
+        _ => None,
+    }
+}
+
+/// Whether a value is `arg`, or `arg` multiplied by a number.
+fn is_scaled(module: &Module, value: ValueId, arg: ValueId) -> bool {
+    let def = |value| module.def_op(value).map(|def| &module.ops[def]);
+    let is_number = |value| {
+        def(value).is_some_and(|data| match data.kind {
+            OpKind::BroadcastInDim { .. } => module.rank(data.operands[0]) == 0,
+            OpKind::Constant(_) => true,
+            _ => false,
+        })
+    };
+    value == arg
+        || def(value).is_some_and(|data| match (&data.kind, data.operands.as_slice()) {
+            (OpKind::Binary(BinaryOp::Multiply), &[a, b]) => {
+                a == arg && is_number(b) || b == arg && is_number(a)
+            }
+            _ => false,
+        })
+}

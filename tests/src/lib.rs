@@ -15,4 +15,4 @@ pub mod outline;
 pub mod random;
 pub mod steps;
 
-pub use shardc_filetest::{files, filetest, functions, program, quick, root, shared, skip, tools};
+pub use shardc_filetest::{files, filetest, functions, memory, program, quick, root, shared, skip, tools};

@@ -3,6 +3,7 @@
 //! [`program`] finds or builds the `shardc` command line, [`filetest`] reads and runs the files, [`functions`] does so
 //! function by function. [`filecheck`] compares what is printed with the check lines of a file, and rewrites those that
 //! fail where it is asked to (`SHARDC_BLESS=1`). [`skip`] says that a test cannot run on this machine.
+//! [`memory`] has what the TPU compiler takes for programs, which tests and `cargo xtask bench` compare the estimate with.
 //!
 //! This crate knows shardc only as a program and needs no LLVM, so that `cargo xtask`, which installs LLVM, can use it
 //! before LLVM is there, and every crate in its tests.
@@ -11,6 +12,7 @@ pub mod blocks;
 pub mod filecheck;
 pub mod filetest;
 pub mod functions;
+pub mod memory;
 pub mod program;
 pub mod quick;
 pub mod skip;

@@ -8,8 +8,9 @@ use std::{
 
 use anyhow::{Context, Result};
 use serde_json::Value;
+use shardc_filetest::memory::{bytes, command, estimated, need};
 
-use super::{asked, bytes_of, command, estimated, file_of, need};
+use super::{asked, file_of, note};
 use crate::{
     bench::BenchArgs,
     process,
@@ -19,10 +20,7 @@ use crate::{
 /// The program that writes the steps of our own graphs.
 const STEPS: &str = "steps";
 
-/// Below this, what programs need besides arguments stays in the fast memory of a TPU.
-const SMALL: f64 = 64.0 * 1024.0 * 1024.0;
-
-/// A table of ratios: of arguments, and of all that is needed, where that is not small.
+/// A table of ratios: of arguments, and of all that is needed; and why some are out of the band of the others.
 pub(super) fn table(
     workspace: &Workspace,
     args: &BenchArgs,
@@ -37,6 +35,7 @@ pub(super) fn table(
         let _ = write!(table, " `{words}` |");
     }
     let _ = write!(table, "\n|---|---|{}", "---:|".repeat(meshes.len()));
+    let mut notes = Vec::new();
     let graphs = graphs(workspace, &meshes)?;
     for step in figures["strategies"].as_array_mut().context("the figures have no strategies")? {
         let name = step["name"].as_str().unwrap_or_default().to_owned();
@@ -61,19 +60,16 @@ pub(super) fn table(
                 step["compiler"][words] = asked(&mut compile, &slice)?;
             }
             let (ours, theirs) = (estimated(&mut partition)?, &step["compiler"][words]);
-            let arguments = bytes_of(&ours, "arguments")? / bytes_of(theirs, "arguments")?;
-            let (peak, need) = (bytes_of(&ours, "peak")?, need(theirs)?);
-            let _ = if need > SMALL {
-                write!(line, " {arguments:.4}, {:.3} |", peak / need)
-            } else {
-                write!(line, " {arguments:.4} |")
-            };
+            let arguments = bytes(&ours, "arguments")? / bytes(theirs, "arguments")?;
+            let all = bytes(&ours, "peak")? / need(theirs)?;
+            let _ = write!(line, " {arguments:.4}, {all:.3} |");
         }
         println!("{line}");
         table.push('\n');
         table.push_str(&line);
+        notes.extend(note(step));
     }
-    Ok(table)
+    Ok(format!("{table}\n\n{}", notes.join("\n")))
 }
 
 /// Writes the steps of our own graphs, and returns the folder that has `STEP.MESH.mlir` of each.

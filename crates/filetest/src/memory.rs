@@ -1,0 +1,67 @@
+//! What the TPU compiler takes of a device's memory for programs, as `tests/memory.json` has it, and what shardc estimates for them.
+//!
+//! Both are bytes under the names that XLA's compilers give them: `arguments`, `outputs`, `aliases` and `temporaries`. A program has the
+//! options that it is partitioned with, and the compiler's bytes as `compiler`; a training step has these for each strategy.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+
+use crate::root;
+
+/// The file of the figures.
+#[must_use]
+pub fn file() -> PathBuf {
+    root().join("memory.json")
+}
+
+/// Reads the figures.
+///
+/// # Errors
+/// A file that is not there, or no JSON.
+pub fn figures() -> Result<Value> {
+    let text = std::fs::read_to_string(file()).context("reading tests/memory.json")?;
+    serde_json::from_str(&text).context("reading tests/memory.json")
+}
+
+/// Returns `shardc SUBCOMMAND FILE OPTIONS` with the options of a program.
+pub fn command(shardc: &Path, subcommand: &str, file: &Path, program: &Value) -> Command {
+    let mut command = Command::new(shardc);
+    command.arg(subcommand).arg(file);
+    let options = program["options"].as_array().into_iter().flatten();
+    command.args(options.filter_map(Value::as_str));
+    command
+}
+
+/// Runs `shardc partition` as it is given, and returns what it estimates.
+///
+/// # Errors
+/// A program that cannot be partitioned.
+pub fn estimated(partition: &mut Command) -> Result<Value> {
+    partition.args(["--summary", "--format", "json", "-o", "-"]);
+    let out = partition.output().with_context(|| format!("starting {partition:?}"))?;
+    let said = String::from_utf8_lossy(&out.stderr);
+    ensure!(out.status.success(), "{partition:?} failed: {said}");
+    let mut lines = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let summary = lines.find(|json| json["type"] == "summary").context("there is no summary")?;
+    Ok(summary["memory"].clone())
+}
+
+/// Returns the bytes of that name.
+///
+/// # Errors
+/// There are none.
+pub fn bytes(of: &Value, name: &str) -> Result<f64> {
+    of[name].as_f64().with_context(|| format!("there are no {name}"))
+}
+
+/// Returns all bytes of a device that the compiler takes.
+///
+/// # Errors
+/// Something is missing.
+pub fn need(compiler: &Value) -> Result<f64> {
+    let of = |name| bytes(compiler, name);
+    Ok(of("arguments")? + of("outputs")? - of("aliases")? + of("temporaries")?)
+}

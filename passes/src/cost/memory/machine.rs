@@ -29,18 +29,11 @@ pub(super) const LANES: u64 = 128;
 pub(super) const SUBLANES: u64 = 8;
 
 /// The least that a buffer of a TPU takes.
-const SMALLEST: u64 = 512;
+pub(super) const SMALLEST: u64 = 512;
 
 /// The part of the fast memory beside the cores (VMEM, 128 MiB) that the compiler gives to temporaries: a program whose
 /// temporaries fit has none in the main memory.
 const FAST_MEMORY: u64 = 64 << 20;
-
-/// What the table of a tuple takes, aligned; the compiler lets no two share memory.
-const TABLE: u64 = 16 << 10;
-
-/// Tables for each argument of a program that runs in the fast memory, where each argument is fetched by asynchronous copies:
-/// between two and four were seen.
-const TABLES_OF_ARGUMENT: u64 = 4;
 
 /// What a heap takes beside the buffers that the estimate has alive at one time, as a part of these. Most of the compiler's own
 /// assignments of the programs of docs/QUALITY.md take 0.3 to 8 % more than they have alive, tables of tuples included, and a few up to
@@ -113,14 +106,14 @@ impl Machine {
         Some(in_bytes(padded(&sizes, lane, row), bits))
     }
 
-    /// Returns the bytes that a heap takes for temporaries of which `live` are alive at one time, in a program of so many
-    /// arguments.
-    pub(super) fn heap(self, live: u64, arguments: usize) -> u64 {
-        match self {
-            Machine::Plain => live,
-            _ if live <= FAST_MEMORY => TABLE * TABLES_OF_ARGUMENT * arguments as u64,
-            _ => live.saturating_add(live / LOST),
-        }
+    /// Whether temporaries of which `live` bytes are alive at one time stay in the fast memory.
+    pub(super) fn has_fast_memory_for(self, live: u64) -> bool {
+        self.is_tpu() && live <= FAST_MEMORY
+    }
+
+    /// Returns the bytes that a heap takes for temporaries of which `live` are alive at one time.
+    pub(super) fn heap(self, live: u64) -> u64 {
+        if self.is_tpu() { live.saturating_add(live / LOST) } else { live }
     }
 }
 
@@ -178,9 +171,11 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_in_the_fast_memory_takes_tables_alone() {
-        assert_eq!(Machine::TpuV5e.heap(1 << 20, 10), 40 * 16384);
-        assert_eq!(Machine::TpuV5p.heap(11 << 30, 10), 12 << 30);
-        assert_eq!(Machine::Plain.heap(1 << 20, 10), 1 << 20);
+    fn a_heap_loses_a_part_where_tiles_are_packed() {
+        assert_eq!(Machine::TpuV5p.heap(11 << 30), 12 << 30);
+        assert_eq!(Machine::Plain.heap(11 << 30), 11 << 30);
+        assert!(Machine::TpuV5e.has_fast_memory_for(1 << 20));
+        assert!(!Machine::TpuV5e.has_fast_memory_for(1 << 30));
+        assert!(!Machine::Plain.has_fast_memory_for(1 << 20));
     }
 }

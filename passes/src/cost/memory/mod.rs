@@ -14,6 +14,7 @@
 //! * stacks of layers whose rows a TPU cannot multiply or gather as they lie are copied once (`stacks`), and so are those whose rows
 //!   loops only narrow (`narrowed`);
 //! * what a TPU gathers as a result is copied there, and so is the argument whose memory it takes (`gathered`);
+//! * what fits in the fast memory of a TPU has tables of tuples in the main memory instead (`tables`);
 //! * tensors lie in tiles on TPUs, which pads them, and what only products read is kept with 16 bits (`program`, `machine`).
 //!
 //! The call of a function that is partitioned by itself takes what the function keeps besides its arguments.
@@ -27,6 +28,7 @@ mod machine;
 mod narrowed;
 mod program;
 mod stacks;
+mod tables;
 
 use rustc_hash::FxHashMap;
 use shardc_ir::discardable::BUFFER_DONOR;
@@ -74,8 +76,13 @@ fn need_with_calls(module: &Module, func: FuncId, machine: Machine, of_call: &dy
     let data = &module.funcs[func];
     let arguments = all(&data.params);
     let outputs = all(&data.results);
-    let aliases = all(&aliased(module, func));
-    let temporaries = machine.heap(live, data.params.len());
+    let aliased = aliased(module, func);
+    let aliases = all(&aliased);
+    let temporaries = if machine.has_fast_memory_for(live) {
+        tables::bytes(module, func, body, aliased.len())
+    } else {
+        machine.heap(live)
+    };
     let peak = arguments.saturating_add(outputs.saturating_sub(aliases)).saturating_add(temporaries);
     Need { estimate: MemoryEstimate { arguments, outputs, aliases, temporaries, peak }, at }
 }

@@ -242,7 +242,7 @@ struct Reads {
     last: Option<OpId>,
 }
 
-fn is_product(kind: &OpKind) -> bool {
+pub(super) fn is_product(kind: &OpKind) -> bool {
     matches!(kind, OpKind::DotGeneral(_) | OpKind::Convolution(_))
 }
 
@@ -251,7 +251,7 @@ fn is_default(precision: &[Precision]) -> bool {
 }
 
 /// What makes a tensor from nothing or from one element.
-fn is_from_nothing(kind: &OpKind) -> bool {
+pub(super) fn is_from_nothing(kind: &OpKind) -> bool {
     matches!(kind, OpKind::Constant(_) | OpKind::Iota { .. } | OpKind::BroadcastInDim { .. })
 }
 

@@ -1,0 +1,74 @@
+//! Tables of tuples, which are all that a program keeps in the main memory if its temporaries fit in the fast one.
+//!
+//! The TPU compiler then copies arguments to the fast memory and results from it, asynchronously. Such a copy is a tuple, and so is what
+//! several results are computed in at once: each has a table in the main memory, aligned to 16 KiB, and no two share it. How many there are
+//! was counted in the compiler's buffer assignments of the training steps of docs/QUALITY.md:
+//!
+//! * one for an argument, which is fetched, and eight for one of more than 1 MiB, which is fetched in four slices;
+//! * three quarters for a result that takes the memory of an argument: most are copied back, and any other is written where it is;
+//! * three quarters for a result that is computed, several of them at once as a parameter and its state are; none for zeros;
+//! * one and a half for a gather, which starts in one operation and ends in another, and is taken apart;
+//! * a quarter for a product, beside some of which something else is computed, and for an all-reduce, which is of many tensors at once;
+//! * two for a loop, which has its state as a tuple before and after.
+
+use shardc_ir::{FuncId, Module, OpKind, RegionId, TypeId, ValueId};
+
+use super::machine::SMALLEST;
+use super::program::{is_from_nothing, is_product};
+
+/// What a table takes, aligned.
+const TABLE: u64 = 16 << 10;
+
+/// Arguments of more bytes are fetched in slices.
+const SLICED: i64 = 1 << 20;
+
+/// Returns the bytes of all tables of a function of whose results `aliased` take the memory of arguments.
+pub(super) fn bytes(module: &Module, func: FuncId, body: RegionId, aliased: usize) -> u64 {
+    let returned = module.terminator(body).map_or(&[][..], |end| &module.ops[end].operands);
+    let is_computed =
+        |value: &&ValueId| module.def_op(**value).is_none_or(|def| !is_from_nothing(&module.ops[def].kind));
+    let results = returned.iter().filter(is_computed).count();
+    let is_sliced = |ty: &TypeId| {
+        module.types.stored(*ty).and_then(|ty| ty.num_bytes()).is_some_and(|bytes| bytes > SLICED)
+    };
+    let arguments = &module.funcs[func].params;
+    let sliced = arguments.iter().filter(|&ty| is_sliced(ty)).count();
+    let mut quarters = 4 * (arguments.len() + 7 * sliced) + 3 * aliased.min(results) + 3 * results;
+    for op in module.walk(body) {
+        quarters += match &module.ops[op].kind {
+            OpKind::While => 8,
+            OpKind::AllGather { .. } => 6,
+            OpKind::AllReduce { .. } => 1,
+            kind if is_product(kind) => 1,
+            _ => 0,
+        };
+    }
+    // Nothing is aligned behind the last one.
+    TABLE / 4 * quarters as u64 + SMALLEST
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_results_and_products_have_tables() {
+        let text = "func.func @main(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+            %zero = stablehlo.constant dense<0.0> : tensor<f32>
+            %zeros = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<8x8xf32>
+            %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+            %1 = stablehlo.dot_general %0, %y, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+            return %1, %zeros : tensor<8x8xf32>, tensor<8x8xf32>
+        }";
+        let module = shardc_stablehlo::parse(text).unwrap();
+        let main = module.entry().unwrap();
+        let of = |aliased| bytes(&module, main, module.funcs[main].body.unwrap(), aliased);
+        assert_eq!(
+            of(0),
+            TABLE / 4 * (8 + 3 + 2) + SMALLEST,
+            "two arguments, the result that is computed, and two products"
+        );
+        assert_eq!(of(1), of(0) + TABLE / 4 * 3);
+        assert_eq!(of(2), of(1), "zeros are copied nowhere");
+    }
+}

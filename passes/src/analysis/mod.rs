@@ -1,5 +1,6 @@
 //! What passes ask of a program: nothing here changes it.
 
+pub(crate) mod accumulated;
 pub(crate) mod call_graph;
 pub mod carried;
 pub(crate) mod device_scalars;

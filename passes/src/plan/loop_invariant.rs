@@ -5,8 +5,9 @@
 //! sum that the loop only adds to what it carries (`collectives/clean/defer.rs`).
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{BinaryOp, Module, OpId, OpKind, RegionId, TensorType, Uses, ValueId};
+use shardc_ir::{Module, OpId, RegionId, TensorType, Uses, ValueId};
 
+use crate::analysis::accumulated::additions;
 use crate::analysis::linear::is_part;
 use crate::analysis::trip_count;
 
@@ -80,10 +81,14 @@ struct Added {
 /// Returns the values that the body of a loop only adds to what it carries, and those of which all that is read are such parts, no more
 /// than there are: `collectives/clean/sink.rs` cuts their addends.
 fn added_up(module: &Module, op: OpId, body: RegionId, uses: &Uses) -> FxHashSet<ValueId> {
+    let only_reader = |value: ValueId| match uses.of(value) {
+        &[(reader, _)] => Some(reader),
+        _ => None,
+    };
     let mut added: FxHashMap<ValueId, Added> = FxHashMap::default();
     for i in 0..module.ops[op].operands.len() {
-        for addend in addends(module, body, i, uses).unwrap_or_default() {
-            added.entry(addend).or_default().reads += 1;
+        for (addition, side) in additions(module, body, i, only_reader).unwrap_or_default() {
+            added.entry(module.ops[addition].operands[side]).or_default().reads += 1;
         }
     }
     let mut out = FxHashSet::default();
@@ -107,23 +112,4 @@ fn added_up(module: &Module, op: OpId, body: RegionId, uses: &Uses) -> FxHashSet
         }
     }
     out
-}
-
-/// Returns what the body adds to carried value `i`, if it does nothing else with it.
-fn addends(module: &Module, body: RegionId, i: usize, uses: &Uses) -> Option<Vec<ValueId>> {
-    let end = module.terminator(body)?;
-    let mut value = *module.regions[body].args.get(i)?;
-    let mut addends = Vec::new();
-    loop {
-        let &[(reader, at)] = uses.of(value) else { return None };
-        let data = &module.ops[reader];
-        if reader == end {
-            return (at as usize == i).then_some(addends);
-        }
-        let (OpKind::Binary(BinaryOp::Add), &[a, b]) = (&data.kind, data.operands.as_slice()) else {
-            return None;
-        };
-        addends.push(if at == 0 { b } else { a });
-        value = data.results[0];
-    }
 }

@@ -10,6 +10,7 @@ use shardc_ir::{
     SecondaryMap, ShardingId, ValueId,
 };
 
+use crate::analysis::accumulated;
 use crate::analysis::reducer::{identity, is_identity};
 use crate::analysis::regions::has_program_regions;
 use crate::analysis::trip_count;
@@ -98,23 +99,13 @@ fn accumulator(
     if readers.count[in_cond] != 0 {
         return None;
     }
-    let end = module.terminator(body)?;
     let same = |a: ShardingId, b: ShardingId| module.shardings.get(a).same_placement(module.shardings.get(b));
     let mut additions = Vec::new();
     let mut pending = None;
-    let mut value = arg;
-    loop {
-        // Anybody else who reads a value on the way would see an addend in place of the sum.
-        let reader = readers.only(value)?;
-        if reader == end {
-            break;
-        }
-        let data = &module.ops[reader];
-        let (OpKind::Binary(BinaryOp::Add), &[a, b]) = (&data.kind, data.operands.as_slice()) else {
-            return None;
-        };
-        let side = if a == value { 1 } else { 0 };
-        let completed = [a, b][side];
+    // Anybody else who reads a value on the way would see an addend in place of the sum.
+    for (addition, side) in accumulated::additions(module, body, i, |value| readers.only(value))? {
+        let data = &module.ops[addition];
+        let completed = data.operands[side];
         readers.only(completed)?;
         let (source, sharding) = pending_source(module, completed)?;
         // All addends must be pending along one list of axes, since one reshard completes them.
@@ -122,16 +113,12 @@ fn accumulator(
         {
             return None;
         }
-        additions.push((reader, side, source));
-        value = data.results[0];
-        if !same(module.shardings.of(value)?, wanted) {
+        if !same(module.shardings.of(data.results[0])?, wanted) {
             return None;
         }
+        additions.push((addition, side, source));
     }
     let pending = pending?;
-    if module.ops[end].operands.get(i) != Some(&value) {
-        return None;
-    }
     let bytes = |sharding: ShardingId| -> Option<u64> {
         let (ty, sharding) = (module.tensor(arg)?, module.shardings.get(sharding));
         let shape = sharding.local_shape(&module.meshes[sharding.mesh], &ty.shape);

@@ -1,0 +1,28 @@
+//! What a loop adds up.
+
+use shardc_ir::{BinaryOp, Module, OpId, OpKind, RegionId, ValueId};
+
+/// Returns the additions that a loop body makes to carried value `i`, in order, each with the number of the operand that is added; `None`
+/// if it does anything else with that. `only_reader` tells which operation alone reads a value, once.
+pub(crate) fn additions(
+    module: &Module,
+    body: RegionId,
+    i: usize,
+    only_reader: impl Fn(ValueId) -> Option<OpId>,
+) -> Option<Vec<(OpId, usize)>> {
+    let end = module.terminator(body)?;
+    let mut value = *module.regions[body].args.get(i)?;
+    let mut additions = Vec::new();
+    loop {
+        let reader = only_reader(value)?;
+        let data = &module.ops[reader];
+        if reader == end {
+            return (data.operands.get(i) == Some(&value)).then_some(additions);
+        }
+        let (OpKind::Binary(BinaryOp::Add), &[a, _]) = (&data.kind, data.operands.as_slice()) else {
+            return None;
+        };
+        additions.push((reader, usize::from(a == value)));
+        value = data.results[0];
+    }
+}

@@ -7,7 +7,7 @@
 //! * one for an argument, which is fetched, and eight for one of more than 1 MiB, which is fetched in four slices;
 //! * three quarters for a result that takes the memory of an argument: most are copied back, and any other is written where it is;
 //! * three quarters for a result that is computed, several of them at once as a parameter and its state are; none for zeros;
-//! * one and a half for a gather, which starts in one operation and ends in another, and is taken apart;
+//! * one and a half for a gather or a permute, which starts in one operation and ends in another, and is taken apart;
 //! * a quarter for a product, beside some of which something else is computed, and for an all-reduce, which is of many tensors at once;
 //! * two for a loop, which has its state as a tuple before and after.
 
@@ -37,7 +37,7 @@ pub(super) fn bytes(module: &Module, func: FuncId, body: RegionId, aliased: usiz
     for op in module.walk(body) {
         quarters += match &module.ops[op].kind {
             OpKind::While => 8,
-            OpKind::AllGather { .. } => 6,
+            OpKind::AllGather { .. } | OpKind::CollectivePermute { .. } => 6,
             OpKind::AllReduce { .. } => 1,
             kind if is_product(kind) => 1,
             _ => 0,

@@ -29,7 +29,7 @@ pub(super) const LANES: u64 = 128;
 pub(super) const SUBLANES: u64 = 8;
 
 /// The least that a buffer of a TPU takes.
-pub(super) const SMALLEST: u64 = 512;
+const SMALLEST: u64 = 512;
 
 /// The part of the fast memory beside the cores (VMEM, 128 MiB) that the compiler gives to temporaries: a program whose
 /// temporaries fit has none in the main memory.

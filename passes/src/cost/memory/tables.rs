@@ -1,25 +1,25 @@
-//! Tables of tuples, which are all that a program keeps in the main memory if its temporaries fit in the fast one.
+//! Tuple index tables, which are all that a program keeps in the main memory (HBM) if its temporaries fit in the fast one (VMEM).
 //!
-//! The TPU compiler then copies arguments to the fast memory and results from it, asynchronously. Such a copy is a tuple, and so is what
-//! several results are computed in at once: each has a table in the main memory, aligned to 16 KiB, and no two share it. How many there are
-//! was counted in the compiler's buffer assignments of the training steps of docs/QUALITY.md:
+//! The TPU compiler's memory space assignment then prefetches arguments to the fast memory and evicts results from it, by asynchronous
+//! copies. Such a copy is a tuple, and so is what several results are computed in at once (a multi-output fusion). Each tuple has a table of
+//! the addresses of its elements in the main memory, aligned to 16 KiB, and no two tables share it. How many there are was counted in the
+//! compiler's buffer assignments of the training steps of docs/QUALITY.md:
 //!
-//! * one for an argument, which is fetched, and eight for one of more than 1 MiB, which is fetched in four slices;
-//! * three quarters for a result that takes the memory of an argument: most are copied back, and any other is written where it is;
+//! * one for an argument, which is prefetched, and eight for one of more than 1 MiB, which is prefetched in four slices;
+//! * three quarters for a result that takes the memory of an argument: most are evicted, and any other result is written where it is;
 //! * three quarters for a result that is computed, several of them at once as a parameter and its state are; none for zeros;
-//! * one and a half for a gather or a permute, which starts in one operation and ends in another, and is taken apart;
+//! * one and a half for an all-gather or a collective-permute, which starts in one operation and ends in another, and is taken apart;
 //! * a quarter for a product, beside some of which something else is computed, and for an all-reduce, which is of many tensors at once;
 //! * two for a loop, which has its state as a tuple before and after.
 
 use shardc_ir::{FuncId, Module, OpKind, RegionId, TypeId, ValueId};
 
-use super::machine::SMALLEST;
 use super::program::{is_from_nothing, is_product};
 
 /// What a table takes, aligned.
 const TABLE: u64 = 16 << 10;
 
-/// Arguments of more bytes are fetched in slices.
+/// Arguments of more bytes are prefetched in slices.
 const SLICED: i64 = 1 << 20;
 
 /// Returns the bytes of all tables of a function of whose results `aliased` take the memory of arguments.
@@ -43,8 +43,7 @@ pub(super) fn bytes(module: &Module, func: FuncId, body: RegionId, aliased: usiz
             _ => 0,
         };
     }
-    // Nothing is aligned behind the last one.
-    TABLE / 4 * quarters as u64 + SMALLEST
+    TABLE / 4 * quarters as u64
 }
 
 #[cfg(test)]
@@ -65,7 +64,7 @@ mod tests {
         let of = |aliased| bytes(&module, main, module.funcs[main].body.unwrap(), aliased);
         assert_eq!(
             of(0),
-            TABLE / 4 * (8 + 3 + 2) + SMALLEST,
+            TABLE / 4 * (8 + 3 + 2),
             "two arguments, the result that is computed, and two products"
         );
         assert_eq!(of(1), of(0) + TABLE / 4 * 3);

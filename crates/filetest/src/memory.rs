@@ -49,18 +49,18 @@ pub fn estimated(partition: &mut Command) -> Result<Value> {
     Ok(summary["memory"].clone())
 }
 
-/// Returns the bytes of that name.
+/// Returns the bytes of that name, such as `arguments`.
 ///
 /// # Errors
-/// There are none.
+/// The name is missing.
 pub fn bytes(of: &Value, name: &str) -> Result<f64> {
-    of[name].as_f64().with_context(|| format!("there are no {name}"))
+    of[name].as_f64().with_context(|| format!("no `{name}` among {of}"))
 }
 
 /// Returns all bytes of a device that the compiler takes.
 ///
 /// # Errors
-/// Something is missing.
+/// One of the names is missing.
 pub fn need(compiler: &Value) -> Result<f64> {
     let of = |name| bytes(compiler, name);
     Ok(of("arguments")? + of("outputs")? - of("aliases")? + of("temporaries")?)

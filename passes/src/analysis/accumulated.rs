@@ -14,6 +14,7 @@ pub(crate) fn additions(
     let mut value = *module.regions[body].args.get(i)?;
     let mut additions = Vec::new();
     loop {
+        // Who else reads a value on the way sees a part of the sum, which may then not be completed later.
         let reader = only_reader(value)?;
         let data = &module.ops[reader];
         if reader == end {

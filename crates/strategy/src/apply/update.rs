@@ -31,6 +31,8 @@ impl Plan<'_> {
         rw.enter(body);
         while let Some(op) = rw.next_op() {
             for (operand, split, whole) in parts.remove(&op).into_iter().flatten() {
+                // Split, so that each device computes its part; then whole, so that the gather is here and not behind the sum, which would
+                // be split, too.
                 let mut value = rw.module.ops[op].operands[operand];
                 for sharding in [split, whole] {
                     let interned = rw.module.shardings.intern(sharding);

@@ -14,7 +14,7 @@
 //! * stacks of layers whose rows a TPU cannot multiply or gather as they lie are copied once (`stacks`), and so are those whose rows
 //!   loops only narrow (`narrowed`);
 //! * what a TPU gathers as a result is copied there, and so is the argument whose memory it takes (`gathered`);
-//! * what fits in the fast memory of a TPU has tables of tuples in the main memory instead (`tables`);
+//! * what fits in the fast memory of a TPU has tuple index tables in the main memory instead (`tables`);
 //! * tensors lie in tiles on TPUs, which pads them, and what only products read is kept with 16 bits (`program`, `machine`).
 //!
 //! The call of a function that is partitioned by itself takes what the function keeps besides its arguments.

@@ -33,6 +33,7 @@ pub(super) fn bytes(module: &Module, func: FuncId, body: RegionId, aliased: usiz
     };
     let arguments = &module.funcs[func].params;
     let sliced = arguments.iter().filter(|&ty| is_sliced(ty)).count();
+    // In quarters of a table; a large argument has seven tables more than another.
     let mut quarters = 4 * (arguments.len() + 7 * sliced) + 3 * aliased.min(results) + 3 * results;
     for op in module.walk(body) {
         quarters += match &module.ops[op].kind {
@@ -50,24 +51,58 @@ pub(super) fn bytes(module: &Module, func: FuncId, body: RegionId, aliased: usiz
 mod tests {
     use super::*;
 
+    /// The tables of a function with this body, of whose results `aliased` take the memory of arguments, in quarters.
+    fn quarters(types: &str, body: &str, aliased: usize) -> u64 {
+        let module = shardc_stablehlo::parse(&format!("func.func @main{types} {{ {body} }}")).unwrap();
+        let main = module.entry().unwrap();
+        bytes(&module, main, module.funcs[main].body.unwrap(), aliased) / (TABLE / 4)
+    }
+
     #[test]
     fn arguments_results_and_products_have_tables() {
-        let text = "func.func @main(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
-            %zero = stablehlo.constant dense<0.0> : tensor<f32>
-            %zeros = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<8x8xf32>
-            %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
-            %1 = stablehlo.dot_general %0, %y, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
-            return %1, %zeros : tensor<8x8xf32>, tensor<8x8xf32>
-        }";
-        let module = shardc_stablehlo::parse(text).unwrap();
-        let main = module.entry().unwrap();
-        let of = |aliased| bytes(&module, main, module.funcs[main].body.unwrap(), aliased);
-        assert_eq!(
-            of(0),
-            TABLE / 4 * (8 + 3 + 2),
-            "two arguments, the result that is computed, and two products"
+        let of = |aliased| {
+            quarters(
+                "(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>)",
+                "%zero = stablehlo.constant dense<0.0> : tensor<f32>
+                %zeros = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<8x8xf32>
+                %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+                %1 = stablehlo.dot_general %0, %y, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+                return %1, %zeros : tensor<8x8xf32>, tensor<8x8xf32>",
+                aliased,
+            )
+        };
+        assert_eq!(of(0), 8 + 3 + 2, "two arguments, the result that is computed, and two products");
+        assert_eq!(of(1), of(0) + 3);
+        assert_eq!(of(2), of(1), "zeros are not evicted");
+    }
+
+    #[test]
+    fn large_arguments_are_prefetched_in_slices() {
+        let of = |n: u64| {
+            let ty = format!("tensor<{n}xf32>");
+            quarters(&format!("(%x: {ty}) -> {ty}"), &format!("return %x : {ty}"), 0)
+        };
+        assert_eq!(of(262_144), 4 + 3);
+        assert_eq!(of(262_145), 8 * 4 + 3);
+    }
+
+    #[test]
+    fn collectives_and_loops_have_tables() {
+        let of = |body: &str| quarters("(%x: tensor<8xf32>) -> tensor<8xf32>", body, 0);
+        let alone = of("return %x : tensor<8xf32>");
+        let permuted = of(
+            "%0 = \"stablehlo.collective_permute\"(%x) <{source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>}> : (tensor<8xf32>) -> tensor<8xf32>
+            return %0 : tensor<8xf32>",
         );
-        assert_eq!(of(1), of(0) + TABLE / 4 * 3);
-        assert_eq!(of(2), of(1), "zeros are copied nowhere");
+        assert_eq!(permuted, alone + 6);
+        let looped = of("%0 = stablehlo.while(%y = %x) : tensor<8xf32>
+            cond {
+              %true = stablehlo.constant dense<true> : tensor<i1>
+              stablehlo.return %true : tensor<i1>
+            } do {
+              stablehlo.return %y : tensor<8xf32>
+            }
+            return %0 : tensor<8xf32>");
+        assert_eq!(looped, alone + 8);
     }
 }

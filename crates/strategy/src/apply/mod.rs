@@ -129,7 +129,8 @@ pub fn apply_units(
         }
         let batch_dim = argument.batch_dim;
         let mut sharding = plan.of_argument(module, arg, argument.role, batch_dim);
-        let priority = if argument.role == Role::Batch { BATCH_FIRST } else { THEN_STATE };
+        let has_examples = argument.role == Role::Batch || batch_dim.is_some();
+        let priority = if has_examples { BATCH_FIRST } else { THEN_STATE };
         prioritize(&mut sharding, priority);
         let interned = module.shardings.intern(sharding.clone());
         module.shardings.set(arg, Some(interned));
@@ -256,7 +257,7 @@ impl Plan<'_> {
                 !matches!(self.settings.sharding, Sharding::Zero1)
             }
             Role::OptimizerState => true,
-            Role::Batch => {
+            Role::Batch | Role::ModelState => {
                 let mut sharding = whole;
                 if let Some(dim) = batch_dim.and_then(|dim| sharding.dims.get_mut(dim)) {
                     *dim = DimSharding::closed(&self.axes.data);
@@ -267,7 +268,7 @@ impl Plan<'_> {
                 }
                 return sharding;
             }
-            Role::ModelState | Role::Step | Role::Scalar | Role::RngKey => false,
+            Role::Step | Role::Scalar | Role::RngKey => false,
         };
         if is_split { self.in_parts(module, arg) } else { whole }
     }

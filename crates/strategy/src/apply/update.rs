@@ -2,12 +2,14 @@
 //!
 //! What is gathered is what a step adds to a parameter, where it ends so, and the next parameter else. Both are as many bytes. But a TPU
 //! gathers where all devices have room for it and copies that to a result, and copies the argument whose memory the result takes before
-//! all else: parameters would be there three times. A sum is written over the argument.
+//! all else: parameters would be there three times. A sum is written over the argument. It is whole for whatever reads it, as averages of
+//! parameters do: computed for them in parts, it would be gathered once more.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{BinaryOp, Build, Module, OpId, OpKind, RegionId, Rewriter, TensorSharding, ValueId};
 
 use super::{Plan, THEN_STATE, prioritize};
+use crate::flow::replace;
 use crate::roles::{Role, Roles};
 
 impl Plan<'_> {
@@ -20,29 +22,46 @@ impl Plan<'_> {
         let mut parts: FxHashMap<OpId, Vec<(usize, TensorSharding, TensorSharding)>> = FxHashMap::default();
         for i in roles.of(Role::Parameter) {
             let (Some(&arg), Some(result)) = (args.get(i), roles.arguments[i].next) else { continue };
-            let Some(&next) = returned.get(result) else { continue };
+            // A parameter that stays as it is has no parts to gather.
+            let Some(&next) = returned.get(result).filter(|&&next| next != arg) else { continue };
             let (mut split, mut whole) = (self.in_parts(module, arg), self.whole(module, arg));
             prioritize(&mut split, THEN_STATE);
             prioritize(&mut whole, THEN_STATE);
             let (op, operand) = added_to(module, arg, next).unwrap_or((end, result));
             parts.entry(op).or_default().push((operand, split, whole));
         }
+        let others = module.walk(body).into_iter().filter(|&op| op != end);
+        let read: FxHashSet<ValueId> = others.flat_map(|op| module.ops[op].operands.to_vec()).collect();
         let mut rw = Rewriter::new(module);
         rw.enter(body);
+        let mut sums: Vec<(ValueId, TensorSharding)> = Vec::new();
+        let mut stands: FxHashMap<ValueId, ValueId> = FxHashMap::default();
         while let Some(op) = rw.next_op() {
+            for (sum, whole) in sums.drain(..) {
+                stands.insert(sum, constrained(&mut rw, sum, whole));
+            }
+            if !stands.is_empty() {
+                replace(rw.module, op, |value| stands.get(&value).copied());
+            }
             for (operand, split, whole) in parts.remove(&op).into_iter().flatten() {
                 // Split, so that each device computes its part; then whole, so that the gather is here and not behind the sum, which would
                 // be split, too.
                 let mut value = rw.module.ops[op].operands[operand];
-                for sharding in [split, whole] {
-                    let interned = rw.module.shardings.intern(sharding);
-                    let ty = rw.module.values[value].ty;
-                    value = rw.op1(OpKind::ShardingConstraint(interned), &[value], ty);
+                for sharding in [split, whole.clone()] {
+                    value = constrained(&mut rw, value, sharding);
                 }
                 rw.module.ops[op].operands[operand] = value;
+                let sum = rw.module.ops[op].results.first().filter(|sum| read.contains(*sum));
+                sums.extend(sum.map(|&sum| (sum, whole)));
             }
         }
     }
+}
+
+fn constrained(rw: &mut Rewriter<'_>, value: ValueId, sharding: TensorSharding) -> ValueId {
+    let interned = rw.module.shardings.intern(sharding);
+    let ty = rw.module.values[value].ty;
+    rw.op1(OpKind::ShardingConstraint(interned), &[value], ty)
 }
 
 /// The operation that makes `next` of an argument by adding something to it or taking something from it, and which operand that is; the

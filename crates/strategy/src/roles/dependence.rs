@@ -1,10 +1,12 @@
 //! Which arguments of a function, or other values in it, each value depends on.
 
-use rustc_hash::FxHashMap;
-use shardc_ir::{DTypeClass, Module, OpId, OpKind, RegionId, ValueId};
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{DTypeClass, Module, OpId, OpKind, RegionId, ValueDef, ValueId};
+
+use crate::flow::reads;
 
 /// A set of arguments, by number.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Arguments(Vec<u64>);
 
 impl Arguments {
@@ -22,6 +24,15 @@ impl Arguments {
         (0..self.0.len() * 64).filter(|&i| self.contains(i))
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.iter().all(|&word| word == 0)
+    }
+
+    /// Whether both have one.
+    pub(crate) fn meets(&self, other: &Arguments) -> bool {
+        self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
+    }
+
     /// What either has.
     pub(crate) fn union(mut self, other: &Arguments) -> Self {
         self.add(other);
@@ -29,7 +40,7 @@ impl Arguments {
     }
 
     /// Adds what `other` has; returns whether that is anything new.
-    fn add(&mut self, other: &Arguments) -> bool {
+    pub(crate) fn add(&mut self, other: &Arguments) -> bool {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);
         }
@@ -55,6 +66,8 @@ pub(crate) enum Through {
 pub(crate) struct Dependence<'m> {
     module: &'m Module,
     through: Through,
+    /// Loops of which one trip counts.
+    once: FxHashSet<OpId>,
     of: FxHashMap<ValueId, Arguments>,
 }
 
@@ -71,10 +84,22 @@ impl<'m> Dependence<'m> {
         through: Through,
         values: impl IntoIterator<Item = (usize, ValueId)>,
     ) -> Self {
-        let mut out = Dependence { module, through, of: FxHashMap::default() };
-        for (i, value) in values {
+        let given = values.into_iter().map(|(i, value)| (value, Arguments::one(i)));
+        Dependence::with(module, body, through, given, FxHashSet::default())
+    }
+
+    /// The dependences of what is computed from values that are given theirs; of loops `once`, those of one trip.
+    pub(crate) fn with(
+        module: &'m Module,
+        body: RegionId,
+        through: Through,
+        values: impl IntoIterator<Item = (ValueId, Arguments)>,
+        once: FxHashSet<OpId>,
+    ) -> Self {
+        let mut out = Dependence { module, through, once, of: FxHashMap::default() };
+        for (value, arguments) in values {
             if out.counts(value) {
-                out.of.entry(value).or_default().add(&Arguments::one(i));
+                out.of.entry(value).or_default().add(&arguments);
             }
         }
         out.region(body);
@@ -87,11 +112,7 @@ impl<'m> Dependence<'m> {
     }
 
     fn counts(&self, value: ValueId) -> bool {
-        self.through == Through::Everything
-            || self
-                .module
-                .tensor(value)
-                .is_some_and(|ty| matches!(ty.dtype.class(), DTypeClass::Float | DTypeClass::Complex))
+        self.through == Through::Everything || is_float(self.module, value)
     }
 
     /// Adds to what `value` depends on; returns whether that is anything new.
@@ -114,9 +135,7 @@ impl<'m> Dependence<'m> {
     fn op(&mut self, op: OpId) -> bool {
         let module = self.module;
         let data = &module.ops[op];
-        let yields = |region: RegionId| -> Vec<ValueId> {
-            module.terminator(region).map(|end| module.ops[end].operands.to_vec()).unwrap_or_default()
-        };
+        let yields = |region: RegionId| returned(module, region).to_vec();
         match data.kind {
             OpKind::While => {
                 let mut grew = false;
@@ -131,6 +150,9 @@ impl<'m> Dependence<'m> {
                     let mut trip = false;
                     for &region in &data.regions {
                         trip |= self.region(region);
+                        if self.once.contains(&op) {
+                            continue;
+                        }
                         for (&next, &arg) in yielded.iter().zip(&module.regions[region].args) {
                             trip |= self.flow(next, arg);
                         }
@@ -184,4 +206,70 @@ impl<'m> Dependence<'m> {
             }
         }
     }
+}
+
+/// Whether a derivative may go along a value.
+fn is_float(module: &Module, value: ValueId) -> bool {
+    let dtype = module.tensor(value).map(|ty| ty.dtype);
+    dtype.is_some_and(|dtype| matches!(dtype.class(), DTypeClass::Float | DTypeClass::Complex))
+}
+
+/// What a region hands to its operation.
+fn returned(module: &Module, region: RegionId) -> &[ValueId] {
+    module.terminator(region).map(|end| module.ops[end].operands.as_slice()).unwrap_or_default()
+}
+
+/// The values that `value` is computed from by way of floats, and itself: those of a forward part, where it is a loss. Of loops
+/// `once`, those of one trip.
+pub(super) fn forward_of(
+    module: &Module,
+    body: RegionId,
+    value: ValueId,
+    once: &FxHashSet<OpId>,
+) -> FxHashSet<ValueId> {
+    let ops = module.walk(body);
+    let regions = ops.iter().flat_map(|&op| module.ops[op].regions.iter().map(move |&region| (region, op)));
+    let owner: FxHashMap<RegionId, OpId> = regions.collect();
+    let (mut seen, mut todo) = (FxHashSet::default(), vec![value]);
+    while let Some(value) = todo.pop() {
+        if !is_float(module, value) || !seen.insert(value) {
+            continue;
+        }
+        match module.values[value].def() {
+            ValueDef::Result(op, i) => {
+                let (data, i) = (&module.ops[op], i as usize);
+                let handed = data.regions.iter().filter_map(|&region| returned(module, region).get(i));
+                match data.kind {
+                    OpKind::While => {
+                        let body = data.regions.last().and_then(|&body| returned(module, body).get(i));
+                        todo.extend(data.operands.get(i).into_iter().chain(body));
+                    }
+                    OpKind::Case | OpKind::If => todo.extend(handed),
+                    // A barrier hands each value on by itself.
+                    OpKind::OptimizationBarrier => todo.extend(data.operands.get(i)),
+                    _ => todo.extend(reads(module, op)),
+                }
+            }
+            ValueDef::Arg(region, i) => {
+                let Some(&op) = owner.get(&region) else { continue };
+                let (data, i) = (&module.ops[op], i as usize);
+                if !matches!(data.kind, OpKind::While) {
+                    continue;
+                }
+                todo.extend(data.operands.get(i));
+                if !once.contains(&op) {
+                    todo.extend(data.regions.last().and_then(|&body| returned(module, body).get(i)));
+                }
+            }
+        }
+    }
+    // What a loop hands on, and none reads, is computed forward too.
+    for data in ops.iter().map(|&op| &module.ops[op]).filter(|data| matches!(data.kind, OpKind::While)) {
+        let yielded = data.regions.last().map(|&body| returned(module, body)).unwrap_or_default();
+        let carried = data.results.iter().zip(yielded);
+        seen.extend(
+            carried.filter(|(_, value)| seen.contains(*value)).map(|(&result, _)| result).collect::<Vec<_>>(),
+        );
+    }
+    seen
 }

@@ -3,26 +3,35 @@
 //! Names and donations hint at it, data flow decides:
 //!
 //! * *State* is what the step returns anew: the result that an argument is donated to.
-//! * A **parameter** is state of floats that the loss depends on by way of floats, and whose next value depends on all that the
-//!   loss is computed from, as a gradient does.
-//! * State that the next value of a parameter is computed from is the **optimizer's**; where the rest of it is computed from that
-//!   state and it starts anew or only adds up, it is an **accumulator of gradients**.
-//! * Other state of floats is the **model's** (running statistics), unless it follows parameters, as averages of them do.
+//! * A **parameter** is state of floats that a loss depends on by way of floats, and whose next value is made by a gradient: it needs
+//!   what the forward part computes with the parameter, where statistics need what is before them alone (`loss.rs`). It is no value of
+//!   the forward part itself, as the last state of a recurrent layer is, and it does not only follow other parameters. Of several losses
+//!   the others may train what the first does not.
+//! * State that the next value of a parameter is computed from is the **optimizer's**, and so is what follows parameters: averages,
+//!   targets and slow copies of them. Where the rest of it is computed from that state and it starts anew or only adds up, it is an
+//!   **accumulator of gradients**.
+//! * Other state of floats is the **model's**: running statistics, code books, what recurrent layers hand on.
 //! * Of a function that returns gradients, and no next state, **parameters** are what these are gradients by.
-//! * The **batch** is what is no state and has a dimension of the class (through all operations) that most values have in front and
-//!   that no parameter has; **frozen parameters** are other arrays that are no state.
+//! * The **batch** is what is no state and has a dimension of the class (through all operations) that most of what the model computes
+//!   has and that no parameter has, or one of its own in front of its product with a parameter; **frozen parameters** are other arrays
+//!   that are no state.
 
+mod batch;
 mod classify;
 mod dependence;
+mod facts;
+mod loss;
 mod next;
+mod state;
 
 use std::fmt;
 use std::str::FromStr;
 
 use shardc_ir::{Diagnostic, Module};
 
-use classify::{Trains, classify};
+use classify::classify;
 pub(crate) use dependence::{Dependence, Through};
+use facts::Trains;
 
 /// What an argument of a training step is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -118,7 +127,7 @@ pub struct Argument {
     pub gradient: Option<usize>,
     /// For optimizer state and accumulators of gradients, the argument that is their parameter.
     pub of: Option<usize>,
-    /// For the batch, the dimension that counts examples.
+    /// For the batch, and for state of the model that has some of each example, the dimension that counts examples.
     pub batch_dim: Option<usize>,
 }
 

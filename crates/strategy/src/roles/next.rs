@@ -5,7 +5,7 @@
 //! several, those that have one candidate take it from the others, as moments do.
 
 use rustc_hash::FxHashSet;
-use shardc_ir::{AttrDict, BinaryOp, FuncId, Module, OpKind, ValueId};
+use shardc_ir::{AttrDict, BinaryOp, FuncId, Module, OpKind, RegionId, ValueId};
 use shardc_passes::rules::is_identity_call;
 
 /// For each argument the result that is its next value, if any.
@@ -24,16 +24,21 @@ pub(super) fn next_values(
     let has_named = next.iter().any(Option::is_some);
     let open: Vec<usize> =
         (0..args.len()).filter(|&i| next[i].is_none() && (!has_named || is_open(i))).collect();
-    // One number of floats is a loss, or a metric. PyTorch/XLA returns what is alive, the batch as it came too.
-    let is_state = |r: usize| {
-        module.tensor(returned[r]).is_some_and(|ty| !ty.shape.is_empty() || !ty.dtype.is_float())
-            && !args.contains(&returned[r])
-    };
-    let mut free: Vec<usize> =
-        (0..returned.len()).filter(|&r| is_state(r) && !next.contains(&Some(r))).collect();
     let ty = |v: ValueId| module.values[v].ty;
+    let is_number =
+        |r: usize| module.tensor(returned[r]).is_some_and(|ty| ty.shape.is_empty() && ty.dtype.is_float());
+    // PyTorch/XLA returns what is alive, the batch as it came too.
+    let mut free: Vec<usize> =
+        (0..returned.len()).filter(|&r| !args.contains(&returned[r]) && !next.contains(&Some(r))).collect();
     let mut left: FxHashSet<usize> = open.into_iter().collect();
     for sums_alone in [true, false] {
+        if !sums_alone {
+            // One number of floats is a loss, or a metric, unless a parameter that is one number is computed from it.
+            let states: Vec<usize> = next.iter().flatten().copied().filter(|&r| is_number(r)).collect();
+            let made_from: Vec<FxHashSet<ValueId>> =
+                states.iter().map(|&r| reached(module, returned[r], false)).collect();
+            free.retain(|&r| !is_number(r) || made_from.iter().any(|from| from.contains(&returned[r])));
+        }
         let reached: Vec<Vec<usize>> = free
             .iter()
             .map(|&r| {
@@ -101,6 +106,24 @@ fn reached(module: &Module, value: ValueId, sums_alone: bool) -> FxHashSet<Value
     while let Some(value) = todo.pop() {
         let Some(op) = module.def_op(value) else { continue };
         let data = &module.ops[op];
+        let result = data.results.iter().position(|&result| result == value);
+        let handed = |region: RegionId| {
+            let end = module.terminator(region)?;
+            module.ops[end].operands.get(result?).copied()
+        };
+        match data.kind {
+            // What a loop carries is what it begins with, changed by its trips.
+            OpKind::While => {
+                todo.extend(result.and_then(|i| data.operands.get(i)).copied().filter(|&v| seen.insert(v)));
+                continue;
+            }
+            OpKind::Case | OpKind::If => {
+                let handed = data.regions.iter().filter_map(|&region| handed(region));
+                todo.extend(handed.filter(|&v| seen.insert(v)));
+                continue;
+            }
+            _ => {}
+        }
         let goes_on = match &data.kind {
             OpKind::Binary(BinaryOp::Add | BinaryOp::Subtract) | OpKind::Select | OpKind::Convert => true,
             OpKind::ShardingConstraint(_) | OpKind::OptimizationBarrier => true,
@@ -112,9 +135,7 @@ fn reached(module: &Module, value: ValueId, sums_alone: bool) -> FxHashSet<Value
             continue;
         }
         // A barrier hands each value on by itself.
-        let only = matches!(data.kind, OpKind::OptimizationBarrier)
-            .then(|| data.results.iter().position(|&result| result == value))
-            .flatten();
+        let only = result.filter(|_| matches!(data.kind, OpKind::OptimizationBarrier));
         let operands = data.operands.iter().enumerate().filter(|(i, _)| only.is_none_or(|only| *i == only));
         todo.extend(operands.map(|(_, &v)| v).filter(|&v| module.shape(v) == shape && seen.insert(v)));
     }

@@ -1,0 +1,116 @@
+//! The dimensions that count examples.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{OpKind, ValueId};
+use shardc_passes::propagate::DimensionClasses;
+
+use super::Role;
+use super::dependence::Arguments;
+use super::facts::Facts;
+
+/// For each argument the dimension that counts examples, if any, where state has its roles and the rest has none.
+pub(super) fn batch_dims(facts: &Facts<'_>, roles: &[Option<Role>]) -> Vec<Option<usize>> {
+    let Some(classes) = DimensionClasses::of_func(facts.module, facts.func) else {
+        return vec![None; roles.len()];
+    };
+    let known = Known::of(facts, &classes, roles);
+    let mut examples: FxHashSet<u32> = known.most_computed().into_iter().collect();
+    known.add_those_of_other_data(&mut examples);
+    let dims_of = |i: usize| classes.of(facts.args[i]);
+    let mut dims: Vec<Option<usize>> =
+        (0..roles.len()).map(|i| dims_of(i).iter().position(|class| examples.contains(class))).collect();
+    // Targets that meet nothing but a loss, which is computed otherwise, are shaped as the rest of the batch.
+    let shape = |i: usize| facts.module.shape(facts.args[i]);
+    for i in 0..roles.len() {
+        let is_trained = |dim: usize| dims_of(i).get(dim).is_some_and(|class| known.trained.contains(class));
+        let is_alike = |&j: &usize| {
+            roles[j].is_none() && shape(j) == shape(i) && dims[j].is_some_and(|dim| !is_trained(dim))
+        };
+        if roles[i].is_none() && dims[i].is_none() {
+            dims[i] = (0..roles.len()).find(is_alike).and_then(|j| dims[j]);
+        }
+    }
+    dims
+}
+
+/// What is known of dimensions by the roles of state.
+struct Known<'a, 'm> {
+    facts: &'a Facts<'m>,
+    classes: &'a DimensionClasses,
+    /// Arguments that are trained, and those that are no state: of these, the ones that have a dimension which nothing trained has.
+    parameters: Arguments,
+    given: Vec<usize>,
+    data: Arguments,
+    /// The classes of dimensions of what is trained, and those of what is given alone.
+    trained: FxHashSet<u32>,
+    candidates: FxHashSet<u32>,
+}
+
+impl<'a, 'm> Known<'a, 'm> {
+    fn of(facts: &'a Facts<'m>, classes: &'a DimensionClasses, roles: &[Option<Role>]) -> Self {
+        let of_role = |is: fn(Option<Role>) -> bool| -> Vec<usize> {
+            (0..roles.len()).filter(|&i| is(roles[i])).collect()
+        };
+        let classes_of = |args: &[usize]| -> FxHashSet<u32> {
+            args.iter().flat_map(|&i| classes.of(facts.args[i])).copied().collect()
+        };
+        let set = |args: &[usize]| {
+            args.iter().map(|&i| Arguments::one(i)).fold(Arguments::default(), |a, b| a.union(&b))
+        };
+        let trained = classes_of(&of_role(|r| matches!(r, Some(Role::Parameter | Role::OptimizerState))));
+        let given = of_role(|role| matches!(role, None | Some(Role::Batch)));
+        let candidates: FxHashSet<u32> = classes_of(&given).difference(&trained).copied().collect();
+        let is_data = |i: &usize| classes.of(facts.args[*i]).iter().any(|class| candidates.contains(class));
+        let data: Vec<usize> = given.iter().copied().filter(is_data).collect();
+        let parameters = set(&of_role(|role| role == Some(Role::Parameter)));
+        Known { facts, classes, parameters, data: set(&data), given, trained, candidates }
+    }
+
+    /// The class that most of what the model computes from data has a dimension of, those in front counting twice.
+    fn most_computed(&self) -> Option<u32> {
+        let module = self.facts.module;
+        let is_computed = |value: &ValueId| {
+            let needs = self.facts.all.of(*value);
+            self.parameters.is_empty() || needs.meets(&self.parameters) && needs.meets(&self.data)
+        };
+        let mut counts: FxHashMap<u32, usize> = FxHashMap::default();
+        let ops = module.walk(self.facts.body);
+        for value in ops.iter().flat_map(|&op| &module.ops[op].results).filter(|value| is_computed(value)) {
+            let dims = self.classes.of(*value);
+            for (dim, class) in dims.iter().enumerate().filter(|(dim, class)| !dims[..*dim].contains(class)) {
+                *counts.entry(*class).or_default() += 1 + usize::from(dim == 0);
+            }
+        }
+        let count = |class: &u32| (counts.get(class).copied().unwrap_or_default(), std::cmp::Reverse(*class));
+        self.candidates.iter().copied().max_by_key(count)
+    }
+
+    /// Adds the classes of data that has none of `examples`, and that meets parameters by itself, as the second half of pairs does: each
+    /// is in front of a product of such data with a parameter. What is frozen is multiplied with data.
+    fn add_those_of_other_data(&self, examples: &mut FxHashSet<u32>) {
+        let module = self.facts.module;
+        for op in module.walk(self.facts.body) {
+            let product = &module.ops[op];
+            if !matches!(product.kind, OpKind::DotGeneral(_) | OpKind::Convolution(_)) {
+                continue;
+            }
+            let front = product.results.first().and_then(|&result| self.classes.of(result).first().copied());
+            let Some(front) = front.filter(|class| self.candidates.contains(class)) else { continue };
+            let needs: Vec<Arguments> = product.operands.iter().map(|&v| self.facts.all.of(v)).collect();
+            let [left, right] = needs.as_slice() else { continue };
+            for (of_data, of_parameter) in [(left, right), (right, left)] {
+                let meets = of_parameter.meets(&self.parameters)
+                    && !of_parameter.meets(&self.data)
+                    && !of_data.meets(&self.parameters);
+                let has_no_other = |i: &usize| {
+                    let dims = self.classes.of(self.facts.args[*i]);
+                    let is_told = dims.iter().any(|class| examples.contains(class));
+                    of_data.contains(*i) && dims.contains(&front) && !is_told
+                };
+                if meets && self.given.iter().any(has_no_other) {
+                    examples.insert(front);
+                }
+            }
+        }
+    }
+}

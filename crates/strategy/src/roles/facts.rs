@@ -1,0 +1,151 @@
+//! What is known of the arguments of a step before any of them has a role.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{DType, Diagnostic, FuncId, Module, OpId, OpKind, RegionId, ValueId};
+
+use super::Said;
+use super::dependence::{Arguments, Dependence, Through};
+use super::loss::loss;
+use super::next::{gradients, next_values};
+
+/// Whether a program is a training step, or what one is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trains {
+    Yes,
+    /// It is a forward part alone: nothing that it returns is a gradient, and it may have no loss.
+    No,
+}
+
+/// The data flow of an entry function in which nothing is called.
+pub(super) struct Facts<'m> {
+    pub(super) module: &'m Module,
+    pub(super) func: FuncId,
+    pub(super) body: RegionId,
+    pub(super) args: &'m [ValueId],
+    pub(super) returned: &'m [ValueId],
+    /// For state, its next value.
+    pub(super) next: Vec<Option<usize>>,
+    /// Where there is no state, the result that is the gradient by an argument.
+    pub(super) gradient: Vec<Option<usize>>,
+    pub(super) loss: Option<usize>,
+    /// For state, the arguments that its next value depends on.
+    pub(super) needs: Vec<Arguments>,
+    /// The arguments that the loss depends on; without one, that any result does.
+    pub(super) loss_needs: Arguments,
+    /// Arrays that are no state: data, and what is frozen.
+    pub(super) given: Arguments,
+    /// The arguments that each value depends on, and those on whose floats it depends by way of floats.
+    pub(super) all: Dependence<'m>,
+    pub(super) floats: Dependence<'m>,
+    /// Loops of whole training steps: they carry state to its next value.
+    pub(super) step_loops: FxHashSet<OpId>,
+    users: FxHashMap<ValueId, Vec<OpId>>,
+}
+
+impl<'m> Facts<'m> {
+    /// # Errors
+    /// There is no entry function, or no result is a loss (SH1250) and nobody says what parameters are.
+    pub(super) fn of(module: &'m Module, said: &Said, trains: Trains) -> Result<Self, Diagnostic> {
+        let none = || Diagnostic::invalid("SH1250", "the program has no function to train");
+        let func = module.entry().ok_or_else(none)?;
+        let body = module.funcs[func].body.ok_or_else(none)?;
+        let args = module.regions[body].args.as_slice();
+        let returned =
+            module.terminator(body).map(|end| module.ops[end].operands.as_slice()).unwrap_or_default();
+        let next = next_values(module, func, args, returned);
+        let step_loops = step_loops(module, body, args, returned, &next);
+        let all = Dependence::of_body(module, body, Through::Everything);
+        let ones = args.iter().enumerate().map(|(i, &arg)| (arg, Arguments::one(i)));
+        let floats = Dependence::with(module, body, Through::Floats, ones, step_loops.clone());
+        let has_state = next.iter().any(Option::is_some);
+        let gradient = match trains {
+            Trains::Yes if !has_state => gradients(module, args, returned),
+            _ => vec![None; args.len()],
+        };
+        // What a loss is told by: state, or what there are gradients by.
+        let moved: Vec<bool> = next.iter().zip(&gradient).map(|(n, g)| n.is_some() || g.is_some()).collect();
+        let says_parameters = said.roles.iter().any(|(_, role)| role.is_weight());
+        let found = || loss(module, func, (&next, &moved), returned, &all, &floats);
+        let loss = said.loss.filter(|&i| i < returned.len()).or_else(found);
+        if loss.is_none() && !says_parameters && trains == Trains::Yes {
+            let message = "no result of the program is one number that depends on its arguments";
+            let hint =
+                "a training step returns its loss; name the result that is it, or what its parameters are";
+            return Err(Diagnostic::invalid("SH1250", message).hint(hint));
+        }
+        let mut loss_needs = Arguments::default();
+        for &value in loss.map_or(returned, |loss| &returned[loss..=loss]) {
+            loss_needs.add(&all.of(value));
+        }
+        let mut users: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();
+        for op in module.walk(body) {
+            for &operand in &module.ops[op].operands {
+                users.entry(operand).or_default().push(op);
+            }
+        }
+        let given = (0..args.len()).filter(|&i| next[i].is_none() && module.rank(args[i]) > 0);
+        Ok(Facts {
+            needs: next.iter().map(|r| r.map(|r| all.of(returned[r])).unwrap_or_default()).collect(),
+            given: given.map(Arguments::one).fold(Arguments::default(), |sum, one| sum.union(&one)),
+            loss_needs,
+            module,
+            func,
+            body,
+            args,
+            returned,
+            next,
+            gradient,
+            loss,
+            all,
+            floats,
+            step_loops,
+            users,
+        })
+    }
+
+    pub(super) fn dtype(&self, i: usize) -> Option<DType> {
+        self.module.stored(self.args[i]).map(|ty| ty.dtype)
+    }
+
+    pub(super) fn rank(&self, i: usize) -> usize {
+        self.module.rank(self.args[i])
+    }
+
+    pub(super) fn is_float(&self, i: usize) -> bool {
+        self.dtype(i).is_some_and(DType::is_float)
+    }
+
+    /// Whether an argument looks like a key of random numbers: a few words without a sign.
+    pub(super) fn is_key(&self, i: usize) -> bool {
+        let shape = self.module.shape(self.args[i]);
+        self.dtype(i) == Some(DType::UI32) && matches!(shape.last(), Some(2 | 4))
+    }
+
+    /// The next value of a piece of state.
+    pub(super) fn next_value(&self, i: usize) -> Option<ValueId> {
+        self.next[i].map(|result| self.returned[result])
+    }
+
+    /// The operations that read a value, those in regions among them.
+    pub(super) fn users(&self, value: ValueId) -> &[OpId] {
+        self.users.get(&value).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+/// The loops that carry what is state to its next value.
+fn step_loops(
+    module: &Module,
+    body: RegionId,
+    args: &[ValueId],
+    returned: &[ValueId],
+    next: &[Option<usize>],
+) -> FxHashSet<OpId> {
+    let states: FxHashSet<(ValueId, ValueId)> =
+        args.iter().zip(next).filter_map(|(&arg, next)| Some((arg, returned[(*next)?]))).collect();
+    let carries_state = |op: &OpId| {
+        let data = &module.ops[*op];
+        let mut carried = data.operands.iter().zip(&data.results);
+        matches!(data.kind, OpKind::While) && carried.any(|(&init, &result)| states.contains(&(init, result)))
+    };
+    module.regions[body].ops.iter().copied().filter(carries_state).collect()
+}

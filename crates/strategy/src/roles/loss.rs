@@ -1,0 +1,76 @@
+//! Losses: which result is one, and what it is computed by.
+
+use rustc_hash::FxHashSet;
+use shardc_ir::{FuncId, Module, ValueId};
+
+use super::dependence::{Arguments, Dependence, Through, forward_of};
+use super::facts::Facts;
+
+/// The result that is the loss: one number of floats that is no state, and that moves with as much state and is computed from as
+/// much data as any. Of several, the one that is called so, or the one that is computed first.
+pub(super) fn loss(
+    module: &Module,
+    func: FuncId,
+    (next, moved): (&[Option<usize>], &[bool]),
+    returned: &[ValueId],
+    all: &Dependence<'_>,
+    floats: &Dependence<'_>,
+) -> Option<usize> {
+    let is_number =
+        |v: ValueId| module.tensor(v).is_some_and(|ty| ty.shape.is_empty() && ty.dtype.is_float());
+    let candidates: Vec<usize> =
+        (0..returned.len()).filter(|&i| is_number(returned[i]) && !next.contains(&Some(i))).collect();
+    let moves_with = |i: usize| floats.of(returned[i]).iter().filter(|&a| moved[a]).count();
+    let data = |i: usize| all.of(returned[i]).iter().filter(|&a| !moved[a]).count();
+    let (moved, most) =
+        (candidates.iter().map(|&i| moves_with(i)).max()?, candidates.iter().map(|&i| data(i)).max()?);
+    let is_called =
+        |i: usize| module.funcs[func].result_name(i).is_some_and(|name| name.to_lowercase().contains("loss"));
+    let made = |i: usize| module.def_op(returned[i]);
+    candidates
+        .into_iter()
+        .filter(|&i| moves_with(i) > 0 && 2 * moves_with(i) >= moved && data(i) == most)
+        .min_by_key(|&i| (!is_called(i), made(i)))
+}
+
+/// The forward part of a step, which ends with a loss.
+pub(super) struct Forward<'m> {
+    /// The arguments on whose floats the loss depends by way of floats.
+    pub(super) moves_with: Arguments,
+    /// What the loss is computed from by way of floats: what a derivative of it may go along.
+    pub(super) values: FxHashSet<ValueId>,
+    /// The sets of arguments with which its arrays move.
+    arrays: FxHashSet<Arguments>,
+    /// For each value the arguments that it depends on by way of `values` which move with them: a gradient needs such values, of
+    /// which statistics have none.
+    beyond: Dependence<'m>,
+}
+
+impl<'m> Forward<'m> {
+    /// The forward part of a loss, or of several results.
+    pub(super) fn of(facts: &Facts<'m>, losses: &[ValueId]) -> Self {
+        let (mut moves_with, mut values) = (Arguments::default(), FxHashSet::default());
+        for &loss in losses {
+            moves_with.add(&facts.floats.of(loss));
+            values.extend(forward_of(facts.module, facts.body, loss, &facts.step_loops));
+        }
+        let args: FxHashSet<ValueId> = facts.args.iter().copied().collect();
+        let moved = values.iter().filter(|value| !args.contains(value)).map(|&v| (v, facts.floats.of(v)));
+        let is_array = |value: &&ValueId| facts.module.rank(**value) > 0;
+        let arrays = values.iter().filter(is_array).map(|&value| facts.floats.of(value)).collect();
+        let beyond =
+            Dependence::with(facts.module, facts.body, Through::Everything, moved, FxHashSet::default());
+        Forward { moves_with, values, arrays, beyond }
+    }
+
+    /// The arguments that a value depends on by way of other values of the forward part.
+    pub(super) fn beyond(&self, value: ValueId) -> Arguments {
+        self.beyond.of(value)
+    }
+
+    /// The arguments that some array moves with as it does with argument `i`. Numbers are left out: losses add up there.
+    pub(super) fn joined(&self, i: usize) -> Arguments {
+        let with = self.arrays.iter().filter(|arguments| arguments.contains(i));
+        with.fold(Arguments::default(), |sum, arguments| sum.union(arguments))
+    }
+}

@@ -1,0 +1,340 @@
+//! The roles of state.
+
+use rustc_hash::FxHashSet;
+use shardc_ir::{BinaryOp, Linear, OpKind, ValueDef, ValueId};
+
+use super::Role;
+use super::dependence::Arguments;
+use super::facts::Facts;
+use super::loss::Forward;
+use crate::flow::reads;
+
+/// Gives state its roles, and to what there are gradients by.
+pub(super) fn state_roles(facts: &Facts<'_>, roles: &mut [Option<Role>]) {
+    let losses = facts.loss.map_or(facts.returned, |loss| &facts.returned[loss..=loss]);
+    let mut states = States { facts, forwards: vec![Forward::of(facts, losses)] };
+    for (i, role) in roles.iter_mut().enumerate() {
+        let has_gradient = facts.gradient[i].is_some() && states.moves_loss(i);
+        if has_gradient || states.is_trained(i, &states.forwards[0]) {
+            role.get_or_insert(Role::Parameter);
+        }
+    }
+    states.other_losses(roles);
+    for i in 0..roles.len() {
+        if states.is_idle_parameter(i, roles) {
+            roles[i] = Some(Role::Parameter);
+        }
+    }
+    let parameters: Vec<usize> = (0..roles.len()).filter(|&i| roles[i] == Some(Role::Parameter)).collect();
+    for (i, role) in roles.iter_mut().enumerate() {
+        if facts.next[i].is_some() && role.is_none() {
+            *role = Some(if facts.is_float(i) {
+                states.float_state(i, &parameters)
+            } else {
+                states.integer_state(i, &parameters)
+            });
+        }
+    }
+}
+
+struct States<'f, 'm> {
+    facts: &'f Facts<'m>,
+    /// The forward part of the loss, and those of losses that train what it does not.
+    forwards: Vec<Forward<'m>>,
+}
+
+impl States<'_, '_> {
+    /// Finds what is trained by other losses than the first, as the networks of an actor and of a critic are.
+    fn other_losses(&mut self, roles: &mut [Option<Role>]) {
+        let facts = self.facts;
+        let is_number = |&r: &usize| {
+            let ty = facts.module.tensor(facts.returned[r]);
+            let is_free = facts.loss.is_some_and(|loss| loss != r) && !facts.next.contains(&Some(r));
+            is_free && ty.is_some_and(|ty| ty.shape.is_empty() && ty.dtype.is_float())
+        };
+        let mut numbers: Vec<(usize, ValueId)> = (0..facts.returned.len())
+            .filter(is_number)
+            .map(|r| facts.returned[r])
+            .map(|value| (facts.floats.of(value).iter().filter(|&i| self.is_float_state(i)).count(), value))
+            .collect();
+        // The norm of an update moves with moments too.
+        numbers.sort_by_key(|&(count, _)| count);
+        for (_, value) in numbers {
+            let untold: Vec<usize> = (0..roles.len()).filter(|&i| self.is_untold(i, roles)).collect();
+            let moves_with = facts.floats.of(value);
+            if !untold.iter().any(|&i| moves_with.contains(i)) {
+                continue;
+            }
+            let forward = Forward::of(facts, &[value]);
+            let trained: Vec<usize> = untold.into_iter().filter(|&i| self.is_trained(i, &forward)).collect();
+            if trained.is_empty() {
+                continue;
+            }
+            for i in trained {
+                roles[i] = Some(Role::Parameter);
+            }
+            self.forwards.push(forward);
+        }
+    }
+
+    /// Whether state of floats is neither trained nor what parameters are trained by.
+    fn is_untold(&self, i: usize, roles: &[Option<Role>]) -> bool {
+        let needs = &self.facts.needs;
+        let is_used = |p: usize| p != i && roles[p] == Some(Role::Parameter) && needs[p].contains(i);
+        let is_of_optimizer = || !self.moves_loss(i) && (0..roles.len()).any(is_used);
+        self.is_float_state(i) && roles[i].is_none() && !is_of_optimizer() && !self.follows(i)
+    }
+
+    fn is_float_state(&self, i: usize) -> bool {
+        self.facts.next[i].is_some() && self.facts.is_float(i)
+    }
+
+    fn moves_loss(&self, i: usize) -> bool {
+        self.forwards.iter().any(|forward| forward.moves_with.contains(i))
+    }
+
+    /// Whether state is trained by a loss, which moves with it: its next value is made by a gradient.
+    fn is_trained(&self, i: usize, forward: &Forward<'_>) -> bool {
+        let facts = self.facts;
+        let Some(next) = facts.next_value(i).filter(|_| facts.is_float(i) && forward.moves_with.contains(i))
+        else {
+            return false;
+        };
+        let needs = &facts.needs[i];
+        let is_other = |j: usize| j != i && self.is_float_state(j) && forward.moves_with.contains(j);
+        // Nothing is asked of a parameter that is kept, or whose gradient is stopped: it only decays.
+        if !needs.meets(&facts.given) && !needs.iter().any(is_other) {
+            return facts.rank(i) > 0;
+        }
+        let is_by_gradient = || match facts.rank(i) {
+            // A scale of the loss depends on gradients too, but only on whether they are finite.
+            0 => forward.beyond(next).contains(i) && self.needs_floats(i),
+            _ => forward.beyond(next).contains(i) || self.needs_partner(i, next, forward),
+        };
+        // What a layer hands on to the next step is computed by layers before it.
+        let needs_most = || {
+            let joined: Vec<usize> = forward.joined(i).iter().filter(|&j| self.is_float_state(j)).collect();
+            2 * joined.iter().filter(|&&j| needs.contains(j)).count() >= joined.len()
+        };
+        !forward.values.contains(&next) && is_by_gradient() && needs_most() && !self.follows(i)
+    }
+
+    /// Whether the next value of one number is computed from arrays by way of floats.
+    fn needs_floats(&self, i: usize) -> bool {
+        let needs = self.facts.next_value(i).map(|next| self.facts.floats.of(next)).unwrap_or_default();
+        needs.iter().any(|j| self.facts.rank(j) > 0)
+    }
+
+    /// Whether state that no loss moves with is a parameter all the same, which the model has and does not read: its moments are used
+    /// by nothing else, and it is used by nothing.
+    fn is_idle_parameter(&self, i: usize, roles: &[Option<Role>]) -> bool {
+        let needs = &self.facts.needs;
+        let is_own_moment = |j: usize| {
+            let is_used =
+                |p: usize| p != i && p != j && roles[p] == Some(Role::Parameter) && needs[p].contains(j);
+            j != i
+                && needs[i].contains(j)
+                && self.facts.rank(j) > 0
+                && self.is_untold(j, roles)
+                && !(0..roles.len()).any(is_used)
+        };
+        let is_read = |j: usize| j != i && needs[j].contains(i);
+        self.is_untold(i, roles)
+            && !self.moves_loss(i)
+            && !(0..roles.len()).any(is_read)
+            && (0..roles.len()).any(is_own_moment)
+    }
+
+    /// Whether a next value needs the data that a piece of state is multiplied with in the forward part: where the loss is linear in
+    /// a weight, nothing else tells of a gradient.
+    fn needs_partner(&self, i: usize, next: ValueId, forward: &Forward<'_>) -> bool {
+        let module = self.facts.module;
+        let mut partners: FxHashSet<ValueId> = FxHashSet::default();
+        let mut todo = vec![self.facts.args[i]];
+        while let Some(value) = todo.pop() {
+            for &op in self.facts.users(value) {
+                let data = &module.ops[op];
+                let is_forward = data.results.first().is_some_and(|result| forward.values.contains(result));
+                match data.kind {
+                    OpKind::Convert
+                    | OpKind::Transpose { .. }
+                    | OpKind::Reshape
+                    | OpKind::ShardingConstraint(_) => {
+                        todo.extend(&data.results);
+                    }
+                    _ if is_forward && data.kind.def().linear == Linear::EitherSums => {
+                        let is_data =
+                            |v: &ValueId| *v != value && self.facts.all.of(*v).meets(&self.facts.given);
+                        partners.extend(data.operands.iter().filter(|v| is_data(v)));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        self.walk_back(next, |value| partners.contains(&value))
+    }
+
+    /// Whether a piece of state follows others that a loss moves with, as averages and copies of parameters do: its next value is
+    /// computed from theirs, and from nothing else than itself and single numbers.
+    fn follows(&self, i: usize) -> bool {
+        let facts = self.facts;
+        let leads = |j: usize| j != i && self.is_float_state(j) && facts.rank(j) > 0 && self.moves_loss(j);
+        let mut led: FxHashSet<ValueId> = FxHashSet::default();
+        for mut value in (0..facts.args.len()).filter(|&j| leads(j)).filter_map(|j| facts.next_value(j)) {
+            led.insert(value);
+            // Of a parameter in fewer bits the copy in f32 is what is averaged.
+            while let Some(op) = facts.module.def_op(value) {
+                if !matches!(facts.module.ops[op].kind, OpKind::Convert) {
+                    break;
+                }
+                value = facts.module.ops[op].operands[0];
+                led.insert(value);
+            }
+        }
+        let Some(start) = facts.next_value(i) else { return false };
+        let mut has_led = false;
+        let (mut seen, mut todo) = (FxHashSet::from_iter([start]), vec![start]);
+        while let Some(value) = todo.pop() {
+            if value != start && led.contains(&value) {
+                has_led = true;
+                continue;
+            }
+            match facts.module.values[value].def() {
+                // An average has no products; what a layer computes from its weights has.
+                ValueDef::Result(op, _) => {
+                    if matches!(facts.module.ops[op].kind, OpKind::DotGeneral(_) | OpKind::Convolution(_)) {
+                        return false;
+                    }
+                    todo.extend(reads(facts.module, op).into_iter().filter(|&v| seen.insert(v)));
+                }
+                ValueDef::Arg(region, j) if region == facts.body => match j as usize {
+                    j if j == i || facts.rank(j) == 0 => {}
+                    j if leads(j) => has_led = true,
+                    _ => return false,
+                },
+                ValueDef::Arg(..) => {}
+            }
+        }
+        has_led
+    }
+
+    /// Whether a value is computed from one that is wanted, or is one.
+    fn walk_back(&self, from: ValueId, is_wanted: impl Fn(ValueId) -> bool) -> bool {
+        let module = self.facts.module;
+        let (mut seen, mut todo) = (FxHashSet::from_iter([from]), vec![from]);
+        while let Some(value) = todo.pop() {
+            if is_wanted(value) {
+                return true;
+            }
+            if let Some(op) = module.def_op(value) {
+                todo.extend(reads(module, op).into_iter().filter(|&v| seen.insert(v)));
+            }
+        }
+        false
+    }
+
+    /// The role of state that has no floats.
+    fn integer_state(&self, i: usize, parameters: &[usize]) -> Role {
+        let facts = self.facts;
+        let is_used = || parameters.iter().any(|&p| facts.needs[p].contains(i));
+        match facts.rank(i) {
+            _ if facts.is_key(i) => Role::RngKey,
+            0 => Role::Step,
+            // Moments in eight bits.
+            _ if is_used() && !facts.loss_needs.contains(i) => Role::OptimizerState,
+            _ => Role::ModelState,
+        }
+    }
+
+    /// The role of state of floats that is not trained.
+    fn float_state(&self, i: usize, parameters: &[usize]) -> Role {
+        let facts = self.facts;
+        let users = parameters.iter().filter(|&&p| facts.needs[p].contains(i)).count();
+        if self.follows(i) {
+            return Role::OptimizerState;
+        }
+        if facts.rank(i) == 0 {
+            // Moments of one number, and scales of moments in eight bits, are one parameter's.
+            return if users == 1 && self.needs_floats(i) { Role::OptimizerState } else { Role::Scalar };
+        }
+        if self.moves_loss(i) {
+            return Role::ModelState;
+        }
+        let is_fresh = self.is_added_to(i) || self.is_reset(i);
+        if users > 0 {
+            // Moments are computed from an accumulator, and it is not from them.
+            let siblings = |j: &usize| {
+                *j != i && self.is_float_state(*j) && facts.rank(*j) > 0 && !parameters.contains(j)
+            };
+            let own = (0..facts.args.len()).filter(siblings).any(|j| facts.needs[i].contains(j));
+            let readers = (0..facts.args.len()).filter(siblings).any(|j| facts.needs[j].contains(i));
+            let starts_anew = self.is_reset(i) || !facts.needs[i].contains(i);
+            return if is_fresh && !own && (readers || starts_anew) {
+                Role::GradientAccumulator
+            } else {
+                Role::OptimizerState
+            };
+        }
+        let shape = |i: usize| facts.module.shape(facts.args[i]);
+        let is_alike = || parameters.iter().any(|&p| shape(p) == shape(i));
+        let is_kept = !facts.needs[i].iter().any(|j| j != i && facts.rank(j) > 0);
+        match () {
+            () if is_kept && is_alike() => Role::OptimizerState,
+            () if !self.is_of_gradients(i, parameters) => Role::ModelState,
+            () if is_fresh && is_alike() => Role::GradientAccumulator,
+            () => Role::OptimizerState,
+        }
+    }
+
+    /// Whether the next value of state that no parameter is computed from needs what gradients need: all data, and what the loss
+    /// computes with all parameters. Statistics of a layer need what is before it alone.
+    fn is_of_gradients(&self, i: usize, parameters: &[usize]) -> bool {
+        let facts = self.facts;
+        let data = |set: &Arguments| set.iter().filter(|&j| facts.given.contains(j)).count();
+        let needed =
+            facts.loss_needs.iter().filter(|&j| facts.given.contains(j) && facts.needs[i].contains(j));
+        let beyond = facts.next_value(i).map(|next| self.forwards[0].beyond(next)).unwrap_or_default();
+        let mut moved = parameters.iter().filter(|&&p| self.forwards[0].moves_with.contains(p));
+        needed.count() == data(&facts.loss_needs) && moved.all(|&p| beyond.contains(p))
+    }
+
+    /// Whether an argument is only ever added to.
+    fn is_added_to(&self, i: usize) -> bool {
+        let module = self.facts.module;
+        let mut todo = vec![self.facts.args[i]];
+        while let Some(value) = todo.pop() {
+            let users = self.facts.users(value);
+            if users.is_empty() {
+                return false;
+            }
+            for &op in users {
+                match module.ops[op].kind {
+                    OpKind::Binary(BinaryOp::Add) => {}
+                    OpKind::Convert => todo.extend(&module.ops[op].results),
+                    _ => return false,
+                }
+            }
+        }
+        true
+    }
+
+    /// Whether the next value is chosen from one that goes on from this one and one that does not, as every few steps.
+    fn is_reset(&self, i: usize) -> bool {
+        let module = self.facts.module;
+        let Some(next) = self.facts.next_value(i) else { return false };
+        let ValueDef::Result(op, result) = module.values[next].def() else { return false };
+        let data = &module.ops[op];
+        let choices: Vec<ValueId> = match data.kind {
+            OpKind::Select => data.operands[1..].to_vec(),
+            OpKind::Case | OpKind::If => data
+                .regions
+                .iter()
+                .filter_map(|&region| module.ops[module.terminator(region)?].operands.get(result as usize))
+                .copied()
+                .collect(),
+            _ => return false,
+        };
+        let goes_on = |value: &ValueId| self.facts.all.of(*value).contains(i);
+        choices.iter().any(goes_on) && !choices.iter().all(goes_on)
+    }
+}

@@ -1,0 +1,137 @@
+//! Training steps of many kinds, as JAX prints them (`data/training_steps.py`): what their arguments are, and what they compute split.
+//!
+//! Needs `SHARDC_PYTHON`, a Python with jax; without it the tests say so and skip, and fail under `SHARDC_REQUIRE=python`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::process::{Command, ExitCode};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use serde::Deserialize;
+use shardc::Compiler;
+use shardc_ir::Module;
+use shardc_passes::annotations::spec::MeshSpec;
+use shardc_runtime::plugin;
+use shardc_strategy::{Roles, Said, Settings, apply, roles};
+use shardc_tests::devices::{Reference, Verdict, client, compare};
+use shardc_tests::root;
+use shardc_tests::skip::{Need, skipped};
+
+/// A step, and what each of its arguments is written as.
+#[derive(Deserialize)]
+struct Step {
+    text: String,
+    roles: Vec<String>,
+    batch_dims: Vec<Option<usize>>,
+}
+
+impl Step {
+    fn module(&self) -> Module {
+        Compiler::read(self.text.as_bytes()).unwrap()
+    }
+}
+
+/// Steps whose state is told by donations alone, since next values are not computed from it element by element.
+const TOLD_BY_DONATION: &[&str] =
+    &["accumulated_only", "lbfgs", "memory_of_segments", "moments_in_eight_bits", "spectral_norm"];
+
+/// Strategies, each of which some of the steps are split by.
+const STRATEGIES: &[(&str, &str)] = &[
+    ("full_shard", "fsdp=8"),
+    ("zero1", "fsdp=8"),
+    ("hybrid_shard auto_wrap", "node=2,fsdp=4"),
+    ("shard_grad_op", "fsdp=4"),
+    ("no_shard", "fsdp=8"),
+    ("hybrid_shard_zero2", "node=2,fsdp=2"),
+];
+
+/// How many strategies each step is split by.
+const OF_EACH: usize = 2;
+
+fn main() -> ExitCode {
+    // Before any thread starts and any plugin is loaded.
+    plugin::quiet_plugin_logs();
+    let trials = [("roles", known as fn(&Steps) -> Result<(), String>), ("values", equal)];
+    let trials = trials.map(|(name, test)| {
+        Trial::test(name, move || match steps()? {
+            Some(steps) => Ok::<(), Failed>(test(&steps)?),
+            None => Ok(skipped(Need::Python, "SHARDC_PYTHON names no Python with jax")?),
+        })
+    });
+    libtest_mimic::run(&Arguments::from_args(), trials.into()).exit_code()
+}
+
+type Steps = BTreeMap<String, Step>;
+
+/// The steps, if there is a Python.
+fn steps() -> Result<Option<Steps>, String> {
+    let Some(python) = std::env::var_os("SHARDC_PYTHON") else { return Ok(None) };
+    let script = root().join("tests/data/training_steps.py");
+    let output = Command::new(python).arg(script).env("JAX_PLATFORMS", "cpu").output();
+    let output = output.map_err(|error| error.to_string())?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    serde_json::from_slice(&output.stdout).map(Some).map_err(|error| error.to_string())
+}
+
+/// The arguments of each step are what they are written as, whether or not it donates its state.
+fn known(steps: &Steps) -> Result<(), String> {
+    let mut faults = String::new();
+    for (name, step) in steps {
+        let mut module = step.module();
+        let found = roles(&module, &Said::default()).map_err(|errors| format!("{name}: {}", errors[0]))?;
+        tell_faults(name, step, &found, &mut faults);
+        let entry = module.entry().unwrap();
+        for attrs in &mut module.funcs[entry].arg_attrs {
+            attrs.remove_donation();
+        }
+        if !TOLD_BY_DONATION.contains(&name.as_str()) {
+            let found =
+                roles(&module, &Said::default()).map_err(|errors| format!("{name}: {}", errors[0]))?;
+            tell_faults(&format!("{name}, nothing donated"), step, &found, &mut faults);
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+fn tell_faults(what: &str, step: &Step, found: &Roles, faults: &mut String) {
+    assert_eq!(found.arguments.len(), step.roles.len(), "{what}");
+    for ((argument, role), dim) in found.arguments.iter().zip(&step.roles).zip(&step.batch_dims) {
+        let is_dim = role != "batch" || argument.batch_dim == *dim;
+        if argument.role.as_str() != role || !is_dim {
+            writeln!(faults, "{what}: {argument:?}, not {role} {dim:?}").unwrap();
+        }
+    }
+}
+
+/// Each step computes split by some strategies what it does on one device.
+fn equal(steps: &Steps) -> Result<(), String> {
+    let Some(client) = client()? else { return Ok(()) };
+    let mut faults = String::new();
+    for (at, (name, step)) in steps.iter().enumerate() {
+        let original = step.module();
+        let roles = roles(&original, &Said::default()).map_err(|errors| errors[0].to_string())?;
+        let mut reference = None;
+        for (words, mesh) in STRATEGIES.iter().cycle().skip(at).take(OF_EACH) {
+            let (mut module, settings) = (original.clone(), Settings::from_words(words).unwrap());
+            apply(&mut module, &roles, &settings, &mesh.parse::<MeshSpec>().unwrap().to_mesh())
+                .map_err(|errors| format!("{name}: {}", errors[0]))?;
+            let output =
+                Compiler::new().partition_module(module).map_err(|error| format!("{name}: {error}"))?;
+            let reference = match &mut reference {
+                Some(reference) => reference,
+                none => none.insert(Reference::new(&client, original.clone(), &output)?),
+            };
+            match compare(&client, reference, &output) {
+                Verdict::Wrong(why) | Verdict::Refused(why) => {
+                    writeln!(faults, "{name}, {words} on {mesh}: {why}").unwrap();
+                }
+                Verdict::Equal => {}
+            }
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}

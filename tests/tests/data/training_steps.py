@@ -637,6 +637,20 @@ def noised():
     return train, (params, params, KEY, array(32, 16), array(100))
 
 
+@step("POBB")
+def complex_weights():
+    params = {"lift": array(2, 16), "modes": array(16, 16, 8, dtype=jnp.complex64), "local": array(16, 16), "out": array(16, 1)}
+    def train(params, momentum, x, y):
+        def losses(params):
+            h = x @ params["lift"]
+            modes = jnp.einsum("bkc,cdk->bkd", jnp.fft.rfft(h, axis=1)[:, :8], params["modes"])
+            h = nn.gelu(jnp.fft.irfft(modes, n=x.shape[1], axis=1) + h @ params["local"])
+            return (((h @ params["out"])[..., 0] - y) ** 2).mean()
+        loss, grads = jax.value_and_grad(losses)(params)
+        return *sgd(params, momentum, tree_map(jnp.conj, grads)), loss
+    return train, (params, params, array(8, 32, 2), array(8, 32))
+
+
 def lowered(train, arguments, roles, dims):
     donated = tuple(i for i, role in enumerate(roles) if role in STATE)
     text = jax.jit(train, donate_argnums=donated, keep_unused=True).lower(*arguments).as_text(debug_info=True)

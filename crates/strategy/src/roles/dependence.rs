@@ -209,7 +209,7 @@ impl<'m> Dependence<'m> {
 }
 
 /// Whether a derivative may go along a value.
-fn is_float(module: &Module, value: ValueId) -> bool {
+pub(super) fn is_float(module: &Module, value: ValueId) -> bool {
     let dtype = module.tensor(value).map(|ty| ty.dtype);
     dtype.is_some_and(|dtype| matches!(dtype.class(), DTypeClass::Float | DTypeClass::Complex))
 }

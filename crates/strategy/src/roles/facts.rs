@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DType, Diagnostic, FuncId, Module, OpId, OpKind, RegionId, ValueId};
 
 use super::Said;
-use super::dependence::{Arguments, Dependence, Through};
+use super::dependence::{Arguments, Dependence, Through, is_float};
 use super::loss::loss;
 use super::next::{gradients, next_values};
 
@@ -111,8 +111,9 @@ impl<'m> Facts<'m> {
         self.module.rank(self.args[i])
     }
 
+    /// Whether a derivative may go by an argument: complex numbers are trained, too.
     pub(super) fn is_float(&self, i: usize) -> bool {
-        self.dtype(i).is_some_and(DType::is_float)
+        is_float(self.module, self.args[i])
     }
 
     /// Whether an argument looks like a key of random numbers: a few words without a sign.

@@ -112,9 +112,10 @@ fn reached(module: &Module, value: ValueId, sums_alone: bool) -> FxHashSet<Value
             module.ops[end].operands.get(result?).copied()
         };
         match data.kind {
-            // What a loop carries is what it begins with, changed by its trips.
+            // What a loop carries is what it begins with, changed by its trips. It ends here: the loop of a backward part begins with
+            // what its forward part ends with.
             OpKind::While => {
-                todo.extend(result.and_then(|i| data.operands.get(i)).copied().filter(|&v| seen.insert(v)));
+                seen.extend(result.and_then(|i| data.operands.get(i)));
                 continue;
             }
             OpKind::Case | OpKind::If => {

@@ -37,6 +37,9 @@ impl Step {
 const TOLD_BY_DONATION: &[&str] =
     &["accumulated_only", "lbfgs", "memory_of_segments", "moments_in_eight_bits", "spectral_norm"];
 
+/// What computes layers again, of steps whose layers are read by several losses too.
+const AGAIN: &str = "full_shard auto_wrap activation_checkpointing";
+
 /// Strategies, each of which some of the steps are split by.
 const STRATEGIES: &[(&str, &str)] = &[
     ("full_shard", "fsdp=8"),
@@ -45,6 +48,7 @@ const STRATEGIES: &[(&str, &str)] = &[
     ("shard_grad_op", "fsdp=4"),
     ("no_shard", "fsdp=8"),
     ("hybrid_shard_zero2", "node=2,fsdp=2"),
+    (AGAIN, "fsdp=4"),
 ];
 
 /// How many strategies each step is split by.
@@ -114,11 +118,10 @@ fn equal(steps: &Steps) -> Result<(), String> {
     for (at, (name, step)) in steps.iter().enumerate() {
         let original = step.module();
         let roles = roles(&original, &Said::default()).map_err(|errors| errors[0].to_string())?;
+        annotated(&original, &roles, AGAIN, "fsdp=8").map_err(|why| format!("{name}: {why}"))?;
         let mut reference = None;
         for (words, mesh) in STRATEGIES.iter().cycle().skip(at).take(OF_EACH) {
-            let (mut module, settings) = (original.clone(), Settings::from_words(words).unwrap());
-            apply(&mut module, &roles, &settings, &mesh.parse::<MeshSpec>().unwrap().to_mesh())
-                .map_err(|errors| format!("{name}: {}", errors[0]))?;
+            let module = annotated(&original, &roles, words, mesh).map_err(|why| format!("{name}: {why}"))?;
             let output =
                 Compiler::new().partition_module(module).map_err(|error| format!("{name}: {error}"))?;
             let reference = match &mut reference {
@@ -134,4 +137,12 @@ fn equal(steps: &Steps) -> Result<(), String> {
         }
     }
     if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+fn annotated(original: &Module, roles: &Roles, words: &str, mesh: &str) -> Result<Module, String> {
+    let (mut module, settings) = (original.clone(), Settings::from_words(words).unwrap());
+    let mesh = mesh.parse::<MeshSpec>().unwrap().to_mesh();
+    apply(&mut module, roles, &settings, &mesh).map_err(|errors| errors[0].to_string())?;
+    shardc_ir::verify(&module).map_err(|errors| errors[0].to_string())?;
+    Ok(module)
 }

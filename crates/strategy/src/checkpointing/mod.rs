@@ -58,6 +58,7 @@ fn asked_again(
     has_batch: &dyn Fn(ValueId) -> bool,
 ) -> Vec<Again> {
     let mut all: Vec<Again> = (0..stages.last()).map(|_| Again::default()).collect();
+    let place: FxHashMap<OpId, usize> = module.regions[body].ops.iter().copied().zip(0..).collect();
     let users = flow::users(module, body);
     let mut sums = Sums::new(module, stages, &users, has_batch);
     // The stages that wait for sums.
@@ -80,7 +81,12 @@ fn asked_again(
                 }
             }
             // What is read before is read as it is, and kept so long.
-            if again.first.is_some() {
+            let can_compute = |first: OpId| {
+                // Operations in regions have no place: those that hold them have.
+                let is_before = |op| place.get(&op).is_none_or(|at| at < &place[&first]);
+                stages.can_compute(module, stage, value, is_before)
+            };
+            if again.first.is_some_and(|(first, _)| can_compute(first)) {
                 again.readers.push((op, value));
                 now = now.min(stage);
             }

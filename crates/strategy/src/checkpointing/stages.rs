@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{EntityRef, Module, OpId, OpKind, RegionId, ValueId, Work};
 
 use crate::flow;
-use crate::roles::Roles;
+use crate::roles::{Role, Roles};
 use crate::units::Units;
 
 /// What a value is computed from.
@@ -23,6 +23,8 @@ struct From {
     weights: bool,
     /// Whether there is anything else that the step takes.
     inputs: bool,
+    /// Whether any of that is new in each step, or state of the model.
+    data: bool,
 }
 
 impl From {
@@ -31,7 +33,13 @@ impl From {
             stage: self.stage.max(other.stage),
             weights: self.weights || other.weights,
             inputs: self.inputs || other.inputs,
+            data: self.data || other.data,
         }
+    }
+
+    /// Whether the model computes it. A weight that decays by a rate, which is an input, is still a weight.
+    fn is_activation(self) -> bool {
+        self.inputs && (self.data || !self.weights)
     }
 }
 
@@ -85,7 +93,8 @@ impl Stages {
         let mut unit_of = vec![None; module.values.len()];
         for ((&arg, argument), unit) in args.iter().zip(&roles.arguments).zip(&units.of) {
             let weights = argument.role.is_weight();
-            self.from[arg.index()] = From { stage: None, weights, inputs: !weights };
+            let data = matches!(argument.role, Role::Batch | Role::RngKey | Role::ModelState);
+            self.from[arg.index()] = From { stage: None, weights, inputs: !weights, data };
             unit_of[arg.index()] = *unit;
         }
         let mut stage_of: Vec<Option<u32>> = vec![None; units.names.len()];
@@ -175,7 +184,7 @@ impl Stages {
     }
 
     fn is_activation(&self, value: ValueId) -> bool {
-        self.from.get(value.index()).is_some_and(|from| from.inputs)
+        self.from.get(value.index()).is_some_and(|from| from.is_activation())
     }
 
     pub(super) fn is_backward(&self, op: OpId) -> bool {
@@ -211,6 +220,31 @@ impl Stages {
         stage: u32,
         values: impl IntoIterator<Item = ValueId>,
     ) -> (Vec<OpId>, Vec<ValueId>) {
+        let (cone, mut inputs) = self.cone_of(module, stage, values);
+        inputs.sort();
+        (module.regions[body].ops.iter().copied().filter(|op| cone.contains(op)).collect(), inputs)
+    }
+
+    /// Whether a stage can compute a value where only what is made `before` is there: what the backward part reads first in its middle
+    /// may be computed from what is made there.
+    pub(super) fn can_compute(
+        &self,
+        module: &Module,
+        stage: u32,
+        value: ValueId,
+        before: impl Fn(OpId) -> bool,
+    ) -> bool {
+        let (cone, _) = self.cone_of(module, stage, [value]);
+        let mut read = cone.iter().flat_map(|&op| flow::reads(module, op));
+        read.all(|value| module.def_op(value).is_none_or(|op| cone.contains(&op) || before(op)))
+    }
+
+    fn cone_of(
+        &self,
+        module: &Module,
+        stage: u32,
+        values: impl IntoIterator<Item = ValueId>,
+    ) -> (FxHashSet<OpId>, Vec<ValueId>) {
         let mut cone: FxHashSet<OpId> = FxHashSet::default();
         let mut inputs: Vec<ValueId> = Vec::new();
         let mut todo: Vec<ValueId> = values.into_iter().collect();
@@ -224,8 +258,7 @@ impl Stages {
                 None => inputs.extend(Some(value).filter(|&value| self.is_activation(value))),
             }
         }
-        inputs.sort();
-        (module.regions[body].ops.iter().copied().filter(|op| cone.contains(op)).collect(), inputs)
+        (cone, inputs)
     }
 }
 
@@ -277,7 +310,7 @@ impl<'a> Again<'a> {
         let mut read = flow::reads(module, op);
         let from = |value: &ValueId| stages.from.get(value.index()).copied().unwrap_or_default();
         // What reads a parameter belongs where that is.
-        if read.iter().any(|value| from(value).weights && !from(value).inputs) {
+        if read.iter().any(|value| from(value).weights && !from(value).is_activation()) {
             return None;
         }
         self.ops.push(op);

@@ -442,7 +442,7 @@ def batch_norm_without_labels():
             h = x @ params["in"]
             mean, var = h.mean(0), h.var(0)
             h = nn.relu((h - mean) * lax.rsqrt(var + 1e-5) * params["scale"] + params["shift"])
-            return ((h @ params["out"] - x) ** 2).mean(), {"mean": mean, "var": var}
+            return ((h @ params["out"] - x) ** 2).mean(), {"mean": mean, "var": ((x @ params["in"] - stats["mean"]) ** 2).mean(0)}
         (loss, new), grads = jax.value_and_grad(losses, has_aux=True)(params)
         params, m, v, count = adam(params, m, v, count, grads)
         return params, average(stats, new, 0.9), m, v, average(ema, params, 0.99), count, loss
@@ -489,6 +489,19 @@ def memory_of_segments():
     return train, (params, params, array(16, 8, 32), ints(16, 17))
 
 
+@step("POBB")
+def many_heads():
+    params = {"trunk": array(24, 16), "heads": [{"w": array(16, 3), "b": array(3)} for _ in range(6)]}
+    def train(params, momentum, x, y):
+        def losses(params):
+            h = jnp.tanh(x @ params["trunk"])
+            each = [cross_entropy(h @ head["w"] + head["b"], (y + i) % 3) for i, head in enumerate(params["heads"])]
+            return (jnp.stack(each) * jnp.arange(1.0, 7.0)).sum()
+        loss, grads = jax.value_and_grad(losses)(params)
+        return *sgd(params, momentum, grads), loss
+    return train, (params, params, X, Y)
+
+
 @step("POOTBB")
 def parameters_without_use():
     params = {"used": MODEL, "unused": [{"w": array(64, 64), "scale": array(64)}], "stopped": array(10)}
@@ -496,6 +509,8 @@ def parameters_without_use():
         def losses(params):
             return cross_entropy(mlp(params["used"], x) + lax.stop_gradient(params["stopped"]), y)
         loss, grads = jax.value_and_grad(losses)(params)
+        square = sum((g * g).sum() for g in jax.tree.leaves(grads))
+        grads = tree_map(lambda g: g * jnp.minimum(1, lax.rsqrt(square + 1e-6)), grads)
         return *adam(params, m, v, count, grads), loss
     return train, (params, params, params, ints(), X, Y)
 

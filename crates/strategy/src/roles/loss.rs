@@ -39,7 +39,7 @@ pub(super) struct Forward<'m> {
     pub(super) moves_with: Arguments,
     /// What the loss is computed from by way of floats: what a derivative of it may go along.
     pub(super) values: FxHashSet<ValueId>,
-    /// The sets of arguments with which its arrays move.
+    /// The sets of arguments with which its arrays move, but for those that are computed from single numbers.
     arrays: FxHashSet<Arguments>,
     /// For each value the arguments that it depends on by way of `values` which move with them: a gradient needs such values, of
     /// which statistics have none.
@@ -56,8 +56,15 @@ impl<'m> Forward<'m> {
         }
         let args: FxHashSet<ValueId> = facts.args.iter().copied().collect();
         let moved = values.iter().filter(|value| !args.contains(value)).map(|&v| (v, facts.floats.of(v)));
-        let is_array = |value: &&ValueId| facts.module.rank(**value) > 0;
-        let arrays = values.iter().filter(is_array).map(|&value| facts.floats.of(value)).collect();
+        // Losses add up as numbers, and may be stacked before.
+        let is_array = |value: ValueId| facts.module.rank(value) > 0;
+        let moves = |value: ValueId| !args.contains(&value) && !facts.floats.of(value).is_empty();
+        let numbers = values.iter().filter(|&&value| !is_array(value) && moves(value));
+        let numbers = numbers.map(|&number| (number, Arguments::one(0)));
+        let behind =
+            Dependence::with(facts.module, facts.body, Through::Floats, numbers, facts.step_loops.clone());
+        let arrays = values.iter().filter(|&&value| is_array(value) && behind.of(value).is_empty());
+        let arrays = arrays.map(|&value| facts.floats.of(value)).collect();
         let beyond =
             Dependence::with(facts.module, facts.body, Through::Everything, moved, FxHashSet::default());
         Forward { moves_with, values, arrays, beyond }
@@ -68,7 +75,7 @@ impl<'m> Forward<'m> {
         self.beyond.of(value)
     }
 
-    /// The arguments that some array moves with as it does with argument `i`. Numbers are left out: losses add up there.
+    /// The arguments that some array moves with as it does with argument `i`, before losses add up.
     pub(super) fn joined(&self, i: usize) -> Arguments {
         let with = self.arrays.iter().filter(|arguments| arguments.contains(i));
         with.fold(Arguments::default(), |sum, arguments| sum.union(arguments))

@@ -126,7 +126,7 @@ impl States<'_, '_> {
     }
 
     /// Whether state that no loss moves with is a parameter all the same, which the model has and does not read: its moments are used
-    /// by nothing else, and it is used by nothing.
+    /// by nothing else, it is used by nothing, and it needs no data, unless all do, where gradients are clipped by the norm of all.
     fn is_idle_parameter(&self, i: usize, roles: &[Option<Role>]) -> bool {
         let needs = &self.facts.needs;
         let is_own_moment = |j: usize| {
@@ -139,10 +139,14 @@ impl States<'_, '_> {
                 && !(0..roles.len()).any(is_used)
         };
         let is_read = |j: usize| j != i && needs[j].contains(i);
+        let parameters =
+            || (0..roles.len()).filter(|&p| roles[p] == Some(Role::Parameter)).collect::<Vec<_>>();
+        let needs_data = needs[i].meets(&self.facts.given);
         self.is_untold(i, roles)
             && !self.moves_loss(i)
             && !(0..roles.len()).any(is_read)
             && (0..roles.len()).any(is_own_moment)
+            && (!needs_data || self.is_of_gradients(i, &parameters()))
     }
 
     /// Whether a next value needs the data that a piece of state is multiplied with in the forward part: where the loss is linear in

@@ -81,24 +81,43 @@ fn steps() -> Result<Option<Steps>, String> {
     serde_json::from_slice(&output.stdout).map(Some).map_err(|error| error.to_string())
 }
 
-/// The arguments of each step are what they are written as, whether or not it donates its state.
+/// The arguments of each step are what they are written as, whether or not it donates its state, and whatever it returns first.
 fn known(steps: &Steps) -> Result<(), String> {
     let mut faults = String::new();
     for (name, step) in steps {
         let mut module = step.module();
-        let found = roles(&module, &Said::default()).map_err(|errors| format!("{name}: {}", errors[0]))?;
-        tell_faults(name, step, &found, &mut faults);
-        let entry = module.entry().unwrap();
-        for attrs in &mut module.funcs[entry].arg_attrs {
-            attrs.remove_donation();
-        }
+        let mut check = |module: &Module, how: &str| {
+            let found = roles(module, &Said::default()).map_err(|errors| format!("{name}: {}", errors[0]))?;
+            tell_faults(&format!("{name}{how}"), step, &found, &mut faults);
+            Ok::<(), String>(())
+        };
+        check(&module, "")?;
         if !TOLD_BY_DONATION.contains(&name.as_str()) {
-            let found =
-                roles(&module, &Said::default()).map_err(|errors| format!("{name}: {}", errors[0]))?;
-            tell_faults(&format!("{name}, nothing donated"), step, &found, &mut faults);
+            donate_nothing(&mut module);
+            check(&module, ", nothing donated")?;
+            reverse_results(&mut module);
+            check(&module, ", nothing donated, last result first")?;
         }
     }
     if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+fn donate_nothing(module: &mut Module) {
+    let entry = module.entry().unwrap();
+    for attrs in &mut module.funcs[entry].arg_attrs {
+        attrs.remove_donation();
+    }
+}
+
+/// Returns the last result first, without their names.
+fn reverse_results(module: &mut Module) {
+    let entry = module.entry().unwrap();
+    let func = &mut module.funcs[entry];
+    func.results.reverse();
+    func.res_attrs = Vec::new();
+    func.res_spans = Vec::new();
+    let end = module.funcs[entry].body.and_then(|body| module.terminator(body)).unwrap();
+    module.ops[end].operands.reverse();
 }
 
 fn tell_faults(what: &str, step: &Step, found: &Roles, faults: &mut String) {

@@ -502,6 +502,19 @@ def many_heads():
     return train, (params, params, X, Y)
 
 
+@step("POBB")
+def weights_of_losses():
+    params = {"trunk": array(24, 16), "heads": [array(16, 3), array(16, 5), array(16, 7)], "weights": [array(), array(), array()]}
+    def train(params, momentum, x, y):
+        def losses(params):
+            h = jnp.tanh(x @ params["trunk"])
+            each = [cross_entropy(h @ head, y % head.shape[1]) for head in params["heads"]]
+            return sum(jnp.exp(-weight) * loss + weight for weight, loss in zip(params["weights"], each)), each
+        (loss, each), grads = jax.value_and_grad(losses, has_aux=True)(params)
+        return *sgd(params, momentum, grads), each, loss
+    return train, (params, params, X, Y)
+
+
 @step("POOTBB")
 def parameters_without_use():
     params = {"used": MODEL, "unused": [{"w": array(64, 64), "scale": array(64)}], "stopped": array(10)}

@@ -51,11 +51,14 @@ pub(super) fn next_values(
         let mut is_taken = vec![false; free.len()];
         // Each round settles one at least.
         loop {
-            let only = (0..free.len()).filter(|&r| !is_taken[r]).find_map(|r| {
+            // What never had another candidate comes first: a loss is the sum of several weights of losses.
+            let last_candidate = |r: usize| {
                 let mut candidates = reached[r].iter().filter(|i| left.contains(i));
                 let first = *candidates.next()?;
                 candidates.next().is_none().then_some((r, first))
-            });
+            };
+            let untaken = (0..free.len()).filter(|&r| !is_taken[r]);
+            let only = untaken.filter_map(last_candidate).min_by_key(|&(r, _)| (reached[r].len(), r));
             let Some((r, i)) = only else { break };
             next[i] = Some(free[r]);
             left.remove(&i);

@@ -17,6 +17,11 @@ pub(crate) fn reads(module: &Module, op: OpId) -> Vec<ValueId> {
     out
 }
 
+/// What a region hands to its operation.
+pub(crate) fn handed(module: &Module, region: RegionId) -> &[ValueId] {
+    module.terminator(region).map(|end| module.ops[end].operands.as_slice()).unwrap_or_default()
+}
+
 /// The operations of a body that read each value, in order.
 pub(crate) fn users(module: &Module, body: RegionId) -> FxHashMap<ValueId, Vec<OpId>> {
     let mut users: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();

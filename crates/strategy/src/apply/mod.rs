@@ -15,8 +15,8 @@ mod within;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
-    AxisRef, Class, DType, Diagnostic, DimSharding, FuncId, Mesh, MeshId, Module, OpKind, RegionId, Rewriter,
-    TensorSharding, ValueId,
+    AxisRef, Build, Class, DType, Diagnostic, DimSharding, FuncId, Mesh, MeshId, Module, OpKind, RegionId,
+    Rewriter, TensorSharding, ValueId,
 };
 use shardc_passes::propagate::DimensionClasses;
 use shardc_passes::transforms::inline::inline_calls;
@@ -227,6 +227,13 @@ fn prioritize(sharding: &mut TensorSharding, priority: u32) {
     for dim in sharding.dims.iter_mut().filter(|dim| !dim.axes.is_empty()) {
         dim.priority = Some(priority);
     }
+}
+
+/// A value, constrained to a sharding.
+fn constrained(rw: &mut Rewriter<'_>, value: ValueId, sharding: TensorSharding) -> ValueId {
+    let interned = rw.module.shardings.intern(sharding);
+    let ty = rw.module.values[value].ty;
+    rw.op1(OpKind::ShardingConstraint(interned), &[value], ty)
 }
 
 struct Plan<'a> {

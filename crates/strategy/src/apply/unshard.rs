@@ -24,6 +24,7 @@ use crate::settings::Prefetch;
 use crate::stacked::Stacked;
 use crate::units::Units;
 
+use super::constrained;
 use super::kept_stacks::KeptStacks;
 use super::rows::{Row, Rows};
 
@@ -313,9 +314,7 @@ impl Walk<'_> {
     /// A value with the dimensions of an argument, gathered.
     fn constrained(&self, rw: &mut Rewriter<'_>, value: ValueId, arg: ValueId) -> ValueId {
         let sharding = (self.unshard.whole)(rw.module, arg);
-        let whole = rw.module.shardings.intern(sharding);
-        let ty = rw.module.values[value].ty;
-        rw.op1(OpKind::ShardingConstraint(whole), &[value], ty)
+        constrained(rw, value, sharding)
     }
 
     fn gathered(&mut self, rw: &mut Rewriter<'_>, value: ValueId, arg: ValueId) -> ValueId {

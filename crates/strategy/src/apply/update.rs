@@ -6,9 +6,9 @@
 //! parameters do: computed for them in parts, it would be gathered once more.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{BinaryOp, Build, Module, OpId, OpKind, RegionId, Rewriter, TensorSharding, ValueId};
+use shardc_ir::{BinaryOp, Module, OpId, OpKind, RegionId, Rewriter, TensorSharding, ValueId};
 
-use super::{Plan, THEN_STATE, prioritize};
+use super::{Plan, THEN_STATE, constrained, prioritize};
 use crate::flow::replace;
 use crate::roles::{Role, Roles};
 
@@ -56,12 +56,6 @@ impl Plan<'_> {
             }
         }
     }
-}
-
-fn constrained(rw: &mut Rewriter<'_>, value: ValueId, sharding: TensorSharding) -> ValueId {
-    let interned = rw.module.shardings.intern(sharding);
-    let ty = rw.module.values[value].ty;
-    rw.op1(OpKind::ShardingConstraint(interned), &[value], ty)
 }
 
 /// The operation that makes `next` of an argument by adding something to it or taking something from it, and which operand that is; the

@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DTypeClass, Module, OpId, OpKind, RegionId, ValueDef, ValueId};
 
-use crate::flow::reads;
+use crate::flow::{handed, reads};
 
 /// A set of arguments, by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -135,7 +135,7 @@ impl<'m> Dependence<'m> {
     fn op(&mut self, op: OpId) -> bool {
         let module = self.module;
         let data = &module.ops[op];
-        let yields = |region: RegionId| returned(module, region).to_vec();
+        let yields = |region: RegionId| handed(module, region).to_vec();
         match data.kind {
             OpKind::While => {
                 let mut grew = false;
@@ -214,9 +214,9 @@ pub(super) fn is_float(module: &Module, value: ValueId) -> bool {
     dtype.is_some_and(|dtype| matches!(dtype.class(), DTypeClass::Float | DTypeClass::Complex))
 }
 
-/// What a region hands to its operation.
-fn returned(module: &Module, region: RegionId) -> &[ValueId] {
-    module.terminator(region).map(|end| module.ops[end].operands.as_slice()).unwrap_or_default()
+/// Whether a value is one number that a derivative may go along, as a loss is.
+pub(super) fn is_number(module: &Module, value: ValueId) -> bool {
+    module.tensor(value).is_some_and(|ty| ty.shape.is_empty() && ty.dtype.is_float())
 }
 
 /// The values that `value` is computed from by way of floats, and itself: those of a forward part, where it is a loss. Of loops
@@ -238,13 +238,14 @@ pub(super) fn forward_of(
         match module.values[value].def() {
             ValueDef::Result(op, i) => {
                 let (data, i) = (&module.ops[op], i as usize);
-                let handed = data.regions.iter().filter_map(|&region| returned(module, region).get(i));
                 match data.kind {
                     OpKind::While => {
-                        let body = data.regions.last().and_then(|&body| returned(module, body).get(i));
+                        let body = data.regions.last().and_then(|&body| handed(module, body).get(i));
                         todo.extend(data.operands.get(i).into_iter().chain(body));
                     }
-                    OpKind::Case | OpKind::If => todo.extend(handed),
+                    OpKind::Case | OpKind::If => {
+                        todo.extend(data.regions.iter().filter_map(|&region| handed(module, region).get(i)));
+                    }
                     // A barrier hands each value on by itself.
                     OpKind::OptimizationBarrier => todo.extend(data.operands.get(i)),
                     _ => todo.extend(reads(module, op)),
@@ -258,14 +259,14 @@ pub(super) fn forward_of(
                 }
                 todo.extend(data.operands.get(i));
                 if !once.contains(&op) {
-                    todo.extend(data.regions.last().and_then(|&body| returned(module, body).get(i)));
+                    todo.extend(data.regions.last().and_then(|&body| handed(module, body).get(i)));
                 }
             }
         }
     }
     // What a loop hands on, and none reads, is computed forward too.
     for data in ops.iter().map(|&op| &module.ops[op]).filter(|data| matches!(data.kind, OpKind::While)) {
-        let yielded = data.regions.last().map(|&body| returned(module, body)).unwrap_or_default();
+        let yielded = data.regions.last().map(|&body| handed(module, body)).unwrap_or_default();
         let carried = data.results.iter().zip(yielded);
         seen.extend(
             carried.filter(|(_, value)| seen.contains(*value)).map(|(&result, _)| result).collect::<Vec<_>>(),

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 use shardc_ir::{FuncId, Module, ValueId};
 
-use super::dependence::{Arguments, Dependence, Through, forward_of};
+use super::dependence::{Arguments, Dependence, Through, forward_of, is_number};
 use super::facts::Facts;
 
 /// The result that is the loss: one number of floats that is no state, and that moves with as much state and is computed from as
@@ -16,10 +16,8 @@ pub(super) fn loss(
     all: &Dependence<'_>,
     floats: &Dependence<'_>,
 ) -> Option<usize> {
-    let is_number =
-        |v: ValueId| module.tensor(v).is_some_and(|ty| ty.shape.is_empty() && ty.dtype.is_float());
     let candidates: Vec<usize> =
-        (0..returned.len()).filter(|&i| is_number(returned[i]) && !next.contains(&Some(i))).collect();
+        (0..returned.len()).filter(|&i| is_number(module, returned[i]) && !next.contains(&Some(i))).collect();
     let moves_with = |i: usize| floats.of(returned[i]).iter().filter(|&a| moved[a]).count();
     let data = |i: usize| all.of(returned[i]).iter().filter(|&a| !moved[a]).count();
     let (moved, most) =

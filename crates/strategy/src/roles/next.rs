@@ -5,8 +5,11 @@
 //! several, those that have one candidate take it from the others, as moments do.
 
 use rustc_hash::FxHashSet;
-use shardc_ir::{AttrDict, BinaryOp, FuncId, Module, OpKind, RegionId, ValueId};
+use shardc_ir::{AttrDict, BinaryOp, FuncId, Module, OpKind, ValueId};
 use shardc_passes::rules::is_identity_call;
+
+use super::dependence::is_number;
+use crate::flow::handed;
 
 /// For each argument the result that is its next value, if any.
 pub(super) fn next_values(
@@ -25,8 +28,7 @@ pub(super) fn next_values(
     let open: Vec<usize> =
         (0..args.len()).filter(|&i| next[i].is_none() && (!has_named || is_open(i))).collect();
     let ty = |v: ValueId| module.values[v].ty;
-    let is_number =
-        |r: usize| module.tensor(returned[r]).is_some_and(|ty| ty.shape.is_empty() && ty.dtype.is_float());
+    let is_number = |r: usize| is_number(module, returned[r]);
     // PyTorch/XLA returns what is alive, the batch as it came too.
     let mut free: Vec<usize> =
         (0..returned.len()).filter(|&r| !args.contains(&returned[r]) && !next.contains(&Some(r))).collect();
@@ -110,10 +112,6 @@ fn reached(module: &Module, value: ValueId, sums_alone: bool) -> FxHashSet<Value
         let Some(op) = module.def_op(value) else { continue };
         let data = &module.ops[op];
         let result = data.results.iter().position(|&result| result == value);
-        let handed = |region: RegionId| {
-            let end = module.terminator(region)?;
-            module.ops[end].operands.get(result?).copied()
-        };
         match data.kind {
             // What a loop carries is what it begins with, changed by its trips. It ends here: the loop of a backward part begins with
             // what its forward part ends with.
@@ -122,8 +120,9 @@ fn reached(module: &Module, value: ValueId, sums_alone: bool) -> FxHashSet<Value
                 continue;
             }
             OpKind::Case | OpKind::If => {
-                let handed = data.regions.iter().filter_map(|&region| handed(region));
-                todo.extend(handed.filter(|&v| seen.insert(v)));
+                let regions = data.regions.iter();
+                let chosen = regions.filter_map(|&region| handed(module, region).get(result?).copied());
+                todo.extend(chosen.filter(|&v| seen.insert(v)));
                 continue;
             }
             _ => {}

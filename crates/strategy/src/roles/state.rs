@@ -4,10 +4,10 @@ use rustc_hash::FxHashSet;
 use shardc_ir::{BinaryOp, Linear, OpKind, ValueDef, ValueId};
 
 use super::Role;
-use super::dependence::Arguments;
+use super::dependence::{Arguments, is_number};
 use super::facts::Facts;
 use super::loss::Forward;
-use crate::flow::reads;
+use crate::flow::{computed_by, handed, reads};
 
 /// Gives state its roles, and to what there are gradients by.
 pub(super) fn state_roles(facts: &Facts<'_>, roles: &mut [Option<Role>]) {
@@ -47,13 +47,12 @@ impl States<'_, '_> {
     /// Finds what is trained by other losses than the first, as the networks of an actor and of a critic are.
     fn other_losses(&mut self, roles: &mut [Option<Role>]) {
         let facts = self.facts;
-        let is_number = |&r: &usize| {
-            let ty = facts.module.tensor(facts.returned[r]);
+        let is_other = |&r: &usize| {
             let is_free = facts.loss.is_some_and(|loss| loss != r) && !facts.next.contains(&Some(r));
-            is_free && ty.is_some_and(|ty| ty.shape.is_empty() && ty.dtype.is_float())
+            is_free && is_number(facts.module, facts.returned[r])
         };
         let mut numbers: Vec<(usize, ValueId)> = (0..facts.returned.len())
-            .filter(is_number)
+            .filter(is_other)
             .map(|r| facts.returned[r])
             .map(|value| (facts.floats.of(value).iter().filter(|&i| self.is_float_state(i)).count(), value))
             .collect();
@@ -175,7 +174,8 @@ impl States<'_, '_> {
                 }
             }
         }
-        self.walk_back(next, |value| partners.contains(&value))
+        let ops = computed_by(module, [next]);
+        ops.into_iter().any(|op| reads(module, op).iter().any(|value| partners.contains(value)))
     }
 
     /// Whether a piece of state follows others that a loss moves with, as averages and copies of parameters do: its next value is
@@ -220,21 +220,6 @@ impl States<'_, '_> {
             }
         }
         has_led
-    }
-
-    /// Whether a value is computed from one that is wanted, or is one.
-    fn walk_back(&self, from: ValueId, is_wanted: impl Fn(ValueId) -> bool) -> bool {
-        let module = self.facts.module;
-        let (mut seen, mut todo) = (FxHashSet::from_iter([from]), vec![from]);
-        while let Some(value) = todo.pop() {
-            if is_wanted(value) {
-                return true;
-            }
-            if let Some(op) = module.def_op(value) {
-                todo.extend(reads(module, op).into_iter().filter(|&v| seen.insert(v)));
-            }
-        }
-        false
     }
 
     /// The role of state that has no floats.
@@ -330,12 +315,10 @@ impl States<'_, '_> {
         let data = &module.ops[op];
         let choices: Vec<ValueId> = match data.kind {
             OpKind::Select => data.operands[1..].to_vec(),
-            OpKind::Case | OpKind::If => data
-                .regions
-                .iter()
-                .filter_map(|&region| module.ops[module.terminator(region)?].operands.get(result as usize))
-                .copied()
-                .collect(),
+            OpKind::Case | OpKind::If => {
+                let regions = data.regions.iter();
+                regions.filter_map(|&region| handed(module, region).get(result as usize).copied()).collect()
+            }
             _ => return false,
         };
         let goes_on = |value: &ValueId| self.facts.all.of(*value).contains(i);

@@ -1,11 +1,11 @@
-//! Models that are too large for this machine: partitioned and compiled for a TPU slice that need not be there.
+//! Models that are too large for this machine: partitioned and compiled for a TPU slice or GPUs that need not be there.
 
 use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use shardc::exec::compile_options;
+use shardc::exec::{backend_for, compile_options};
 use shardc::graph::Mesh;
 use shardc::nn::{Parameters, StepProgram};
 use shardc::runtime::aot::{self, CompileReport, CompileRequest, Target};
@@ -13,30 +13,41 @@ use shardc::runtime::{Environment, PjrtCode, PluginKind, RuntimeError, plugin};
 use shardc::strategy::{self, Role, Roles, Settings};
 use shardc::{Compiler, Output};
 
-/// Slices of a generation, from small to large, and the memory of a device, in bytes.
-type Generation = (&'static str, u64, &'static [(&'static str, i64)]);
+/// Devices of one kind, and in which numbers they are had together, from few to many.
+struct Generation {
+    /// Its name, in targets and on the command line.
+    name: &'static str,
+    /// The kind of plugin that compiles for it.
+    kind: PluginKind,
+    /// Bytes of memory of a device.
+    memory: u64,
+    /// The names of slices in targets, and how many devices these have.
+    slices: &'static [(&'static str, i64)],
+}
 
-const GENERATIONS: [Generation; 3] = [
-    (
-        "v5e",
-        16 << 30,
-        &[("2x2", 4), ("2x4", 8), ("4x4", 16), ("4x8", 32), ("8x8", 64), ("8x16", 128), ("16x16", 256)],
-    ),
-    ("v5p", 95 << 30, &[("2x2x1", 4), ("2x2x2", 8), ("2x2x4", 16), ("2x4x4", 32), ("4x4x4", 64)]),
-    (
-        "v6e",
-        32 << 30,
-        &[("2x2", 4), ("2x4", 8), ("4x4", 16), ("4x8", 32), ("8x8", 64), ("8x16", 128), ("16x16", 256)],
-    ),
+const CHIPS: &[(&str, i64)] =
+    &[("2x2", 4), ("2x4", 8), ("4x4", 16), ("4x8", 32), ("8x8", 64), ("8x16", 128), ("16x16", 256)];
+const CUBES: &[(&str, i64)] = &[("2x2x1", 4), ("2x2x2", 8), ("2x2x4", 16), ("2x4x4", 32), ("4x4x4", 64)];
+const HOSTS: &[(&str, i64)] =
+    &[("1", 1), ("2", 2), ("4", 4), ("8", 8), ("2x8", 16), ("4x8", 32), ("8x8", 64)];
+
+const GENERATIONS: [Generation; 7] = [
+    Generation { name: "v5e", kind: PluginKind::Tpu, memory: 16 << 30, slices: CHIPS },
+    Generation { name: "v5p", kind: PluginKind::Tpu, memory: 95 << 30, slices: CUBES },
+    Generation { name: "v6e", kind: PluginKind::Tpu, memory: 32 << 30, slices: CHIPS },
+    Generation { name: "rtx4090", kind: PluginKind::Cuda, memory: 23 << 30, slices: HOSTS },
+    Generation { name: "a100-80gb", kind: PluginKind::Cuda, memory: 79 << 30, slices: HOSTS },
+    Generation { name: "h100", kind: PluginKind::Cuda, memory: 79 << 30, slices: HOSTS },
+    Generation { name: "h200", kind: PluginKind::Cuda, memory: 139 << 30, slices: HOSTS },
 ];
 
 /// What is compiled for.
 #[derive(Args, Clone, Debug)]
 pub struct Ahead {
-    /// Generation of TPUs: v5e, v5p or v6e
+    /// Generation of TPUs, or kind of GPUs: v5e, v5p, v6e, rtx4090, a100-80gb, h100, h200
     #[arg(long, default_value = "v5p")]
     pub generation: String,
-    /// One slice, such as 4x4, instead of the smallest that fits
+    /// One slice, such as 4x4, or one number of GPUs, such as 8 or 2x8, instead of the smallest that fits
     #[arg(long)]
     pub slice: Option<String>,
     /// Parameters and optimizer state wait in host memory
@@ -73,8 +84,10 @@ pub fn smallest_slice(args: &Ahead, make: impl Fn(&Mesh) -> Result<StepProgram>)
         println!("{devices} devices: {}", Need::of(make(&Mesh::new(&[("fsdp", devices)])?)?, args)?);
         return Ok(());
     }
-    let known = GENERATIONS.into_iter().find(|(name, ..)| *name == args.generation);
-    let (generation, memory, slices) = known.context("the generations are v5e, v5p and v6e")?;
+    let Generation { name: generation, kind, memory, slices } = GENERATIONS
+        .into_iter()
+        .find(|generation| generation.name == args.generation)
+        .with_context(|| format!("the generations are {}", GENERATIONS.map(|known| known.name).join(", ")))?;
     let is_asked_for = |name: &str| args.slice.as_deref().is_none_or(|slice| slice == name);
     for &(name, devices) in slices.iter().filter(|(name, _)| is_asked_for(name)) {
         let need = Need::of(make(&Mesh::new(&[("fsdp", devices)])?)?, args)?;
@@ -87,20 +100,23 @@ pub fn smallest_slice(args: &Ahead, make: impl Fn(&Mesh) -> Result<StepProgram>)
         if args.estimate {
             return Ok(());
         }
-        let found = plugin::find(PluginKind::Tpu, &Environment::from_process())
-            .context("`shardc plugin install tpu` fetches the compiler")?;
+        let found = plugin::find(kind, &Environment::from_process())
+            .with_context(|| format!("`shardc plugin install {kind}` fetches the compiler"))?;
         let output = need.output;
         let request = CompileRequest {
-            target: Target::parse(&format!("tpu:{generation}:{name}"))?,
+            target: Target::parse(&format!("{kind}:{generation}:{name}"))?,
             plugin: found.path,
-            program: output.backend_code()?,
+            program: output.backend_code_for(backend_for(kind))?,
             options: compile_options(output.interface.mode, output.num_devices()),
             executable: None,
         };
         match aot::compile_in_child(&std::env::current_exe()?, &request) {
             Ok(report) => {
                 println!("  compiled in {:.1} s: {}", report.compile_seconds, described(&report));
-                return Ok(());
+                match report.require_fit() {
+                    Ok(()) => return Ok(()),
+                    Err(error) => println!("  does not fit: {error}"),
+                }
             }
             Err(RuntimeError::Compile { code: PjrtCode::RESOURCE_EXHAUSTED, .. }) => {
                 println!("  does not fit")

@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use shardc::graph::{Graph, GraphError, Keep, Mesh, PartitionSpec, Tensor, spec};
 use shardc::nn::{Policy, Scope, StepProgram};
 use shardc::runtime::{
-    Client, ClientOptions, Environment, Plugin, PluginKind, ProcessOptions, Processes, plugin,
+    Client, ClientOptions, Environment, Plugin, PluginKind, PluginOptions, ProcessOptions, Processes, plugin,
 };
 use shardc::strategy::{self, Accelerate, Settings};
 use shardc::train::{Meter, Metrics, Step, Timings};
@@ -34,6 +34,9 @@ pub struct Options {
     /// A strategy, devices, precision and checkpointing by a file of `accelerate config`
     #[arg(long, value_name = "FILE", value_parser = accelerate)]
     pub config: Option<Accelerate>,
+    /// What to run on: cpu (as many virtual devices as the mesh has), cuda or tpu
+    #[arg(long, value_name = "KIND", default_value = "cpu")]
+    pub target: PluginKind,
     /// Run on one device, without partitioning: the losses have to be the same
     #[arg(long)]
     pub single: bool,
@@ -97,8 +100,8 @@ impl Options {
         if model.activation_checkpointing { p.checkpointed(Keep::Nothing) } else { p }
     }
 
-    /// The devices: virtual ones of XLA's CPU plugin. Where variables of the environment ask for several processes
-    /// ([`ProcessOptions::from_variables`]), each has its part of them, and the others have to be started as well.
+    /// The devices: virtual ones of XLA's CPU plugin, unless the target is another. Where variables of the environment ask for
+    /// several processes ([`ProcessOptions::from_variables`]), each has its part of them, and the others have to be started as well.
     ///
     /// # Errors
     /// There is no plugin; another process is missing.
@@ -108,21 +111,20 @@ impl Options {
             eprintln!("{warning}");
         }
         plugin::quiet_plugin_logs();
-        let found = plugin::find(PluginKind::Cpu, &Environment::from_process())
-            .context("`shardc plugin install cpu` fetches the plugin")?;
+        let kind = self.target;
+        let found = plugin::find(kind, &Environment::from_process())
+            .with_context(|| format!("`shardc plugin install {kind}` fetches the plugin"))?;
         let devices = if self.single { 1 } else { self.mesh()?.num_devices() };
         let plugin = Plugin::load(&found.path)?;
-        let options = |devices| ClientOptions { cpu_device_count: Some(devices) };
+        let options = |devices| match kind {
+            PluginKind::Cpu => ClientOptions { cpu_device_count: Some(devices) }.into(),
+            PluginKind::Tpu | PluginKind::Cuda => PluginOptions::default(),
+        };
         let job = ProcessOptions::from_variables(|name| std::env::var(name).ok())?;
         Ok(match job.filter(|_| !self.single) {
             Some(job) => {
                 let processes = Processes::connect(job)?;
-                Client::across(
-                    &plugin,
-                    PluginKind::Cpu,
-                    options(devices.div_ceil(processes.count())),
-                    &processes,
-                )?
+                Client::across(&plugin, kind, options(devices.div_ceil(processes.count())), &processes)?
             }
             None => Client::new(&plugin, options(devices))?,
         })

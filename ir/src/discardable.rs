@@ -26,6 +26,9 @@ pub const ALIASING_OUTPUT: &str = "tf.aliasing_output";
 /// Whether any result that fits may take an argument's memory.
 pub const BUFFER_DONOR: &str = "jax.buffer_donor";
 
+/// The kind of memory that an argument or a result lies in, where it is not the device's own.
+pub const MEMORY_KIND: &str = "mhlo.memory_kind";
+
 /// JAX's name of an argument.
 pub const ARG_INFO: &str = "jax.arg_info";
 
@@ -63,6 +66,15 @@ impl AttrDict {
     pub fn donated_to(&self) -> Option<usize> {
         match self.get(ALIASING_OUTPUT)? {
             &Attr::Int(result, _) => usize::try_from(result).ok(),
+            _ => None,
+        }
+    }
+
+    /// The kind of memory that an argument or a result with these attributes lies in, where they say one: `pinned_host`.
+    #[must_use]
+    pub fn memory_kind(&self) -> Option<&str> {
+        match self.get(MEMORY_KIND)? {
+            Attr::Str(kind) => Some(kind),
             _ => None,
         }
     }

@@ -35,6 +35,22 @@ impl Device {
         &self.raw.kind
     }
 
+    /// The same device, with what is sent to it in its memory of another kind than it has by default: `pinned_host` is the memory
+    /// of the host that it reads and writes by itself.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::NotAvailable`] (RT0206) where it has no memory of that kind.
+    pub fn in_memory(&self, kind: &str) -> Result<Device> {
+        match self.raw.in_memory(kind)? {
+            Some(raw) => Ok(Device { raw }),
+            None => Err(RuntimeError::NotAvailable {
+                what: "memory of another kind",
+                kind: self.kind().to_owned(),
+            }),
+        }
+    }
+
     /// What the plugin says of the device's memory.
     ///
     /// # Errors
@@ -139,6 +155,31 @@ impl Buffer {
     #[must_use]
     pub fn ty(&self) -> ArrayType {
         ArrayType { dtype: self.dtype, shape: self.shape.clone() }
+    }
+
+    /// The kind of the memory that it lies in: `device`, `pinned_host`.
+    ///
+    /// # Errors
+    ///
+    /// The client was given up, or the plugin does not say.
+    pub fn memory_kind(&self) -> Result<String> {
+        self.raw.memory_kind()
+    }
+
+    /// A copy in the memory of `kind` of the device that has it. Waits for the content.
+    ///
+    /// # Errors
+    ///
+    /// What should have made the content failed; the device has no such memory, or no room in it; the plugin does not do this.
+    pub fn copied_to(&self, device: &Device, kind: &str) -> Result<Buffer> {
+        self.wait()?;
+        let there = device.in_memory(kind)?;
+        // Plugins copy from one memory to another, and not within one.
+        let copy = match self.memory_kind()? == kind {
+            true => there.raw.client().buffer(&self.to_host()?, &there.raw)?,
+            false => self.raw.copy_to(&there.raw)?,
+        };
+        Buffer::new(copy, self.device)
     }
 
     /// Gives the memory back now, also where there are clones: to use any of them is

@@ -298,6 +298,16 @@ pub enum RuntimeError {
         /// The end of what it wrote to its standard error.
         stderr_tail: String,
     },
+    /// A compiled program needs more memory than a device of its target has.
+    #[error("a device needs {}, and one of {target} has {}", Bytes(*.needed), Bytes(*.memory))]
+    DoesNotFit {
+        /// The target.
+        target: String,
+        /// Bytes that a device needs.
+        needed: u64,
+        /// Bytes that it has.
+        memory: u64,
+    },
     /// An error that a child process met and reported.
     #[error("{message}")]
     Child {
@@ -407,6 +417,7 @@ impl RuntimeError {
             | RuntimeError::Layout(_)
             | RuntimeError::Elsewhere { .. }
             | RuntimeError::Target { .. }
+            | RuntimeError::DoesNotFit { .. }
             | RuntimeError::Processes(_)
             | RuntimeError::ProcessLost { .. }
             | RuntimeError::ProcessTimeout { .. }
@@ -462,6 +473,7 @@ impl RuntimeError {
             RuntimeError::Elsewhere { .. } => "RT0402",
             RuntimeError::Target { .. } => "RT0501",
             RuntimeError::ChildDied { .. } => "RT0502",
+            RuntimeError::DoesNotFit { .. } => "RT0503",
             RuntimeError::Child { code, .. } => code,
             RuntimeError::Io { .. } => "RT0601",
             RuntimeError::Processes(_) => "RT0701",
@@ -512,6 +524,12 @@ impl RuntimeError {
                  needed any more, or have fewer steps in flight; `Device::memory_stats` tells what is in use"
                     .to_owned(),
             ),
+            RuntimeError::Compile { message, .. } if message.contains("libdevice not found") => {
+                Some("`shardc plugin install cuda --compiler-only` fetches it".to_owned())
+            }
+            RuntimeError::DoesNotFit { .. } => Some(
+                "shard more, use more devices or smaller batches, or compute activations again (checkpointing)".to_owned(),
+            ),
             RuntimeError::Compile { code, message }
                 if *code == PjrtCode::RESOURCE_EXHAUSTED || is_out_of_memory(message) =>
             {
@@ -548,7 +566,7 @@ impl RuntimeError {
                     .to_owned(),
             ),
             RuntimeError::Target { .. } => {
-                Some("targets are `cpu`, `cuda`, and `tpu:TOPOLOGY` such as `tpu:v5e:4x4`".to_owned())
+                Some("targets are `cpu`, `cuda`, `cuda:KIND:GPUS` such as `cuda:h100:8`, and `tpu:TOPOLOGY` such as `tpu:v5e:4x4`".to_owned())
             }
             RuntimeError::ChildDied { .. } => Some(
                 "the TPU compiler aborts on malformed programs, wrong replica groups above all: run `shardc verify` first"

@@ -59,6 +59,11 @@ fn devices(kind: PluginKind, plugin: &Plugin) -> Result<(String, usize)> {
             "this machine has no TPU; ahead-of-time compilation works".to_owned(),
         ));
     }
-    let client = Client::new(plugin, PluginOptions::default())?;
+    let client = Client::new(plugin, PluginOptions::default()).map_err(|error| match error {
+        RuntimeError::NoGpu { plugin, message } if cuda::has_compiler(&plugin) => {
+            RuntimeError::NoGpu { plugin, message: format!("{message} Ahead-of-time compilation works") }
+        }
+        other => other,
+    })?;
     Ok((client.platform_name().to_owned(), client.devices().len()))
 }

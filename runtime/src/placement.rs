@@ -39,6 +39,16 @@ impl Placement {
         &self.devices
     }
 
+    /// The same places, with what is put there in the devices' memory of a kind ([`Device::in_memory`]).
+    ///
+    /// # Errors
+    ///
+    /// A device has no memory of that kind.
+    pub fn in_memory(&self, kind: &str) -> Result<Placement> {
+        let devices = self.devices.iter().map(|device| device.in_memory(kind)).collect::<Result<_>>()?;
+        Ok(Placement { devices, ..self.clone() })
+    }
+
     /// The place of each of [`Placement::devices`] among all devices of the program.
     #[must_use]
     pub fn places(&self) -> &[usize] {

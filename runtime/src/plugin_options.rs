@@ -1,5 +1,6 @@
 //! What clients of plugins are started with.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use crate::error::{Result, RuntimeError};
@@ -69,7 +70,7 @@ impl From<CudaOptions> for PluginOptions {
 /// The value of an option, in the types that plugins know.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
-    Text(&'static str),
+    Text(Cow<'static, str>),
     Int(i64),
     Ints(Vec<i64>),
     Float(f32),
@@ -102,7 +103,7 @@ impl CudaOptions {
                 CudaAllocator::CudaAsync => "cuda_async",
                 CudaAllocator::Platform => "platform",
             };
-            values.push(("allocator", Value::Text(name)));
+            values.push(("allocator", Value::Text(name.into())));
         }
         if let Some(part) = self.memory_fraction {
             if !(part > 0.0 && part <= 1.0) {
@@ -125,8 +126,13 @@ impl CudaOptions {
 }
 
 /// What XLA says where there is no GPU or no driver.
-const NO_GPU: [&str; 4] =
-    ["CUDA_ERROR_NO_DEVICE", "no CUDA-capable device", "No visible GPU devices", "Failed to load libcuda"];
+const NO_GPU: [&str; 5] = [
+    "CUDA_ERROR_NO_DEVICE",
+    "no CUDA-capable device",
+    "No visible GPU devices",
+    "no supported devices found",
+    "Failed to load libcuda",
+];
 
 /// An error of the start of a client, with the reason where it is that the machine lacks the hardware or its driver.
 pub(crate) fn without_hardware(error: RuntimeError, plugin: &Path) -> RuntimeError {
@@ -155,7 +161,7 @@ mod tests {
         assert_eq!(
             values,
             [
-                ("allocator", Value::Text("cuda_async")),
+                ("allocator", Value::Text("cuda_async".into())),
                 ("memory_fraction", Value::Float(0.5)),
                 ("preallocate", Value::Bool(false)),
                 ("collective_memory_size", Value::Int(1 << 20)),

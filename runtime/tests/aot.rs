@@ -56,6 +56,36 @@ fn tpu_in_a_child() {
     }
 }
 
+/// No GPU is needed, nor is a driver.
+fn gpus_that_are_not_here() {
+    for (target, program, options) in [
+        ("cuda:h100:8", ALL_REDUCE_REPLICAS, CompileOptions::replicas(8)),
+        ("cuda:a100-40gb:8", ALL_REDUCE_PARTITIONS, CompileOptions::partitions(8)),
+        ("cuda:rtx4090:2x4", ALL_REDUCE_PARTITIONS, CompileOptions::partitions(8)),
+        ("cuda:b200:4x2", ALL_REDUCE_REPLICAS, CompileOptions::replicas(8)),
+    ] {
+        let Some(request) = request(target, program, options) else { return };
+        assert_eq!(aot::device_count(&request.target, &request.plugin).unwrap(), Some(8));
+        let report = in_child(&request).unwrap();
+        assert_eq!((report.devices, report.argument_bytes, report.output_bytes), (8, 16, 16), "{report:?}");
+        assert_eq!((report.bytes_sent(), report.collectives["all-reduce"].count), (28, 1), "{report:?}");
+        assert!(report.device_bytes > Some(20 << 30) && report.require_fit().is_ok(), "{report:?}");
+    }
+}
+
+/// The compiler for GPUs takes any size; the report refuses it.
+fn what_no_gpu_has_the_memory_for_is_refused() {
+    const DOUBLED: &str = r#"
+        func.func public @main(%x: tensor<4294967296xf32>) -> tensor<4294967296xf32> {
+          %0 = stablehlo.add %x, %x : tensor<4294967296xf32>
+          return %0 : tensor<4294967296xf32>
+        }"#;
+    let Some(request) = request("cuda:rtx4090:1", DOUBLED, CompileOptions::replicas(1)) else { return };
+    let error = in_child(&request).unwrap().require_fit().unwrap_err();
+    assert_eq!(error.code(), "RT0503");
+    assert_eq!(error.to_string(), "a device needs 32.0 GiB, and one of cuda:rtx4090:1 has 23.6 GiB");
+}
+
 fn errors_cross_from_the_child() {
     let Some(request) = request("cpu", "nonsense", CompileOptions::replicas(1)) else { return };
     let error = in_child(&request).unwrap_err();
@@ -78,7 +108,7 @@ fn wrong_replica_groups_are_the_programs_fault() {
         "dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>",
         "dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>",
     );
-    for target in ["cpu", "tpu:v5e:2x4"] {
+    for target in ["cpu", "tpu:v5e:2x4", "cuda:h100:8"] {
         let Some(request) = request(target, &program, CompileOptions::replicas(8)) else { continue };
         let error = in_child(&request).unwrap_err();
         // A TPU compiler of another version may rather abort.
@@ -143,9 +173,11 @@ fn main() -> ExitCode {
         return ExitCode::from(arguments.get(2).map_or(2, |path| aot::run_child(Path::new(path))));
     }
     assert!(plugin::quiet_plugin_logs(), "this is the only thread so far");
-    let tests: [(&str, fn()); 8] = [
+    let tests: [(&str, fn()); 10] = [
         ("cpu_here_and_in_a_child", cpu_here_and_in_a_child),
         ("tpu_in_a_child", tpu_in_a_child),
+        ("gpus_that_are_not_here", gpus_that_are_not_here),
+        ("what_no_gpu_has_the_memory_for_is_refused", what_no_gpu_has_the_memory_for_is_refused),
         ("errors_cross_from_the_child", errors_cross_from_the_child),
         ("tpu_slices_are_checked", tpu_slices_are_checked),
         ("wrong_replica_groups_are_the_programs_fault", wrong_replica_groups_are_the_programs_fault),

@@ -270,3 +270,21 @@ func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
     let stat = program.optimized_hlo_collectives().unwrap()["collective-permute"];
     assert_eq!((stat.count, stat.bytes_sent), (5, 80));
 }
+
+/// The CPU plugin's devices have several kinds of memory, all of them the machine's.
+#[test]
+fn buffers_lie_in_the_memory_that_is_asked_for() {
+    let Some(client) = cpu_client(1) else { return };
+    let device = &client.devices()[0];
+    let array = HostArray::from_f64(DType::F32, &[2], &[1., 2.]).unwrap();
+    let there = client.buffer_from_host(&array, &device.in_memory("pinned_host").unwrap()).unwrap();
+    let kind = client.buffer_from_host(&array, device).unwrap().memory_kind().unwrap();
+    assert_eq!(there.memory_kind().unwrap(), "pinned_host");
+    for kind in [kind.as_str(), "pinned_host"] {
+        let copy = there.copied_to(device, kind).unwrap();
+        assert_eq!((copy.memory_kind().unwrap().as_str(), copy.to_host().unwrap()), (kind, array.clone()));
+    }
+    there.delete().unwrap();
+    assert_eq!(there.copied_to(device, "pinned_host").unwrap_err().code(), "RT0305");
+    assert_eq!(device.in_memory("drum").unwrap_err().code(), "RT0206");
+}

@@ -1,9 +1,19 @@
-//! `shardc plugin doctor` of a file that is named.
+//! Plugins: `shardc plugin doctor` of a file that is named, and what is compiled for devices that are not here.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;
 
 use common::Folder;
 use shardc_filetest::skip::{Need, skip};
+
+/// The file of a plugin of a kind, where there is one.
+fn plugin(folder: &Folder, kind: &str) -> Option<String> {
+    let listed = folder.run(&["plugin", "list", "--format", "json"]);
+    let list: serde_json::Value = serde_json::from_str(&listed.out).unwrap();
+    let found = list["plugins"].as_array().unwrap().iter().find(|plugin| plugin["kind"] == kind)?;
+    Some(found["file"].as_str().unwrap().to_owned())
+}
 
 #[test]
 fn a_named_plugin_that_does_not_load_is_told() {
@@ -31,13 +41,10 @@ fn a_named_plugin_that_does_not_load_is_told() {
 #[test]
 fn a_named_plugin_that_loads_is_looked_at_alone() {
     let folder = Folder::new();
-    let listed = folder.run(&["plugin", "list", "--format", "json"]);
-    let list: serde_json::Value = serde_json::from_str(&listed.out).unwrap();
-    let plugins = list["plugins"].as_array().unwrap();
-    let Some(cpu) = plugins.iter().find(|plugin| plugin["kind"] == "cpu") else {
+    let Some(file) = plugin(&folder, "cpu") else {
         return skip(Need::CpuPlugin, "there is no CPU plugin (`shardc plugin install cpu`)");
     };
-    let file = cpu["file"].as_str().unwrap();
+    let file = file.as_str();
     let folder_of_plugin = std::path::Path::new(file).parent().unwrap();
     let name = std::path::Path::new(file).file_name().unwrap().to_str().unwrap();
     // A name without a folder is a file here, not one that the loader looks for.
@@ -48,4 +55,32 @@ fn a_named_plugin_that_loads_is_looked_at_alone() {
         assert!(out.starts_with(&format!("cpu: {named} (named explicitly)\n  C API ")), "{out}");
         assert_eq!(out.lines().count(), 2, "{out}");
     }
+}
+
+/// The report comes first, also where no GPU has the memory.
+#[test]
+fn gpus_that_are_not_here_are_compiled_for() {
+    let folder = Folder::new();
+    if plugin(&folder, "cuda").is_none() {
+        let how = "there is no CUDA plugin (`shardc plugin install cuda --compiler-only`)";
+        return skip(Need::CudaPlugin, how);
+    }
+    let target = ["--target", "cuda:h100:2x2", "--mesh", "data=4"];
+    let ran = folder.run(&[&["compile", "plain.mlir", "-o", "exe"], &target[..]].concat());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.out.starts_with("compiled for cuda:h100:2x2 (4 devices) in "), "{ran:?}");
+    assert!(ran.out.contains("memory of a device                      79.1 GiB\n"), "{ran:?}");
+    assert_eq!(folder.made(), ["exe"]);
+    let large = "func.func @main(%x: tensor<8x1073741824xf32>) -> tensor<8x1073741824xf32> {
+      %0 = stablehlo.tanh %x : tensor<8x1073741824xf32>
+      return %0 : tensor<8x1073741824xf32>
+    }";
+    std::fs::write(folder.path("large.mlir"), large).unwrap();
+    let arguments = ["compile", "large.mlir", "--mesh", "data=1", "--target"];
+    let of = |target: &str| folder.run(&[&arguments[..], &[target]].concat());
+    let (small, enough) = (of("cuda:a100-40gb:1"), of("cuda:h100:1"));
+    assert_eq!((small.code, enough.code), (Some(1), Some(0)), "{small:?} {enough:?}");
+    assert!(small.out.contains("needed in all                           64.0 GiB\n"), "{small:?}");
+    let error = "error[RT0503]: a device needs 64.0 GiB, and one of cuda:a100-40gb:1 has 39.4 GiB";
+    assert!(small.err.contains(error), "{small:?}");
 }

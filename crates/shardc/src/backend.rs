@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use shardc_ir::Module;
-pub(crate) use shardc_passes::transforms::legalize_backend::BackendOptions;
 use shardc_passes::transforms::legalize_backend::legalize;
+pub(crate) use shardc_passes::transforms::legalize_backend::{Backend, BackendOptions};
 use shardc_passes::transforms::unquantize::{is_needed as is_quantized, unquantize};
 use shardc_stablehlo::{PrintForm, PrintOptions, list_booleans};
 

@@ -19,7 +19,7 @@ use shardc_passes::transforms::group_form::{GroupForm, write_mesh_axes};
 use shardc_passes::transforms::inline::CallSites;
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
-use crate::backend::{self, BackendOptions};
+use crate::backend::{self, Backend, BackendOptions};
 use crate::{Error, Manifest};
 
 /// A step of compilation, as told to whoever [watches](Compiler::watch).
@@ -630,7 +630,7 @@ impl Output {
     /// Quantized numbers of which too little is known; or this build has no MLIR (`SH0510`): see
     /// [`Output::backend_text`].
     pub fn bytecode(&self) -> Result<Vec<u8>, Error> {
-        backend::bytecode(&self.module, &self.backend_options())
+        backend::bytecode(&self.module, &self.backend_options(Backend::Any))
     }
 
     /// What [`Output::bytecode`] holds, as MLIR's generic text, which plugins take as well. It needs no MLIR, and takes
@@ -639,7 +639,7 @@ impl Output {
     /// # Errors
     /// Quantized numbers of which too little is known.
     pub fn backend_text(&self) -> Result<String, Error> {
-        backend::text(&self.module, &self.backend_options())
+        backend::text(&self.module, &self.backend_options(Backend::Any))
     }
 
     /// The program as PJRT plugins take it, in the form that they read fastest of those that this build can write:
@@ -648,11 +648,21 @@ impl Output {
     /// # Errors
     /// Quantized numbers of which too little is known.
     pub fn backend_code(&self) -> Result<Vec<u8>, Error> {
-        backend::code(&self.module, &self.backend_options())
+        self.backend_code_for(Backend::Any)
     }
 
-    pub(crate) fn backend_options(&self) -> BackendOptions {
+    /// [`Output::backend_code`] for one of XLA's compilers, with its peculiarities taken care of, as
+    /// [`Program::partitioned`](crate::exec::Program::partitioned) does for the devices of a client.
+    ///
+    /// # Errors
+    /// Quantized numbers of which too little is known.
+    pub fn backend_code_for(&self, backend: Backend) -> Result<Vec<u8>, Error> {
+        backend::code(&self.module, &self.backend_options(backend))
+    }
+
+    pub(crate) fn backend_options(&self, backend: Backend) -> BackendOptions {
         BackendOptions {
+            backend,
             spmd_mode: self.interface.mode,
             num_devices: Some(self.num_devices()),
             ..BackendOptions::default()

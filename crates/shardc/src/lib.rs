@@ -77,6 +77,7 @@ pub use shardc_passes::rules::RuleSet;
 pub use shardc_passes::rules::registry::{CallRule, CustomCall, RuleError};
 pub use shardc_passes::sharding::interface::{Interface, InterfaceTensor};
 pub use shardc_passes::transforms::group_form::GroupForm;
+pub use shardc_passes::transforms::legalize_backend::Backend;
 pub use shardc_stablehlo::{RenderOptions, is_bytecode, render, render_with};
 
 /// What a program is, as far as a front end reads or makes it: modules and their functions, types, meshes, shardings,

@@ -201,7 +201,7 @@ pub(crate) fn run(workspace: &Workspace, args: &TestArgs) -> Result<()> {
     let start = Instant::now();
     let mut times: Vec<(&str, Duration, bool)> = Vec::new();
     let begun = Instant::now();
-    let python = setup::run(false)?;
+    let python = setup::run(&[])?;
     times.push(("setup", begun.elapsed(), true));
     let mut first_failure = None;
     let all = CheckStep::value_variants().iter().copied();

@@ -9,6 +9,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use clap::Args;
+use shardc_runtime::plugin::PluginKind;
 
 use crate::{
     process, setup,
@@ -35,7 +36,8 @@ pub(crate) struct DemoArgs {
 
 /// Builds shardc and shows what it does.
 pub(crate) fn run(workspace: &Workspace, args: &DemoArgs) -> Result<()> {
-    process::step("setup", || setup::plugins(args.tpu))?;
+    let others: &[PluginKind] = if args.tpu { &[PluginKind::Tpu] } else { &[] };
+    process::step("setup", || setup::plugins(others))?;
     let shardc = process::step("build shardc", || build(workspace, false))?;
     let program = workspace.root.join(&args.program);
     let dir = workspace.scratch("demo")?;

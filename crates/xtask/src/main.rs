@@ -21,6 +21,7 @@ mod workspace;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
+use shardc_runtime::plugin::PluginKind;
 
 use crate::workspace::Workspace;
 
@@ -44,7 +45,7 @@ enum Command {
     /// Says what it installs; what is there already stays as it is. `test` runs this first. Without a network the Python packages
     /// are left out and said to be, and tests that need them skip; where `CI` is set, that is an error.
     #[command(
-        after_help = "Examples:\n  cargo xtask setup\n  cargo xtask setup --tpu    # and the TPU compiler, which needs no TPU"
+        after_help = "Examples:\n  cargo xtask setup\n  cargo xtask setup --tpu    # and the TPU compiler, which needs no TPU\n  cargo xtask setup --cuda   # and the GPU compiler, which needs no GPU"
     )]
     Setup(SetupArgs),
     /// Partition a training step, show what was inserted, and run it on 8 virtual devices.
@@ -94,6 +95,17 @@ struct SetupArgs {
     /// Install the TPU compiler (libtpu, some 200 MB) too. It compiles for TPUs on any machine.
     #[arg(long)]
     tpu: bool,
+    /// Install the GPU compiler (XLA's CUDA plugin and NVIDIA's compiler, some 230 MB) too. It compiles for GPUs on any machine.
+    #[arg(long)]
+    cuda: bool,
+}
+
+impl SetupArgs {
+    /// The compilers for other devices than this machine's processor.
+    fn others(&self) -> Vec<PluginKind> {
+        let asked = [(self.tpu, PluginKind::Tpu), (self.cuda, PluginKind::Cuda)];
+        asked.into_iter().filter_map(|(yes, kind)| yes.then_some(kind)).collect()
+    }
 }
 
 fn main() -> ExitCode {
@@ -102,7 +114,7 @@ fn main() -> ExitCode {
     }
     let cli = Cli::parse();
     let done = Workspace::find().and_then(|workspace| match cli.command {
-        Command::Setup(args) => setup::run(args.tpu).map(|_| ()),
+        Command::Setup(args) => setup::run(&args.others()).map(|_| ()),
         Command::Demo(args) => demo::run(&workspace, &args),
         Command::Test(args) => check::run(&workspace, &args),
         Command::Conformance(args) => conformance::run(&workspace, &args),

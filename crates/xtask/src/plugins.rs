@@ -3,15 +3,17 @@
 use std::io::{IsTerminal, Write};
 
 use anyhow::{Context, Result};
-use shardc_runtime::plugin::{Environment, InstallProgress, PluginKind, find, install};
+use shardc_runtime::plugin::{Environment, InstallProgress, Libraries, PluginKind, find, install_with};
 
-/// Installs the pinned plugin of a kind into shardc's cache, unless this machine has one.
+/// Installs the pinned plugin of a kind into shardc's cache, unless this machine has one. That for GPUs is to compile: nothing here
+/// runs on one.
 pub(crate) fn ensure(kind: PluginKind) -> Result<()> {
     let title = match kind {
         PluginKind::Cpu => "XLA's CPU plugin",
         PluginKind::Tpu => "the TPU compiler",
-        PluginKind::Cuda => "XLA's CUDA plugin",
+        PluginKind::Cuda => "the GPU compiler",
     };
+    let libraries = if kind == PluginKind::Cuda { Libraries::Compiler } else { Libraries::Fetched };
     let environment = Environment::from_process();
     if let Ok(found) = find(kind, &environment) {
         println!("{title}: already there ({}, {})", found.path.display(), found.source);
@@ -36,7 +38,8 @@ pub(crate) fn ensure(kind: PluginKind) -> Result<()> {
         InstallProgress::Unpacking => println!("{title}: unpacking"),
         InstallProgress::Size { .. } | InstallProgress::AlreadyInstalled | InstallProgress::Installed => {}
     };
-    let found = install(kind, &environment, &mut show).with_context(|| format!("installing {title}"))?;
+    let found = install_with(kind, libraries, &environment, &mut show)
+        .with_context(|| format!("installing {title}"))?;
     println!("{title}: installed in {}", found.path.display());
     Ok(())
 }

@@ -25,22 +25,18 @@ const PACKAGES: [&str; 7] = [
 /// The compiler that links LLVM's C++ libraries.
 const COMPILER: &str = "g++";
 
-/// Installs what is missing; the Python for tests, where there is one.
-pub(crate) fn run(tpu: bool) -> Result<Option<PathBuf>> {
+/// Installs what is missing, and the compilers for `others` than this machine's processor; the Python for tests, where there is one.
+pub(crate) fn run(others: &[PluginKind]) -> Result<Option<PathBuf>> {
     process::step("setup", || {
         system_packages()?;
-        plugins(tpu)?;
+        plugins(others)?;
         python::for_tests()
     })
 }
 
-/// Installs the plugins that are missing: all that running programs needs.
-pub(crate) fn plugins(tpu: bool) -> Result<()> {
-    plugins::ensure(PluginKind::Cpu)?;
-    if tpu {
-        plugins::ensure(PluginKind::Tpu)?;
-    }
-    Ok(())
+/// Installs the plugins that are missing: all that running programs needs, and compiling them for `others`.
+pub(crate) fn plugins(others: &[PluginKind]) -> Result<()> {
+    [PluginKind::Cpu].iter().chain(others).try_for_each(|&kind| plugins::ensure(kind))
 }
 
 fn system_packages() -> Result<()> {

@@ -25,7 +25,7 @@ pub(crate) struct SweepArgs {
 
 /// Runs the test of random programs, optimised.
 pub(crate) fn run(workspace: &Workspace, args: &SweepArgs) -> Result<()> {
-    setup::run(false)?;
+    setup::run(&[])?;
     process::run(
         cargo()
             .current_dir(&workspace.root)

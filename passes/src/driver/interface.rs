@@ -84,6 +84,7 @@ pub(super) fn interface(
                 local_shape: Shape::new(),
                 sharding: TensorSharding::replicated(mesh, 0),
                 mesh: None,
+                memory_kind: None,
                 donated_to: None,
             });
         }
@@ -104,6 +105,7 @@ pub(super) fn interface(
             local_shape,
             sharding,
             mesh: None,
+            memory_kind: None,
             donated_to: None,
         })
     };
@@ -112,6 +114,7 @@ pub(super) fn interface(
         let mut input = tensor(module.values[arg].ty, module.shardings.of(arg))?;
         let attrs = f.arg_attrs.get(i);
         input.name = f.argument_name(&module.locs, i);
+        input.memory_kind = attrs.and_then(AttrDict::memory_kind).map(Box::from);
         input.donated_to = attrs.and_then(AttrDict::donated_to);
         inputs.push(input);
     }
@@ -119,6 +122,7 @@ pub(super) fn interface(
     for (i, &ty) in f.results.iter().enumerate() {
         let mut output = tensor(ty, f.res_shardings.get(i).and_then(|s| s.expand()))?;
         output.name = f.result_name(i);
+        output.memory_kind = f.res_attrs.get(i).and_then(AttrDict::memory_kind).map(Box::from);
         outputs.push(output);
     }
     for input in &mut inputs {

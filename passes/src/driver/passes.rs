@@ -29,7 +29,7 @@ use crate::transforms::decompose::decompose;
 use crate::transforms::diagonals::diagonals;
 use crate::transforms::fold_pads::fold_pads;
 use crate::transforms::fold_reshapes::fold_reshapes;
-use crate::transforms::legalize_backend::{BackendOptions, legalize};
+use crate::transforms::legalize_backend::{Backend, BackendOptions, legalize};
 use crate::transforms::merge_reductions::merge_reductions;
 use crate::transforms::unquantize::unquantize;
 
@@ -361,7 +361,11 @@ pub const PASSES: &[Pass] = &[
             let options = BackendOptions {
                 spmd_mode: context.mode,
                 num_devices: said.filter(|_| processes > 1),
-                is_cpu: context.options.value(TARGET) == "cpu",
+                backend: match context.options.value(TARGET) {
+                    "cpu" => Backend::Cpu,
+                    "gpu" => Backend::Gpu,
+                    _ => Backend::Any,
+                },
                 processes,
             };
             legalize(module, &options).map_err(|error| vec![error])?;
@@ -410,7 +414,7 @@ pub fn find(name: &str) -> Option<&'static Pass> {
 const STRATEGY: PassOption = PassOption { name: "strategy", values: &["as-annotated", "batch-first"] };
 
 /// For which client of XLA the program is.
-const TARGET: PassOption = PassOption { name: "target", values: &["any", "cpu"] };
+const TARGET: PassOption = PassOption { name: "target", values: &["any", "cpu", "gpu"] };
 const PROCESSES: PassOption = PassOption { name: "processes", values: &["1", "2", "4", "8"] };
 
 fn entry(module: &Module) -> Result<FuncId, Vec<Diagnostic>> {

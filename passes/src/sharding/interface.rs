@@ -18,6 +18,8 @@ pub struct InterfaceTensor {
     pub sharding: TensorSharding,
     /// The mesh in [`Interface::meshes`] that the sharding is on, if not [`Interface::mesh`].
     pub mesh: Option<Box<str>>,
+    /// The kind of memory that it lies in (`pinned_host`), where that is not the device's own.
+    pub memory_kind: Option<Box<str>>,
     /// For a donated parameter, the result that may take its memory.
     pub donated_to: Option<usize>,
 }

@@ -12,7 +12,8 @@
 //!   for wherever there is more than one partition.
 //! * For XLA's CPU client values stay in its one memory, products in groups are plain ones, those that are wider than their operands
 //!   have them widened, the results of Fourier transforms are pinned to row-major order, and collectives in loops and branches take
-//!   turns with those around them ([`BackendOptions::is_cpu`]).
+//!   turns with those around them ([`Backend::Cpu`]).
+//! * For XLA's compiler for GPUs a value that is returned several times takes the memory of one argument ([`Backend::Gpu`]).
 //! * Where several processes share the devices ([`BackendOptions::processes`]), collectives between them are calls of the runtime.
 
 use shardc_ir::discardable::{GSPMD_SHARDING, SHARDING, SHARDING_RULE};
@@ -21,10 +22,26 @@ use shardc_ir::{
     SpmdMode, ValueId,
 };
 
-use super::{across_processes, dense_ragged, one_memory, order_collectives, row_major_fft, wide_products};
+use super::{
+    across_processes, dense_ragged, donated_once, one_memory, order_collectives, row_major_fft, wide_products,
+};
 
 /// Regions within regions, so that neither this nor the recursion of MLIR's readers overflows the stack.
 const MAX_DEPTH: usize = 128;
+
+/// Which of XLA's compilers takes a program, where it makes a difference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backend {
+    /// One that takes what StableHLO says, such as the TPU compiler.
+    #[default]
+    Any,
+    /// That of the CPU client. It has one memory, and knows no call that moves values to another. It has no `ragged_dot`, and no
+    /// product of `bf16` that gives `f32`. It lets a Fourier transform take over the order of dimensions that an `all_gather` after
+    /// it wants, and then refuses at run time to do it in that order; and it mixes up collectives in loops with others.
+    Cpu,
+    /// That for GPUs. Some versions give several arguments one buffer where a value is returned in the memory of each.
+    Gpu,
+}
 
 /// What a back end is told about the devices that run a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,11 +52,8 @@ pub struct BackendOptions {
     /// function is then called `main`, as back ends ask. `None` takes the size of the module's largest mesh; where it has
     /// none, the numbers stay that it says itself, one if it says nothing.
     pub num_devices: Option<usize>,
-    /// Whether XLA's CPU client runs the program. It has one memory, and knows no call that
-    /// moves values to another. It has no `ragged_dot`, and no product of `bf16` that gives `f32`. It lets a Fourier transform take over the order of dimensions that an
-    /// `all_gather` after it wants, and then refuses at run time to do it in that order; and it mixes up collectives in loops
-    /// with others.
-    pub is_cpu: bool,
+    /// Who compiles the program.
+    pub backend: Backend,
     /// How many processes run the program, where XLA's CPU client does, which knows the devices of one; none is one. What
     /// crosses them becomes calls of the runtime, and `num_devices`, which then has to be said, is that of all.
     pub processes: usize,
@@ -62,7 +76,10 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
     for func in module.funcs.keys().collect::<Vec<_>>() {
         legalize_signature(module, func);
     }
-    if options.is_cpu {
+    if options.backend == Backend::Gpu {
+        donated_once::keep(module);
+    }
+    if options.backend == Backend::Cpu {
         one_memory::stay(module);
         dense_ragged::write_dense(module);
         wide_products::widen(module);
@@ -184,7 +201,7 @@ fn set_device_counts(module: &mut Module, options: &BackendOptions) {
     let devices = options
         .num_devices
         .unwrap_or_else(|| module.meshes.values().map(|mesh| mesh.num_devices()).max().unwrap_or(1));
-    let devices = if options.is_cpu { devices / options.processes.max(1) } else { devices };
+    let devices = if options.backend == Backend::Cpu { devices / options.processes.max(1) } else { devices };
     let (replicas, partitions) = match options.spmd_mode {
         SpmdMode::Replica => (devices, 1),
         SpmdMode::Partition => (1, devices),

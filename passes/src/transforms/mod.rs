@@ -10,6 +10,7 @@ mod dead_carries;
 pub mod decompose;
 mod dense_ragged;
 pub mod diagonals;
+mod donated_once;
 pub mod fold_pads;
 pub mod fold_reshapes;
 pub mod group_form;

@@ -5,6 +5,7 @@
 //! calls [`run_child`].
 
 mod child;
+mod gpus;
 mod target;
 
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ use crate::ffi::{RawExecutable, RawTopology};
 use crate::hlo::Collectives;
 use crate::options::CompileOptions;
 use crate::plugin::{Plugin, PluginKind};
-use crate::plugin_options::ClientOptions;
+use crate::plugin_options::{ClientOptions, Value};
 
 /// What to compile, for what, and with which plugin.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +47,10 @@ pub struct CompileReport {
     pub target: String,
     /// How many devices the program runs on.
     pub devices: usize,
+    /// Bytes of a device's memory, for GPUs that need not be there. The TPU compiler refuses what does not fit, that for GPUs does
+    /// not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_bytes: Option<u64>,
     /// Bytes of arguments.
     pub argument_bytes: u64,
     /// Bytes of results, those that share memory with arguments included.
@@ -79,10 +84,32 @@ impl CompileReport {
     pub fn bytes_sent(&self) -> u64 {
         self.collectives.values().fold(0, |sum, stat| sum.saturating_add(stat.bytes_sent))
     }
+
+    /// Bytes that a device needs: arguments, temporaries, and the results that take no argument's memory.
+    #[must_use]
+    pub fn needed_bytes(&self) -> u64 {
+        let results = self.output_bytes.saturating_sub(self.alias_bytes);
+        self.argument_bytes.saturating_add(self.temp_bytes).saturating_add(results)
+    }
+
+    /// Refuses a program that a device has too little memory for, where that is known.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::DoesNotFit`].
+    pub fn require_fit(&self) -> Result<()> {
+        let needed = self.needed_bytes();
+        match self.device_bytes {
+            Some(memory) if needed > memory => {
+                Err(RuntimeError::DoesNotFit { target: self.target.clone(), needed, memory })
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// How many devices a target has: `None` where that is for the program to say (virtual devices on the CPU) or for
-/// the machine (GPUs). A TPU chip is one device or two, by its generation, so the grid does not tell.
+/// the machine (its GPUs). A TPU chip is one device or two, by its generation, so the grid does not tell.
 ///
 /// # Errors
 ///
@@ -94,7 +121,16 @@ pub fn device_count(target: &Target, plugin: &Path) -> Result<Option<usize>> {
 
 /// The devices of a target that need not be there, and their numbers.
 fn topology(target: &Target, name: &str, plugin: &Plugin) -> Result<(Arc<RawTopology>, Vec<i32>)> {
-    let topology = RawTopology::create(plugin.api(), name).map(Arc::new).map_err(|error| match error {
+    let created = match target.gpus() {
+        None => RawTopology::create(plugin.api(), name, &[]),
+        Some((gpu, grid)) => {
+            let text = |text: String| Value::Text(text.into());
+            let name = gpus::topology_name(grid);
+            let options = [("topology", text(name.clone())), ("target_config", text(gpu.target_config()))];
+            RawTopology::create(plugin.api(), &name, &options)
+        }
+    };
+    let topology = created.map(Arc::new).map_err(|error| match error {
         RuntimeError::Pjrt { message, .. } => {
             RuntimeError::Target { text: target.to_string(), reason: message }
         }
@@ -107,9 +143,10 @@ fn topology(target: &Target, name: &str, plugin: &Plugin) -> Result<(Arc<RawTopo
 
 /// Compiles in this process.
 ///
-/// For `cpu` and `cuda` this starts a client, with as many virtual devices as the program needs on the CPU; for `tpu`
-/// it describes the slice to the compiler, and needs no TPU. **The TPU compiler may abort the process**; and it asks
-/// the network for a TPU unless `TPU_SKIP_MDS_QUERY` is set (see [`crate::plugin::quiet_plugin_logs`]).
+/// For `cpu` and `cuda` this starts a client, with as many virtual devices as the program needs on the CPU; for `tpu:` and
+/// `cuda:` with a kind and a number of devices it describes these to the compiler, and needs none of them. XLA tries out kernels
+/// for GPUs where it has one: without, it takes those that it expects to be fast. **The TPU compiler may abort the process**; and it
+/// asks the network for a TPU unless `TPU_SKIP_MDS_QUERY` is set (see [`crate::plugin::quiet_plugin_logs`]).
 ///
 /// # Errors
 ///
@@ -165,6 +202,7 @@ fn report(
     Ok(CompileReport {
         target: request.target.to_string(),
         devices,
+        device_bytes: request.target.gpus().map(|(gpu, _)| gpu.memory),
         argument_bytes: memory.argument_bytes,
         output_bytes: memory.output_bytes,
         temp_bytes: memory.temp_bytes,

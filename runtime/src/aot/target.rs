@@ -3,14 +3,35 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::gpus::Gpu;
 use crate::error::{Result, RuntimeError};
 use crate::plugin::PluginKind;
 
-/// What a program is compiled for: `cpu`, `cuda`, or a TPU slice such as `tpu:v5e:4x4`.
+/// What a program is compiled for: `cpu`; `cuda`, the GPUs of this machine; or devices that need not be there, such as
+/// `tpu:v5e:4x4` and `cuda:h100:2x8`, two hosts with eight GPUs each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     kind: PluginKind,
     topology: Option<String>,
+}
+
+/// Hosts with the same number of GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Grid {
+    pub(crate) hosts: u32,
+    pub(crate) per_host: u32,
+}
+
+impl Grid {
+    /// Reads `8` or `2x8`.
+    fn parse(text: &str) -> Option<Grid> {
+        let (hosts, per_host) = text.split_once('x').unwrap_or(("1", text));
+        let number = |text: &str| text.parse::<u32>().ok().filter(|&n| n > 0);
+        let grid = Grid { hosts: number(hosts)?, per_host: number(per_host)? };
+        // XLA counts devices in 32 bits, with a sign.
+        grid.hosts.checked_mul(grid.per_host).filter(|&n| i32::try_from(n).is_ok())?;
+        Some(grid)
+    }
 }
 
 impl Target {
@@ -20,7 +41,8 @@ impl Target {
         Target { kind: PluginKind::Cpu, topology: None }
     }
 
-    /// Reads a target. The name of a TPU slice is checked by the TPU compiler, which knows its generations.
+    /// Reads a target. The name of a TPU slice is checked by the TPU compiler, which knows its generations; of GPUs, this
+    /// library knows some.
     ///
     /// # Errors
     ///
@@ -45,8 +67,18 @@ impl Target {
                 }
                 Ok(Target { kind: PluginKind::Tpu, topology: Some(topology.to_owned()) })
             }
+            ("cuda", Some(topology)) => {
+                if gpus(topology).is_none() {
+                    return fail(format!(
+                        "GPUs that need not be there are KIND:GPUS or KIND:HOSTSxGPUS, such as h100:8 or h100:2x8; the \
+                         kinds are {}",
+                        Gpu::names()
+                    ));
+                }
+                Ok(Target { kind: PluginKind::Cuda, topology: Some(topology.to_owned()) })
+            }
             ("tpu", None) => fail("it does not say which TPU slice".to_owned()),
-            ("cpu" | "cuda", Some(_)) => fail(format!("{kind} takes no topology")),
+            ("cpu", Some(_)) => fail("cpu takes no topology".to_owned()),
             _ => fail(format!("`{kind}` is no kind of device")),
         }
     }
@@ -57,11 +89,22 @@ impl Target {
         self.kind
     }
 
-    /// The plugin's name of the devices, where they need not be there: `v5e:4x4`.
+    /// The name of the devices, where they need not be there: `v5e:4x4`, `h100:8`.
     #[must_use]
     pub fn topology(&self) -> Option<&str> {
         self.topology.as_deref()
     }
+
+    /// The GPUs, where they need not be there.
+    pub(crate) fn gpus(&self) -> Option<(&'static Gpu, Grid)> {
+        self.topology().filter(|_| self.kind == PluginKind::Cuda).and_then(gpus)
+    }
+}
+
+/// Reads `h100:8` or `h100:2x8`.
+fn gpus(topology: &str) -> Option<(&'static Gpu, Grid)> {
+    let (name, grid) = topology.split_once(':')?;
+    Some((Gpu::named(name)?, Grid::parse(grid)?))
 }
 
 impl fmt::Display for Target {
@@ -87,7 +130,7 @@ mod tests {
 
     #[test]
     fn targets() {
-        for text in ["cpu", "cuda", "tpu:v5e:4x4", "tpu:tpu7x:2x2x2"] {
+        for text in ["cpu", "cuda", "cuda:h100:8", "cuda:a100-40gb:4x8", "tpu:v5e:4x4", "tpu:tpu7x:2x2x2"] {
             assert_eq!(Target::parse(text).unwrap().to_string(), text);
         }
         for text in [
@@ -101,9 +144,21 @@ mod tests {
             "tpu:v5e:4x",
             "tpu:v5e:0x4",
             "tpu::4x4",
+            "cuda:8",
+            "cuda:h100",
+            "cuda:h100:",
+            "cuda:h100:0",
+            "cuda:h100:2x",
+            "cuda:h100:2x2x2",
+            "cuda:h100:65536x65536",
+            "cuda:h99:8",
         ] {
             let error = Target::parse(text).unwrap_err();
             assert_eq!(error.code(), "RT0501", "{text}");
         }
+        let error = Target::parse("cuda:h99:8").unwrap_err().to_string();
+        assert!(error.contains("the kinds are rtx4090, a100-40gb, l40s, h100"), "{error}");
+        let (gpu, grid) = Target::parse("cuda:h100:2x8").unwrap().gpus().unwrap();
+        assert_eq!((gpu.name, grid), ("h100", Grid { hosts: 2, per_host: 8 }));
     }
 }

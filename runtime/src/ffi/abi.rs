@@ -263,6 +263,11 @@ calls! {
         device: *mut Device,
         description: *mut DeviceDescription,
     }
+    32 "PJRT_Device_AddressableMemories" DeviceMemories {
+        device: *mut Device,
+        memories: *const *mut Memory,
+        num_memories: usize,
+    }
     34 "PJRT_Device_MemoryStats" DeviceMemoryStats {
         device: *mut Device,
         bytes_in_use: i64,
@@ -277,6 +282,7 @@ calls! {
         pool_bytes: Statistic,
         peak_pool_bytes: Statistic,
     }
+    36 "PJRT_Memory_Kind" MemoryKind { memory: *mut Memory, kind: *const c_char, kind_size: usize, }
     40 "PJRT_Executable_Destroy" ExecutableDestroy { executable: *mut Executable, }
     44 "PJRT_Executable_NumOutputs" ExecutableNumOutputs { executable: *mut Executable, num_outputs: usize, }
     45 "PJRT_Executable_SizeOfGeneratedCodeInBytes" ExecutableCodeSize {
@@ -330,6 +336,7 @@ calls! {
     58 "PJRT_Buffer_Destroy" BufferDestroy { buffer: *mut Buffer, }
     59 "PJRT_Buffer_ElementType" BufferElementType { buffer: *mut Buffer, element_type: c_int, }
     60 "PJRT_Buffer_Dimensions" BufferDimensions { buffer: *mut Buffer, dims: *const i64, num_dims: usize, }
+    66 "PJRT_Buffer_Memory" BufferMemory { buffer: *mut Buffer, memory: *mut Memory, }
     67 "PJRT_Buffer_Delete" BufferDelete { buffer: *mut Buffer, }
     68 "PJRT_Buffer_IsDeleted" BufferIsDeleted { buffer: *mut Buffer, is_deleted: bool, }
     70 "PJRT_Buffer_ToHostBuffer" BufferToHostBuffer {
@@ -360,6 +367,11 @@ calls! {
         compile_options_size: usize,
         client: *mut Client,
         executable: *mut Executable,
+    }
+    92 "PJRT_Buffer_CopyToMemory" BufferCopyToMemory {
+        buffer: *mut Buffer,
+        dst_memory: *mut Memory,
+        dst_buffer: *mut Buffer,
     }
     96 "PJRT_Executable_GetCompiledMemoryStats" ExecutableMemoryStats {
         executable: *mut Executable,

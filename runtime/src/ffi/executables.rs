@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::abi::{self, Call, Structure, named_value};
 use super::api::{Api, slice, text};
-use super::handles::{Owner, RawClient, RawDevice, describe, handle, non_null};
+use super::handles::{Owner, RawClient, RawDevice, create_options, describe, handle, non_null};
 use crate::error::{Result, RuntimeError};
+use crate::plugin_options::Value;
 use crate::processes::Job;
 
 /// Format of the programs that shardc hands over: MLIR text or bytecode.
@@ -316,14 +317,17 @@ unsafe fn named_values<'a>(start: *const abi::NamedValue, count: usize) -> Resul
 }
 
 impl RawTopology {
-    /// Devices by the plugin's name for them: `v5e:4x4`.
-    pub(crate) fn create(api: &Arc<Api>, name: &str) -> Result<RawTopology> {
+    /// Devices by the plugin's name for them, `v5e:4x4`, and by what it has to be told of them beside.
+    pub(crate) fn create(api: &Arc<Api>, name: &str, options: &[(&str, Value)]) -> Result<RawTopology> {
+        let options = create_options(options);
         let mut arguments = abi::TopologyCreate {
             name: name.as_ptr().cast(),
             name_size: name.len(),
+            create_options: options.as_ptr(),
+            num_options: options.len(),
             ..abi::TopologyCreate::empty()
         };
-        // SAFETY: the name outlives the call, which copies it.
+        // SAFETY: the name, the options and their names outlive the call, which copies them.
         unsafe { api.call(&mut arguments) }?;
         Ok(RawTopology { ptr: non_null(abi::TopologyCreate::NAME, arguments.topology)?, api: api.clone() })
     }

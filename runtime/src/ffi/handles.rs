@@ -116,6 +116,8 @@ impl Drop for RawClient {
 #[derive(Clone)]
 pub(crate) struct RawDevice {
     pub(super) ptr: *mut abi::Device,
+    /// Where new buffers go; null for the memory that the device has by default.
+    pub(super) memory: *mut abi::Memory,
     client: Arc<RawClient>,
     /// The plugin's number of the device.
     pub(crate) id: i32,
@@ -134,8 +136,27 @@ pub(crate) struct RawDeviceMemory {
 
 impl RawDevice {
     /// The client that it is of.
-    pub(super) fn client(&self) -> &Arc<RawClient> {
+    pub(crate) fn client(&self) -> &Arc<RawClient> {
         &self.client
+    }
+
+    /// The same device, whose new buffers go to its memory of a kind; `None` if it has none of that kind.
+    pub(crate) fn in_memory(&self, kind: &str) -> Result<Option<RawDevice>> {
+        self.client.check()?;
+        let api = &self.client.api;
+        let mut list = abi::DeviceMemories { device: self.ptr, ..abi::DeviceMemories::empty() };
+        // SAFETY: the device is alive as long as its client is, and has its memories and their list.
+        let memories = unsafe {
+            api.call(&mut list)?;
+            slice(list.memories, list.num_memories)
+        };
+        for &memory in memories {
+            // SAFETY: as above.
+            if unsafe { memory_kind(api, memory) }? == kind {
+                return Ok(Some(RawDevice { memory, ..self.clone() }));
+            }
+        }
+        Ok(None)
     }
 
     /// What the plugin says of its memory.
@@ -178,6 +199,16 @@ fn named(value: &Value) -> (c_int, abi::NamedValueUnion, usize) {
     }
 }
 
+/// Options as the C API has them. They point into `options`.
+pub(super) fn create_options(options: &[(&str, Value)]) -> Vec<abi::NamedValue> {
+    let one = |(name, value): &(&str, Value)| {
+        let (kind, value, value_size) = named(value);
+        let (name, name_size) = (name.as_ptr().cast(), name.len());
+        abi::NamedValue { name, name_size, kind, value, value_size, ..abi::NamedValue::empty() }
+    };
+    options.iter().map(one).collect()
+}
+
 /// Number and kind of a device.
 ///
 /// # Safety
@@ -194,25 +225,32 @@ pub(super) unsafe fn describe(api: &Api, description: *mut abi::DeviceDescriptio
     }
 }
 
+/// The plugin's word for a kind of memory: `device`, `pinned_host`.
+///
+/// # Safety
+///
+/// `memory` must be alive.
+unsafe fn memory_kind(api: &Api, memory: *mut abi::Memory) -> Result<String> {
+    let mut kind = abi::MemoryKind { memory, ..abi::MemoryKind::empty() };
+    // SAFETY: the memory is alive, and the string belongs to it.
+    unsafe {
+        api.call(&mut kind)?;
+        Ok(text(kind.kind, kind.kind_size))
+    }
+}
+
 impl RawClient {
     pub(crate) fn api(&self) -> &Arc<Api> {
         &self.api
     }
 
-    /// Creates a client with integer options; one of several processes may ask the store of the `job` for the others.
+    /// Creates a client with options; one of several processes may ask the store of the `job` for the others.
     pub(crate) fn create(
         api: &Arc<Api>,
         options: &[(&str, Value)],
         job: Option<&Arc<Job>>,
     ) -> Result<RawClient> {
-        let options: Vec<abi::NamedValue> = options
-            .iter()
-            .map(|(name, value)| {
-                let (kind, value, value_size) = named(value);
-                let (name, name_size) = (name.as_ptr().cast(), name.len());
-                abi::NamedValue { name, name_size, kind, value, value_size, ..abi::NamedValue::empty() }
-            })
-            .collect();
+        let options = create_options(options);
         let mut arguments = abi::ClientCreate {
             create_options: options.as_ptr(),
             num_options: options.len(),
@@ -305,7 +343,7 @@ impl RawClient {
             self.api.call(&mut arguments)?;
             describe(&self.api, arguments.description)?
         };
-        Ok(RawDevice { ptr, client: self.clone(), id, kind })
+        Ok(RawDevice { ptr, memory: std::ptr::null_mut(), client: self.clone(), id, kind })
     }
 }
 
@@ -337,6 +375,31 @@ impl RawBuffer {
             })
         };
         dims.iter().map(size).collect()
+    }
+
+    /// The kind of the memory that it lies in.
+    pub(crate) fn memory_kind(&self) -> Result<String> {
+        self.client.check()?;
+        let mut arguments = abi::BufferMemory { buffer: self.ptr, ..abi::BufferMemory::empty() };
+        // SAFETY: the buffer is alive, and its memory as long as the client is.
+        unsafe {
+            self.api().call(&mut arguments)?;
+            memory_kind(self.api(), arguments.memory)
+        }
+    }
+
+    /// A copy in the memory that `device` says.
+    pub(crate) fn copy_to(&self, device: &RawDevice) -> Result<RawBuffer> {
+        self.client.check()?;
+        let mut arguments = abi::BufferCopyToMemory {
+            buffer: self.ptr,
+            dst_memory: device.memory,
+            ..abi::BufferCopyToMemory::empty()
+        };
+        // SAFETY: the buffer is alive, and the memory as long as the client is, which the device keeps.
+        unsafe { self.api().call(&mut arguments) }?;
+        let ptr = non_null(abi::BufferCopyToMemory::NAME, arguments.dst_buffer)?;
+        Ok(RawBuffer { ptr, client: self.client.clone() })
     }
 
     /// Whether the buffer lives on this client.

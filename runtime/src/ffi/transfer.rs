@@ -104,6 +104,7 @@ impl RawClient {
             num_dims: dims.len(),
             host_buffer_semantics: semantics,
             device: device.ptr,
+            memory: device.memory,
             ..abi::ClientBufferFromHostBuffer::empty()
         };
         // SAFETY: client and device are alive; `data` has the size that type and shape ask for, and stays in place

@@ -18,6 +18,12 @@ const LIBRARIES: [(&str, &str); 10] = [
     ("nccl", "libnccl.so.2"),
 ];
 
+/// The package of what compiles for a GPU and needs none.
+pub(super) const COMPILER: &str = "nvidia-cuda-nvcc-cu12";
+
+/// NVIDIA's library of device functions, without which nothing compiles, among the files of [`COMPILER`].
+const LIBDEVICE: &str = "nvidia/cuda_nvcc/nvvm/libdevice/libdevice.10.bc";
+
 /// What the driver brings.
 const DRIVER: &str = "libcuda.so.1";
 
@@ -31,9 +37,19 @@ pub(super) fn place(member: &str) -> Option<PathBuf> {
     (member.starts_with("nvidia/") && is_wanted).then(|| PathBuf::from(member))
 }
 
+/// The folder of packages that a plugin lies in.
+fn packages(plugin: &Path) -> &Path {
+    plugin.ancestors().nth(3).unwrap_or(Path::new(""))
+}
+
+/// Whether what compiles lies where the plugin looks first.
+pub(crate) fn has_compiler(plugin: &Path) -> bool {
+    packages(plugin).join(LIBDEVICE).is_file()
+}
+
 /// The libraries that are missing in the folders where the plugin looks first: those of wheels beside its own.
 pub(super) fn missing_beside(plugin: &Path) -> Vec<&'static str> {
-    let packages = plugin.ancestors().nth(3).unwrap_or(Path::new(""));
+    let packages = packages(plugin);
     let is_missing = |(folder, name): &(&str, &str)| {
         !packages.join("nvidia").join(folder).join("lib").join(name).is_file()
     };

@@ -71,11 +71,32 @@ pub fn install(
 pub enum Libraries {
     /// From the package index, with the plugin.
     Fetched,
+    /// What is needed to compile for devices that are not here, from the package index, and no more.
+    Compiler,
     /// From the system: the plugin alone is installed, and the dynamic loader finds them.
     System,
 }
 
-/// [`install`], with libraries of the system where these are wanted.
+impl Libraries {
+    /// Those of a plugin's that are fetched.
+    fn wanted(self, pin: &Pin) -> Vec<Wheel> {
+        let is_wanted = |wheel: &&Wheel| match self {
+            Libraries::Fetched => true,
+            Libraries::Compiler => wheel.project == cuda::COMPILER,
+            Libraries::System => false,
+        };
+        pin.libraries.iter().filter(is_wanted).copied().collect()
+    }
+
+    /// Whether those lie beside an installed plugin.
+    fn are_beside(self, pin: &Pin, plugin: &Path) -> bool {
+        self.wanted(pin).is_empty()
+            || cuda::has_compiler(plugin)
+                && (self == Libraries::Compiler || cuda::missing_beside(plugin).is_empty())
+    }
+}
+
+/// [`install`], with the libraries that are wanted.
 ///
 /// # Errors
 ///
@@ -95,11 +116,10 @@ pub fn install_with(
             "no cache directory: neither XDG_CACHE_HOME nor a home directory is known".to_owned(),
         )
     })?;
-    let wanted = if libraries == Libraries::Fetched { pin.libraries } else { &[] };
+    let wanted = libraries.wanted(&pin);
     if let Some(found) = cached(kind, &cache) {
-        let lacks_libraries = !wanted.is_empty() && !cuda::missing_beside(&found.path).is_empty();
         match digest::check(&found.path) {
-            Ok(()) if !lacks_libraries => {
+            Ok(()) if libraries.are_beside(&pin, &found.path) => {
                 progress(InstallProgress::AlreadyInstalled);
                 return Ok(found);
             }
@@ -129,7 +149,7 @@ pub fn install_with(
     };
     let unpacked = ready.join(pin.place());
     fetch(&pin.wheel, &|member| (member == pin.member).then(|| pin.place()))?;
-    for wheel in wanted {
+    for wheel in &wanted {
         fetch(wheel, &cuda::place)?;
     }
     if !unpacked.is_file() {

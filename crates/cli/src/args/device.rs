@@ -109,7 +109,8 @@ pub(crate) struct CompileArgs {
     pub(crate) input: InputArgs,
     #[command(flatten)]
     pub(crate) how: HowArgs,
-    /// What to compile for: cpu, cuda, or a TPU slice as in tpu:v5e:2x4
+    /// What to compile for: cpu, cuda (the GPUs of this machine), or devices that need not be there: a TPU slice as in tpu:v5e:2x4,
+    /// GPUs as in cuda:h100:8 or cuda:h100:2x8
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: String,
     /// Where the serialised executable goes

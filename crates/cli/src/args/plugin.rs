@@ -23,6 +23,9 @@ pub(crate) enum PluginCommand {
         /// Fetch the plugin for NVIDIA's GPUs alone: the CUDA of this machine has the libraries
         #[arg(long)]
         with_system_cuda: bool,
+        /// Fetch what `compile` needs for NVIDIA's GPUs and no more: nothing runs with it
+        #[arg(long, conflicts_with = "with_system_cuda")]
+        compiler_only: bool,
     },
     /// Load each plugin and say what it can do and what it lacks
     Doctor {

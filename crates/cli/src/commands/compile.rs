@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use shardc::exec::compile_options;
+use shardc::exec::{backend_for, compile_options};
 use shardc::runtime::aot::{CompileReport, CompileRequest, Target, compile_in_child};
 use shardc::runtime::{Environment, plugin};
 
@@ -29,10 +29,11 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui) -> Result<ExitCode> {
     }
     let found = plugin::find(target.kind(), &environment).map_err(runtime_error)?;
     let mut job = job::partition(&args.input, &args.how, ui)?;
+    let backend = backend_for(target.kind());
     let request = CompileRequest {
         target,
         plugin: found.path,
-        program: job.output.backend_code().map_err(|e| job.source.explain(&e))?,
+        program: job.output.backend_code_for(backend).map_err(|e| job.source.explain(&e))?,
         options: compile_options(job.output.interface.mode, job.output.num_devices()),
         executable: args.output.as_deref().map(|path| outputs.place(path)).transpose()?,
     };
@@ -50,6 +51,8 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui) -> Result<ExitCode> {
         let json = serde_json::to_value(&report)?;
         ui.result(|| describe(&report, ui), || json)?;
     }
+    // After the report, which says what takes the memory.
+    report.require_fit().map_err(runtime_error)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -60,6 +63,8 @@ fn describe(report: &CompileReport, ui: &Ui) -> String {
         ("outputs", Some(report.output_bytes)),
         ("  of which share memory with arguments", Some(report.alias_bytes)),
         ("temporaries", Some(report.temp_bytes)),
+        ("needed in all", Some(report.needed_bytes())),
+        ("memory of a device", report.device_bytes),
         ("executable", report.executable_bytes),
     ] {
         // What the compiler does not know is not shown.

@@ -26,8 +26,12 @@ pub(crate) fn run(args: &PluginArgs, ui: &Ui) -> Result<ExitCode> {
             )?;
             Ok(ExitCode::SUCCESS)
         }
-        PluginCommand::Install { kind, with_system_cuda } => {
-            let libraries = if *with_system_cuda { Libraries::System } else { Libraries::Fetched };
+        PluginCommand::Install { kind, with_system_cuda, compiler_only } => {
+            let libraries = match (with_system_cuda, compiler_only) {
+                (true, _) => Libraries::System,
+                (_, true) => Libraries::Compiler,
+                (false, false) => Libraries::Fetched,
+            };
             install(*kind, libraries, &environment, ui)
         }
         PluginCommand::Doctor { plugin: file } => {
@@ -108,8 +112,8 @@ fn health(check: &Check) -> Value {
 }
 
 fn install(kind: Kind, libraries: Libraries, environment: &Environment, ui: &Ui) -> Result<ExitCode> {
-    if libraries == Libraries::System && !matches!(kind, Kind::Cuda) {
-        return Err(usage("--with-system-cuda is for `shardc plugin install cuda`"));
+    if libraries != Libraries::Fetched && !matches!(kind, Kind::Cuda) {
+        return Err(usage("--with-system-cuda and --compiler-only are for `shardc plugin install cuda`"));
     }
     let bar = if ui.shows_progress() { ProgressBar::new(0) } else { ProgressBar::hidden() };
     if let Ok(style) =

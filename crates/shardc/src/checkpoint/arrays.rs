@@ -1,5 +1,6 @@
 //! Arrays on devices as entries and blocks of a checkpoint, whoever made them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use shardc_checkpoint::{
@@ -96,7 +97,8 @@ pub fn restore_arrays(
     ports: &[(String, &Port)],
     fit: &Fit,
 ) -> Result<Vec<Option<ShardedArray>>, Error> {
-    let devices = placement.devices();
+    let there: Vec<Cow<'_, Placement>> =
+        ports.iter().map(|(_, port)| port.place(placement)).collect::<Result<_, _>>()?;
     let wanted: Vec<Wanted> = ports
         .iter()
         .map(|(name, port)| {
@@ -104,19 +106,20 @@ pub fn restore_arrays(
             Wanted { name: name.clone(), dtype: port.ty.dtype, shape: port.ty.shape.clone(), regions }
         })
         .collect();
-    let mut buffers: Vec<Vec<Option<Buffer>>> = ports.iter().map(|_| vec![None; devices.len()]).collect();
+    let mut buffers: Vec<Vec<Option<Buffer>>> =
+        ports.iter().map(|_| vec![None; placement.devices().len()]).collect();
     let mut take = |number: usize, region: usize, elements: &mut Vec<u8>| {
         let (want, layout) = (&wanted[number], &ports[number].1.layout);
         let holders = regions(layout, placement.places()).remove(&want.regions[region]).unwrap_or_default();
         let block = block(want, layout, &want.regions[region], std::mem::take(elements))?;
-        put(client, devices, &block, &holders, &mut buffers[number])?;
+        put(client, there[number].devices(), &block, &holders, &mut buffers[number])?;
         // The devices have copies: the memory serves for the next block.
         *elements = block.data;
         Ok(())
     };
     checkpoint.restore(&wanted, fit, &mut take, None)?;
     let mut arrays = Vec::with_capacity(ports.len());
-    for ((want, (_, port)), buffers) in wanted.iter().zip(ports).zip(buffers) {
+    for (((want, (_, port)), buffers), there) in wanted.iter().zip(ports).zip(buffers).zip(&there) {
         if buffers.iter().all(Option::is_none) && !want.regions.is_empty() {
             // The checkpoint lacks it.
             arrays.push(None);
@@ -129,7 +132,7 @@ pub fn restore_arrays(
             None => Ok(vec![client.buffer_from_host(&padding, device)?]),
         };
         let held: Vec<Vec<Buffer>> =
-            buffers.into_iter().zip(devices).map(or_padding).collect::<Result<_, Error>>()?;
+            buffers.into_iter().zip(there.devices()).map(or_padding).collect::<Result<_, Error>>()?;
         let layouts = std::slice::from_ref(&port.layout);
         arrays.push(ShardedArray::from_results_on(placement, &held, layouts)?.pop());
     }

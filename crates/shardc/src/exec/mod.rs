@@ -44,7 +44,8 @@
 
 use shardc_ir::{SpmdMode, TensorType};
 use shardc_passes::sharding::interface::{Interface, InterfaceTensor};
-use shardc_runtime::{CompileOptions, HostArray, ShardLayout};
+use shardc_passes::transforms::legalize_backend::Backend;
+use shardc_runtime::{CompileOptions, HostArray, PluginKind, ShardLayout};
 
 use crate::Error;
 
@@ -99,6 +100,16 @@ fn static_shape(ty: &TensorType) -> Result<Vec<usize>, Error> {
             .hint("run a program whose entry function has static shapes")
             .into()
     })
+}
+
+/// Which of XLA's compilers a kind of plugin has.
+#[must_use]
+pub fn backend_for(kind: PluginKind) -> Backend {
+    match kind {
+        PluginKind::Cpu => Backend::Cpu,
+        PluginKind::Cuda => Backend::Gpu,
+        PluginKind::Tpu => Backend::Any,
+    }
 }
 
 /// How a partitioned program is compiled for `devices` devices.

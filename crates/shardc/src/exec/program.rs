@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use shardc_ir::{Module, OpKind, SpmdMode};
+use shardc_ir::{AttrDict, Module, OpKind, SpmdMode};
 use shardc_passes::gspmd::{import_gspmd, is_annotated};
 use shardc_passes::manual::unroll_manual;
 use shardc_passes::sharding::interface::{Interface, InterfaceTensor};
@@ -11,12 +11,12 @@ use shardc_passes::transforms::inline::inline_calls;
 use shardc_runtime::mismatch::{self, Mismatch, Problem};
 use shardc_runtime::{
     ArrayType, Buffer, Client, CompileOptions, ExecuteOptions, Execution, HostArray, LoadedExecutable,
-    Processes, RuntimeError, ShardLayout, ShardedArray,
+    Placement, Processes, RuntimeError, ShardLayout, ShardedArray,
 };
 
 use super::limits::{Limits, program_need};
-use super::{compile_options, layout, static_shape};
-use crate::backend::{self, BackendOptions};
+use super::{backend_for, compile_options, layout, static_shape};
+use crate::backend::{self, Backend, BackendOptions};
 use crate::{Error, Output};
 
 /// A parameter or result of a program.
@@ -30,6 +30,8 @@ pub struct Port {
     pub layout: ShardLayout,
     /// Whether the program may take its memory for a result.
     pub is_donated: bool,
+    /// The kind of memory that it lies in (`pinned_host`), where that is not the devices' own.
+    pub memory_kind: Option<Box<str>>,
 }
 
 impl Port {
@@ -39,7 +41,19 @@ impl Port {
             ty: ArrayType { dtype: tensor.global.dtype, shape: static_shape(&tensor.global)? },
             layout: layout(interface, tensor)?,
             is_donated: tensor.donated_to.is_some(),
+            memory_kind: tensor.memory_kind.clone(),
         })
+    }
+
+    /// The devices of a program, with what is put there in the memory that this lies in.
+    ///
+    /// # Errors
+    /// A device has no such memory.
+    pub fn place<'p>(&self, devices: &'p Placement) -> Result<Cow<'p, Placement>, RuntimeError> {
+        match &self.memory_kind {
+            Some(kind) => devices.in_memory(kind).map(Cow::Owned),
+            None => Ok(Cow::Borrowed(devices)),
+        }
     }
 
     /// The block that each device has.
@@ -85,11 +99,10 @@ impl Program {
         for body in module.bodies().filter(|&body| is_needed(module, body)).collect::<Vec<_>>() {
             decompose(plain.to_mut(), body);
         }
-        let is_cpu = client.platform_name() == "cpu";
         let options = BackendOptions {
             spmd_mode: SpmdMode::Replica,
             num_devices: Some(1),
-            is_cpu,
+            backend: backend_of(client),
             ..BackendOptions::default()
         };
         let code = backend::code(&plain, &options)?;
@@ -104,12 +117,11 @@ impl Program {
     /// # Errors
     /// The back end refuses it, or the client has too few devices, or other than a multiple of the number of processes.
     pub fn partitioned(client: &Client, output: &Output) -> Result<Program, Error> {
-        let is_cpu = client.platform_name() == "cpu";
         let processes = client.processes().map_or(1, Processes::count);
-        let options = BackendOptions { is_cpu, processes, ..output.backend_options() };
+        let options = BackendOptions { processes, ..output.backend_options(backend_of(client)) };
         let code = backend::code(&output.module, &options)?;
         let n = output.num_devices();
-        let executable = if is_cpu && processes > 1 {
+        let executable = if options.backend == Backend::Cpu && processes > 1 {
             client.compile_across(&code, &compile_options(output.interface.mode, n / processes))?
         } else {
             client.compile(&code, &compile_options(output.interface.mode, n))?
@@ -125,11 +137,15 @@ impl Program {
     fn new(
         client: &Client,
         executable: LoadedExecutable,
-        inputs: Vec<Port>,
-        outputs: Vec<Option<Port>>,
+        mut inputs: Vec<Port>,
+        mut outputs: Vec<Option<Port>>,
     ) -> Program {
         executable.set_parameters(inputs.iter().map(Port::block).collect());
         let is_on_host = client.platform_name() == "cpu";
+        if is_on_host {
+            // There, device and host are one memory.
+            inputs.iter_mut().chain(outputs.iter_mut().flatten()).for_each(|port| port.memory_kind = None);
+        }
         Program { executable, inputs, outputs, limits: Limits::default(), is_on_host }
     }
 
@@ -154,7 +170,8 @@ impl Program {
     /// devices that hold the same block disagree on it.
     pub fn run(&self, client: &Client, inputs: &[HostArray]) -> Result<Vec<HostArray>, Error> {
         let arguments = self.put(client, inputs)?;
-        let results = self.execute(arguments, Vec::new())?;
+        // Nobody else has them.
+        let results = self.execute(arguments, self.donated())?;
         let count = results.first().map_or(0, Vec::len);
         let mut outputs = Vec::with_capacity(count);
         for o in 0..count {
@@ -224,7 +241,7 @@ impl Program {
         self.check_memory()?;
         let devices = self.executable.placement();
         let spread = |(port, array): (&Port, &HostArray)| {
-            Ok(ShardedArray::from_host(client, devices, port.layout.clone(), array)?)
+            Ok(ShardedArray::from_host(client, &*port.place(devices)?, port.layout.clone(), array)?)
         };
         self.inputs.iter().zip(inputs).map(spread).collect()
     }
@@ -248,9 +265,7 @@ impl Program {
     /// Those of [`Program::step`].
     pub fn step_donating(&self, inputs: Vec<ShardedArray>) -> Result<Vec<ShardedArray>, Error> {
         self.check_spread(&inputs)?;
-        let donated = self.inputs.iter().enumerate().filter(|(_, port)| port.is_donated);
-        let donated = donated.map(|(i, _)| i).collect();
-        self.finish(self.execute(inputs, donated)?)
+        self.finish(self.execute(inputs, self.donated())?)
     }
 
     /// Starts the program as [`Program::step_donating`] runs it, and returns before the devices are done: what it gives may not be
@@ -265,10 +280,14 @@ impl Program {
         in_flight: usize,
     ) -> Result<(Vec<ShardedArray>, Execution), Error> {
         self.check_spread(&inputs)?;
-        let donated = self.inputs.iter().enumerate().filter(|(_, port)| port.is_donated);
-        let donated = donated.map(|(i, _)| i).collect();
-        let (results, execution) = self.start(inputs, donated, in_flight)?;
+        let (results, execution) = self.start(inputs, self.donated(), in_flight)?;
         Ok((self.finish(results)?, execution))
+    }
+
+    /// The inputs whose memory the program may take.
+    fn donated(&self) -> Vec<usize> {
+        let donated = self.inputs.iter().enumerate().filter(|(_, port)| port.is_donated);
+        donated.map(|(i, _)| i).collect()
     }
 
     fn execute(&self, inputs: Vec<ShardedArray>, donate: Vec<usize>) -> Result<Vec<Vec<Buffer>>, Error> {
@@ -280,15 +299,25 @@ impl Program {
     fn start(
         &self,
         inputs: Vec<ShardedArray>,
-        donate: Vec<usize>,
+        mut donate: Vec<usize>,
         in_flight: usize,
     ) -> Result<(Vec<Vec<Buffer>>, Execution), Error> {
         let mut lists: Vec<Vec<Buffer>> =
             vec![Vec::with_capacity(inputs.len()); self.executable.devices().len()];
-        for array in inputs {
-            for (list, buffer) in lists.iter_mut().zip(array.into_buffers()) {
-                list.push(buffer);
+        for (i, (port, array)) in self.inputs.iter().zip(inputs).enumerate() {
+            let is_lent = port.is_donated && !donate.contains(&i);
+            for (device, (list, buffer)) in
+                self.executable.devices().iter().zip(lists.iter_mut().zip(array.into_buffers()))
+            {
+                list.push(match &port.memory_kind {
+                    Some(kind) if is_lent || **kind != *buffer.memory_kind()? => {
+                        buffer.copied_to(device, kind)?
+                    }
+                    _ => buffer,
+                });
             }
+            // What is not the device's own memory cannot be lent: the program takes the copy.
+            donate.extend((is_lent && port.memory_kind.is_some()).then_some(i));
         }
         let options = ExecuteOptions { time_limit: self.limits.time, donate, in_flight };
         Ok(self.executable.launch(lists, &options)?)
@@ -374,7 +403,7 @@ fn ports(module: &Module) -> Result<(Vec<Port>, Vec<Option<Port>>), Error> {
     };
     let args = func.body.map(|body| module.regions[body].args.as_slice()).unwrap_or_default();
     let types = args.iter().map(|&arg| module.values[arg].ty);
-    let port = |ty, name: Option<String>, is_donated: bool| -> Result<Port, Error> {
+    let port = |ty, name: Option<String>, attrs: Option<&AttrDict>| -> Result<Port, Error> {
         let Some(tensor) = module.types.stored(ty) else {
             let message = format!("a parameter or result of type {}", module.types.display(ty));
             return Err(shardc_ir::Diagnostic::unsupported("SH0703", message)
@@ -384,17 +413,22 @@ fn ports(module: &Module) -> Result<(Vec<Port>, Vec<Option<Port>>), Error> {
         };
         let shape = static_shape(tensor)?;
         let layout = ShardLayout::replicated(&shape, 1)?;
-        Ok(Port { name, ty: ArrayType { dtype: tensor.dtype, shape }, layout, is_donated })
+        let is_donated = attrs.is_some_and(|attrs| attrs.donated_to().is_some());
+        let memory_kind = attrs.and_then(AttrDict::memory_kind).map(Box::from);
+        Ok(Port { name, ty: ArrayType { dtype: tensor.dtype, shape }, layout, is_donated, memory_kind })
     };
     let inputs = types
         .enumerate()
-        .map(|(i, ty)| {
-            let is_donated = func.arg_attrs.get(i).is_some_and(|a| a.donated_to().is_some());
-            port(ty, func.argument_name(&module.locs, i), is_donated)
-        })
+        .map(|(i, ty)| port(ty, func.argument_name(&module.locs, i), func.arg_attrs.get(i)))
         .collect::<Result<_, Error>>()?;
-    let outputs = func.results.iter().map(|&ty| port(ty, None, false).ok()).collect();
+    let results = func.results.iter().enumerate();
+    let outputs = results.map(|(i, &ty)| port(ty, None, func.res_attrs.get(i)).ok()).collect();
     Ok((inputs, outputs))
+}
+
+/// Who compiles for the devices of a client.
+fn backend_of(client: &Client) -> Backend {
+    client.platform_name().parse().map_or(Backend::Any, backend_for)
 }
 
 /// Whether a part of the program is a body of an operation of Shardy, which a back end does not know.

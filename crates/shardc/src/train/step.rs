@@ -142,10 +142,10 @@ impl Step {
             return Err(Diagnostic::invalid("SH0721", text).into());
         }
         let spread = |i: usize| {
-            let layout = self.program.inputs()[self.step.arguments[i]].layout.clone();
+            let port = &self.program.inputs()[self.step.arguments[i]];
             let array = &arrays[&self.step.variables[i].name];
-            let devices = self.program.executable().placement();
-            Ok(ShardedArray::from_host(&self.client, devices, layout, array)?)
+            let devices = port.place(self.program.executable().placement())?;
+            Ok(ShardedArray::from_host(&self.client, &*devices, port.layout.clone(), array)?)
         };
         self.state_of((0..self.step.variables.len()).map(spread).collect::<Result<_, Error>>()?)
     }
@@ -204,7 +204,7 @@ impl Step {
         }
         let mut held: BTreeMap<&[usize], HostArray> = BTreeMap::new();
         let mut buffers = Vec::new();
-        let placement = self.program.executable().placement();
+        let placement = &*port.place(self.program.executable().placement())?;
         for (device, &d) in placement.devices().iter().zip(placement.places()) {
             let (Some(number), Some(offsets), Some(extent)) =
                 (layout.block(d), layout.offsets(d), layout.extent(d))
@@ -351,8 +351,8 @@ impl Step {
     }
 
     fn spread(&self, port: &Port, array: &HostArray) -> Result<ShardedArray, Error> {
-        let devices = self.program.executable().placement();
-        Ok(ShardedArray::send(&self.client, devices, port.layout.clone(), array)?)
+        let devices = port.place(self.program.executable().placement())?;
+        Ok(ShardedArray::send(&self.client, &*devices, port.layout.clone(), array)?)
     }
 
     /// The port of an input, with its name.

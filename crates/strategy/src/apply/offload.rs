@@ -9,6 +9,7 @@
 //! factor"). Nor does it compile programs that take rows of less than a tile: it takes two layouts of different sizes for one.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::discardable::MEMORY_KIND;
 use shardc_ir::{
     Attr, AttrDict, Build, CustomCallSpec, Module, OpId, OpKind, RegionId, Rewriter, TensorType, ValueId,
 };
@@ -19,8 +20,6 @@ use crate::stacked::Stacked;
 const HOST: &str = "pinned_host";
 /// Memory of the device.
 const DEVICE: &str = "device";
-/// Of an argument or a result, the memory that it is in.
-const MEMORY_KIND: &str = "mhlo.memory_kind";
 
 /// Bytes that a device is sent at once for which a transfer takes longer to begin than to run: some ten microseconds.
 const SMALL: u64 = 64 << 10;

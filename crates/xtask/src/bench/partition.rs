@@ -15,7 +15,7 @@ const LARGE: &str = "corpus/jax/llama7b_32l_fsdp_tp_train.mlir";
 const STAGES: [&str; 6] = ["read", "parse", "import", "propagate", "partition", "print"];
 
 pub(super) fn run(workspace: &Workspace, args: &BenchArgs, python: &Path) -> Result<()> {
-    setup::run(false)?;
+    setup::run(&[])?;
     let shardc = process::step("build shardc, optimised", || demo::build(workspace, true))?;
     let dir = workspace.scratch("bench")?;
     let peer = Peer::new(workspace, &dir)?;

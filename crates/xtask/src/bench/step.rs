@@ -67,7 +67,7 @@ impl Times {
 
 pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let python = python::with_jax(args.python.as_deref())?;
-    setup::run(false)?;
+    setup::run(&[])?;
     let shardc = process::step("build shardc", program::shardc)?;
     let dir = workspace.scratch("step")?;
     let script = dir.join("step_time.py");

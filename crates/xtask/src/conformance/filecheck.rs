@@ -32,7 +32,7 @@ enum Outcome {
 
 /// Runs the files and prints the share that passed in each folder.
 pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) -> Result<()> {
-    setup::run(false)?;
+    setup::run(&[])?;
     let shardc = process::step("build shardc", || demo::build(workspace, args.release))?;
     let dir = workspace.scratch("conformance")?;
     let tools = Tools::new(&dir, &shardc, &[TOOL])?;

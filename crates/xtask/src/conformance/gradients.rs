@@ -59,7 +59,7 @@ struct Row {
 }
 
 pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) -> Result<()> {
-    setup::run(false)?;
+    setup::run(&[])?;
     let pairs = root.join("gradients");
     let tool = root.join(TOOL);
     if !tool.is_file() {

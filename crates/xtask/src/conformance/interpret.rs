@@ -51,7 +51,7 @@ struct Totals {
 
 /// Runs the tests; prints how many programs passed of those that hold each operation.
 pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) -> Result<()> {
-    setup::run(false)?;
+    setup::run(&[])?;
     let worker = process::step("build the runner of StableHLO's interpreter tests", || {
         worker::build(workspace, "interpret", args.release)
     })?;

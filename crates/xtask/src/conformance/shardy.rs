@@ -38,7 +38,7 @@ enum Outcome {
 
 /// Runs the files; prints how many functions of each passed.
 pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) -> Result<()> {
-    setup::run(false)?;
+    setup::run(&[])?;
     let shardc = process::step("build shardc", || demo::build(workspace, args.release))?;
     let exceptions = Exceptions::read(&workspace.root.join("tests/conformance/shardy.txt"))?;
     let dir = workspace.scratch("conformance")?;

@@ -148,11 +148,11 @@ pub(super) fn arguments(
     for (i, (port, array)) in ports.iter().zip(arrays).enumerate() {
         let (layout, seed) = (port.layout.clone(), args.device.seed.wrapping_add(i as u64));
         all.push(match (given.get(&i), array) {
-            (Some(array), _) => ShardedArray::from_host(client, placement, layout, array)?,
+            (Some(array), _) => ShardedArray::from_host(client, &*port.place(placement)?, layout, array)?,
             (None, Some(array)) => array,
             (None, None) => {
                 let array = HostArray::random(seed, port.ty.dtype, &port.ty.shape)?;
-                ShardedArray::from_host(client, placement, layout, &array)?
+                ShardedArray::from_host(client, &*port.place(placement)?, layout, &array)?
             }
         });
     }
@@ -165,7 +165,8 @@ pub(super) fn arguments(
 
 /// A tensor on the devices of an argument, each block read by itself.
 fn spread(tensor: &Tensor, client: &Client, program: &Program, port: &Port) -> Result<ShardedArray, Fault> {
-    let (placement, layout) = (program.executable().placement(), port.layout.clone());
+    let placement = port.place(program.executable().placement())?;
+    let (placement, layout) = (&*placement, port.layout.clone());
     if layout.num_addends() > 1 {
         let bytes = tensor.read().map_err(state_dict::failure)?;
         let array = HostArray::new(port.ty.dtype, &port.ty.shape, bytes)?;

@@ -18,7 +18,7 @@ use shardc::ir::Diagnostic;
 use shardc::runtime::{Client, HostArray, Processes, ShardedArray};
 use shardc_passes::annotations::names::Names;
 
-use self::report::{Row, Step};
+use self::report::{DeviceMemory, Row, Step};
 use super::client::{client, limits, runtime_error};
 use super::launch;
 use crate::args::RunArgs;
@@ -87,15 +87,20 @@ pub(crate) fn run(args: &RunArgs, ui: &Ui) -> Result<ExitCode> {
     files.commit()?;
     if is_first {
         let steps = args.state.steps.map(|_| steps.as_slice());
-        ui.result(|| report::text(steps, &rows, ui), || document(steps, &rows))?;
+        let memory = DeviceMemory::of(&client);
+        let memory = memory.as_ref();
+        ui.result(|| report::text(steps, &rows, memory, ui), || document(steps, &rows, memory))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn document(steps: Option<&[Step]>, rows: &[Row]) -> Value {
+fn document(steps: Option<&[Step]>, rows: &[Row], memory: Option<&DeviceMemory>) -> Value {
     let mut document = json!({ "version": 1, "outputs": rows.iter().map(Row::json).collect::<Vec<_>>() });
     if let Some(steps) = steps {
         document["steps"] = steps.iter().map(Step::json).collect();
+    }
+    if let Some(memory) = memory {
+        document["device_memory"] = memory.json();
     }
     document
 }

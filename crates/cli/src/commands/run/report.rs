@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use shardc::Interface;
-use shardc::runtime::HostArray;
+use shardc::runtime::{Client, HostArray};
 
 use super::names;
 use crate::ui::Ui;
-use crate::ui::table::Table;
+use crate::ui::table::{Table, bytes};
 
 /// One run of the program.
 pub(super) struct Step {
@@ -66,9 +66,37 @@ impl Row {
     }
 }
 
-pub(super) fn text(steps: Option<&[Step]>, rows: &[Row], ui: &Ui) -> String {
+/// Memory of the device that used most of it, so far.
+pub(super) struct DeviceMemory {
+    peak: u64,
+    limit: Option<u64>,
+}
+
+impl DeviceMemory {
+    /// `None` where the plugin keeps no such numbers, as the CPU plugin does not.
+    pub(super) fn of(client: &Client) -> Option<DeviceMemory> {
+        let stats = client.devices().iter().filter_map(|device| device.memory_stats().ok());
+        // A pool that takes memory as it is asked for has a limit of 0.
+        let limit = |limit: Option<u64>| limit.filter(|&bytes| bytes > 0);
+        let used =
+            stats.filter_map(|stats| Some(DeviceMemory { peak: stats.peak?, limit: limit(stats.limit) }));
+        used.max_by_key(|memory| memory.peak)
+    }
+
+    pub(super) fn json(&self) -> Value {
+        json!({ "peak_bytes": self.peak, "limit_bytes": self.limit })
+    }
+
+    fn text(&self) -> String {
+        let limit = self.limit.map(|limit| format!(", of {}", bytes(limit))).unwrap_or_default();
+        format!("memory in use on a device: {} at the peak, compilation included{limit}\n", bytes(self.peak))
+    }
+}
+
+pub(super) fn text(steps: Option<&[Step]>, rows: &[Row], memory: Option<&DeviceMemory>, ui: &Ui) -> String {
     let steps = steps.map(|steps| format!("{}\n", ui.table(&steps_table(steps)))).unwrap_or_default();
-    format!("{steps}{}", ui.table(&outputs_table(rows)))
+    let memory = memory.map(|memory| format!("\n{}", memory.text())).unwrap_or_default();
+    format!("{steps}{}{memory}", ui.table(&outputs_table(rows)))
 }
 
 fn number(n: f64) -> String {

@@ -69,7 +69,7 @@ impl Costs {
 
 pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let data = shared(workspace).join("gradients");
-    setup::run(false)?;
+    setup::run(&[])?;
     let shardc = process::step("build shardc", program::shardc)?;
     let dir = workspace.scratch("grad")?;
     let plugin = find(PluginKind::Cpu, &Environment::from_process())?;

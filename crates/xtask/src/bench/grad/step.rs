@@ -87,12 +87,8 @@ fn told(errors: &[Diagnostic]) -> anyhow::Error {
 
 /// The program without its shardings.
 fn for_one_device(mut module: Module) -> Result<Module> {
-    let options = BackendOptions {
-        spmd_mode: SpmdMode::Replica,
-        num_devices: Some(1),
-        is_cpu: false,
-        ..BackendOptions::default()
-    };
+    let options =
+        BackendOptions { spmd_mode: SpmdMode::Replica, num_devices: Some(1), ..BackendOptions::default() };
     legalize(&mut module, &options).map_err(|error| told(&[error]))?;
     Ok(module)
 }

@@ -53,7 +53,7 @@ const STEPS: [(&str, &[&str]); 2] = [
 pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let shared = shared(workspace);
     let compiler = Compiler::new(workspace, args)?;
-    setup::run(false)?;
+    setup::run(&[])?;
     let shardc = process::step("build shardc", program::shardc)?;
     let dir = workspace.scratch("grad-tpu")?;
     let data = shared.join("gradients");

@@ -24,7 +24,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let mut json = memory::figures()?;
     let shardc = process::step("build shardc", program::shardc)?;
     if args.tpu {
-        setup::run(false)?;
+        setup::run(&[])?;
     }
     let mut table = String::from(
         "| program | slice | TPU compiler | arguments | temporaries | estimate | temporaries | ratio |\n|---|---|---:|---:|---:|---:|---:|---:|\n",

@@ -47,7 +47,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
         "{} has no TPU compiler: `{0} -m pip install libtpu`",
         python.display()
     );
-    setup::run(false)?;
+    setup::run(&[])?;
     let shardc = process::step("build shardc", program::shardc)?;
     let dir = workspace.scratch("tpu")?;
     let compiler = Compiler::new(&python, &tool, &dir)?;

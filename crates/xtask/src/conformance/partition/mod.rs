@@ -57,7 +57,7 @@ const TOLD_EVERY: usize = 25;
 const LIMIT: Duration = Duration::from_secs(600);
 
 pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) -> Result<()> {
-    setup::run(false)?;
+    setup::run(&[])?;
     let program =
         process::step("build the worker", || worker::build(workspace, worker::WORKER, args.release))?;
     let dir = workspace.scratch("conformance/partition")?;

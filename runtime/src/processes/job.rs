@@ -19,6 +19,9 @@ use crate::error::{Result, RuntimeError};
 /// How long a process that leaves waits until what it last said is sent.
 const FAREWELL: Duration = Duration::from_secs(2);
 
+/// Bytes of the reason of a failure that others are told.
+const MAX_REASON: usize = 4096;
+
 /// A process as its threads see it.
 pub(crate) struct Job {
     pub(super) options: ProcessOptions,
@@ -152,11 +155,16 @@ impl Job {
     /// Tells all other processes that this one's run failed, and ends everything here.
     pub(crate) fn fail(&self, reason: &str) {
         if self.mail.check().is_ok() {
-            let mut reason = reason.to_owned();
-            reason.truncate(reason.floor_char_boundary(4096));
-            let _ = self.send_to_all(&Frame::new(Kind::Failed, &[], reason.clone().into_bytes()));
+            let reason = self.tell_of_failure(reason);
             self.lose(self.options.index, &format!("has failed: {reason}"));
         }
+    }
+
+    /// Tells all other processes why nothing more comes from this one; returns what it tells them.
+    fn tell_of_failure<'r>(&self, reason: &'r str) -> &'r str {
+        let reason = &reason[..reason.floor_char_boundary(MAX_REASON)];
+        let _ = self.send_to_all(&Frame::new(Kind::Failed, &[], reason.as_bytes().to_vec()));
+        reason
     }
 
     fn name(&self, process: usize) -> String {
@@ -245,9 +253,13 @@ impl Job {
         Ok(answer.and_then(|answer| store::read_answer(&answer)))
     }
 
-    /// Says goodbye to all, and waits a little until it is sent.
+    /// Says goodbye to all, and waits a little until it is sent. Where a process was lost this one does not end because its work is
+    /// done: those that have not noticed hear of that first.
     pub(super) fn leave(&self) {
         self.leaving.store(true, Ordering::Relaxed);
+        if let Err(lost) = self.mail.check() {
+            self.tell_of_failure(&lost.to_string());
+        }
         let _ = self.send_to_all(&Frame::new(Kind::Goodbye, &[], Vec::new()));
         // Nothing is ever sent here: the wait ends when the last writing thread has dropped its end.
         let _ = lock(&self.farewell).recv_timeout(FAREWELL);

@@ -11,7 +11,7 @@ use shardc::nn::{Parameters, StepProgram};
 use shardc::runtime::aot::{self, CompileReport, CompileRequest, Target};
 use shardc::runtime::{Environment, PjrtCode, PluginKind, RuntimeError, plugin};
 use shardc::strategy::{self, Role, Roles, Settings};
-use shardc::{Compiler, Output};
+use shardc::{CleanOptions, Compiler, Machine, Output};
 
 /// Devices of one kind, and in which numbers they are had together, from few to many.
 struct Generation {
@@ -19,6 +19,8 @@ struct Generation {
     name: &'static str,
     /// The kind of plugin that compiles for it.
     kind: PluginKind,
+    /// Whose memory an estimate is about.
+    machine: Machine,
     /// Bytes of memory of a device.
     memory: u64,
     /// The names of slices in targets, and how many devices these have.
@@ -32,13 +34,55 @@ const HOSTS: &[(&str, i64)] =
     &[("1", 1), ("2", 2), ("4", 4), ("8", 8), ("2x8", 16), ("4x8", 32), ("8x8", 64)];
 
 const GENERATIONS: [Generation; 7] = [
-    Generation { name: "v5e", kind: PluginKind::Tpu, memory: 16 << 30, slices: CHIPS },
-    Generation { name: "v5p", kind: PluginKind::Tpu, memory: 95 << 30, slices: CUBES },
-    Generation { name: "v6e", kind: PluginKind::Tpu, memory: 32 << 30, slices: CHIPS },
-    Generation { name: "rtx4090", kind: PluginKind::Cuda, memory: 23 << 30, slices: HOSTS },
-    Generation { name: "a100-80gb", kind: PluginKind::Cuda, memory: 79 << 30, slices: HOSTS },
-    Generation { name: "h100", kind: PluginKind::Cuda, memory: 79 << 30, slices: HOSTS },
-    Generation { name: "h200", kind: PluginKind::Cuda, memory: 139 << 30, slices: HOSTS },
+    Generation {
+        name: "v5e",
+        kind: PluginKind::Tpu,
+        machine: Machine::TpuV5e,
+        memory: 16 << 30,
+        slices: CHIPS,
+    },
+    Generation {
+        name: "v5p",
+        kind: PluginKind::Tpu,
+        machine: Machine::TpuV5p,
+        memory: 95 << 30,
+        slices: CUBES,
+    },
+    Generation {
+        name: "v6e",
+        kind: PluginKind::Tpu,
+        machine: Machine::TpuV5e,
+        memory: 32 << 30,
+        slices: CHIPS,
+    },
+    Generation {
+        name: "rtx4090",
+        kind: PluginKind::Cuda,
+        machine: Machine::Gpu,
+        memory: 23 << 30,
+        slices: HOSTS,
+    },
+    Generation {
+        name: "a100-80gb",
+        kind: PluginKind::Cuda,
+        machine: Machine::Gpu,
+        memory: 79 << 30,
+        slices: HOSTS,
+    },
+    Generation {
+        name: "h100",
+        kind: PluginKind::Cuda,
+        machine: Machine::Gpu,
+        memory: 79 << 30,
+        slices: HOSTS,
+    },
+    Generation {
+        name: "h200",
+        kind: PluginKind::Cuda,
+        machine: Machine::Gpu,
+        memory: 139 << 30,
+        slices: HOSTS,
+    },
 ];
 
 /// What is compiled for.
@@ -81,16 +125,19 @@ pub fn serve() {
 #[expect(clippy::print_stdout, reason = "an example shows its results")]
 pub fn smallest_slice(args: &Ahead, make: impl Fn(&Mesh) -> Result<StepProgram>) -> Result<()> {
     if let Some(devices) = args.devices {
-        println!("{devices} devices: {}", Need::of(make(&Mesh::new(&[("fsdp", devices)])?)?, args)?);
+        println!(
+            "{devices} devices: {}",
+            Need::of(make(&Mesh::new(&[("fsdp", devices)])?)?, args, Machine::default())?
+        );
         return Ok(());
     }
-    let Generation { name: generation, kind, memory, slices } = GENERATIONS
+    let Generation { name: generation, kind, machine, memory, slices } = GENERATIONS
         .into_iter()
         .find(|generation| generation.name == args.generation)
         .with_context(|| format!("the generations are {}", GENERATIONS.map(|known| known.name).join(", ")))?;
     let is_asked_for = |name: &str| args.slice.as_deref().is_none_or(|slice| slice == name);
     for &(name, devices) in slices.iter().filter(|(name, _)| is_asked_for(name)) {
-        let need = Need::of(make(&Mesh::new(&[("fsdp", devices)])?)?, args)?;
+        let need = Need::of(make(&Mesh::new(&[("fsdp", devices)])?)?, args, machine)?;
         println!("{generation}:{name}, {devices} devices of {}: {need}", gigabytes(memory));
         // The compiler computes again where memory is short, down to half of the estimate: it has the last word.
         if need.arguments.max(need.peak / 2) > memory {
@@ -142,13 +189,14 @@ struct Need {
 }
 
 impl Need {
-    fn of(mut step: StepProgram, args: &Ahead) -> Result<Need> {
+    fn of(mut step: StepProgram, args: &Ahead, machine: Machine) -> Result<Need> {
         let started = Instant::now();
         let settings = Settings { offload_params: args.offload, ..Settings::default() };
         let roles = strategy::roles_of(&step)?;
         strategy::annotate(&mut step, &settings)?;
         let parameters = step.parameters();
-        let output = Compiler::new().partition_module(step.module)?;
+        let clean = CleanOptions { machine, ..CleanOptions::default() };
+        let output = Compiler::new().clean(clean).partition_module(step.module)?;
         let seconds = started.elapsed().as_secs_f64();
         if let Some(path) = &args.write {
             std::fs::write(path, output.text())?;
@@ -225,7 +273,7 @@ impl std::fmt::Display for Classes {
 fn described(report: &CompileReport) -> String {
     let peak = report.argument_bytes + report.output_bytes - report.alias_bytes + report.temp_bytes;
     format!(
-        "arguments {}, temporaries {}, {} in all; {} sent in a step by each device, loop bodies once",
+        "arguments {}, temporaries {}, {} in all; {} sent in a step by each device",
         gigabytes(report.argument_bytes),
         gigabytes(report.temp_bytes),
         gigabytes(peak),

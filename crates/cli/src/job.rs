@@ -1,6 +1,7 @@
 //! What most commands begin with: the compiler that the options describe, and a partitioned program.
 
 use anyhow::Result;
+use shardc::runtime::PluginKind;
 use shardc::{CleanOptions, Compiler, Error, Module, Output, Stage};
 use shardc_passes::annotations::spec::Annotation;
 
@@ -45,6 +46,7 @@ impl From<Machine> for shardc::Machine {
             Machine::TpuV5e => shardc::Machine::TpuV5e,
             Machine::TpuV5p => shardc::Machine::TpuV5p,
             Machine::Plain => shardc::Machine::Plain,
+            Machine::Gpu => shardc::Machine::Gpu,
         }
     }
 }
@@ -80,8 +82,18 @@ impl HowArgs {
             combine_bytes: self.combine_bytes.unwrap_or(CleanOptions::default().combine_bytes),
             keep_bytes: self.keep_bytes,
             memory_bytes: self.memory,
-            machine: self.machine.into(),
+            machine: self.machine.map(Into::into).unwrap_or_default(),
         }
+    }
+
+    /// These, with estimates about the devices of the target, where the user says nothing else.
+    pub(crate) fn for_target(&self, kind: PluginKind, topology: Option<&str>) -> HowArgs {
+        let of_target = match kind {
+            PluginKind::Cuda => Some(Machine::Gpu),
+            PluginKind::Tpu if topology.is_some_and(|name| name.starts_with("v5p:")) => Some(Machine::TpuV5p),
+            PluginKind::Cpu | PluginKind::Tpu => None,
+        };
+        HowArgs { machine: self.machine.or(of_target), ..self.clone() }
     }
 
     /// The file that --timings names, with `others`.

@@ -30,7 +30,7 @@ pub(crate) struct AnnotationArgs {
 }
 
 /// How a partitioned program is made.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct HowArgs {
     #[command(flatten)]
     pub(crate) strategy: StrategyArgs,
@@ -58,9 +58,9 @@ pub(crate) struct HowArgs {
     /// the program fits, and a warning says so if it does not; 0 gathers all of them again, as FSDP does
     #[arg(long, value_name = "BYTES", value_parser = number_of_bytes)]
     pub(crate) memory: Option<u64>,
-    /// Whose memory estimates are about: TPUs keep tensors in tiles
-    #[arg(long, value_enum, default_value_t = Machine::TpuV5e)]
-    pub(crate) machine: Machine,
+    /// Whose memory estimates are about: TPUs keep tensors in tiles. tpu-v5e if not given, or what --target says
+    #[arg(long, value_enum)]
+    pub(crate) machine: Option<Machine>,
     #[command(flatten)]
     pub(crate) inline: InlineArgs,
     #[command(flatten)]
@@ -113,6 +113,8 @@ pub(crate) enum Machine {
     TpuV5e,
     /// A TPU v5p, or its like
     TpuV5p,
+    /// A GPU, compiled for by XLA
+    Gpu,
     /// Any that stores elements side by side
     Plain,
 }

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use super::program::ToArgs;
 
 /// How a training step without annotations is split.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct StrategyArgs {
     /// Split a training step without annotations as a file of `accelerate config` says; its processes are the mesh, unless
     /// --mesh is given

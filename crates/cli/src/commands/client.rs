@@ -50,7 +50,7 @@ pub(super) fn client(args: &DeviceArgs, mesh: &Mesh, job: Option<&Processes>) ->
 }
 
 /// The kind of plugin: the one that is named, or that of the file, or the CPU's.
-fn kind(args: &DeviceArgs) -> PluginKind {
+pub(super) fn kind(args: &DeviceArgs) -> PluginKind {
     let of_file = || args.plugin.file.as_deref().map(|file| FoundPlugin::named(file).kind);
     args.target.map(PluginKind::from).or_else(of_file).unwrap_or(PluginKind::Cpu)
 }

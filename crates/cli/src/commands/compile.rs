@@ -21,14 +21,15 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui) -> Result<ExitCode> {
         Target::parse(&args.target).map_err(|e| Failure::Usage { message: e.to_string(), hint: e.hint() })?;
     let executable = args.output.as_deref().map(|path| ("--output", path));
     let report = args.json.as_deref().map(|path| ("--json", path));
-    let named = args.how.outputs(&[executable, report]);
+    let how = args.how.for_target(target.kind(), target.topology());
+    let named = how.outputs(&[executable, report]);
     let mut outputs = Outputs::plan(&named, &[args.input.named()])?;
     let mut environment = Environment::from_process();
     if let Some(path) = &args.plugin.file {
         environment = environment.with_plugin(target.kind(), path.clone());
     }
     let found = plugin::find(target.kind(), &environment).map_err(runtime_error)?;
-    let mut job = job::partition(&args.input, &args.how, ui)?;
+    let mut job = job::partition(&args.input, &how, ui)?;
     let backend = backend_for(target.kind());
     let request = CompileRequest {
         target,
@@ -41,7 +42,7 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui) -> Result<ExitCode> {
     let program = std::env::current_exe().context("cannot find this program's own file")?;
     let report = compile_in_child(&program, &request)
         .map_err(|error| devices_error(&error, &job.output.interface.mesh))?;
-    job.finish(&mut outputs, &args.how, ui)?;
+    job.finish(&mut outputs, &how, ui)?;
     if let Some(path) = &args.json {
         outputs.put(path, format!("{}\n", serde_json::to_string_pretty(&report)?))?;
     }

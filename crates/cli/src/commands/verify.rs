@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use shardc::Compiler;
 use shardc::exec::{self, OutputCheck};
 
-use super::client::{client, limits};
+use super::client::{client, kind, limits};
 use crate::args::VerifyArgs;
 use crate::job;
 use crate::output::Outputs;
@@ -16,7 +16,7 @@ use crate::ui::table::Table;
 
 pub(crate) fn run(args: &VerifyArgs, ui: &Ui) -> Result<ExitCode> {
     let mut outputs = Outputs::plan(&args.how.outputs(&[]), &[args.input.named()])?;
-    let mut job = job::partition(&args.input, &args.how, ui)?;
+    let mut job = job::partition(&args.input, &args.how.for_target(kind(&args.device), None), ui)?;
     let devices = job.output.num_devices();
     let client = client(&args.device, &job.output.interface.mesh, None)?;
     job.progress.stage("compile and run");

@@ -15,7 +15,8 @@
 //!   loops only narrow (`narrowed`);
 //! * what a TPU gathers as a result is copied there, and so is the argument whose memory it takes (`gathered`);
 //! * what fits in the fast memory of a TPU has tuple index tables in the main memory instead (`tables`);
-//! * tensors lie in tiles on TPUs, which pads them, and what only products read is kept with 16 bits (`program`, `machine`).
+//! * tensors lie in tiles on TPUs, which pads them, and what only products read is kept with 16 bits (`program`, `machine`);
+//! * products of GPUs are operations of their own, with which nothing is fused (`program`).
 //!
 //! The call of a function that is partitioned by itself takes what the function keeps besides its arguments.
 //!
@@ -255,6 +256,22 @@ mod tests {
         assert_eq!(of("%x", Machine::TpuV5p), one);
         assert_eq!(of("%0", Machine::TpuV5e), one);
         assert_eq!(of("%0", Machine::Plain), one, "as an operation of its own");
+    }
+
+    #[test]
+    fn a_product_of_a_gpu_is_an_operation_of_its_own() {
+        let text = "func.func @main(%x: tensor<256x256xf32>) -> tensor<256x256xf32> {
+            %0 = stablehlo.tanh %x : tensor<256x256xf32>
+            %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<256x256xf32>) -> tensor<256x256xf32>
+            %2 = stablehlo.dot_general %x, %1, contracting_dims = [1] x [0] : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+            %3 = stablehlo.exponential %2 : tensor<256x256xf32>
+            %4 = stablehlo.cholesky %3, lower = true : tensor<256x256xf32>
+            return %4 : tensor<256x256xf32> }";
+        let module = shardc_stablehlo::parse(text).unwrap();
+        let of = |machine| temporaries_with_calls(&module, module.entry().unwrap(), machine, &|_| 0);
+        let one = 256 * 256 * 4;
+        assert_eq!(of(Machine::Plain), one, "all in one operation");
+        assert_eq!(of(Machine::Gpu), 2 * one, "what is multiplied, read as it lies, and the product");
     }
 
     #[test]

@@ -173,6 +173,7 @@ impl<'m> Program<'m> {
         self.always[op.index()] = match &data.kind {
             // Bitcasts on row-major layouts, and what is no tensor to speak of.
             OpKind::Reshape | OpKind::Constant(_) | OpKind::ReplicaId | OpKind::PartitionId => true,
+            OpKind::Transpose { .. } if self.machine.multiplies_alone() => true,
             _ if is_hard => false,
             kind if is_rearranged(kind) => true,
             // Widening is done again by each reader. Narrowing is kept: the narrow value frees the wide one.
@@ -182,7 +183,7 @@ impl<'m> Program<'m> {
             }
             _ => self.is_elementwise(op) && is_read_once,
         };
-        if is_product(&data.kind) && !is_hard && is_read_once {
+        if is_product(&data.kind) && !is_hard && is_read_once && !self.machine.multiplies_alone() {
             let is_reduced = data.results.iter().any(|v| self.reduced[v.index()]);
             let reader = data.results.first().and_then(|v| reads[v.index()].last);
             self.joins_reader[op.index()] = reader.is_some_and(|reader| {
@@ -201,8 +202,12 @@ impl<'m> Program<'m> {
             OpKind::Convert => of_result(&self.reduced),
             _ => false,
         };
-        let fuses_nothing = fuses_nothing(&data.kind);
-        let hands_on = matches!(data.kind, OpKind::Reshape) && of_result(&self.hard);
+        let multiplies_alone = is_product(&data.kind) && self.machine.multiplies_alone();
+        let fuses_nothing = fuses_nothing(&data.kind) || multiplies_alone;
+        // A product reads a transposed operand as it lies.
+        let is_reformed = matches!(data.kind, OpKind::Reshape)
+            || self.machine.multiplies_alone() && matches!(data.kind, OpKind::Transpose { .. });
+        let hands_on = is_reformed && of_result(&self.hard);
         let rounds = match &data.kind {
             OpKind::DotGeneral(spec) => is_default(&spec.precision),
             OpKind::Convolution(spec) => is_default(&spec.precision),

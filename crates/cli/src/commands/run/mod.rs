@@ -19,7 +19,7 @@ use shardc::runtime::{Client, HostArray, Processes, ShardedArray};
 use shardc_passes::annotations::names::Names;
 
 use self::report::{DeviceMemory, Row, Step};
-use super::client::{client, limits, runtime_error};
+use super::client::{client, kind, limits, runtime_error};
 use super::launch;
 use crate::args::RunArgs;
 use crate::job;
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &RunArgs, ui: &Ui) -> Result<ExitCode> {
     let inputs: Vec<_> = given.into_iter().chain([args.input.named()]).collect();
     let mut files = Outputs::plan(&args.how.outputs(&[saved.filter(|_| is_first)]), &inputs)?;
     let target = args.state.save.as_deref().map(|place| save::target(place, &args.state)).transpose()?;
-    let mut job_of_program = job::partition(&args.input, &args.how, ui)?;
+    let mut job_of_program = job::partition(&args.input, &args.how.for_target(kind(&args.device), None), ui)?;
     let sources = arguments::open(&args.state)?;
 
     let processes = job.map(Processes::connect).transpose().map_err(runtime_error)?;

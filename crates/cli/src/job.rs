@@ -145,7 +145,10 @@ pub(crate) fn partition_until(
     stop: Option<&StopArgs>,
     ui: &Ui,
 ) -> Result<Ran> {
-    let chosen = how.strategy.chosen(ui)?;
+    let mut chosen = how.strategy.chosen(ui)?;
+    if let (Some(chosen), Some(Machine::Gpu)) = (&mut chosen, how.machine) {
+        chosen.settings.split_stacks_first = true;
+    }
     // A strategy puts its mesh into the program.
     let mesh = input.annotations.mesh.as_deref();
     let rest = AnnotationArgs { mesh: None, spec: input.annotations.spec.clone() };

@@ -32,6 +32,10 @@ pub struct Settings {
     pub reshard_after_forward: Option<bool>,
     /// Whether parameters are only ever split along their first dimension.
     pub shard_param_on_dim_0: bool,
+    /// Whether parameters of stacked layers are split along the first dimension of a layer, where that divides them evenly. XLA's
+    /// compiler for GPUs gathers along the dimension that is outermost in memory: a stack of which another one is split is copied as
+    /// a whole before the loop.
+    pub split_stacks_first: bool,
     /// Whether parameters and optimizer state are in host memory while they are not used.
     pub offload_params: bool,
     /// Which parameters are gathered again together, and which once; each by itself and all again where it is not said.

@@ -299,12 +299,23 @@ impl Plan<'_> {
         let is_free = |axis: &&AxisRef| !(has_experts && self.axes.expert.contains(axis));
         let shard: Vec<AxisRef> = self.axes.shard.iter().filter(is_free).cloned().collect();
         let n = module.meshes[self.mesh].axes_size(&shard);
+        let is_of_stack = |dim: &usize| self.stacked.is_stacked(arg, *dim);
+        // The first dimension of a layer's parameter, where those of several layers are stacked.
+        let first = (0..module.rank(arg)).find(|dim| !is_of_stack(dim));
         let may = |dim: usize| {
-            !self.stacked.is_stacked(arg, dim)
-                && (dim == 0 || !self.settings.shard_param_on_dim_0)
+            !is_of_stack(&dim)
+                && (first == Some(dim) || !self.settings.shard_param_on_dim_0)
                 && sharding.axes(dim).is_empty()
         };
-        if let Some(dim) = split_dim(module.shape(arg), n, may) {
+        let is_stack = (0..module.rank(arg)).any(|dim| is_of_stack(&dim));
+        let first_of_stack = first.filter(|&dim| {
+            self.settings.split_stacks_first
+                && is_stack
+                && may(dim)
+                && n > 1
+                && module.shape(arg)[dim] % n == 0
+        });
+        if let Some(dim) = first_of_stack.or_else(|| split_dim(module.shape(arg), n, may)) {
             sharding.dims[dim] = DimSharding::closed(&shard);
         }
         sharding

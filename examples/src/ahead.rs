@@ -272,12 +272,11 @@ impl std::fmt::Display for Classes {
 }
 
 fn described(report: &CompileReport) -> String {
-    let peak = report.argument_bytes + report.output_bytes - report.alias_bytes + report.temp_bytes;
     format!(
         "arguments {}, temporaries {}, {} in all; {} sent in a step by each device",
         gigabytes(report.argument_bytes),
         gigabytes(report.temp_bytes),
-        gigabytes(peak),
+        gigabytes(report.needed_bytes()),
         gigabytes(report.bytes_sent())
     )
 }

@@ -305,10 +305,10 @@ impl Program {
         let mut lists: Vec<Vec<Buffer>> =
             vec![Vec::with_capacity(inputs.len()); self.executable.devices().len()];
         for (i, (port, array)) in self.inputs.iter().zip(inputs).enumerate() {
-            let is_lent = port.is_donated && !donate.contains(&i);
-            for (device, (list, buffer)) in
-                self.executable.devices().iter().zip(lists.iter_mut().zip(array.into_buffers()))
-            {
+            // The numbers ascend. What is not the device's own memory cannot be lent: the program takes a copy.
+            let is_lent = port.memory_kind.is_some() && port.is_donated && donate.binary_search(&i).is_err();
+            let devices = self.executable.devices().iter();
+            for (device, (list, buffer)) in devices.zip(lists.iter_mut().zip(array.into_buffers())) {
                 list.push(match &port.memory_kind {
                     Some(kind) if is_lent || **kind != *buffer.memory_kind()? => {
                         buffer.copied_to(device, kind)?
@@ -316,8 +316,7 @@ impl Program {
                     _ => buffer,
                 });
             }
-            // What is not the device's own memory cannot be lent: the program takes the copy.
-            donate.extend((is_lent && port.memory_kind.is_some()).then_some(i));
+            donate.extend(is_lent.then_some(i));
         }
         let options = ExecuteOptions { time_limit: self.limits.time, donate, in_flight };
         Ok(self.executable.launch(lists, &options)?)

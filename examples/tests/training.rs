@@ -197,7 +197,7 @@ fn adapters_are_learnt() {
 #[test]
 fn files_of_accelerate_are_trained_by() {
     let program = env!("CARGO_BIN_EXE_accelerate_yaml");
-    // The first two compute in bf16: which way numbers are rounded depends on the order of sums, and on the processor.
+    // The first two compute in bf16: which way numbers are rounded depends on the order of sums.
     const ROUNDING_OF_BF16: f64 = 1.0 / 256.0;
     for (trained, tolerance) in [("bert", ROUNDING_OF_BF16), ("lora", ROUNDING_OF_BF16), ("qlora", 1e-4)] {
         let arguments = ["--trained", trained, "--steps", "20"];

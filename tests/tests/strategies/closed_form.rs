@@ -12,11 +12,11 @@ use std::fmt::Write as _;
 
 use shardc::{Compiler, Output};
 use shardc_passes::cost::traffic::summarize;
-use shardc_strategy::{Role, Sharding};
+use shardc_strategy::{Role, Settings, Sharding};
 
 use super::programs::{PROGRAMS, Program};
 use super::reads::{self, Reads};
-use super::{STRATEGIES, annotated};
+use super::{STRATEGIES, annotated_by};
 
 /// How far from the closed form a program may be: 1 %.
 const TOLERANCE: f64 = 0.01;
@@ -47,9 +47,12 @@ const WORTH: f64 = 16.0 * 1024.0;
 pub(crate) fn bytes() -> Result<(), String> {
     let mut faults = String::new();
     for program in PROGRAMS.iter() {
-        for &(strategy, sharding, mesh) in STRATEGIES {
+        let for_gpus = ("zero3 for GPUs", Sharding::FullShard, "data=8");
+        let all = STRATEGIES.iter().map(|&strategy| (strategy, false)).chain([(for_gpus, true)]);
+        for ((strategy, sharding, mesh), split_stacks_first) in all {
+            let settings = Settings { sharding, split_stacks_first, ..Settings::default() };
             let output = Compiler::new()
-                .partition_module(annotated(program, sharding, mesh))
+                .partition_module(annotated_by(program, settings, mesh))
                 .map_err(|error| error.to_string())?;
             let (sent, form) = (sent(&output), closed_form(program, sharding));
             let ratio = sent / form;

@@ -7,6 +7,7 @@ mod dims;
 mod experts;
 mod kept_stacks;
 mod offload;
+mod placement;
 mod rows;
 mod tensor;
 mod unshard;
@@ -15,8 +16,8 @@ mod within;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
-    AxisRef, Build, Class, DType, Diagnostic, DimSharding, FuncId, Mesh, MeshId, Module, OpKind, RegionId,
-    Rewriter, TensorSharding, ValueId,
+    Build, Class, DType, Diagnostic, FuncId, Mesh, MeshId, Module, OpKind, RegionId, Rewriter,
+    TensorSharding, ValueId,
 };
 use shardc_passes::propagate::DimensionClasses;
 use shardc_passes::transforms::inline::inline_calls;
@@ -27,7 +28,6 @@ use crate::settings::{Settings, Sharding};
 use crate::stacked::Stacked;
 use crate::units::{Units, Wrap};
 use axes::Axes;
-use dims::split_dim;
 use unshard::Unshard;
 use within::Within;
 
@@ -42,7 +42,8 @@ const THEN_STATE: u32 = 1;
 /// * Axes called `model`, `tensor`, `tp` or `mp` split weights within layers, and the vocabulary; `context`, `cp`, `sequence`, `seq` or
 ///   `sp` sequences; `expert`, `experts` or `ep` experts, and the batch.
 /// * Parameters, frozen ones too, optimizer state and accumulators of gradients are split along their largest dimension that
-///   divides, as the strategy says; what is too small for a part on each device stays whole.
+///   divides, as the strategy says; what is too small for a part on each device stays whole. State is split as its parameter is, where
+///   it has the shape of one.
 /// * Statistics, counters, keys and single numbers are whole everywhere.
 /// * What the program says itself, of arguments and results, on the same mesh, stays as it is; a parameter of which it says
 ///   something is not gathered for use.
@@ -118,33 +119,29 @@ pub fn apply_units(
     }
     within.constrain(module, body, (id, &axes), settings.sequence_parallel);
     let Within { tensor_dims, expert_dims, sequences, .. } = within;
-    let plan = Plan { settings, axes, mesh: id, stacked, tensor_dims, expert_dims, sequences, units };
+    let said = placement::said(module, &args);
+    let plan = Plan { settings, axes, mesh: id, stacked, said, tensor_dims, expert_dims, sequences, units };
     let mut placed: Vec<TensorSharding> = Vec::with_capacity(args.len());
-    let mut said: FxHashSet<usize> = FxHashSet::default();
-    for (i, (argument, &arg)) in roles.arguments.iter().zip(&args).enumerate() {
-        if let Some(sharding) = module.shardings.of(arg) {
-            placed.push(module.shardings.get(sharding).clone());
-            said.insert(i);
+    for (argument, &arg) in roles.arguments.iter().zip(&args) {
+        if let Some(said) = plan.said.get(&arg) {
+            placed.push(said.clone());
             continue;
         }
-        let batch_dim = argument.batch_dim;
-        let mut sharding = plan.of_argument(module, arg, argument.role, batch_dim);
-        let has_examples = argument.role == Role::Batch || batch_dim.is_some();
+        let mut sharding = plan.of_argument(module, (arg, argument), &args);
+        let has_examples = argument.role == Role::Batch || argument.batch_dim.is_some();
         let priority = if has_examples { BATCH_FIRST } else { THEN_STATE };
         prioritize(&mut sharding, priority);
         let interned = module.shardings.intern(sharding.clone());
         module.shardings.set(arg, Some(interned));
         placed.push(sharding);
     }
-    leave_groups(module, body, roles, &args, &said);
+    plan.leave_groups(module, body, roles, &args);
     match settings.sharding {
         Sharding::NoShard => {}
         Sharding::Zero1 => plan.update_in_parts(module, body, roles),
-        Sharding::FullShard | Sharding::HybridShard => {
-            plan.unshard(module, body, roles, (&placed, &said), true)
-        }
+        Sharding::FullShard | Sharding::HybridShard => plan.unshard(module, body, roles, &placed, true),
         Sharding::ShardGradOp | Sharding::HybridShardZero2 => {
-            plan.unshard(module, body, roles, (&placed, &said), false)
+            plan.unshard(module, body, roles, &placed, false)
         }
     }
     let results = module.funcs[func].results.len();
@@ -187,29 +184,6 @@ fn compute_again(
     checkpoint(module, body, roles, units, &has_batch)
 }
 
-/// Takes state out of sharding groups where the strategy places it: a next value is split as its state, but not what it is
-/// computed by, as it is where parameters are whole and their next values are computed in parts.
-fn leave_groups(
-    module: &mut Module,
-    body: RegionId,
-    roles: &Roles,
-    args: &[ValueId],
-    said: &FxHashSet<usize>,
-) {
-    let returned = module.terminator(body).map(|end| module.ops[end].operands.to_vec()).unwrap_or_default();
-    let placed = (0..args.len()).filter(|i| !said.contains(i));
-    let state = placed.filter_map(|i| Some([args[i], *returned.get(roles.arguments[i].next?)?]));
-    let state: FxHashSet<ValueId> = state.flatten().collect();
-    let mut rw = Rewriter::new(module);
-    rw.enter(body);
-    while let Some(op) = rw.next_op() {
-        let data = &rw.module.ops[op];
-        if matches!(data.kind, OpKind::ShardingGroup { .. }) && state.contains(&data.operands[0]) {
-            rw.erase();
-        }
-    }
-}
-
 /// The classes of dimensions that count examples.
 fn batch_classes(classes: &DimensionClasses, roles: &Roles, args: &[ValueId]) -> FxHashSet<u32> {
     let of_batch = |i: usize| Some(*classes.of(args[i]).get(roles.arguments[i].batch_dim?)?);
@@ -241,6 +215,8 @@ struct Plan<'a> {
     axes: Axes,
     mesh: MeshId,
     stacked: Stacked,
+    /// What the program says of its arguments.
+    said: FxHashMap<ValueId, TensorSharding>,
     /// The dimension of an argument that tensor parallelism splits.
     tensor_dims: FxHashMap<ValueId, usize>,
     /// The dimension of an argument that expert parallelism splits.
@@ -251,74 +227,22 @@ struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    fn of_argument(
-        &self,
-        module: &Module,
-        arg: ValueId,
-        role: Role,
-        batch_dim: Option<usize>,
-    ) -> TensorSharding {
-        let whole = self.whole(module, arg);
-        let is_split = match role {
-            Role::Parameter | Role::FrozenParameter | Role::GradientAccumulator => {
-                !matches!(self.settings.sharding, Sharding::Zero1)
+    /// Takes state out of sharding groups where the strategy places it: a next value is split as its state, but not what it is
+    /// computed by, as it is where parameters are whole and their next values are computed in parts.
+    fn leave_groups(&self, module: &mut Module, body: RegionId, roles: &Roles, args: &[ValueId]) {
+        let returned =
+            module.terminator(body).map(|end| module.ops[end].operands.to_vec()).unwrap_or_default();
+        let placed = (0..args.len()).filter(|i| !self.said.contains_key(&args[*i]));
+        let state = placed.filter_map(|i| Some([args[i], *returned.get(roles.arguments[i].next?)?]));
+        let state: FxHashSet<ValueId> = state.flatten().collect();
+        let mut rw = Rewriter::new(module);
+        rw.enter(body);
+        while let Some(op) = rw.next_op() {
+            let data = &rw.module.ops[op];
+            if matches!(data.kind, OpKind::ShardingGroup { .. }) && state.contains(&data.operands[0]) {
+                rw.erase();
             }
-            Role::OptimizerState => true,
-            Role::Batch | Role::ModelState => {
-                let mut sharding = whole;
-                if let Some(dim) = batch_dim.and_then(|dim| sharding.dims.get_mut(dim)) {
-                    *dim = DimSharding::closed(&self.axes.data);
-                }
-                let n = module.meshes[self.mesh].axes_size(&self.axes.context);
-                if let Some(&dim) = self.sequences.get(&arg).filter(|&&dim| module.shape(arg)[dim] % n == 0) {
-                    sharding.dims[dim] = DimSharding::closed(&self.axes.context);
-                }
-                return sharding;
-            }
-            Role::Step | Role::Scalar | Role::RngKey => false,
-        };
-        if is_split { self.in_parts(module, arg) } else { whole }
-    }
-
-    /// A tensor like an argument, split within layers alone.
-    fn whole(&self, module: &Module, arg: ValueId) -> TensorSharding {
-        let mut sharding = TensorSharding::replicated(self.mesh, module.rank(arg));
-        if let Some(&dim) = self.tensor_dims.get(&arg) {
-            sharding.dims[dim] = DimSharding::closed(&self.axes.tensor);
         }
-        if let Some(&dim) = self.expert_dims.get(&arg) {
-            sharding.dims[dim] = DimSharding::closed(&self.axes.expert);
-        }
-        sharding
-    }
-
-    /// A tensor like an argument, one more of its dimensions split.
-    fn in_parts(&self, module: &Module, arg: ValueId) -> TensorSharding {
-        let mut sharding = self.whole(module, arg);
-        let has_experts = self.expert_dims.contains_key(&arg);
-        let is_free = |axis: &&AxisRef| !(has_experts && self.axes.expert.contains(axis));
-        let shard: Vec<AxisRef> = self.axes.shard.iter().filter(is_free).cloned().collect();
-        let n = module.meshes[self.mesh].axes_size(&shard);
-        let is_of_stack = |dim: &usize| self.stacked.is_stacked(arg, *dim);
-        // The first dimension of a layer's parameter, where those of several layers are stacked.
-        let first = (0..module.rank(arg)).find(|dim| !is_of_stack(dim));
-        let may = |dim: usize| {
-            !is_of_stack(&dim)
-                && (first == Some(dim) || !self.settings.shard_param_on_dim_0)
-                && sharding.axes(dim).is_empty()
-        };
-        let is_stack = (0..module.rank(arg)).any(|dim| is_of_stack(&dim));
-        let first_of_stack = first.filter(|&dim| {
-            self.settings.split_stacks_first
-                && is_stack
-                && may(dim)
-                && n > 1
-                && module.shape(arg)[dim] % n == 0
-        });
-        if let Some(dim) = first_of_stack.or_else(|| split_dim(module.shape(arg), n, may)) {
-            sharding.dims[dim] = DimSharding::closed(&shard);
-        }
-        sharding
     }
 
     /// Gathers what is split where it is used.
@@ -327,7 +251,7 @@ impl Plan<'_> {
         module: &mut Module,
         body: RegionId,
         roles: &Roles,
-        (placed, said): (&[TensorSharding], &FxHashSet<usize>),
+        placed: &[TensorSharding],
         otherwise_again: bool,
     ) {
         let classes = module.entry().and_then(|func| DimensionClasses::of_func(module, func));
@@ -336,8 +260,8 @@ impl Plan<'_> {
         let batch = classes.map(|classes| batch_classes(classes, roles, args)).unwrap_or_default();
         let is_gathered = |i: &usize| {
             roles.arguments[*i].role.is_weight()
-                && !said.contains(i)
-                && !placed[*i].same_placement(&self.whole(module, module.regions[body].args[*i]))
+                && !self.said.contains_key(&args[*i])
+                && !placed[*i].same_placement(&self.whole(module, args[*i]))
         };
         let unshard = Unshard {
             roles,

@@ -1,0 +1,103 @@
+//! How each argument of a step is split.
+//!
+//! Optimizer state and accumulators of gradients are split as their parameter is, where they have its shape: an update reads all of them,
+//! and exchanges whole tensors where they are not split alike. Of itself state would tell less: no loop takes rows of it, so that the
+//! layers of a stack are a dimension like any other; and of what the program says, it may say it of parameters alone.
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{AxisRef, DimSharding, Module, TensorSharding, ValueId};
+
+use super::Plan;
+use super::dims::split_dim;
+use crate::roles::{Argument, Role};
+use crate::settings::Sharding;
+
+impl Plan<'_> {
+    /// Of an argument of which the program says nothing.
+    pub(super) fn of_argument(
+        &self,
+        module: &Module,
+        (arg, argument): (ValueId, &Argument),
+        args: &[ValueId],
+    ) -> TensorSharding {
+        match argument.role {
+            Role::Parameter | Role::FrozenParameter | Role::GradientAccumulator
+                if self.settings.sharding == Sharding::Zero1 =>
+            {
+                self.whole(module, like(module, (arg, argument), args))
+            }
+            Role::Parameter | Role::FrozenParameter | Role::GradientAccumulator | Role::OptimizerState => {
+                self.in_parts(module, like(module, (arg, argument), args))
+            }
+            Role::Batch | Role::ModelState => {
+                let mut sharding = self.whole(module, arg);
+                if let Some(dim) = argument.batch_dim.and_then(|dim| sharding.dims.get_mut(dim)) {
+                    *dim = DimSharding::closed(&self.axes.data);
+                }
+                let n = module.meshes[self.mesh].axes_size(&self.axes.context);
+                if let Some(&dim) = self.sequences.get(&arg).filter(|&&dim| module.shape(arg)[dim] % n == 0) {
+                    sharding.dims[dim] = DimSharding::closed(&self.axes.context);
+                }
+                sharding
+            }
+            Role::Step | Role::Scalar | Role::RngKey => self.whole(module, arg),
+        }
+    }
+
+    /// A tensor like an argument, split as the program says, or else within layers alone.
+    pub(super) fn whole(&self, module: &Module, arg: ValueId) -> TensorSharding {
+        if let Some(said) = self.said.get(&arg).filter(|said| said.mesh == self.mesh) {
+            return said.clone();
+        }
+        let mut sharding = TensorSharding::replicated(self.mesh, module.rank(arg));
+        if let Some(&dim) = self.tensor_dims.get(&arg) {
+            sharding.dims[dim] = DimSharding::closed(&self.axes.tensor);
+        }
+        if let Some(&dim) = self.expert_dims.get(&arg) {
+            sharding.dims[dim] = DimSharding::closed(&self.axes.expert);
+        }
+        sharding
+    }
+
+    /// A tensor like an argument, one more of its dimensions split by the axes that do not split it yet.
+    pub(super) fn in_parts(&self, module: &Module, arg: ValueId) -> TensorSharding {
+        let mut sharding = self.whole(module, arg);
+        let is_free = |axis: &&AxisRef| {
+            !sharding.dims.iter().any(|dim| dim.axes.iter().any(|used| used.axis == axis.axis))
+        };
+        let shard: Vec<AxisRef> = self.axes.shard.iter().filter(is_free).cloned().collect();
+        let n = module.meshes[self.mesh].axes_size(&shard);
+        let is_of_stack = |dim: &usize| self.stacked.is_stacked(arg, *dim);
+        // The first dimension of a layer's parameter, where those of several layers are stacked.
+        let first = (0..module.rank(arg)).find(|dim| !is_of_stack(dim));
+        let may = |dim: usize| {
+            !is_of_stack(&dim)
+                && (first == Some(dim) || !self.settings.shard_param_on_dim_0)
+                && sharding.axes(dim).is_empty()
+        };
+        let is_stack = (0..module.rank(arg)).any(|dim| is_of_stack(&dim));
+        let first_of_stack = first.filter(|&dim| {
+            self.settings.split_stacks_first
+                && is_stack
+                && may(dim)
+                && n > 1
+                && module.shape(arg)[dim] % n == 0
+        });
+        if let Some(dim) = first_of_stack.or_else(|| split_dim(module.shape(arg), n, may)) {
+            sharding.dims[dim] = DimSharding::closed(&shard);
+        }
+        sharding
+    }
+}
+
+/// The argument that one is split like: of state, its parameter.
+fn like(module: &Module, (arg, argument): (ValueId, &Argument), args: &[ValueId]) -> ValueId {
+    let parameter = argument.of.and_then(|of| args.get(of)).copied();
+    parameter.filter(|&parameter| module.shape(parameter) == module.shape(arg)).unwrap_or(arg)
+}
+
+/// What the program says of its arguments.
+pub(super) fn said(module: &Module, args: &[ValueId]) -> FxHashMap<ValueId, TensorSharding> {
+    let of = |&arg: &ValueId| Some((arg, module.shardings.get(module.shardings.of(arg)?).clone()));
+    args.iter().filter_map(of).collect()
+}

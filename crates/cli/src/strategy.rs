@@ -3,6 +3,7 @@
 use anyhow::Result;
 use shardc::strategy::{self, Accelerate, Said, Settings};
 use shardc::{Diagnostic, Error, Module};
+use shardc_passes::annotations::spec::MeshSpec;
 
 use crate::args::StrategyArgs;
 use crate::failure::{Failure, usage};
@@ -35,8 +36,8 @@ impl StrategyArgs {
 
 impl Chosen {
     /// The mesh: as it is given, or that of the file.
-    pub(crate) fn mesh<'a>(&'a self, given: Option<&'a str>) -> Result<&'a str> {
-        given.or(self.mesh.as_deref()).ok_or_else(|| usage("which devices? --mesh \"fsdp=8\""))
+    pub(crate) fn mesh(&self, given: Option<&str>, step: &Module) -> Result<String> {
+        mesh_for(given.or(self.mesh.as_deref()), step)
     }
 
     /// Annotates a step of which the user says nothing more; returns warnings.
@@ -46,9 +47,16 @@ impl Chosen {
         mesh: Option<&str>,
         source: &Source,
     ) -> Result<Vec<Diagnostic>> {
-        let mesh = self.mesh(mesh)?;
+        let mesh = self.mesh(mesh, step)?;
         strategy::roles(step, &Said::default())
-            .and_then(|roles| strategy::apply(step, &roles, &self.settings, mesh))
+            .and_then(|roles| strategy::apply(step, &roles, &self.settings, &mesh))
             .map_err(|e| source.explain(&e))
     }
+}
+
+/// The mesh: as it is given, or that of the step itself.
+pub(crate) fn mesh_for(given: Option<&str>, step: &Module) -> Result<String> {
+    let own =
+        || step.meshes.values().find(|mesh| !mesh.is_maximal()).map(|mesh| MeshSpec::from(mesh).to_string());
+    given.map(str::to_owned).or_else(own).ok_or_else(|| usage("which devices? --mesh \"fsdp=8\""))
 }

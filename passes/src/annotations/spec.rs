@@ -4,6 +4,7 @@
 //! order. A specification is one item per dimension: `-` for not split, an axis, or axes joined by `+` major to
 //! minor; `?` leaves a dimension to propagation, and a last `...` stands for as many `-` as are missing.
 
+use std::fmt;
 use std::str::FromStr;
 
 use shardc_ir::limits::{MAX_DEVICES, too_many_devices};
@@ -159,6 +160,26 @@ fn is_axis_name(name: &str) -> bool {
     !name.is_empty()
         && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'))
         && !name.starts_with(|c: char| c.is_ascii_digit())
+}
+
+impl From<&Mesh> for MeshSpec {
+    fn from(mesh: &Mesh) -> Self {
+        let axes = mesh.axes.iter().map(|(name, &size)| (name.to_string(), size)).collect();
+        MeshSpec { axes, device_ids: mesh.device_ids.clone() }
+    }
+}
+
+/// As it is parsed: `data=4,model=2`, and `@` and the ids of devices where they are not in order.
+impl fmt::Display for MeshSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, (name, size)) in self.axes.iter().enumerate() {
+            write!(f, "{}{name}={size}", if i > 0 { "," } else { "" })?;
+        }
+        for (i, id) in self.device_ids.iter().flatten().enumerate() {
+            write!(f, "{}{id}", if i > 0 { "," } else { "@" })?;
+        }
+        Ok(())
+    }
 }
 
 impl MeshSpec {

@@ -1,7 +1,7 @@
 // What a program says of a parameter holds for its momentum, too, which comes first here: both are split along the first dimension, though
-// the second one is larger.
-// RUN: shardc fsdp apply %s --fsdp full_shard --mesh fsdp=4 | FileCheck %s
-// RUN: shardc partition %s --fsdp full_shard --mesh fsdp=4 -o - | FileCheck %s --check-prefix=DEVICE
+// the second one is larger. Nor need the mesh be said again.
+// RUN: shardc fsdp apply %s --fsdp full_shard | FileCheck %s
+// RUN: shardc partition %s --fsdp full_shard -o - | FileCheck %s --check-prefix=DEVICE
 
 // CHECK: %arg0: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"fsdp"}p1, {}]>
 // CHECK-SAME: %arg1: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"fsdp"}, {}]>

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::program::ToArgs;
+use super::program::{Machine, ToArgs};
 
 /// How a training step without annotations is split.
 #[derive(Args, Clone, Debug)]
@@ -40,7 +40,7 @@ pub(crate) enum FsdpCommand {
         auto_wrap (a unit for each layer), always_wrap, no_wrap, min_num_params=1e8: which parameters are gathered again together;\n\
         those in no unit are gathered once; backward_prefetch (a unit is gathered while the one behind it is computed);\n\
         activation_checkpointing (the backward part computes units, or layers, again rather than keep what is in them);\n\
-        offload (parameters and optimizer state wait in host memory; TPU);\n\
+        offload (parameters and optimizer state wait in host memory; TPU, GPU);\n\
         bf16, fp16 (products take operands of it), fp32_reduce_scatter (gradients are summed in f32 all the same);\n\
         sequence_parallel (activations between layers are split over the axis of tensor parallelism).\n\n\
         Axes of the mesh: model, tensor, tp or mp split weights within layers; context, cp, sequence, seq or sp sequences; expert,\n\
@@ -48,7 +48,7 @@ pub(crate) enum FsdpCommand {
     )]
     Apply(FsdpApplyArgs),
     /// Compare strategies: what a device keeps and what it sends
-    #[command(after_help = "Examples:\n  shardc fsdp estimate step.mlir --mesh fsdp=8\n  \
+    #[command(after_help = "Examples:\n  shardc fsdp estimate step.mlir --mesh fsdp=8 --machine gpu\n  \
         shardc fsdp estimate --parameters 7.5e9 --devices 64\n\n\
         Without a step, the formulas of the ZeRO paper for Adam in mixed precision: 2 + 2 + 12 bytes for each parameter.")]
     Estimate(FsdpEstimateArgs),
@@ -134,7 +134,7 @@ pub(crate) struct FsdpApplyArgs {
     #[command(flatten)]
     pub(crate) strategy: StrategyArgs,
     /// The devices: "fsdp=8", "node=2,fsdp=4", "data=4,model=2", "data=2,context=4", "data=2,expert=4"; names say what an axis
-    /// splits, see below. Those of --config if not given
+    /// splits, see below. Those of --config, or of the step, if not given
     #[arg(long, value_name = "MESH")]
     pub(crate) mesh: Option<String>,
     /// Whether parameters are gathered once more for the backward part; as the strategy has it if not given
@@ -150,7 +150,7 @@ pub(crate) struct FsdpApplyArgs {
 #[derive(Args, Debug)]
 pub(crate) struct FsdpEstimateArgs {
     /// The step: StableHLO as text, MLIR bytecode or a portable artifact; - for the standard input
-    #[arg(required_unless_present = "parameters", requires = "mesh")]
+    #[arg(required_unless_present = "parameters")]
     pub(crate) input: Option<PathBuf>,
     /// What an argument is, where that is not found: ARG=ROLE
     #[arg(long, value_name = "ARG=ROLE", requires = "input")]
@@ -158,9 +158,12 @@ pub(crate) struct FsdpEstimateArgs {
     /// The result that is the loss, where that is not found
     #[arg(long, value_name = "RESULT", requires = "input")]
     pub(crate) loss: Option<String>,
-    /// The devices: "fsdp=8"; with two axes the hybrid strategies, too
+    /// The devices: "fsdp=8"; with two axes the hybrid strategies, too. Those of the step if not given
     #[arg(long, value_name = "MESH")]
     pub(crate) mesh: Option<String>,
+    /// Whose memory the step is to run in: TPUs keep tensors in tiles, and compilers keep more than is alive. plain if not given
+    #[arg(long, value_enum, requires = "input")]
+    pub(crate) machine: Option<Machine>,
     /// How many parameters a model has, in place of a step
     #[arg(long, value_name = "N", conflicts_with = "input", requires = "devices")]
     pub(crate) parameters: Option<f64>,

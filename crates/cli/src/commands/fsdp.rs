@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::{Value, json};
 use shardc::strategy::{self, Kept, PerParameter, Role, Roles, Settings, Sharding};
-use shardc::{CleanOptions, Compiler, Machine, Module};
+use shardc::{CleanOptions, Compiler, InterfaceTensor, Machine, Module};
+use shardc_ir::TensorType;
 use shardc_passes::cost::traffic::summarize;
 
 use super::printed;
@@ -14,6 +15,7 @@ use crate::args::{FsdpApplyArgs, FsdpArgs, FsdpCommand, FsdpConfigArgs, FsdpEsti
 use crate::failure::usage;
 use crate::output::Outputs;
 use crate::source::Source;
+use crate::strategy::mesh_for;
 use crate::ui::Ui;
 use crate::ui::table::{Table, bytes};
 
@@ -136,13 +138,13 @@ fn apply(args: &FsdpApplyArgs, ui: &Ui) -> Result<ExitCode> {
     let mut settings = chosen.settings;
     settings.reshard_after_forward = args.reshard_after_forward.or(settings.reshard_after_forward);
     settings.shard_param_on_dim_0 |= args.shard_param_on_dim_0;
-    let mesh = chosen.mesh(args.mesh.as_deref())?;
     let source = Source::read(&args.step.input)?;
     let mut progress = ui.progress();
     progress.stage("read");
     let (mut module, roles) = read(&source, &args.step.role, args.step.loss.as_deref())?;
+    let mesh = chosen.mesh(args.mesh.as_deref(), &module)?;
     progress.stage("annotate");
-    let warnings = strategy::apply(&mut module, &roles, &settings, mesh).map_err(|e| source.explain(&e))?;
+    let warnings = strategy::apply(&mut module, &roles, &settings, &mesh).map_err(|e| source.explain(&e))?;
     progress.stage("print");
     let program = printed(&module, args.to.form.emit).map_err(|e| source.explain(&e))?;
     progress.finish();
@@ -179,7 +181,9 @@ fn estimate(args: &FsdpEstimateArgs, ui: &Ui) -> Result<ExitCode> {
         (Some(input), _, _) => {
             let source = Source::read(input)?;
             let (module, roles) = read(&source, &args.role, args.loss.as_deref())?;
-            of_step(&source, &module, &roles, args.mesh.as_deref().unwrap_or_default(), ui)?
+            let mesh = mesh_for(args.mesh.as_deref(), &module)?;
+            let machine = args.machine.map_or(Machine::Plain, Into::into);
+            of_step(&source, (&module, &roles), &mesh, machine, ui)?
         }
         _ => return Err(usage("which step? `shardc fsdp estimate FILE --mesh fsdp=8`")),
     };
@@ -247,26 +251,28 @@ fn formulas(parameters: f64, devices: u64, nodes: u64) -> Vec<Row> {
 }
 
 /// Of a step that is partitioned by each strategy.
-fn of_step(source: &Source, module: &Module, roles: &Roles, mesh: &str, ui: &Ui) -> Result<Vec<Row>> {
+fn of_step(
+    source: &Source,
+    (module, roles): (&Module, &Roles),
+    mesh: &str,
+    machine: Machine,
+    ui: &Ui,
+) -> Result<Vec<Row>> {
     let mut progress = ui.progress();
     let mut rows = Vec::new();
-    // The other columns are elements, too, without what tiles pad.
-    let compiler = Compiler::new().clean(CleanOptions { machine: Machine::Plain, ..CleanOptions::default() });
+    let compiler = Compiler::new().clean(CleanOptions { machine, ..CleanOptions::default() });
     for (name, sharding) in possible(mesh.matches('=').count()) {
         progress.stage(name);
         let mut step = module.clone();
-        let settings = Settings { sharding, ..Settings::default() };
+        let split_stacks_first = machine == Machine::Gpu;
+        let settings = Settings { sharding, split_stacks_first, ..Settings::default() };
         strategy::apply(&mut step, roles, &settings, mesh).map_err(|e| source.explain(&e))?;
         let output = compiler.partition_module(step).map_err(|e| source.explain(&e))?;
         let inputs = &output.interface.inputs;
         let of = |role: &dyn Fn(Role) -> bool| -> u64 {
             let arguments = roles.arguments.iter().zip(inputs).filter(|(argument, _)| role(argument.role));
-            arguments
-                .map(|(_, tensor)| {
-                    let elements: i64 = tensor.local_shape.iter().product();
-                    (elements.unsigned_abs() * u64::from(tensor.global.dtype.bits())).div_ceil(8)
-                })
-                .sum()
+            let local = |tensor: &InterfaceTensor| TensorType::new(&tensor.local_shape, tensor.global.dtype);
+            arguments.map(|(_, tensor)| machine.bytes_of_argument(&local(tensor))).sum()
         };
         let all = of(&|_| true);
         let parameters = of(&Role::is_weight);

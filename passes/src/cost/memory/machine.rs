@@ -69,6 +69,12 @@ impl Machine {
         }
     }
 
+    /// Returns the bytes that an argument takes.
+    #[must_use]
+    pub fn bytes_of_argument(self, ty: &TensorType) -> u64 {
+        self.bytes(ty, ty.dtype.bits(), None)
+    }
+
     /// Returns the bytes of a tensor, `bits` for each element. The compiler is free to choose which dimensions tiles cut, and
     /// takes those that waste least, except for `dims` of a convolution.
     pub(super) fn bytes(self, ty: &TensorType, bits: u32, dims: Option<TiledDims>) -> u64 {

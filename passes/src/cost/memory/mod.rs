@@ -72,7 +72,7 @@ pub(crate) fn need(module: &Module, func: FuncId, machine: Machine) -> Need {
 fn need_with_calls(module: &Module, func: FuncId, machine: Machine, of_call: &dyn Fn(OpId) -> u64) -> Need {
     let Some(body) = module.funcs[func].body else { return Need::default() };
     let Peak { bytes: live, at } = Estimate::new(module, func, body, machine, of_call).peak(body);
-    let size = |ty: TypeId| module.types.stored(ty).map_or(0, |ty| machine.bytes(ty, ty.dtype.bits(), None));
+    let size = |ty: TypeId| module.types.stored(ty).map_or(0, |ty| machine.bytes_of_argument(ty));
     let all = |types: &[TypeId]| types.iter().map(|&ty| size(ty)).fold(0, u64::saturating_add);
     let data = &module.funcs[func];
     let arguments = all(&data.params);

@@ -3,7 +3,7 @@
 // RUN: shardc partition %S/../../programs/small/loop_accumulates.mlir -o %t --summary --keep-bytes 0 2>&1 | FileCheck %s --check-prefix=OFF --implicit-check-not=completed
 // RUN: shardc opt %S/../../programs/small/loop_accumulates.mlir --passes propagate,plan,merge-reductions,defer-sums,verify-collectives | FileCheck %s --check-prefix=PLAN
 
-// CHECK: all_reduce 1 0 432 B
+// CHECK: all_reduce 1 0 1 432 B
 // CHECK: cleaned up: 1 combined into others, 2 completed after a loop
 // OFF: all_reduce 1 1
 

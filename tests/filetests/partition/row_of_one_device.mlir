@@ -17,7 +17,7 @@ sdy.mesh @mesh = <["x"=8]>
 // CHECK: "stablehlo.all_reduce"(%[[OWN]])
 // CHECK-NOT: collective_permute
 // CHECK-NOT: all_gather
-// SUM: all_reduce 1 0 448.0 KiB
+// SUM: all_reduce 1 0 1 448.0 KiB
 func.func public @main(%a: tensor<19x65536xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<65536xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}) {
   %0 = stablehlo.slice %a [5:6, 0:65536] : (tensor<19x65536xf32>) -> tensor<1x65536xf32>
   %1 = stablehlo.reshape %0 : (tensor<1x65536xf32>) -> tensor<65536xf32>

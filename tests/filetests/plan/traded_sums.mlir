@@ -2,7 +2,7 @@
 // moved by an all-to-all, and the parts of the result are gathered.
 // RUN: shardc opt %s --passes propagate,plan,dce,merge-reductions,trade-sums -split-input-file | FileCheck %s
 // RUN: shardc partition %S/../../programs/small/traded_sums.mlir -o %t --summary 2>&1 | FileCheck %s --check-prefix=SENT
-// SENT: all_reduce 1 0 18.0 MiB
+// SENT: all_reduce 1 0 1 18.0 MiB
 
 sdy.mesh @mesh = <["data"=8]>
 

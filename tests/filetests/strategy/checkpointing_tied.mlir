@@ -9,7 +9,7 @@
 // CHECK: %[[TURNED:.*]] = stablehlo.transpose %[[FIRST]]
 // CHECK: stablehlo.add %{{[0-9]+}}, %[[TURNED]]
 // The gradients of a parameter of 16x4 and four of 4x4, and the loss: 129 numbers, 3/4 of them twice.
-// SENT: all_reduce      2         0            774 B
+// SENT: all_reduce 2 0 2 774 B
 func.func @main(
     %e: tensor<16x4xf32> {tf.aliasing_output = 0 : i32} loc("params['embedding']"),
     %a0: tensor<4x4xf32> {tf.aliasing_output = 1 : i32} loc("params['h'][0]['a']"),

@@ -12,7 +12,7 @@
 // CHECK: accelerate.yaml:14:3
 // CHECK: = help: a step has no classes: layers are found by the numbers in names of parameters, and by what is repeated
 // CHECK-NOT: fsdp_offload_params
-// CHECK: collective count in loops sent per device
+// CHECK: collective count in loops runs sent per device
 // CHECK: all_gather
 // CHECK: reduce_scatter
 // CHECK: memory of a device, estimated: arguments

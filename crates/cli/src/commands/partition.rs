@@ -48,10 +48,16 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
         let cleaned = job.output.cleaned.text();
         let memory = job.output.memory();
         let text = || {
-            let mut table = Table::new(&["collective", ">count", ">in loops", ">sent per device"]);
+            let mut table = Table::new(&["collective", ">count", ">in loops", ">runs", ">sent per device"]);
             for row in &rows {
-                let (count, in_loops) = (row.count.to_string(), row.in_loops.to_string());
-                table.row(vec![row.kind.clone(), count, in_loops, bytes(row.bytes_sent)]);
+                let [count, in_loops] = [row.count, row.in_loops].map(|n| n.to_string());
+                table.row(vec![
+                    row.kind.clone(),
+                    count,
+                    in_loops,
+                    row.runs.to_string(),
+                    bytes(row.bytes_in_run),
+                ]);
             }
             let needs = format!(
                 "memory of a device, estimated: arguments {}, outputs {} ({} in place), temporaries {}, peak {}\n",
@@ -69,7 +75,14 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
         };
         ui.summary(text, || {
             let collectives = rows.iter().map(|row| {
-                json!({ "kind": row.kind, "count": row.count, "in_loops": row.in_loops, "bytes_sent": row.bytes_sent })
+                json!({
+                    "kind": row.kind,
+                    "count": row.count,
+                    "in_loops": row.in_loops,
+                    "runs": row.runs,
+                    "bytes_sent": row.bytes_sent,
+                    "bytes_in_run": row.bytes_in_run,
+                })
             });
             json!({
                 "collectives": collectives.collect::<Vec<_>>(),

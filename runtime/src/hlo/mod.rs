@@ -2,10 +2,11 @@
 //!
 //! The figures are for a ring of `k` devices, for one run of the program on one device: an all-gather sends
 //! `(k-1)/k` of its result, a reduce-scatter `(k-1)/k` of its operand, an all-reduce twice that of its operand, an
-//! all-to-all `(k-1)/k`, a collective-permute all of it. A collective in a loop counts once for each trip where XLA
-//! knows the number of trips, and once where it does not.
-//!
-//! The messages hold the fields that are read; numbers are those of `xla/service/hlo.proto` and `xla/xla_data.proto`.
+//! all-to-all `(k-1)/k`, a collective-permute all of it. A collective in a loop counts once for each trip where the number
+//! of trips is known, and once where it is not.
+
+mod proto;
+mod trips;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,6 +14,8 @@ use prost::Message;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, RuntimeError};
+use proto::{Instruction, Module, ModuleWithConfig, ReplicaGroup, Shape};
+use trips::Program;
 
 /// How often a kind of collective runs, and what it sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,8 +60,7 @@ pub fn collectives(format: &str, program: &[u8], devices: usize) -> Result<Colle
 }
 
 fn count(module: &Module, devices: usize) -> Collectives {
-    let by_id: HashMap<i64, &Computation> = module.computations.iter().map(|c| (c.id, c)).collect();
-    let times = executions(module, &by_id);
+    let times = executions(module);
     let mut out = Collectives::new();
     for computation in &module.computations {
         let Some(&times) = times.get(&computation.id) else { continue };
@@ -140,7 +142,8 @@ fn group_size(instruction: &Instruction, devices: usize) -> usize {
 }
 
 /// How often each computation runs in one run of the program; those that never run are left out.
-fn executions(module: &Module, by_id: &HashMap<i64, &Computation>) -> HashMap<i64, u64> {
+fn executions(module: &Module) -> HashMap<i64, u64> {
+    let program = Program::of(&module.computations);
     let mut times: HashMap<i64, u64> = HashMap::new();
     // Callees come before their callers in a module, so going backwards meets every caller first.
     times.insert(module.entry_computation_id, 1);
@@ -152,12 +155,13 @@ fn executions(module: &Module, by_id: &HashMap<i64, &Computation>) -> HashMap<i6
                 continue;
             }
             for (position, callee) in instruction.called_computation_ids.iter().enumerate() {
-                if !by_id.contains_key(callee) {
+                if !program.has(*callee) {
                     continue;
                 }
                 // A loop's first callee is its body, its second its condition.
+                let is_body = instruction.opcode == "while" && position == 0;
                 let trips =
-                    if instruction.opcode == "while" && position == 0 { trip_count(instruction) } else { 1 };
+                    if is_body { trips::of(instruction, computation, &program).unwrap_or(1) } else { 1 };
                 let entry = times.entry(*callee).or_default();
                 *entry = entry.saturating_add(runs.saturating_mul(trips));
             }
@@ -166,152 +170,12 @@ fn executions(module: &Module, by_id: &HashMap<i64, &Computation>) -> HashMap<i6
     times
 }
 
-/// The number of trips of a loop, 1 where XLA does not know it. It writes it into the loop's back-end configuration.
-fn trip_count(instruction: &Instruction) -> u64 {
-    serde_json::from_slice::<serde_json::Value>(&instruction.backend_config)
-        .ok()
-        .and_then(|config| {
-            let n = config.get("known_trip_count")?.get("n")?;
-            n.as_u64().or_else(|| n.as_str()?.parse().ok())
-        })
-        .unwrap_or(1)
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct ModuleWithConfig {
-    #[prost(message, optional, tag = "1")]
-    module: Option<Module>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Module {
-    #[prost(message, repeated, tag = "3")]
-    computations: Vec<Computation>,
-    #[prost(int64, tag = "6")]
-    entry_computation_id: i64,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Computation {
-    #[prost(string, tag = "1")]
-    name: String,
-    #[prost(message, repeated, tag = "2")]
-    instructions: Vec<Instruction>,
-    #[prost(int64, tag = "5")]
-    id: i64,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Instruction {
-    #[prost(string, tag = "2")]
-    opcode: String,
-    #[prost(message, optional, tag = "3")]
-    shape: Option<Shape>,
-    #[prost(int64, repeated, tag = "38")]
-    called_computation_ids: Vec<i64>,
-    #[prost(bytes = "vec", tag = "43")]
-    backend_config: Vec<u8>,
-    #[prost(message, repeated, tag = "49")]
-    replica_groups: Vec<ReplicaGroup>,
-    #[prost(message, optional, tag = "87")]
-    collective_device_list: Option<CollectiveDeviceList>,
-    #[prost(message, optional, tag = "92")]
-    iota_collective_device_list: Option<IotaReplicaGroupList>,
-    #[prost(message, optional, tag = "93")]
-    mesh_axes_replica_group_list: Option<MeshAxesReplicaGroupList>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Shape {
-    #[prost(int32, tag = "2")]
-    element_type: i32,
-    #[prost(int64, repeated, tag = "3")]
-    dimensions: Vec<i64>,
-    #[prost(message, repeated, tag = "4")]
-    tuple_shapes: Vec<Shape>,
-}
-
-impl Shape {
-    fn bytes(&self) -> f64 {
-        let own = self.dimensions.iter().fold(1.0, |all, &n| all * n as f64)
-            * element_bits(self.element_type)
-            / 8.0;
-        own + self.tuple_shapes.iter().map(Shape::bytes).sum::<f64>()
-    }
-}
-
-/// Bits of an element, by `xla.PrimitiveType`; 0 for tuples, tokens and opaque things.
-fn element_bits(primitive_type: i32) -> f64 {
-    f64::from(match primitive_type {
-        30 | 31 => 1,
-        26 | 27 => 2,
-        21 | 22 | 32 => 4,
-        35 | 36 => 6,
-        1 | 2 | 6 | 19 | 20 | 23 | 24 | 25 | 28 | 29 | 33 => 8,
-        3 | 7 | 10 | 16 => 16,
-        4 | 8 | 11 => 32,
-        5 | 9 | 12 | 15 => 64,
-        18 => 128,
-        _ => 0,
-    })
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct ReplicaGroup {
-    #[prost(int64, repeated, tag = "1")]
-    replica_ids: Vec<i64>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct CollectiveDeviceList {
-    #[prost(message, repeated, tag = "1")]
-    replica_groups: Vec<ReplicaGroup>,
-    #[prost(message, optional, tag = "2")]
-    iota: Option<IotaReplicaGroupList>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct IotaReplicaGroupList {
-    #[prost(int64, tag = "2")]
-    num_devices_per_group: i64,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct MeshAxesReplicaGroupList {
-    #[prost(message, optional, tag = "1")]
-    mesh: Option<Mesh>,
-    #[prost(message, repeated, tag = "2")]
-    axes: Vec<AxisRef>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Mesh {
-    #[prost(message, repeated, tag = "1")]
-    axes: Vec<MeshAxis>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct MeshAxis {
-    #[prost(int64, tag = "2")]
-    size: i64,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct AxisRef {
-    #[prost(int64, tag = "1")]
-    mesh_axis_index: i64,
-    #[prost(message, optional, tag = "2")]
-    sub_axis: Option<SubAxis>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct SubAxis {
-    #[prost(int64, tag = "2")]
-    size: i64,
-}
-
 #[cfg(test)]
 mod tests {
+    use super::proto::{
+        AxisRef, CollectiveDeviceList, Computation, IotaReplicaGroupList, Mesh, MeshAxesReplicaGroupList,
+        MeshAxis, SubAxis,
+    };
     use super::*;
 
     const F32: i32 = 11;
@@ -329,7 +193,7 @@ mod tests {
     }
 
     fn computation(id: i64, name: &str, instructions: Vec<Instruction>) -> Computation {
-        Computation { id, name: name.to_owned(), instructions }
+        Computation { id, name: name.to_owned(), instructions, root_id: 0 }
     }
 
     fn read(computations: Vec<Computation>) -> Vec<(String, u64, u64)> {

@@ -4,10 +4,13 @@
 //! devices may as well each add up their own addends, and complete the sum at the end: one collective instead of one each
 //! time. That is legal where the body does nothing else with the carried value, and is done where the loop is known to
 //! run, and the pending sum is not much larger on a device than the complete one.
+//!
+//! A gradient may be summed in a narrower type than it is accumulated in: `bf16` and `f32`, as mixed precision has it. Addends are widened then,
+//! which loses nothing, and the sum is completed in the wider type, where the loop runs so often that this sends no more.
 
 use shardc_ir::{
-    BinaryOp, Build, Builder, Dense, Module, OpId, OpKind, PackedOption, ReductionKind, RegionId, Rewriter,
-    SecondaryMap, ShardingId, ValueId,
+    BinaryOp, Build, Builder, DType, Dense, Module, OpId, OpKind, PackedOption, ReductionKind, RegionId,
+    Rewriter, SecondaryMap, ShardingId, ValueId,
 };
 
 use crate::analysis::accumulated;
@@ -77,10 +80,30 @@ fn visit(rw: &mut Rewriter<'_>, region: RegionId, keep_bytes: u64, readers: &mut
 
 /// A carried value to which the body only adds.
 struct Accumulator {
-    /// The additions in order; operand `i` of each is a completed sum, which is the reshard of a pending one.
-    additions: Vec<(OpId, usize, ValueId)>,
+    /// The additions in order.
+    additions: Vec<Addition>,
     pending: ShardingId,
     wanted: ShardingId,
+}
+
+/// An operation that adds a completed sum, which is the reshard of a pending one.
+struct Addition {
+    op: OpId,
+    /// Which operand the sum is.
+    side: usize,
+    /// What converts the sum to a wider type before it is added, if anything does.
+    widened: Option<OpId>,
+    pending: ValueId,
+}
+
+/// What widens a number to make a value.
+fn widening(module: &Module, value: ValueId) -> Option<(OpId, ValueId)> {
+    let op = module.def_op(value)?;
+    let &[narrow] = module.ops[op].operands.as_slice() else { return None };
+    let (from, to) = (module.tensor(narrow)?.dtype, module.tensor(value)?.dtype);
+    // Every number of a type of fewer bits is one of these, too.
+    let is_wide = matches!(to, DType::F32 | DType::F64) && from.is_float() && from.bits() < to.bits();
+    (is_wide && matches!(module.ops[op].kind, OpKind::Convert)).then_some((op, narrow))
 }
 
 /// Returns carried value `i` of a loop, if it is an accumulator.
@@ -105,18 +128,26 @@ fn accumulator(
     // Anybody else who reads a value on the way would see an addend in place of the sum.
     for (addition, side) in accumulated::additions(module, body, i, |value| readers.only(value))? {
         let data = &module.ops[addition];
-        let completed = data.operands[side];
+        let added = data.operands[side];
+        readers.only(added)?;
+        let widening = widening(module, added);
+        let completed = widening.map_or(added, |(_, narrow)| narrow);
         readers.only(completed)?;
         let (source, sharding) = pending_source(module, completed)?;
+        let bits = |value| module.tensor(value).map(|ty| u64::from(ty.dtype.bits()));
+        if bits(completed)?.saturating_mul(trip_count::trips(module, op)) < bits(added)? {
+            return None;
+        }
         // All addends must be pending along one list of axes, since one reshard completes them.
-        if !same(module.shardings.of(completed)?, wanted) || !same(*pending.get_or_insert(sharding), sharding)
-        {
+        let is_wanted = |value| Some(same(module.shardings.of(value)?, wanted));
+        if !is_wanted(completed)? || !is_wanted(added)? || !same(*pending.get_or_insert(sharding), sharding) {
             return None;
         }
         if !same(module.shardings.of(data.results[0])?, wanted) {
             return None;
         }
-        additions.push((addition, side, source));
+        let widened = widening.map(|(convert, _)| convert);
+        additions.push(Addition { op: addition, side, widened, pending: source });
     }
     let pending = pending?;
     let bytes = |sharding: ShardingId| -> Option<u64> {
@@ -145,17 +176,24 @@ fn rewrite(rw: &mut Rewriter<'_>, op: OpId, i: usize, sum: &Accumulator, readers
         let arg = module.regions[region].args[i];
         module.shardings.set(arg, Some(pending));
     }
-    for &(addition, side, source) in additions {
-        module.ops[addition].operands[side] = source;
-        module.shardings.set(module.ops[addition].results[0], Some(pending));
-        // The reshard that read it is dead.
-        readers.last[source] = addition.into();
+    for addition in additions {
+        // What read the addend was a reshard, which is dead.
+        let (reader, operand) = match addition.widened {
+            Some(convert) => {
+                module.shardings.set(module.ops[convert].results[0], Some(pending));
+                (convert, 0)
+            }
+            None => (addition.op, addition.side),
+        };
+        module.ops[reader].operands[operand] = addition.pending;
+        readers.last[addition.pending] = reader.into();
+        module.shardings.set(module.ops[addition.op].results[0], Some(pending));
     }
     module.renew_result(op, i);
     let carried = module.ops[op].results[i];
     module.shardings.set(carried, Some(pending));
     let mut b = Builder::new(module);
-    b.from_op(additions.last().map_or(op, |&(addition, ..)| addition));
+    b.from_op(additions.last().map_or(op, |addition| addition.op));
     let reshard = b.op(OpKind::Reshard(wanted), &[carried], &[ty], &[]);
     readers.add(carried, reshard);
     let mut last = b.module.ops[reshard].results[0];

@@ -49,6 +49,9 @@ const STRATEGIES: &[(&str, &str)] = &[
     ("no_shard", "fsdp=8"),
     ("hybrid_shard_zero2", "node=2,fsdp=2"),
     (AGAIN, "fsdp=4"),
+    ("full_shard", "data=2,model=4"),
+    ("full_shard sequence_parallel", "data=2,model=2"),
+    ("zero1", "data=4,expert=2"),
 ];
 
 /// How many strategies each step is split by.

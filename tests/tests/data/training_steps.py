@@ -489,6 +489,21 @@ def memory_of_segments():
     return train, (params, params, array(16, 8, 32), ints(16, 17))
 
 
+@step("POB")
+def odd_vocabulary():
+    params = {"embed": array(251, 32), "places": array(16, 32), "blocks": [block_of() for _ in range(2)]}
+    def train(params, momentum, tokens):
+        def losses(params):
+            x = params["embed"][tokens[:, :-1]] + params["places"]
+            mask = jnp.where(jnp.tril(jnp.ones((16, 16))) == 1, 0.0, -1e9)
+            for layer in params["blocks"]:
+                x = block(layer, x, x, mask)
+            return cross_entropy(x @ params["embed"].T, tokens[:, 1:])
+        loss, grads = jax.value_and_grad(losses)(params)
+        return *sgd(params, momentum, grads), loss
+    return train, (params, params, ints(16, 17))
+
+
 @step("POBB")
 def many_heads():
     params = {"trunk": array(24, 16), "heads": [{"w": array(16, 3), "b": array(3)} for _ in range(6)]}

@@ -14,12 +14,17 @@ use crate::stacked::Stacked;
 /// How many times more than features a vocabulary has at least.
 const VOCABULARY: i64 = 2;
 
+/// A vocabulary need not divide, as that of GPT-2 (50,257) by nothing. What is missing in the last part is less than this part of it.
+const MISSING: i64 = 50;
+
 /// How many weights have the features between layers at least: two have what is between them.
 const SHARERS: usize = 3;
 
 /// The classes of dimensions that are split.
 pub(super) struct Inner {
     classes: FxHashSet<u32>,
+    /// Those of vocabularies.
+    vocabularies: FxHashSet<u32>,
     features: Option<u32>,
 }
 
@@ -62,7 +67,7 @@ impl Inner {
             _ => None,
         };
         let divides = |size: i64| size > 0 && size % n == 0;
-        let mut chosen = FxHashSet::default();
+        let (mut chosen, mut vocabularies) = (FxHashSet::default(), FxHashSet::default());
         let mut is_split = vec![false; matrices.len()];
         for (count, class) in by_count {
             let of = &sharers[&class];
@@ -80,12 +85,12 @@ impl Inner {
         for (matrix, _) in whole {
             if let &[(a, m), (b, k)] = matrix.dims.as_slice() {
                 let (class, size, other, rest) = if m >= k { (a, m, b, k) } else { (b, k, a, m) };
-                if Some(other) == features && divides(size) && size >= VOCABULARY * rest {
-                    chosen.insert(class);
+                if Some(other) == features && almost_divides(n, size) && size >= VOCABULARY * rest {
+                    vocabularies.insert(class);
                 }
             }
         }
-        Inner { classes: chosen, features }
+        Inner { classes: chosen, vocabularies, features }
     }
 
     /// The class of the features between layers, if one stands out.
@@ -103,9 +108,30 @@ impl Inner {
         n: i64,
     ) -> Option<usize> {
         let dims = classes.of(arg).iter().zip(module.shape(arg)).enumerate();
-        let mut split = dims.filter(|(dim, (class, size))| {
-            self.classes.contains(class) && **size % n == 0 && !stacked.is_stacked(arg, *dim)
+        let mut split = dims.filter(|&(dim, (class, &size))| {
+            let is_split = self.classes.contains(class) && size % n == 0
+                || self.vocabularies.contains(class) && almost_divides(n, size);
+            is_split && !stacked.is_stacked(arg, dim)
         });
         split.next().map(|(dim, _)| dim)
+    }
+}
+
+/// Whether `n` parts are of one size, but for a few elements of the last one.
+fn almost_divides(n: i64, size: i64) -> bool {
+    let parts = size.checked_add(n - 1).map(|most| most / n * n);
+    size > 0 && parts.is_some_and(|padded| padded - size <= size / MISSING)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vocabularies_almost_divide() {
+        assert!(almost_divides(4, 50_257), "three of 50,260");
+        assert!(almost_divides(4, 251) && almost_divides(8, 512));
+        assert!(!almost_divides(8, 250), "six are more than a fiftieth");
+        assert!(!almost_divides(8, 7) && !almost_divides(8, 0) && !almost_divides(8, i64::MAX));
     }
 }

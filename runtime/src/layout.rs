@@ -38,6 +38,25 @@ pub struct ReplicaDisagreement {
     pub block: Vec<usize>,
     /// How far they are apart, the first device's block being the reference; padding does not count.
     pub difference: Difference,
+    /// Whether that is no more than rounding: compilers are free to compute one value in two ways on two devices, such as at the end of
+    /// a block and in its middle.
+    pub is_rounding: bool,
+}
+
+/// How far rounding may bring two blocks apart, in units in the last place of the largest value.
+const ROUNDING: f64 = 1024.0;
+
+/// The same as a share of that value; of narrow types, of which it would be all, this.
+const MOST_ROUNDING: f64 = 1.0 / 16.0;
+
+fn rounding(dtype: DType) -> f64 {
+    let last_place = match dtype {
+        DType::F64 | DType::C128 => f64::EPSILON,
+        DType::F32 | DType::C64 => f64::from(f32::EPSILON),
+        _ if dtype.is_float() => MOST_ROUNDING,
+        _ => 0.0,
+    };
+    (ROUNDING * last_place).min(MOST_ROUNDING)
 }
 
 /// How often each dimension is split, over how many devices, and in how many addends: `split [4, 1] over 8 devices, as 2
@@ -306,7 +325,7 @@ impl ShardLayout {
         places: &[usize],
         shards: &[HostArray],
     ) -> Result<Option<ReplicaDisagreement>> {
-        self.check_shards(places, shards)?;
+        let dtype = self.check_shards(places, shards)?;
         let mut worst: Option<ReplicaDisagreement> = None;
         let mut first_of: BTreeMap<(&[usize], usize), (usize, HostArray)> = BTreeMap::new();
         for (&second, shard) in places.iter().zip(shards) {
@@ -324,6 +343,7 @@ impl ShardLayout {
                 worst = Some(ReplicaDisagreement {
                     devices: (*first, second),
                     block: self.blocks[second].clone(),
+                    is_rounding: difference.within(rounding(dtype)),
                     difference,
                 });
             }
@@ -393,6 +413,12 @@ mod tests {
         shards[3] = HostArray::from_f64(DType::F32, &[2], &[3.0, 0.0]).unwrap();
         let worst = layout.check_replicas(&shards).unwrap().unwrap();
         assert_eq!((worst.devices, worst.block, worst.difference.max_rel_to_scale), ((1, 3), vec![1], 0.25));
+        assert!(!worst.is_rounding);
+        shards[3] = HostArray::from_f64(DType::F32, &[2], &[4.000_001, 0.0]).unwrap();
+        assert!(layout.check_replicas(&shards).unwrap().unwrap().is_rounding);
+        let integers = [2, 3].map(|n| HostArray::from_f64(DType::I32, &[1], &[f64::from(n)]).unwrap());
+        let both = ShardLayout::replicated(&[1], 2).unwrap();
+        assert!(!both.check_replicas(&integers).unwrap().unwrap().is_rounding);
     }
 
     #[test]

@@ -164,9 +164,9 @@ pub(crate) fn checkpoint(is_step: bool) -> Value {
     })
 }
 
-/// Base 64 with padding: the only use of it here, for the keys of [`SHARDING`].
+/// Base 64 with padding, of the alphabet for file names (RFC 4648, section 5): what Orbax finds the keys of [`SHARDING`] by.
 fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut text = String::new();
     for group in bytes.chunks(3) {
         let bits =
@@ -220,8 +220,8 @@ mod tests {
     #[test]
     fn base64_has_padding() {
         assert_eq!(
-            ["", "s", "bo", "c++", "step"].map(|t| base64(t.as_bytes())),
-            ["", "cw==", "Ym8=", "Yysr", "c3RlcA=="]
+            ["", "s", "bo", "c++", "step", "ab~", "b?"].map(|t| base64(t.as_bytes())),
+            ["", "cw==", "Ym8=", "Yysr", "c3RlcA==", "YWJ-", "Yj8="]
         );
     }
 }

@@ -167,7 +167,7 @@ impl Program {
     /// # Errors
     /// [`RuntimeError::Inputs`] with everything that is wrong with the inputs, before anything is sent;
     /// [`RuntimeError::Memory`] where this machine has too little; [`RuntimeError::TimeLimit`]; the run fails, or
-    /// devices that hold the same block disagree on it.
+    /// devices that hold the same block disagree on it by more than rounding.
     pub fn run(&self, client: &Client, inputs: &[HostArray]) -> Result<Vec<HostArray>, Error> {
         let arguments = self.put(client, inputs)?;
         // Nobody else has them.
@@ -180,7 +180,9 @@ impl Program {
             match self.outputs.get(o).and_then(Option::as_ref) {
                 Some(Port { layout, .. }) => {
                     let places = self.executable.placement().places();
-                    if let Some(disagreement) = layout.check_replicas_at(places, &shards)? {
+                    if let Some(disagreement) =
+                        layout.check_replicas_at(places, &shards)?.filter(|found| !found.is_rounding)
+                    {
                         return Err(shardc_ir::Diagnostic::internal(
                             "SH0790",
                             format!(

@@ -61,10 +61,14 @@ impl Accelerate {
             sharding: None,
             wrap: None,
             min_parameters: None,
+            fsdp: None,
         };
         match documents.first() {
             Some(document) => reader.keys(document, Place::Top),
             None => return Ok(reader.out),
+        }
+        if let Some(another) = documents.get(1) {
+            reader.idle("what is behind ---", reader.span(another), ANOTHER_DOCUMENT);
         }
         reader.settle();
         if reader.errors.is_empty() {
@@ -101,8 +105,17 @@ struct Reader<'t> {
     is_fsdp: bool,
     sharding: Option<Sharding>,
     wrap: Option<&'static str>,
-    min_parameters: Option<u64>,
+    min_parameters: Option<(u64, Span)>,
+    /// Where `fsdp_config` is.
+    fsdp: Option<Span>,
 }
+
+/// Why keys that have an effect have none here.
+const NOT_FSDP: &str =
+    "distributed_type is not FSDP: each device keeps the whole model; with FSDP there it is split";
+const NOT_BY_SIZE: &str = "units are made by size with fsdp_auto_wrap_policy: SIZE_BASED_WRAP";
+const NOT_IN_EIGHT_BITS: &str = "products in 8 bits need scales, which the step has to have itself: computed as it is written; bf16 and fp16 are narrowed";
+const ANOTHER_DOCUMENT: &str = "the first document of the file is read";
 
 impl Reader<'_> {
     fn keys(&mut self, node: &MarkedYaml<'_>, place: Place) {
@@ -146,8 +159,12 @@ impl Reader<'_> {
             Kind::Word(words) => chosen(value, words).is_some(),
             Kind::Any => true,
             Kind::Keys => {
-                let place = if key.name == "fsdp_config" { Place::Fsdp } else { Place::Xla };
-                return self.keys(value, place);
+                if key.name != "fsdp_config" {
+                    return self.keys(value, Place::Xla);
+                }
+                let has_keys = matches!(&value.data, YamlData::Mapping(pairs) if !pairs.is_empty());
+                self.fsdp = has_keys.then(|| self.span(at));
+                return self.keys(value, Place::Fsdp);
             }
         };
         if !is_right {
@@ -159,15 +176,19 @@ impl Reader<'_> {
             };
             return self.wrong(value, format!("{} has to be {wanted}", key.name));
         }
-        let Effect::Nothing(reason) = key.effect else { return self.apply(key, value) };
-        let here = (key.name, self.span(at));
+        let Effect::Nothing(reason) = key.effect else { return self.apply(key, at, value) };
+        self.idle(key.name, self.span(at), reason);
+    }
+
+    fn idle(&mut self, name: &'static str, at: Span, reason: &'static str) {
         match self.idle.iter_mut().find(|idle| idle.reason == reason) {
-            Some(idle) => idle.keys.push(here),
-            None => self.idle.push(Idle { reason, keys: vec![here] }),
+            Some(idle) => idle.keys.push((name, at)),
+            None => self.idle.push(Idle { reason, keys: vec![(name, at)] }),
         }
     }
 
-    fn apply(&mut self, key: &Key, value: &MarkedYaml<'_>) {
+    fn apply(&mut self, key: &Key, at: &MarkedYaml<'_>, value: &MarkedYaml<'_>) {
+        let span = self.span(at);
         let strategy = |value| chosen(value, STRATEGIES).and_then(sharding);
         let settings = &mut self.out.settings;
         match key.name {
@@ -196,10 +217,15 @@ impl Reader<'_> {
                     _ => None,
                 });
                 (settings.compute_dtype, self.out.model.compute_dtype) = (dtype, dtype);
+                if word(value).is_some_and(|word| word.eq_ignore_ascii_case("fp8")) {
+                    self.idle("mixed_precision: fp8", span, NOT_IN_EIGHT_BITS);
+                }
             }
             "fp32_reduce_scatter" => settings.fp32_reduce_scatter = truth(value).unwrap_or(false),
             "fsdp_auto_wrap_policy" => self.wrap = chosen(value, WRAP),
-            "fsdp_min_num_params" | "min_num_param" => self.min_parameters = count(value),
+            "fsdp_min_num_params" | "min_num_param" => {
+                self.min_parameters = count(value).map(|n| (n, span));
+            }
             "fsdp_backward_prefetch" | "fsdp_backward_prefetch_policy" => {
                 let is_early = chosen(value, PREFETCH) == Some("BACKWARD_PRE");
                 settings.backward_prefetch = if is_early { Prefetch::Pre } else { Prefetch::Post };
@@ -222,12 +248,20 @@ impl Reader<'_> {
             (true, sharding) => sharding.unwrap_or_default(),
             (false, _) => Sharding::NoShard,
         };
+        let least = self.min_parameters.map(|(n, _)| n);
         self.out.settings.wrap = match self.wrap {
             Some("TRANSFORMER_BASED_WRAP") => Some(Wrap::Layers),
-            Some("SIZE_BASED_WRAP") => Some(Wrap::Size(self.min_parameters.unwrap_or(Wrap::MIN_PARAMETERS))),
+            Some("SIZE_BASED_WRAP") => Some(Wrap::Size(least.unwrap_or(Wrap::MIN_PARAMETERS))),
             Some(_) => Some(Wrap::Nothing),
             None => None,
         };
+        if let Some(fsdp) = self.fsdp.filter(|_| !self.is_fsdp) {
+            self.idle("fsdp_config", fsdp, NOT_FSDP);
+        }
+        let is_by_size = matches!(self.out.settings.wrap, Some(Wrap::Size(_)));
+        if let Some((_, at)) = self.min_parameters.filter(|&(n, _)| n > 0 && !is_by_size && self.is_fsdp) {
+            self.idle("fsdp_min_num_params", at, NOT_BY_SIZE);
+        }
         for Idle { reason, keys } in std::mem::take(&mut self.idle) {
             let names: Vec<&str> = keys.iter().map(|(name, _)| *name).collect();
             let message = format!("no effect here: {}", names.join(", "));

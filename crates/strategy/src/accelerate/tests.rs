@@ -54,6 +54,22 @@ fn the_guides_file_is_read_whole() {
 }
 
 #[test]
+fn what_has_no_effect_beside_other_keys_is_told() {
+    let told = |text: &str| -> Vec<String> {
+        Accelerate::parse(text).unwrap().warnings.iter().map(|warning| warning.message.clone()).collect()
+    };
+    let by_layer = "fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP, fsdp_min_num_params: 2000";
+    assert_eq!(told(&format!("fsdp_config: {{{by_layer}}}\n")), ["no effect here: fsdp_min_num_params"]);
+    assert_eq!(
+        told("distributed_type: 'NO'\nfsdp_config: {fsdp_sharding_strategy: 1}\n"),
+        ["no effect here: fsdp_config"]
+    );
+    assert_eq!(told("mixed_precision: fp8\n"), ["no effect here: mixed_precision: fp8"]);
+    assert_eq!(told("num_processes: 4\n---\nnum_processes: 2\n"), ["no effect here: what is behind ---"]);
+    assert!(told("distributed_type: 'NO'\nfsdp_config: {}\nmixed_precision: 'no'\n").is_empty());
+}
+
+#[test]
 fn strategies_are_words_or_numbers() {
     let of = |text: &str| {
         let file = format!("distributed_type: FSDP\nfsdp_config:\n  fsdp_sharding_strategy: {text}\n");

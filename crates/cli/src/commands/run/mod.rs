@@ -151,9 +151,9 @@ impl Runner<'_> {
     }
 }
 
-/// An output as a whole. Devices that hold the same block have to agree on it.
+/// An output as a whole. Devices that hold the same block have to agree on it but for rounding.
 fn gathered(array: &ShardedArray, processes: Option<&Processes>) -> Result<HostArray, shardc::Error> {
-    if let Some(disagreement) = array.check_replicas()? {
+    if let Some(disagreement) = array.check_replicas()?.filter(|found| !found.is_rounding) {
         let text = format!("devices disagree on a block of an output that they share: {disagreement:?}");
         return Err(Diagnostic::internal("SH0790", text).into());
     }

@@ -34,7 +34,7 @@
 //! ```
 
 use shardc_graph::{DType, DotDims, Graph, GraphErrors, Key, Mesh, Tensor};
-use shardc_ir::{AttrDict, Module};
+use shardc_ir::{AttrDict, Diagnostic, Module};
 use shardc_strategy as strategy;
 pub use shardc_strategy::{Adapted, Adapter, LinearMap, Lora, Parameters, Targets, TargetsError};
 use shardc_strategy::{Reform, Step};
@@ -85,8 +85,14 @@ pub fn initial(module: &Module, adapted: &Adapted) -> Result<Module, Error> {
 /// A program that takes the weights that have adapters, and these, and returns the weights with the adapters in them, or out of them.
 ///
 /// # Errors
-/// An adapter has a size that no tensor has.
+/// Something else reads a weight, which would compute another value then, or a weight has integers, which would be rounded (SH1252); an
+/// adapter has a size that no tensor has.
 pub fn merged(module: &Module, adapted: &Adapted, lora: &Lora, merge: Merge) -> Result<Module, Error> {
+    let kept_apart: Vec<Diagnostic> =
+        adapted.adapters.iter().filter_map(|adapter| kept_apart(module, &adapter.map)).collect();
+    if !kept_apart.is_empty() {
+        return Err(Error::Diagnostics(kept_apart));
+    }
     let g = Graph::new("main", &one_device()?);
     let mut weights: Vec<usize> = adapted.adapters.iter().map(|adapter| adapter.map.weight).collect();
     weights.sort_unstable();
@@ -116,6 +122,23 @@ pub fn merged(module: &Module, adapted: &Adapted, lora: &Lora, merge: Merge) -> 
         }
     }
     Ok(out)
+}
+
+/// Why adapters of a map cannot be in its weight, if they cannot.
+fn kept_apart(module: &Module, map: &LinearMap) -> Option<Diagnostic> {
+    let (weight, (_, dtype)) = (name(module, map.weight), argument(module, map.weight));
+    let why = if map.shares_weight {
+        format!("something else reads {weight}, too, and would compute another value")
+    } else if dtype.is_integer() {
+        format!("{weight} has integers, to which it would be rounded")
+    } else {
+        return None;
+    };
+    let message = format!("the adapters of {} cannot be merged: {why}", map.name);
+    Some(
+        Diagnostic::invalid("SH1252", message)
+            .hint("keep them beside it, or leave this map out of --targets"),
+    )
 }
 
 /// `A B` with the dimensions of the weight as it is kept.

@@ -61,7 +61,15 @@ pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, V
     if !unmatched.is_empty() {
         let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         let message = format!("no linear map of the program is a target {}", unmatched.join(", "));
-        return Err(vec![Diagnostic::invalid("SH1252", message).hint(format!("its linear maps: {known}"))]);
+        let hint = format!("its linear maps: {known}; what the batch is, `--role x=batch` says");
+        return Err(vec![Diagnostic::invalid("SH1252", message).hint(hint)]);
+    }
+    if !maps.iter().any(|map| lora.targets.has(&map.name, map.is_output)) {
+        let hint = "all-linear leaves out the output of the model, which a target can name; maps are products of what depends on the batch with \
+                    one argument, and `--role x=batch` says what the batch is; a weight that is computed of several arguments, such as scaled \
+                    integers, is none";
+        let message = format!("no linear map would be adapted of {}", names.join(", "));
+        return Err(vec![Diagnostic::invalid("SH1252", message).hint(hint)]);
     }
     let num_arguments = module.funcs[func].params.len();
     let mut adding = Adding { module, func, body };

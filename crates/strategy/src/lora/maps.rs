@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DTypeClass, FuncId, Module, OpId, OpKind, RegionId, ValueId};
 
-use super::forms::{Form, Step, forms};
+use super::forms::{Form, Reform, Step, forms};
 use super::names;
 use crate::roles::{Dependence, Role, Roles, Through};
 
@@ -39,6 +39,9 @@ pub struct LinearMap {
     pub free: Vec<usize>,
     /// Whether what it gives goes into no other map, and no other map is like it: then it is the output of the model.
     pub is_output: bool,
+    /// Whether anything else reads what it reads of its weight, as a lookup in a tied embedding does: what is merged into the weight
+    /// changes that, too.
+    pub shares_weight: bool,
 }
 
 impl LinearMap {
@@ -115,7 +118,51 @@ pub(super) fn linear_maps(
         let alone = maps.iter().enumerate().all(|(j, other)| j == i || !is_alike(other));
         maps[i].is_output = alone && !followed.contains(&i);
     }
+    let others = read_otherwise(module, body, &forms, &products);
+    for i in 0..maps.len() {
+        let overlaps = |(j, other): (usize, &LinearMap)| {
+            j != i && other.weight == maps[i].weight && !are_apart(&other.steps, &maps[i].steps)
+        };
+        maps[i].shares_weight = others.contains(&maps[i].weight) || maps.iter().enumerate().any(overlaps);
+    }
     (maps, products)
+}
+
+/// The weights that something else than products of maps reads.
+fn read_otherwise(
+    module: &Module,
+    body: RegionId,
+    forms: &FxHashMap<ValueId, Form>,
+    products: &FxHashMap<OpId, Product>,
+) -> FxHashSet<usize> {
+    let end = module.terminator(body);
+    let mut out = FxHashSet::default();
+    for op in module.walk(body) {
+        let data = &module.ops[op];
+        // What a loop hands on is read inside, and behind it.
+        let hands_on = matches!(data.kind, OpKind::Return) && Some(op) != end;
+        if hands_on || products.contains_key(&op) {
+            continue;
+        }
+        for form in data.operands.iter().filter_map(|operand| forms.get(operand)) {
+            let is_of_weight =
+                |value: &ValueId| forms.get(value).is_some_and(|of| of.argument == form.argument);
+            if !data.results.iter().any(is_of_weight) {
+                out.insert(form.argument);
+            }
+        }
+    }
+    out
+}
+
+/// Whether two maps read different parts of one weight: the same is done to it until each takes a part that the other does not.
+fn are_apart(a: &[Step], b: &[Step]) -> bool {
+    let differs = a.iter().zip(b).find(|(a, b)| a != b);
+    let Some((Step { reform: Reform::Slice(a), .. }, Step { reform: Reform::Slice(b), .. })) = differs else {
+        return false;
+    };
+    let mut bounds = a.start.iter().zip(&a.limit).zip(b.start.iter().zip(&b.limit));
+    bounds.any(|((start_a, limit_a), (start_b, limit_b))| limit_a <= start_b || limit_b <= start_a)
 }
 
 /// The map that an operation computes, still without a name, and the form of its weight.
@@ -150,6 +197,7 @@ fn linear_map<'f>(
         batch,
         contracted,
         is_output: false,
+        shares_weight: false,
     };
     (!map.contracted.is_empty()).then_some((map, form))
 }

@@ -1,11 +1,11 @@
 //! The dimensions that count examples.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{OpKind, ValueId};
+use shardc_ir::{OpId, OpKind, ValueId};
 use shardc_passes::propagate::DimensionClasses;
 
 use super::Role;
-use super::dependence::Arguments;
+use super::dependence::{Arguments, Dependence, Through};
 use super::facts::Facts;
 
 /// For each argument the dimension that counts examples, if any, where state has its roles and the rest has none.
@@ -67,22 +67,59 @@ impl<'a, 'm> Known<'a, 'm> {
     }
 
     /// The class that most of what the model computes from data has a dimension of, those in front counting twice.
+    ///
+    /// Of a program that trains nothing, products and what is computed of them tell first: before that, weights may be computed of scales and
+    /// others. What products sum over counts half there, as features do that one layer gives and the next one takes.
     fn most_computed(&self) -> Option<u32> {
         let module = self.facts.module;
-        let is_computed = |value: &ValueId| {
-            let needs = self.facts.all.of(*value);
-            self.parameters.is_empty() || needs.meets(&self.parameters) && needs.meets(&self.data)
-        };
-        let mut counts: FxHashMap<u32, usize> = FxHashMap::default();
         let ops = module.walk(self.facts.body);
-        for value in ops.iter().flat_map(|&op| &module.ops[op].results).filter(|value| is_computed(value)) {
-            let dims = self.classes.of(*value);
-            for (dim, class) in dims.iter().enumerate().filter(|(dim, class)| !dims[..*dim].contains(class)) {
-                *counts.entry(*class).or_default() += 1 + usize::from(dim == 0);
+        let count = |is_computed: &dyn Fn(ValueId) -> bool| {
+            let mut counts: FxHashMap<u32, usize> = FxHashMap::default();
+            let results = ops.iter().flat_map(|&op| &module.ops[op].results);
+            for value in results.copied().filter(|&value| is_computed(value)) {
+                let dims = self.classes.of(value);
+                for (dim, class) in
+                    dims.iter().enumerate().filter(|(dim, class)| !dims[..*dim].contains(class))
+                {
+                    *counts.entry(*class).or_default() += 1 + usize::from(dim == 0);
+                }
+            }
+            counts
+        };
+        let most = |by: &dyn Fn(u32) -> (usize, usize)| {
+            self.candidates.iter().copied().max_by_key(|&class| (by(class), std::cmp::Reverse(class)))
+        };
+        let of = |counts: &FxHashMap<u32, usize>, class: u32| counts.get(&class).copied().unwrap_or_default();
+        if !self.parameters.is_empty() {
+            let counts = count(&|value| {
+                let needs = self.facts.all.of(value);
+                needs.meets(&self.parameters) && needs.meets(&self.data)
+            });
+            return most(&|class| (of(&counts, class), 0));
+        }
+        let products = ops.iter().filter(|&&op| is_product(&module.ops[op].kind));
+        let results = products.flat_map(|&op| module.ops[op].results.iter().map(|&value| (0, value)));
+        let of_products = Dependence::on(module, self.facts.body, Through::Everything, results);
+        let (activations, all) = (count(&|value| !of_products.of(value).is_empty()), count(&|_| true));
+        let contracted = self.contracted(&ops);
+        most(&|class| {
+            let weight = if contracted.contains(&class) { 1 } else { 2 };
+            (weight * of(&activations, class), of(&all, class))
+        })
+    }
+
+    /// The classes that products sum over.
+    fn contracted(&self, ops: &[OpId]) -> FxHashSet<u32> {
+        let mut out = FxHashSet::default();
+        for &op in ops {
+            if let (OpKind::DotGeneral(spec), Some(&left)) =
+                (&self.facts.module.ops[op].kind, self.facts.module.ops[op].operands.first())
+            {
+                let dims = self.classes.of(left);
+                out.extend(spec.lhs_contract.iter().filter_map(|&dim| dims.get(dim as usize)));
             }
         }
-        let count = |class: &u32| (counts.get(class).copied().unwrap_or_default(), std::cmp::Reverse(*class));
-        self.candidates.iter().copied().max_by_key(count)
+        out
     }
 
     /// Adds the classes of data that has none of `examples`, and that meets parameters by itself, as the second half of pairs does: each
@@ -91,7 +128,7 @@ impl<'a, 'm> Known<'a, 'm> {
         let module = self.facts.module;
         for op in module.walk(self.facts.body) {
             let product = &module.ops[op];
-            if !matches!(product.kind, OpKind::DotGeneral(_) | OpKind::Convolution(_)) {
+            if !is_product(&product.kind) {
                 continue;
             }
             let front = product.results.first().and_then(|&result| self.classes.of(result).first().copied());
@@ -113,4 +150,8 @@ impl<'a, 'm> Known<'a, 'm> {
             }
         }
     }
+}
+
+fn is_product(kind: &OpKind) -> bool {
+    matches!(kind, OpKind::DotGeneral(_) | OpKind::Convolution(_))
 }

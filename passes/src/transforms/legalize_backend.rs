@@ -13,6 +13,7 @@
 //! * For XLA's CPU client values stay in its one memory, products in groups are plain ones, those that are wider than their operands
 //!   have them widened, the results of Fourier transforms are pinned to row-major order, and collectives in loops and branches take
 //!   turns with those around them ([`Backend::Cpu`]).
+//! * But for the CPU and for GPUs sums of complex numbers are scattered as those of their parts ([`Backend::Any`]).
 //! * For XLA's compiler for GPUs a value that is returned several times takes the memory of one argument ([`Backend::Gpu`]).
 //! * Where several processes share the devices ([`BackendOptions::processes`]), collectives between them are calls of the runtime.
 
@@ -23,7 +24,8 @@ use shardc_ir::{
 };
 
 use super::{
-    across_processes, dense_ragged, donated_once, one_memory, order_collectives, row_major_fft, wide_products,
+    across_processes, complex_sums, dense_ragged, donated_once, one_memory, order_collectives, row_major_fft,
+    wide_products,
 };
 
 /// Regions within regions, so that neither this nor the recursion of MLIR's readers overflows the stack.
@@ -32,7 +34,7 @@ const MAX_DEPTH: usize = 128;
 /// Which of XLA's compilers takes a program, where it makes a difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
-    /// One that takes what StableHLO says, such as the TPU compiler.
+    /// One that takes what StableHLO says, such as the TPU compiler, but for sums of complex numbers that are scattered.
     #[default]
     Any,
     /// That of the CPU client. It has one memory, and knows no call that moves values to another. It has no `ragged_dot`, and no
@@ -75,6 +77,9 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
     drop(rw);
     for func in module.funcs.keys().collect::<Vec<_>>() {
         legalize_signature(module, func);
+    }
+    if options.backend == Backend::Any {
+        complex_sums::take_apart(module);
     }
     if options.backend == Backend::Gpu {
         donated_once::keep(module);

@@ -4,6 +4,7 @@
 mod across_processes;
 pub mod batch_indices;
 pub(crate) mod clone_functions;
+mod complex_sums;
 pub(crate) mod cse;
 pub mod dce;
 mod dead_carries;

@@ -104,6 +104,17 @@ impl Machine {
         tiled.max(SMALLEST)
     }
 
+    /// Returns the bytes of a tensor of rows, each of which is moved at once: the last dimension lies along the lanes.
+    pub(super) fn bytes_in_rows(self, ty: &TensorType, bits: u32) -> u64 {
+        let sizes: SmallVec<[u64; 6]> = ty.shape.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
+        let least = self.bytes(ty, bits, None);
+        match sizes.len() {
+            0 | 1 => least,
+            _ if !self.is_tpu() || sizes.contains(&0) => least,
+            rank => least.max(in_bytes(padded(&sizes, rank - 1, rank - 2), bits)),
+        }
+    }
+
     /// Returns the bytes of a tensor that lies such that parts along a dimension can be gathered, if it does not lie so anyway: tiles cut
     /// that dimension in all layouts that waste least, and the part that it has is no whole number of them. It is outermost then, and
     /// the others lie row by row.
@@ -191,6 +202,17 @@ mod tests {
         let of = |shape: &[i64]| Machine::TpuV5e.bytes(&TensorType::new(shape, DType::F32), 32, dims);
         assert_eq!(of(&[8, 112, 112, 64]), 4 * 8 * 112 * 112 * 128);
         assert_eq!(of(&[8, 224, 224, 3]), 4 * 128 * 224 * 224 * 4, "the batch along the lanes");
+    }
+
+    #[test]
+    fn rows_lie_along_the_lanes() {
+        let of = |machine: Machine, shape: &[i64]| {
+            machine.bytes_in_rows(&TensorType::new(shape, DType::F32), DType::F32.bits())
+        };
+        assert_eq!(of(Machine::TpuV5e, &[4096, 2]), 4 * 4096 * 128);
+        assert_eq!(of(Machine::TpuV5e, &[4096, 768]), 4 * 4096 * 768);
+        assert_eq!(of(Machine::TpuV5e, &[4096]), 4 * 4096);
+        assert_eq!(of(Machine::Gpu, &[4096, 2]), 4 * 4096 * 2);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What the estimate needs to know of a function before it looks at lifetimes: of each operation, what a compiler can do with it.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DType, EntityRef, FuncId, Module, OpId, OpKind, Precision, RegionId, Shape, ValueId, Work};
 
 use super::gathered::Gathered;
@@ -26,6 +26,8 @@ pub(super) struct Program<'m> {
     narrow: Vec<bool>,
     /// How tensors of a shape that a convolution reads or makes lie in memory, and those that are padded of such ones.
     convolved: FxHashMap<&'m Shape, TiledDims>,
+    /// What is looked up by rows, what is added to rows, and the tables that it is added to.
+    in_rows: FxHashSet<ValueId>,
     /// Arguments of which loops read a copy, and the bytes of each copy.
     copied: FxHashMap<ValueId, u64>,
     gathered: Gathered,
@@ -46,6 +48,7 @@ impl<'m> Program<'m> {
             hard: vec![false; values],
             narrow: vec![false; values],
             convolved: FxHashMap::default(),
+            in_rows: FxHashSet::default(),
             copied: if machine.is_tpu() {
                 stacks::copied(module, body, machine)
             } else {
@@ -69,6 +72,9 @@ impl<'m> Program<'m> {
         for &op in &walk {
             program.elementwise[op.index()] = is_elementwise(module, op) || is_one_of_a_row(module, op);
             program.note_convolution(op);
+            if let Some(rows) = rows_of(module, op) {
+                program.in_rows.extend(module.ops[op].results.iter().copied().chain([rows]));
+            }
             for &operand in &module.ops[op].operands {
                 let of = &mut reads[operand.index()];
                 of.count += 1;
@@ -92,6 +98,9 @@ impl<'m> Program<'m> {
         let Some(ty) = self.module.stored(value) else { return 0 };
         let is_rounded = self.machine.is_tpu() && ty.dtype == DType::F32 && self.narrow[value.index()];
         let bits = if is_rounded { 16 } else { ty.dtype.bits() };
+        if self.in_rows.contains(&value) {
+            return self.machine.bytes_in_rows(ty, bits);
+        }
         self.machine.bytes(ty, bits, self.convolved.get(&ty.shape).copied())
     }
 
@@ -214,6 +223,11 @@ impl<'m> Program<'m> {
             kind if is_form(kind) || self.is_scaling(op) => of_result(all_round),
             _ => false,
         };
+        if let (OpKind::Scatter(_), Some(rows)) = (&data.kind, rows_of(self.module, op))
+            && self.machine.is_tpu()
+        {
+            self.hard[rows.index()] = true;
+        }
         for &operand in &data.operands {
             let is_made_there = matches!(data.kind, OpKind::While)
                 && self.module.def_op(operand).is_some_and(|def| is_from_nothing(&self.module.ops[def].kind));
@@ -304,6 +318,20 @@ fn fuses_nothing(kind: &OpKind) -> bool {
                 | OpKind::ReduceWindow(_)
                 | OpKind::SelectAndScatter(_)
         )
+}
+
+/// The rows that a lookup gives, or that are added to those of a table.
+fn rows_of(module: &Module, op: OpId) -> Option<ValueId> {
+    let data = &module.ops[op];
+    let (rows, dims) = match &data.kind {
+        OpKind::Gather(spec) => (*data.results.first()?, &spec.offset_dims),
+        OpKind::Scatter(spec) if !is_one_of_a_row(module, op) => {
+            (*data.operands.last()?, &spec.update_window_dims)
+        }
+        _ => return None,
+    };
+    let last = module.rank(rows).checked_sub(1)?;
+    dims.iter().any(|&dim| dim as usize == last).then_some(rows)
 }
 
 /// Whether a scatter changes one element of each row: compilers select it by comparing places, as they do for the gradient

@@ -1,7 +1,7 @@
 //! Losses: which result is one, and what it is computed by.
 
-use rustc_hash::FxHashSet;
-use shardc_ir::{FuncId, Module, ValueId};
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{FuncId, Module, OpId, ValueId};
 
 use super::dependence::{Arguments, Dependence, Through, forward_of, is_number};
 use super::facts::Facts;
@@ -16,15 +16,22 @@ pub(super) fn loss(
     all: &Dependence<'_>,
     floats: &Dependence<'_>,
 ) -> Option<usize> {
+    let body = module.funcs[func].body?;
+    let args = &module.regions[body].args;
     let candidates: Vec<usize> =
         (0..returned.len()).filter(|&i| is_number(module, returned[i]) && !next.contains(&Some(i))).collect();
     let moves_with = |i: usize| floats.of(returned[i]).iter().filter(|&a| moved[a]).count();
-    let data = |i: usize| all.of(returned[i]).iter().filter(|&a| !moved[a]).count();
+    // Numbers are rates and temperatures, or their moments, which a next temperature is computed from.
+    let is_data = |a: usize| !moved[a] && module.rank(args[a]) > 0;
+    let data = |i: usize| all.of(returned[i]).iter().filter(|&a| is_data(a)).count();
     let (moved, most) =
         (candidates.iter().map(|&i| moves_with(i)).max()?, candidates.iter().map(|&i| data(i)).max()?);
     let is_called =
         |i: usize| module.funcs[func].result_name(i).is_some_and(|name| name.to_lowercase().contains("loss"));
-    let made = |i: usize| module.def_op(returned[i]);
+    // Not by their numbers: what was a call has later ones than what is behind it.
+    let order: FxHashMap<OpId, usize> =
+        module.regions[body].ops.iter().enumerate().map(|(at, &op)| (op, at)).collect();
+    let made = |i: usize| module.def_op(returned[i]).and_then(|op| order.get(&op));
     candidates
         .into_iter()
         .filter(|&i| moves_with(i) > 0 && 2 * moves_with(i) >= moved && data(i) == most)

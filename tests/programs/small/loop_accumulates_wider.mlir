@@ -1,9 +1,9 @@
 // A gradient in `bf16` is added up in `f32`: the sum over devices can be completed in `f32` after the loop.
 sdy.mesh @mesh = <["data"=4]>
-func.func @main(%x: tensor<3x16x8xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"data"}, {}]>}, %first: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>})
-    -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
+func.func @main(%x: tensor<3x16x8xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"data"}, {}]>}, %first: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>})
+    -> (tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
-  %r:2 = stablehlo.while(%i = %zero, %dw = %first) : tensor<i32>, tensor<8x8xf32>
+  %r:2 = stablehlo.while(%i = %zero, %dw = %first) : tensor<i32>, tensor<6x8xf32>
   cond {
     %n = stablehlo.constant dense<3> : tensor<i32>
     %1 = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
@@ -13,10 +13,12 @@ func.func @main(%x: tensor<3x16x8xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{}
     %1 = stablehlo.add %i, %one : tensor<i32>
     %2 = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 16, 8] : (tensor<3x16x8xbf16>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x16x8xbf16>
     %3 = stablehlo.reshape %2 : (tensor<1x16x8xbf16>) -> tensor<16x8xbf16>
-    %4 = stablehlo.dot_general %3, %3, contracting_dims = [0] x [0] : (tensor<16x8xbf16>, tensor<16x8xbf16>) -> tensor<8x8xbf16>
-    %5 = stablehlo.convert %4 : (tensor<8x8xbf16>) -> tensor<8x8xf32>
-    %6 = stablehlo.add %dw, %5 : tensor<8x8xf32>
-    stablehlo.return %1, %6 : tensor<i32>, tensor<8x8xf32>
+    %y = stablehlo.slice %3 [0:16, 0:6] : (tensor<16x8xbf16>) -> tensor<16x6xbf16>
+    %4 = stablehlo.dot_general %3, %y, contracting_dims = [0] x [0] : (tensor<16x8xbf16>, tensor<16x6xbf16>) -> tensor<8x6xbf16>
+    %5 = stablehlo.convert %4 : (tensor<8x6xbf16>) -> tensor<8x6xf32>
+    %t = stablehlo.transpose %5, dims = [1, 0] : (tensor<8x6xf32>) -> tensor<6x8xf32>
+    %6 = stablehlo.add %dw, %t : tensor<6x8xf32>
+    stablehlo.return %1, %6 : tensor<i32>, tensor<6x8xf32>
   }
-  return %r#1 : tensor<8x8xf32>
+  return %r#1 : tensor<6x8xf32>
 }

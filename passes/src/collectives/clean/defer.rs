@@ -6,11 +6,11 @@
 //! run, and the pending sum is not much larger on a device than the complete one.
 //!
 //! A gradient may be summed in a narrower type than it is accumulated in: `bf16` and `f32`, as mixed precision has it. Addends are widened then,
-//! which loses nothing, and the sum is completed in the wider type, where the loop runs so often that this sends no more.
+//! which loses nothing, and the sum is completed in the wider type, and in the order of dimensions in which it is added, where the loop runs so often that this sends no more.
 
 use shardc_ir::{
     BinaryOp, Build, Builder, DType, Dense, Module, OpId, OpKind, PackedOption, ReductionKind, RegionId,
-    Rewriter, SecondaryMap, ShardingId, ValueId,
+    Rewriter, SecondaryMap, ShardingId, TensorSharding, ValueId,
 };
 
 use crate::analysis::accumulated;
@@ -82,7 +82,7 @@ fn visit(rw: &mut Rewriter<'_>, region: RegionId, keep_bytes: u64, readers: &mut
 struct Accumulator {
     /// The additions in order.
     additions: Vec<Addition>,
-    pending: ShardingId,
+    pending: TensorSharding,
     wanted: ShardingId,
 }
 
@@ -91,19 +91,47 @@ struct Addition {
     op: OpId,
     /// Which operand the sum is.
     side: usize,
-    /// What converts the sum to a wider type before it is added, if anything does.
-    widened: Option<OpId>,
+    /// What makes another form of the sum before it is added, in order, and how the pending sum lies in it.
+    forms: Vec<(OpId, TensorSharding)>,
     pending: ValueId,
 }
 
-/// What widens a number to make a value.
-fn widening(module: &Module, value: ValueId) -> Option<(OpId, ValueId)> {
-    let op = module.def_op(value)?;
-    let &[narrow] = module.ops[op].operands.as_slice() else { return None };
-    let (from, to) = (module.tensor(narrow)?.dtype, module.tensor(value)?.dtype);
-    // Every number of a type of fewer bits is one of these, too.
-    let is_wide = matches!(to, DType::F32 | DType::F64) && from.is_float() && from.bits() < to.bits();
-    (is_wide && matches!(module.ops[op].kind, OpKind::Convert)).then_some((op, narrow))
+/// The operations that alone bring a value to the form in which it is added, in order, and that value. JAX transposes the gradient of a weight.
+fn forms(module: &Module, added: ValueId, readers: &Readers) -> (Vec<OpId>, ValueId) {
+    let (mut ops, mut value) = (Vec::new(), added);
+    while let Some(op) = module.def_op(value).filter(|&op| is_form(module, op)) {
+        let operand = module.ops[op].operands[0];
+        if readers.only(operand).is_none() {
+            break;
+        }
+        ops.push(op);
+        value = operand;
+    }
+    ops.reverse();
+    (ops, value)
+}
+
+/// Whether an operation gives the numbers that it takes: in a wider type, or in another order of dimensions.
+fn is_form(module: &Module, op: OpId) -> bool {
+    let data = &module.ops[op];
+    let dtype = |value: &ValueId| module.tensor(*value).map(|ty| ty.dtype);
+    match (&data.kind, data.operands.first().and_then(dtype), data.results.first().and_then(dtype)) {
+        (OpKind::Transpose { .. }, ..) => true,
+        // Every number of a type of fewer bits is one of these, too.
+        (OpKind::Convert, Some(from), Some(to @ (DType::F32 | DType::F64))) => {
+            from.is_float() && from.bits() < to.bits()
+        }
+        _ => false,
+    }
+}
+
+/// How a value lies that an operation makes another form of, in that form.
+fn formed(module: &Module, op: OpId, sharding: &TensorSharding) -> TensorSharding {
+    let mut formed = sharding.clone();
+    if let OpKind::Transpose { permutation } = &module.ops[op].kind {
+        formed.dims = permutation.iter().map(|&dim| sharding.dims[dim as usize].clone()).collect();
+    }
+    formed
 }
 
 /// Returns carried value `i` of a loop, if it is an accumulator.
@@ -122,76 +150,80 @@ fn accumulator(
     if readers.count[in_cond] != 0 {
         return None;
     }
-    let same = |a: ShardingId, b: ShardingId| module.shardings.get(a).same_placement(module.shardings.get(b));
+    let is_wanted = |value| {
+        let sharding = module.shardings.get(module.shardings.of(value)?);
+        Some(sharding.same_placement(module.shardings.get(wanted)))
+    };
     let mut additions = Vec::new();
-    let mut pending = None;
+    let mut pending: Option<TensorSharding> = None;
     // Anybody else who reads a value on the way would see an addend in place of the sum.
     for (addition, side) in accumulated::additions(module, body, i, |value| readers.only(value))? {
         let data = &module.ops[addition];
         let added = data.operands[side];
         readers.only(added)?;
-        let widening = widening(module, added);
-        let completed = widening.map_or(added, |(_, narrow)| narrow);
-        readers.only(completed)?;
+        let (ops, completed) = forms(module, added, readers);
         let (source, sharding) = pending_source(module, completed)?;
         let bits = |value| module.tensor(value).map(|ty| u64::from(ty.dtype.bits()));
         if bits(completed)?.saturating_mul(trip_count::trips(module, op)) < bits(added)? {
             return None;
         }
+        let mut lies = module.shardings.get(sharding).clone();
+        let mut forms = Vec::new();
+        for op in ops {
+            lies = formed(module, op, &lies);
+            forms.push((op, lies.clone()));
+        }
         // All addends must be pending along one list of axes, since one reshard completes them.
-        let is_wanted = |value| Some(same(module.shardings.of(value)?, wanted));
-        if !is_wanted(completed)? || !is_wanted(added)? || !same(*pending.get_or_insert(sharding), sharding) {
+        let is_alike = pending.get_or_insert_with(|| lies.clone()).same_placement(&lies);
+        if !is_wanted(added)? || !is_wanted(data.results[0])? || !is_alike {
             return None;
         }
-        if !same(module.shardings.of(data.results[0])?, wanted) {
-            return None;
-        }
-        let widened = widening.map(|(convert, _)| convert);
-        additions.push(Addition { op: addition, side, widened, pending: source });
+        additions.push(Addition { op: addition, side, forms, pending: source });
     }
     let pending = pending?;
-    let bytes = |sharding: ShardingId| -> Option<u64> {
-        let (ty, sharding) = (module.tensor(arg)?, module.shardings.get(sharding));
+    let bytes = |sharding: &TensorSharding| -> Option<u64> {
+        let ty = module.tensor(arg)?;
         let shape = sharding.local_shape(&module.meshes[sharding.mesh], &ty.shape);
         u64::try_from(shape.iter().product::<i64>()).ok()?.checked_mul(ty.dtype.bytes() as u64)
     };
-    *budget = budget.checked_sub(bytes(pending)?.saturating_sub(bytes(wanted)?))?;
+    let more = bytes(&pending)?.saturating_sub(bytes(module.shardings.get(wanted))?);
+    *budget = budget.checked_sub(more)?;
     Some(Accumulator { additions, pending, wanted })
 }
 
 /// Carries the pending sum from zero. Returns what completes it after the loop.
 fn rewrite(rw: &mut Rewriter<'_>, op: OpId, i: usize, sum: &Accumulator, readers: &mut Readers) -> Vec<OpId> {
     let module = &mut *rw.module;
-    let &Accumulator { ref additions, pending, wanted } = sum;
+    let &Accumulator { ref additions, ref pending, wanted } = sum;
+    let pending: PackedOption<ShardingId> = module.shardings.intern(pending.clone()).into();
     let (first, result) = (module.ops[op].operands[i], module.ops[op].results[i]);
     let ty = module.values[result].ty;
     let zero = module.tensor(result).and_then(|t| identity(ReductionKind::Add, t.dtype)).unwrap_or_default();
     // The value that goes in is whole: as an addend it would count once for each device, so it is added after the loop.
     let zeros = rw.op1(OpKind::Constant(Dense::splat(&zero)), &[], ty);
     let module = &mut *rw.module;
-    module.shardings.set(zeros, Some(pending));
+    module.shardings.set(zeros, pending.expand());
     module.ops[op].operands[i] = zeros;
     readers.add(zeros, op);
     for region in module.ops[op].regions.clone() {
         let arg = module.regions[region].args[i];
-        module.shardings.set(arg, Some(pending));
+        module.shardings.set(arg, pending.expand());
     }
     for addition in additions {
         // What read the addend was a reshard, which is dead.
-        let (reader, operand) = match addition.widened {
-            Some(convert) => {
-                module.shardings.set(module.ops[convert].results[0], Some(pending));
-                (convert, 0)
-            }
-            None => (addition.op, addition.side),
-        };
+        let (reader, operand) =
+            addition.forms.first().map_or((addition.op, addition.side), |&(form, _)| (form, 0));
         module.ops[reader].operands[operand] = addition.pending;
         readers.last[addition.pending] = reader.into();
-        module.shardings.set(module.ops[addition.op].results[0], Some(pending));
+        for (form, lies) in &addition.forms {
+            let lies = module.shardings.intern(lies.clone());
+            module.shardings.set(module.ops[*form].results[0], Some(lies));
+        }
+        module.shardings.set(module.ops[addition.op].results[0], pending.expand());
     }
     module.renew_result(op, i);
     let carried = module.ops[op].results[i];
-    module.shardings.set(carried, Some(pending));
+    module.shardings.set(carried, pending.expand());
     let mut b = Builder::new(module);
     b.from_op(additions.last().map_or(op, |addition| addition.op));
     let reshard = b.op(OpKind::Reshard(wanted), &[carried], &[ty], &[]);

@@ -191,8 +191,7 @@ struct Need {
 impl Need {
     fn of(mut step: StepProgram, args: &Ahead, machine: Machine) -> Result<Need> {
         let started = Instant::now();
-        let split_stacks_first = machine == Machine::Gpu;
-        let settings = Settings { offload_params: args.offload, split_stacks_first, ..Settings::default() };
+        let settings = Settings { offload_params: args.offload, ..Settings::default() }.for_machine(machine);
         let roles = strategy::roles_of(&step)?;
         strategy::annotate(&mut step, &settings)?;
         let parameters = step.parameters();

@@ -146,8 +146,8 @@ pub(crate) fn partition_until(
     ui: &Ui,
 ) -> Result<Ran> {
     let mut chosen = how.strategy.chosen(ui)?;
-    if let (Some(chosen), Some(Machine::Gpu)) = (&mut chosen, how.machine) {
-        chosen.settings.split_stacks_first = true;
+    if let (Some(chosen), Some(machine)) = (&mut chosen, how.machine) {
+        chosen.settings = chosen.settings.for_machine(machine.into());
     }
     // A strategy puts its mesh into the program.
     let mesh = input.annotations.mesh.as_deref();

@@ -1,6 +1,7 @@
 //! What a user may choose, in the words of PyTorch's FSDP.
 
 use shardc_ir::DType;
+use shardc_passes::cost::memory::Machine;
 
 use crate::units::Wrap;
 
@@ -56,6 +57,14 @@ pub struct Settings {
     pub activation_checkpointing: bool,
     /// Up to how many bytes collectives of one kind travel together; what the compiler is set to where it is not said.
     pub bucket_bytes: Option<u64>,
+}
+
+impl Settings {
+    /// These, with what a machine is better off with.
+    #[must_use]
+    pub fn for_machine(self, machine: Machine) -> Settings {
+        Settings { split_stacks_first: self.split_stacks_first || machine == Machine::Gpu, ..self }
+    }
 }
 
 /// When the backward part gathers the parameters of a unit again (`backward_prefetch` of PyTorch's FSDP).

@@ -264,8 +264,7 @@ fn of_step(
     for (name, sharding) in possible(mesh.matches('=').count()) {
         progress.stage(name);
         let mut step = module.clone();
-        let split_stacks_first = machine == Machine::Gpu;
-        let settings = Settings { sharding, split_stacks_first, ..Settings::default() };
+        let settings = Settings { sharding, ..Settings::default() }.for_machine(machine);
         strategy::apply(&mut step, roles, &settings, mesh).map_err(|e| source.explain(&e))?;
         let output = compiler.partition_module(step).map_err(|e| source.explain(&e))?;
         let inputs = &output.interface.inputs;

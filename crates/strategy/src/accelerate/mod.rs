@@ -114,7 +114,7 @@ struct Reader<'t> {
 const NOT_FSDP: &str =
     "distributed_type is not FSDP: each device keeps the whole model; with FSDP there it is split";
 const NOT_BY_SIZE: &str = "units are made by size with fsdp_auto_wrap_policy: SIZE_BASED_WRAP";
-const NOT_IN_EIGHT_BITS: &str = "products in 8 bits need scales, which the step has to have itself: computed as it is written; bf16 and fp16 are narrowed";
+const NOT_IN_EIGHT_BITS: &str = "products in 8 bits need scales, which no option makes: the step computes as it is written; bf16 and fp16 can be asked for";
 const ANOTHER_DOCUMENT: &str = "the first document of the file is read";
 
 impl Reader<'_> {

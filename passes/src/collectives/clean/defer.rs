@@ -5,8 +5,9 @@
 //! time. That is legal where the body does nothing else with the carried value, and is done where the loop is known to
 //! run, and the pending sum is not much larger on a device than the complete one.
 //!
-//! A gradient may be summed in a narrower type than it is accumulated in: `bf16` and `f32`, as mixed precision has it. Addends are widened then,
-//! which loses nothing, and the sum is completed in the wider type, and in the order of dimensions in which it is added, where the loop runs so often that this sends no more.
+//! A gradient may be summed in a narrower type than it is accumulated in, as mixed precision has it (`bf16` and `f32`), and JAX
+//! transposes that of a weight before it is added. The devices widen and transpose their addends then, of which nothing is lost, and
+//! the sum is completed in the form in which it is added, where the loop runs so often that this sends no more.
 
 use shardc_ir::{
     BinaryOp, Build, Builder, DType, Dense, Module, OpId, OpKind, PackedOption, ReductionKind, RegionId,
@@ -96,7 +97,7 @@ struct Addition {
     pending: ValueId,
 }
 
-/// The operations that alone bring a value to the form in which it is added, in order, and that value. JAX transposes the gradient of a weight.
+/// The operations that alone bring a value to the form in which it is added, in order, and that value.
 fn forms(module: &Module, added: ValueId, readers: &Readers) -> (Vec<OpId>, ValueId) {
     let (mut ops, mut value) = (Vec::new(), added);
     while let Some(op) = module.def_op(value).filter(|&op| is_form(module, op)) {
@@ -125,7 +126,7 @@ fn is_form(module: &Module, op: OpId) -> bool {
     }
 }
 
-/// How a value lies that an operation makes another form of, in that form.
+/// How what an operation makes of a value is split, where the value is split so.
 fn formed(module: &Module, op: OpId, sharding: &TensorSharding) -> TensorSharding {
     let mut formed = sharding.clone();
     if let OpKind::Transpose { permutation } = &module.ops[op].kind {
@@ -195,19 +196,19 @@ fn accumulator(
 fn rewrite(rw: &mut Rewriter<'_>, op: OpId, i: usize, sum: &Accumulator, readers: &mut Readers) -> Vec<OpId> {
     let module = &mut *rw.module;
     let &Accumulator { ref additions, ref pending, wanted } = sum;
-    let pending: PackedOption<ShardingId> = module.shardings.intern(pending.clone()).into();
+    let pending = Some(module.shardings.intern(pending.clone()));
     let (first, result) = (module.ops[op].operands[i], module.ops[op].results[i]);
     let ty = module.values[result].ty;
     let zero = module.tensor(result).and_then(|t| identity(ReductionKind::Add, t.dtype)).unwrap_or_default();
     // The value that goes in is whole: as an addend it would count once for each device, so it is added after the loop.
     let zeros = rw.op1(OpKind::Constant(Dense::splat(&zero)), &[], ty);
     let module = &mut *rw.module;
-    module.shardings.set(zeros, pending.expand());
+    module.shardings.set(zeros, pending);
     module.ops[op].operands[i] = zeros;
     readers.add(zeros, op);
     for region in module.ops[op].regions.clone() {
         let arg = module.regions[region].args[i];
-        module.shardings.set(arg, pending.expand());
+        module.shardings.set(arg, pending);
     }
     for addition in additions {
         // What read the addend was a reshard, which is dead.
@@ -219,11 +220,11 @@ fn rewrite(rw: &mut Rewriter<'_>, op: OpId, i: usize, sum: &Accumulator, readers
             let lies = module.shardings.intern(lies.clone());
             module.shardings.set(module.ops[*form].results[0], Some(lies));
         }
-        module.shardings.set(module.ops[addition.op].results[0], pending.expand());
+        module.shardings.set(module.ops[addition.op].results[0], pending);
     }
     module.renew_result(op, i);
     let carried = module.ops[op].results[i];
-    module.shardings.set(carried, pending.expand());
+    module.shardings.set(carried, pending);
     let mut b = Builder::new(module);
     b.from_op(additions.last().map_or(op, |addition| addition.op));
     let reshard = b.op(OpKind::Reshard(wanted), &[carried], &[ty], &[]);

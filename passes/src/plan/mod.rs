@@ -44,6 +44,7 @@ mod fold_slices;
 mod gathered;
 mod known_slices;
 mod late_sums;
+mod line;
 mod loop_invariant;
 mod manual;
 mod meshes;

@@ -1,0 +1,108 @@
+//! What it costs to take ranges of a split dimension, and to join them along one.
+
+use shardc_ir::{Mesh, MeshId, Module, OpKind, SliceSpec, TensorSharding, ValueId};
+use smallvec::SmallVec;
+
+use crate::cost;
+use crate::windows::{Along, Exchange, is_windowed, transfers};
+
+/// A dimension of a result that devices split.
+pub(super) struct Line {
+    pub(super) dim: usize,
+    mesh: MeshId,
+    /// How many ways it is split.
+    pub(super) k: i64,
+    /// The bytes that one index along the dimension stands for on a device.
+    row_bytes: f64,
+}
+
+impl Line {
+    /// Returns the dimension of a value, if it is split.
+    pub(super) fn of(module: &Module, value: ValueId, dim: usize) -> Option<Line> {
+        let sharding = module.shardings.sharding_of(value)?;
+        let mesh = &module.meshes[sharding.mesh];
+        let k = sharding.shards(mesh, dim);
+        if k < 2 || !is_plain(module, value) {
+            return None;
+        }
+        let row_bytes = row_bytes(module, mesh, value, sharding, dim)?;
+        Some(Line { dim, mesh: sharding.mesh, k, row_bytes })
+    }
+
+    /// Returns what an operation costs along the dimension, in bytes that a device sends; `None` where it takes too many
+    /// rounds.
+    pub(super) fn cost(
+        &self,
+        module: &Module,
+        kind: &OpKind,
+        operands: &[ValueId],
+        result: ValueId,
+    ) -> Option<f64> {
+        let shapes: SmallVec<[&[i64]; 2]> = operands.iter().map(|&v| module.shape(v)).collect();
+        let mesh = &module.meshes[self.mesh];
+        let is_split = |v: ValueId| {
+            module.shardings.sharding_of(v).is_some_and(|sharding| sharding.shards(mesh, self.dim) > 1)
+        };
+        let size = *module.shape(result).get(self.dim)?;
+        if size == 0 {
+            return Some(0.0);
+        }
+        // A part that all devices are to have is sent to all of them.
+        if !is_split(result) {
+            let is_sent = operands.iter().any(|&v| is_split(v));
+            return Some(if is_sent {
+                cost::all_reduce(size as f64 * self.row_bytes, self.k as f64)
+            } else {
+                0.0
+            });
+        }
+        let is_whole = |i: usize| operands.get(i).is_some_and(|&v| !is_split(v));
+        self.exchange(kind, &shapes, &is_whole, module.shape(result))
+    }
+
+    /// Returns what an operation costs on operands of these shapes, as [`Line::cost`] does, whose result is split as the
+    /// dimension is; of the operands, those are not which `is_whole` names.
+    pub(super) fn exchange(
+        &self,
+        kind: &OpKind,
+        operands: &[&[i64]],
+        is_whole: &dyn Fn(usize) -> bool,
+        result: &[i64],
+    ) -> Option<f64> {
+        if !is_windowed(kind, operands.first()?, self.dim) {
+            return Some(0.0);
+        }
+        let along = Along::Result(self.dim);
+        let transfers = transfers(kind, operands, is_whole, result, along, self.k)?;
+        let costs = transfers.iter().map(|transfer| {
+            Exchange::price(&transfer.held, &transfer.window, self.row_bytes).map(|price| price.cost)
+        });
+        costs.sum()
+    }
+}
+
+/// Whether a value is a tensor of known size whose elements are numbers as they are.
+pub(super) fn is_plain(module: &Module, value: ValueId) -> bool {
+    !module.is_quantized(value) && module.tensor(value).is_some_and(|ty| ty.is_static())
+}
+
+/// Whether a slice takes a range of dimension `dim`, and all of the others.
+pub(super) fn cuts_only(spec: &SliceSpec, shape: &[i64], dim: usize) -> bool {
+    (0..shape.len())
+        .all(|d| spec.stride[d] == 1 && (d == dim || spec.start[d] == 0 && spec.limit[d] == shape[d]))
+}
+
+/// Returns the bytes that one index along `dim` of a value stands for on each device.
+fn row_bytes(
+    module: &Module,
+    mesh: &Mesh,
+    value: ValueId,
+    sharding: &TensorSharding,
+    dim: usize,
+) -> Option<f64> {
+    let ty = module.tensor(value)?;
+    let mut row = sharding.local_shape(mesh, &ty.shape);
+    *row.get_mut(dim)? = 1;
+    let elements: f64 = row.iter().map(|&n| n as f64).product();
+    Some(elements * f64::from(ty.dtype.bits()) / 8.0)
+}

@@ -20,7 +20,7 @@ use crate::collectives::verify::{verify_collectives, verify_pending, verify_with
 use crate::gspmd::export_gspmd;
 use crate::localize::localize;
 use crate::manual::unroll_manual;
-use crate::plan::{Asked, fold_slices, gathered, plan_and_tell, planned_mesh, trade_sums};
+use crate::plan::{Asked, fold_slices, gathered, plan_and_tell, planned_mesh, trade_sums, unfuse_products};
 use crate::propagate::{prepare, propagate_prepared};
 use crate::reshard::lower_reshards;
 use crate::transforms::batch_indices::batch_indices;
@@ -225,6 +225,17 @@ pub const PASSES: &[Pass] = &[
         apply: |module, context| {
             each_body(module, context, |m, body| {
                 fold_slices(m, body);
+            })
+        },
+    },
+    Pass {
+        name: "unfuse-products",
+        about: "compute ranges of products along split dimensions as products",
+        needs: &[NO_CALLS, PROPAGATED],
+        options: &[],
+        apply: |module, context| {
+            each_body(module, context, |m, body| {
+                unfuse_products(m, body);
             })
         },
     },

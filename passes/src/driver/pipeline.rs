@@ -95,6 +95,7 @@ const ATTEMPT: &[&str] = &[
     "diagonals",
     "fold-pads",
     "fold-reshapes",
+    "unfuse-products",
     "fold-slices",
     "dce",
     "plan",

@@ -29,6 +29,13 @@ impl Line {
         Some(Line { dim, mesh: sharding.mesh, k, row_bytes })
     }
 
+    /// Whether a range of `value`, or what becomes one, is split along the dimension as `value` is, and evenly.
+    pub(super) fn splits_evenly(&self, module: &Module, value: ValueId, range: ValueId) -> bool {
+        let axes = |v: ValueId| module.shardings.sharding_of(v).map(|sharding| sharding.axes(self.dim));
+        let size = module.shape(range).get(self.dim);
+        axes(value) == axes(range) && size.is_some_and(|size| size % self.k == 0)
+    }
+
     /// Returns what an operation costs along the dimension, in bytes that a device sends; `None` where it takes too many
     /// rounds.
     pub(super) fn cost(

@@ -61,6 +61,7 @@ mod support;
 mod trade_sums;
 mod two_stage_reduce;
 mod uneven_reshape;
+mod unfuse;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
@@ -82,6 +83,7 @@ use self::smallest_value::{EarlierReshard, earlier_reshard};
 use self::support::Split;
 pub(crate) use self::support::single_windows;
 pub(crate) use self::trade_sums::trade_sums;
+pub(crate) use self::unfuse::unfuse_products;
 use crate::analysis::regions::program_parts;
 use crate::analysis::trip_count::run_counts;
 use crate::cost;

@@ -63,8 +63,8 @@ pub(super) fn draw(sources: &Sources, rng: &mut Rng) -> Vec<u8> {
 }
 
 /// The passes after propagation up to where C1 is checked.
-const UNTIL_PENDING: [&str; 6] =
-    ["fold-pads", "fold-slices", "dce", "plan", "merge-reductions", "lower-reshards"];
+const UNTIL_PENDING: [&str; 7] =
+    ["fold-pads", "unfuse-products", "fold-slices", "dce", "plan", "merge-reductions", "lower-reshards"];
 
 pub(super) fn run(input: &[u8], trace: &mut Trace) -> Result<(), Finding> {
     let text = String::from_utf8_lossy(input);

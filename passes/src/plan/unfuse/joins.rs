@@ -1,0 +1,301 @@
+//! Who reads what was joined of ranges, and how each is made of the ranges.
+
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use shardc_ir::{BinaryOp, Build, Module, OpId, OpKind, RegionId, Rewriter, TypeId, ValueId, Work};
+use smallvec::SmallVec;
+
+use super::is_worthwhile;
+use super::ranges::{Made, OperandDims, Price, Range, Ranges, Search, dims_of, part_of, rule_of_ranges};
+use crate::plan::line::Line;
+
+/// The concatenations of a region that are not done, since their readers take what they join.
+#[derive(Default)]
+pub(super) struct Joins {
+    all: Vec<Join>,
+    /// What is made of what was joined, still with its ranges one behind the other.
+    carried: FxHashMap<ValueId, (OpId, OperandDims)>,
+    /// The operations that end joins, and which.
+    ends: FxHashMap<OpId, (usize, End)>,
+}
+
+/// A concatenation along a split dimension.
+struct Join {
+    op: OpId,
+    dim: usize,
+    /// The ranges that are joined: each begins where that before it ends.
+    ranges: Vec<(i64, i64)>,
+}
+
+/// How an operation ends a join.
+enum End {
+    /// It makes parts of ranges of its operands, and joins these along a dimension of its result.
+    Joins(OperandDims, usize),
+    /// It makes addends of ranges of its operands, and sums these.
+    Sums(OperandDims),
+    /// It only waits until its operand of this number is there, of which the ranges are along this dimension.
+    Waits(usize, usize),
+}
+
+/// A join whose readers are still looked for.
+struct Candidate {
+    join: Join,
+    /// What the concatenation costs.
+    before: f64,
+    price: Price,
+    carried: Vec<(ValueId, Option<(OpId, OperandDims)>)>,
+    ends: Vec<(OpId, End)>,
+    /// How many reads of carried values were seen.
+    reads: u32,
+    /// Whether somebody needs it as a whole.
+    is_needed: bool,
+}
+
+impl Joins {
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Finds the concatenations of a region whose readers had better read what they join.
+    pub(super) fn of(search: &mut Search<'_>, region: RegionId) -> Joins {
+        let module = search.module;
+        let mut candidates: Vec<Candidate> = Vec::new();
+        // Of which candidate a value is, and along which of its dimensions the ranges are.
+        let mut carried: IndexMap<ValueId, (usize, usize), FxBuildHasher> = IndexMap::default();
+        for &op in &module.regions[region].ops {
+            let operands = &module.ops[op].operands;
+            let mut read = operands.iter().enumerate().filter_map(|(i, v)| Some((i, *carried.get(v)?)));
+            match (read.next(), read.next()) {
+                (None, _) => {
+                    if let Some(candidate) = Candidate::of(module, op) {
+                        carried.insert(module.ops[op].results[0], (candidates.len(), candidate.join.dim));
+                        candidates.push(candidate);
+                    }
+                }
+                (Some((i, (index, dim))), None) => match candidates[index].read(search, op, i, dim) {
+                    Some(Some((value, dim))) => drop(carried.insert(value, (index, dim))),
+                    Some(None) => {}
+                    None => candidates[index].is_needed = true,
+                },
+                (Some((_, (first, _))), Some((_, (second, _)))) => {
+                    candidates[first].is_needed = true;
+                    candidates[second].is_needed = true;
+                }
+            }
+        }
+        let mut joins = Joins::default();
+        for candidate in candidates {
+            if !candidate.pays_off(search) {
+                continue;
+            }
+            let Candidate { join, price, carried, ends, .. } = candidate;
+            search.pay(price);
+            joins.ends.extend(ends.into_iter().map(|(op, end)| (op, (joins.all.len(), end))));
+            joins.carried.extend(carried.into_iter().filter_map(|(value, made)| Some((value, made?))));
+            joins.all.push(join);
+        }
+        joins
+    }
+
+    /// Makes of the ranges that were joined what stands for the results of `op`, in front of it, if it ends a join.
+    pub(super) fn make(
+        &self,
+        ranges: &Ranges<'_>,
+        rw: &mut Rewriter<'_>,
+        made: &mut Made,
+        op: OpId,
+    ) -> Option<SmallVec<[ValueId; 2]>> {
+        let (index, end) = self.ends.get(&op)?;
+        let join = &self.all[*index];
+        // The ranges of what was joined are there.
+        let (joined, operands) = (rw.module.ops[join.op].results[0], rw.module.ops[join.op].operands.clone());
+        for (&(start, limit), &operand) in join.ranges.iter().zip(&operands) {
+            made.insert(Range { value: joined, dim: join.dim, start, limit }, operand);
+        }
+        match end {
+            &End::Waits(index, dim) => {
+                let &range = join.ranges.last()?;
+                let value = rw.module.ops[op].operands[index];
+                let part = self.part(ranges, rw, made, (value, dim), range);
+                let mut operands = rw.module.ops[op].operands.clone();
+                operands[index] = part;
+                let types: SmallVec<[TypeId; 2]> = operands.iter().map(|&v| rw.module.values[v].ty).collect();
+                let copy = rw.op(OpKind::OptimizationBarrier, &operands, &types, &[]);
+                let results = rw.module.ops[copy].results.clone();
+                for (&old, &new) in rw.module.ops[op].results.clone().iter().zip(&results) {
+                    rw.module.shardings.set(new, rw.module.shardings.of(old));
+                }
+                Some(results.into_iter().collect())
+            }
+            End::Joins(dims, dim) => {
+                let mut parts: SmallVec<[ValueId; 4]> = SmallVec::new();
+                for &range in &join.ranges {
+                    let operands = self.operands(ranges, rw, made, (op, dims), range);
+                    parts.push(part_of(rw, op, &operands, *dim, range.1 - range.0));
+                }
+                let joined = like(rw, op, OpKind::Concatenate { dim: *dim as u32 }, &parts);
+                Some([joined].into_iter().collect())
+            }
+            End::Sums(dims) => {
+                let mut sum = None;
+                for &range in &join.ranges {
+                    let operands = self.operands(ranges, rw, made, (op, dims), range);
+                    let kind = rw.module.ops[op].kind.clone();
+                    let addend = like(rw, op, kind, &operands);
+                    sum = Some(match sum {
+                        Some(sum) => like(rw, op, OpKind::Binary(BinaryOp::Add), &[sum, addend]),
+                        None => addend,
+                    });
+                }
+                Some([sum?].into_iter().collect())
+            }
+        }
+    }
+
+    /// Makes the ranges of the operands of an operation.
+    fn operands(
+        &self,
+        ranges: &Ranges<'_>,
+        rw: &mut Rewriter<'_>,
+        made: &mut Made,
+        (op, dims): (OpId, &OperandDims),
+        range: (i64, i64),
+    ) -> SmallVec<[ValueId; 3]> {
+        let operands = rw.module.ops[op].operands.clone();
+        let mut part = |(value, dim): (ValueId, &Option<usize>)| match *dim {
+            Some(dim) => self.part(ranges, rw, made, (value, dim), range),
+            None => value,
+        };
+        operands.into_iter().zip(dims).map(&mut part).collect()
+    }
+
+    /// Makes a range along a dimension of a value: of what was joined, or of what is computed with that.
+    fn part(
+        &self,
+        ranges: &Ranges<'_>,
+        rw: &mut Rewriter<'_>,
+        made: &mut Made,
+        (value, dim): (ValueId, usize),
+        (start, limit): (i64, i64),
+    ) -> ValueId {
+        let range = Range { value, dim, start, limit };
+        if let Some(&made) = made.get(&range) {
+            return made;
+        }
+        let Some((op, dims)) = self.carried.get(&value) else { return ranges.make(rw, made, range, false) };
+        let operands = self.operands(ranges, rw, made, (*op, dims), (start, limit));
+        let part = part_of(rw, *op, &operands, dim, limit - start);
+        made.insert(range, part);
+        part
+    }
+}
+
+/// Inserts an operation whose result is as that of `op`.
+fn like(rw: &mut Rewriter<'_>, op: OpId, kind: OpKind, operands: &[ValueId]) -> ValueId {
+    let result = rw.module.ops[op].results[0];
+    let value = rw.op1(kind, operands, rw.module.values[result].ty);
+    rw.module.shardings.set(value, rw.module.shardings.of(result));
+    value
+}
+
+impl Candidate {
+    /// Returns the join that an operation is, if what it joins is split along its dimension as the result is, and evenly.
+    fn of(module: &Module, op: OpId) -> Option<Candidate> {
+        let data = &module.ops[op];
+        let (&OpKind::Concatenate { dim }, &[result]) = (&data.kind, data.results.as_slice()) else {
+            return None;
+        };
+        let dim = dim as usize;
+        let line = Line::of(module, result, dim)?;
+        data.operands.iter().all(|&part| line.splits_evenly(module, result, part)).then_some(())?;
+        let before = line.cost(module, &data.kind, &data.operands, result).unwrap_or(f64::INFINITY);
+        (before > 0.0).then_some(())?;
+        let mut end = 0;
+        let ranges = data.operands.iter().map(|&part| {
+            let start = end;
+            end += module.shape(part)[dim];
+            (start, end)
+        });
+        Some(Candidate {
+            join: Join { op, dim, ranges: ranges.collect() },
+            before,
+            price: Price::default(),
+            carried: vec![(result, None)],
+            ends: Vec::new(),
+            reads: 0,
+            is_needed: false,
+        })
+    }
+
+    /// Takes in an operation whose operand `index` has the ranges along `dim`. Returns the result that has them too, and along
+    /// which dimension; none where it ends the join. `None` where it needs them joined.
+    fn read(
+        &mut self,
+        search: &Search<'_>,
+        op: OpId,
+        index: usize,
+        dim: usize,
+    ) -> Option<Option<(ValueId, usize)>> {
+        let module = search.module;
+        self.reads += 1;
+        if matches!(module.ops[op].kind, OpKind::OptimizationBarrier) {
+            let is_unused = search.ranges.readers.get(*module.ops[op].results.get(index)?) == 0;
+            is_unused.then(|| self.ends.push((op, End::Waits(index, dim))))?;
+            return Some(None);
+        }
+        let rule = rule_of_ranges(module, op)?;
+        let data = &module.ops[op];
+        let result = *data.results.first()?;
+        let &[factor] = rule.operands.get(index)?.dims.get(dim)?.as_slice() else { return None };
+        let dims = dims_of(&rule, factor)?;
+        let to = match rule.results.first()?.find(factor) {
+            Some((to, _)) => (rule.results[0].dims[to].len() == 1).then_some(Some(to))?,
+            None => None,
+        };
+        for (i, (&value, dim)) in data.operands.iter().zip(&dims).enumerate() {
+            if let Some(dim) = dim.filter(|_| i != index) {
+                for &(start, limit) in &self.join.ranges {
+                    search.add(&mut self.price, Range { value, dim, start, limit }, false)?;
+                }
+            }
+        }
+        let is_product = data.kind.def().work == Work::Contraction;
+        let end = match to {
+            None => is_product.then_some(End::Sums(dims))?,
+            Some(to) if is_product || matches!(data.kind, OpKind::Reduce { .. }) => {
+                self.price.cost += self.cost_of_join(module, result, to)?;
+                End::Joins(dims, to)
+            }
+            Some(to) => {
+                self.carried.push((result, Some((op, dims))));
+                return Some(Some((result, to)));
+            }
+        };
+        self.ends.push((op, end));
+        Some(None)
+    }
+
+    /// Returns what it costs to join the ranges along a dimension of a value.
+    fn cost_of_join(&self, module: &Module, value: ValueId, dim: usize) -> Option<f64> {
+        let line = Line::of(module, value, dim)?;
+        let shape = module.shape(value);
+        let mut parts: Vec<SmallVec<[i64; 4]>> = Vec::new();
+        for &(start, limit) in &self.join.ranges {
+            ((limit - start) % line.k == 0).then_some(())?;
+            let mut part: SmallVec<[i64; 4]> = shape.iter().copied().collect();
+            part[dim] = limit - start;
+            parts.push(part);
+        }
+        let parts: SmallVec<[&[i64]; 4]> = parts.iter().map(SmallVec::as_slice).collect();
+        line.exchange(&OpKind::Concatenate { dim: dim as u32 }, &parts, &|_| false, shape)
+    }
+
+    /// Whether all who read it were seen, and less is sent.
+    fn pays_off(&self, search: &Search<'_>) -> bool {
+        let reads: u32 = self.carried.iter().map(|&(value, _)| search.ranges.readers.get(value)).sum();
+        !self.is_needed
+            && reads == self.reads
+            && !self.ends.is_empty()
+            && is_worthwhile(self.before, self.price.cost)
+    }
+}

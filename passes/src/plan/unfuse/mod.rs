@@ -1,0 +1,136 @@
+//! Ranges of a product as products: fused projections along a split dimension.
+//!
+//! `q, k, v = split(x @ w)` is one product, of which three ranges are read. With tensor parallelism its columns are split into
+//! equal blocks, and so are those of each range, but a device's block of a range is not in its block of the product: it would
+//! be sent to it, for each row of the batch. A range of a product is the product with that range of the weight, and a weight has
+//! fewer rows than a batch. The same goes for the backward part, where the gradients of the ranges are joined: the gradient of
+//! `x` is the sum of products of each with its range of the weight, that of the weight joins products with each.
+//!
+//! [`ranges`] says how a range of a value is made of ranges of what the value is made of; [`joins`] who reads what was joined. Both
+//! do so by the sharding rules of operations. Where less is sent that way, this rewrites the program; what is no longer needed
+//! stays, unused. Each element is computed from the same elements as before, but for the sums of products, which are rounded
+//! once more for each range.
+
+mod joins;
+mod ranges;
+
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use shardc_ir::{Module, OpId, OpKind, RegionId, Rewriter, UseCounts, ValueId};
+
+use self::joins::Joins;
+use self::ranges::{Made, Range, Ranges, Search};
+use super::line::{Line, cuts_only};
+use super::recompute::FreeValues;
+use crate::analysis::regions::program_regions;
+use crate::cost;
+
+/// What is sent must become less than this part of it: there are more products afterwards, and smaller ones.
+const WORTHWHILE: f64 = 0.8;
+
+/// Computes ranges of products as products under `body` of a propagated module, where that sends less.
+pub(crate) fn unfuse_products(module: &mut Module, body: RegionId) {
+    let mut known = None;
+    for region in program_regions(module, body) {
+        let is_fused =
+            |op: &OpId| matches!(module.ops[*op].kind, OpKind::Slice(_) | OpKind::Concatenate { .. });
+        if !module.regions[region].ops.iter().any(is_fused) {
+            continue;
+        }
+        let (readers, free) =
+            known.get_or_insert_with(|| (UseCounts::under(module, body), FreeValues::under(module, body)));
+        let found = Found::of(module, region, readers, free);
+        if !found.is_empty() {
+            found.carry_out(module, region, readers);
+        }
+    }
+}
+
+/// Whether it is worth it to send what costs `after` in place of what costs `before`.
+fn is_worthwhile(before: f64, after: f64) -> bool {
+    after < WORTHWHILE * before && before - after >= cost::START
+}
+
+/// What of a region is computed otherwise.
+struct Found {
+    /// The operations of the region.
+    local: FxHashSet<OpId>,
+    /// The slices that become products of their own, and the ranges that they are.
+    slices: FxHashMap<OpId, Range>,
+    joins: Joins,
+}
+
+impl Found {
+    fn of(module: &Module, region: RegionId, readers: &UseCounts, free: &FreeValues) -> Found {
+        let local: FxHashSet<OpId> = module.regions[region].ops.iter().copied().collect();
+        let mut search = Search::new(Ranges { readers, local: &local }, module, free);
+        let mut slices = FxHashMap::default();
+        for (value, fused) in sliced(module, region) {
+            if fused.ops.len() == readers.get(value) as usize && search.pays_off(value, &fused) {
+                slices.extend(fused.ops);
+            }
+        }
+        let joins = Joins::of(&mut search, region);
+        Found { local, slices, joins }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.slices.is_empty() && self.joins.is_empty()
+    }
+
+    fn carry_out(&self, module: &mut Module, region: RegionId, readers: &UseCounts) {
+        let ranges = Ranges { readers, local: &self.local };
+        let mut made = Made::default();
+        let mut rw = Rewriter::new(module);
+        rw.enter(region);
+        while let Some(op) = rw.next_op() {
+            let new = if let Some(&range) = self.slices.get(&op) {
+                // What the slice reads may have been replaced since it was looked at.
+                let value = rw.module.ops[op].operands[0];
+                let made = ranges.make(&mut rw, &mut made, Range { value, ..range }, true);
+                Some([made].into_iter().collect())
+            } else {
+                self.joins.make(&ranges, &mut rw, &mut made, op)
+            };
+            if let Some(new) = new {
+                rw.replace(&new);
+            }
+        }
+    }
+}
+
+/// The slices of one value.
+struct Sliced {
+    line: Line,
+    /// Each with its range.
+    ops: Vec<(OpId, Range)>,
+    /// What they cost, as slices of this value.
+    cost: f64,
+}
+
+/// Returns the values of which ranges along a split dimension are taken within a region, and evenly split again.
+fn sliced(module: &Module, region: RegionId) -> IndexMap<ValueId, Sliced, FxBuildHasher> {
+    let mut found: IndexMap<ValueId, Sliced, FxBuildHasher> = IndexMap::default();
+    for &op in &module.regions[region].ops {
+        let data = &module.ops[op];
+        let (OpKind::Slice(spec), &[value], &[result]) =
+            (&data.kind, data.operands.as_slice(), data.results.as_slice())
+        else {
+            continue;
+        };
+        let (shape, taken) = (module.shape(value), module.shape(result));
+        let Some(dim) = (0..shape.len()).find(|&d| shape[d] != taken[d]) else { continue };
+        let Some(line) = Line::of(module, value, dim) else { continue };
+        if !cuts_only(spec, shape, dim) || !line.splits_evenly(module, value, result) {
+            continue;
+        }
+        let (start, limit) = (spec.start[dim], spec.limit[dim]);
+        let cost = line.cost(module, &data.kind, &[value], result).unwrap_or(f64::INFINITY);
+        let sliced = found.entry(value).or_insert_with(|| Sliced { line, ops: Vec::new(), cost: 0.0 });
+        if sliced.line.dim == dim {
+            sliced.ops.push((op, Range { value, dim, start, limit }));
+            sliced.cost += cost;
+        }
+    }
+    found
+}

@@ -1,0 +1,283 @@
+//! Ranges of values, made of ranges of what the values are made of.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{
+    Access, Build, Effect, Module, OpId, OpKind, RegionId, Rewriter, SliceSpec, TypeId, UseCounts, ValueId,
+    ValueMap, Work, clone_region,
+};
+use smallvec::SmallVec;
+
+use super::{Sliced, is_worthwhile};
+use crate::plan::line::{Line, is_plain};
+use crate::plan::recompute::FreeValues;
+use crate::rules::rule_of;
+use crate::rules::sharding_rule::{FactorIndex, ShardingRule, TensorMapping};
+
+/// No more ranges than these are looked at for the slices of one value, or for one join.
+const MAX_RANGES: usize = 128;
+
+/// A range along one dimension of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Range {
+    pub(super) value: ValueId,
+    pub(super) dim: usize,
+    pub(super) start: i64,
+    pub(super) limit: i64,
+}
+
+/// For each operand, the dimension of which a range is needed; `None` where the whole operand is.
+pub(super) type OperandDims = SmallVec<[Option<usize>; 3]>;
+
+/// What was made, so that it is made once.
+pub(super) type Made = FxHashMap<Range, ValueId>;
+
+/// Within which operations ranges are followed.
+#[derive(Clone, Copy)]
+pub(super) struct Ranges<'a> {
+    pub(super) readers: &'a UseCounts,
+    pub(super) local: &'a FxHashSet<OpId>,
+}
+
+impl Ranges<'_> {
+    /// Returns the operation that makes a value and of which ranges of operands it makes ranges along `dim`. `None` for a value
+    /// whose ranges are slices of it: one that others read too, unless that costs nothing or it `is_read_by_ranges` alone.
+    fn step(
+        &self,
+        module: &Module,
+        value: ValueId,
+        dim: usize,
+        is_read_by_ranges: bool,
+    ) -> Option<(OpId, OperandDims)> {
+        let op = module.def_op(value).filter(|op| self.local.contains(op))?;
+        let kind = &module.ops[op].kind;
+        let only_moves = matches!(
+            kind,
+            OpKind::Transpose { .. } | OpKind::Reshape | OpKind::BroadcastInDim { .. } | OpKind::Convert
+        );
+        if !only_moves && !is_read_by_ranges && self.readers.get(value) != 1 {
+            return None;
+        }
+        Some((op, operand_dims(module, op, dim)?))
+    }
+
+    /// Makes a range in front of the operation at hand.
+    pub(super) fn make(
+        &self,
+        rw: &mut Rewriter<'_>,
+        made: &mut Made,
+        range: Range,
+        is_read_by_ranges: bool,
+    ) -> ValueId {
+        let Range { value, dim, start, limit } = range;
+        if whole(rw.module, value, dim) == Some((start, limit)) {
+            return value;
+        }
+        if let Some(&made) = made.get(&range) {
+            return made;
+        }
+        let part = match self.step(rw.module, value, dim, is_read_by_ranges) {
+            Some((op, dims)) => {
+                let operands = rw.module.ops[op].operands.clone();
+                let mut part = |(&value, dim): (&ValueId, &Option<usize>)| match *dim {
+                    Some(dim) => self.make(rw, made, Range { value, dim, start, limit }, false),
+                    None => value,
+                };
+                let parts: SmallVec<[ValueId; 3]> = operands.iter().zip(&dims).map(&mut part).collect();
+                part_of(rw, op, &parts, dim, limit - start)
+            }
+            None => slice(rw, range),
+        };
+        made.insert(range, part);
+        part
+    }
+}
+
+/// Returns all of a dimension, as a range.
+fn whole(module: &Module, value: ValueId, dim: usize) -> Option<(i64, i64)> {
+    Some((0, *module.shape(value).get(dim)?))
+}
+
+/// Returns of which ranges of its operands an operation with one result makes ranges along dimension `dim` of it.
+fn operand_dims(module: &Module, op: OpId, dim: usize) -> Option<OperandDims> {
+    let rule = rule_of_ranges(module, op)?;
+    let &[factor] = rule.results.first()?.dims.get(dim)?.as_slice() else { return None };
+    let result = *module.ops[op].results.first()?;
+    (rule.factors[usize::from(factor)].size == module.shape(result)[dim]).then_some(())?;
+    dims_of(&rule, factor)
+}
+
+/// Returns the rule of an operation that may be done for ranges: its attributes say nothing about sizes or places.
+pub(super) fn rule_of_ranges(module: &Module, op: OpId) -> Option<ShardingRule> {
+    let data = &module.ops[op];
+    let is_known = match &data.kind {
+        OpKind::DotGeneral(_)
+        | OpKind::Transpose { .. }
+        | OpKind::Reshape
+        | OpKind::BroadcastInDim { .. }
+        | OpKind::Reduce { .. } => true,
+        kind => kind.def().access == Access::SamePlace && data.regions.is_empty(),
+    };
+    let values = data.operands.iter().chain(&data.results);
+    let is_plain = data.results.len() == 1 && values.into_iter().all(|&v| is_plain(module, v));
+    if !is_known || !is_plain || data.kind.def().effect != Effect::Pure {
+        return None;
+    }
+    rule_of(module, op).filter(|rule| !rule.custom)
+}
+
+/// Returns the dimensions of the operands that are a factor of the rule.
+pub(super) fn dims_of(rule: &ShardingRule, factor: FactorIndex) -> Option<OperandDims> {
+    let of = |mapping: &TensorMapping| match mapping.find(factor) {
+        Some((dim, _)) => (mapping.dims[dim].len() == 1).then_some(Some(dim)),
+        None => Some(None),
+    };
+    rule.operands.iter().map(of).collect()
+}
+
+/// Repeats an operation on parts of its operands; of its result, `size` indices along `dim` are made.
+pub(super) fn part_of(
+    rw: &mut Rewriter<'_>,
+    op: OpId,
+    operands: &[ValueId],
+    dim: usize,
+    size: i64,
+) -> ValueId {
+    let data = rw.module.ops[op].clone();
+    let result = data.results[0];
+    let ty = sized_type(rw.module, result, dim, size);
+    let copied = |&region: &RegionId| clone_region(rw.module, region, &mut ValueMap::new());
+    let regions: SmallVec<[RegionId; 1]> = data.regions.iter().map(copied).collect();
+    let copy = rw.op(data.kind, operands, &[ty], &regions);
+    let part = rw.module.ops[copy].results[0];
+    rw.module.shardings.set(part, rw.module.shardings.of(result));
+    part
+}
+
+/// Makes a slice.
+fn slice(rw: &mut Rewriter<'_>, range: Range) -> ValueId {
+    let Range { value, dim, start, limit } = range;
+    let spec = spec_of(rw.module.shape(value), dim, start, limit);
+    let ty = sized_type(rw.module, value, dim, limit - start);
+    let part = rw.op1(OpKind::Slice(Box::new(spec)), &[value], ty);
+    rw.module.shardings.set(part, rw.module.shardings.of(value));
+    part
+}
+
+/// Returns the type of a value with another size of one dimension.
+fn sized_type(module: &mut Module, value: ValueId, dim: usize, size: i64) -> TypeId {
+    let ty = module.values[value].ty;
+    let Some(tensor) = module.tensor(value) else { return ty };
+    let (mut shape, dtype) = (tensor.shape.clone(), tensor.dtype);
+    shape[dim] = size;
+    module.types.tensor(&shape, dtype)
+}
+
+/// Looks for what ranges cost, if they are made of ranges of what is smallest.
+pub(super) struct Search<'a> {
+    pub(super) ranges: Ranges<'a>,
+    pub(super) module: &'a Module,
+    free: &'a FreeValues,
+    /// The slices that are there already.
+    paid: FxHashSet<Range>,
+}
+
+/// What ranges take.
+#[derive(Debug, Default)]
+pub(super) struct Price {
+    /// What the slices cost that they begin with.
+    pub(super) cost: f64,
+    /// How many products are made.
+    products: usize,
+    /// The slices.
+    slices: Vec<Range>,
+    /// What was looked at.
+    seen: FxHashSet<Range>,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(ranges: Ranges<'a>, module: &'a Module, free: &'a FreeValues) -> Self {
+        Search { ranges, module, free, paid: FxHashSet::default() }
+    }
+
+    /// Whether the slices of `value` had better be products; they count as made then.
+    pub(super) fn pays_off(&mut self, value: ValueId, sliced: &Sliced) -> bool {
+        let mut price = Price::default();
+        let dim = sliced.line.dim;
+        // One step tells whether it is worth looking on.
+        if sliced.cost == 0.0 || self.ranges.step(self.module, value, dim, true).is_none() {
+            return false;
+        }
+        for (_, range) in &sliced.ops {
+            if self.add(&mut price, *range, true).is_none() {
+                return false;
+            }
+        }
+        let pays_off = price.products > 0 && is_worthwhile(sliced.cost, price.cost);
+        if pays_off {
+            self.pay(price);
+        }
+        pays_off
+    }
+
+    /// What was priced is made.
+    pub(super) fn pay(&mut self, price: Price) {
+        self.paid.extend(price.slices);
+    }
+
+    /// Adds what a range costs.
+    pub(super) fn add(&self, price: &mut Price, range: Range, is_read_by_ranges: bool) -> Option<()> {
+        if whole(self.module, range.value, range.dim) == Some((range.start, range.limit))
+            || self.paid.contains(&range)
+            || !price.seen.insert(range)
+        {
+            return Some(());
+        }
+        if price.seen.len() > MAX_RANGES {
+            return None;
+        }
+        let Range { value, dim, start, limit } = range;
+        let Some((op, dims)) = self.ranges.step(self.module, value, dim, is_read_by_ranges) else {
+            price.slices.push(range);
+            price.cost += self.cost_of_slice(range)?;
+            return Some(());
+        };
+        let data = &self.module.ops[op];
+        if data.kind.def().work == Work::Contraction {
+            price.products += 1;
+        }
+        for (&value, dim) in data.operands.iter().zip(dims) {
+            if let Some(dim) = dim {
+                self.add(price, Range { value, dim, start, limit }, false)?;
+            }
+        }
+        Some(())
+    }
+
+    /// Returns what it costs to slice a value, so that the range is split as the value is.
+    fn cost_of_slice(&self, range: Range) -> Option<f64> {
+        let Range { value, dim, start, limit } = range;
+        if self.free.is_free(value) {
+            return Some(0.0);
+        }
+        let Some(line) = Line::of(self.module, value, dim) else { return Some(0.0) };
+        if (limit - start) % line.k != 0 {
+            return None;
+        }
+        let shape = self.module.shape(value);
+        let mut taken: SmallVec<[i64; 4]> = shape.iter().copied().collect();
+        taken[dim] = limit - start;
+        let kind = OpKind::Slice(Box::new(spec_of(shape, dim, start, limit)));
+        line.exchange(&kind, &[shape], &|_| false, &taken)
+    }
+}
+
+/// Returns the slice that takes a range along one dimension of a shape.
+fn spec_of(shape: &[i64], dim: usize, start: i64, limit: i64) -> SliceSpec {
+    let mut spec = SliceSpec {
+        start: shape.iter().map(|_| 0).collect(),
+        limit: shape.iter().copied().collect(),
+        stride: shape.iter().map(|_| 1).collect(),
+    };
+    (spec.start[dim], spec.limit[dim]) = (start, limit);
+    spec
+}

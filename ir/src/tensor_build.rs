@@ -3,7 +3,9 @@
 //! All are of static shapes and of elements that are numbers; whoever asks for one has made sure that it fits.
 
 use crate::reducer::{encode, identity, reducer};
-use crate::{BinaryOp, Build, DType, Dense, DimList, OpKind, ReductionKind, UnaryOp, ValueId};
+use crate::{
+    BinaryOp, Build, DType, Dense, DimList, OpKind, ReductionKind, SliceSpec, TypeId, UnaryOp, ValueId,
+};
 
 /// Inserts operations whose result types follow from their operands or from a shape.
 pub trait TensorBuild: Build {
@@ -28,6 +30,25 @@ pub trait TensorBuild: Build {
     fn alike_to(&mut self, kind: OpKind, operands: &[ValueId], like: ValueId) -> ValueId {
         let ty = self.module().values[like].ty;
         self.op1(kind, operands, ty)
+    }
+
+    /// The type of a tensor of numbers with another size of one dimension; that of any other value.
+    fn type_with_size(&mut self, value: ValueId, dim: usize, size: i64) -> TypeId {
+        let module = self.module();
+        let ty = module.values[value].ty;
+        let Some(tensor) = module.tensor(value) else { return ty };
+        let (mut shape, dtype) = (tensor.shape.clone(), tensor.dtype);
+        if let Some(old) = shape.get_mut(dim) {
+            *old = size;
+        }
+        module.types.tensor(&shape, dtype)
+    }
+
+    /// The slice that takes a range along one dimension.
+    fn range(&mut self, value: ValueId, dim: usize, start: i64, limit: i64) -> ValueId {
+        let spec = SliceSpec::range(self.module().shape(value), dim, start, limit);
+        let ty = self.type_with_size(value, dim, limit - start);
+        self.op1(OpKind::Slice(Box::new(spec)), &[value], ty)
     }
 
     /// An operation on each element of one tensor.

@@ -16,6 +16,22 @@ pub struct SliceSpec {
     pub stride: SizeList,
 }
 
+impl SliceSpec {
+    /// The slice that takes a range along one dimension of a tensor of this shape, and all of the others.
+    #[must_use]
+    pub fn range(shape: &[i64], dim: usize, start: i64, limit: i64) -> SliceSpec {
+        let mut spec = SliceSpec {
+            start: shape.iter().map(|_| 0).collect(),
+            limit: shape.iter().copied().collect(),
+            stride: shape.iter().map(|_| 1).collect(),
+        };
+        if let (Some(first), Some(end)) = (spec.start.get_mut(dim), spec.limit.get_mut(dim)) {
+            (*first, *end) = (start, limit);
+        }
+        spec
+    }
+}
+
 /// Padding, per dimension; negative low and high padding removes elements.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PadSpec {

@@ -29,6 +29,7 @@ use crate::transforms::decompose::decompose;
 use crate::transforms::diagonals::diagonals;
 use crate::transforms::fold_pads::fold_pads;
 use crate::transforms::fold_reshapes::fold_reshapes;
+use crate::transforms::fused_parts::fused_parts;
 use crate::transforms::legalize_backend::{Backend, BackendOptions, legalize};
 use crate::transforms::merge_reductions::merge_reductions;
 use crate::transforms::unquantize::unquantize;
@@ -117,6 +118,13 @@ pub const PASSES: &[Pass] = &[
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, batch_indices),
+    },
+    Pass {
+        name: "fused-parts",
+        about: "take parts of a fused dimension before it is reshaped apart, and join them along it",
+        needs: &[],
+        options: &[],
+        apply: |module, context| each_body(module, context, fused_parts),
     },
     Pass {
         name: "prioritize",

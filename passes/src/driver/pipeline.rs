@@ -86,8 +86,15 @@ pub struct Pipeline {
     pub finish: Vec<Step>,
 }
 
-const IMPORT: &[&str] =
-    &["resolve-call-rules", "import-gspmd", "annotate", "inline", "decompose", "batch-indices"];
+const IMPORT: &[&str] = &[
+    "resolve-call-rules",
+    "import-gspmd",
+    "annotate",
+    "inline",
+    "decompose",
+    "batch-indices",
+    "fused-parts",
+];
 
 const ATTEMPT: &[&str] = &[
     "propagate",

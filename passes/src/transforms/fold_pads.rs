@@ -73,7 +73,12 @@ fn into_window(module: &Module, op: OpId) -> Option<(OpKind, ValueId)> {
 /// Returns how operand 0 of `op` is padded, what is padded and with what, if only around it: cutting off and interior padding
 /// are no window's.
 fn padding_of(module: &Module, op: OpId) -> Option<(&PadSpec, ValueId, ValueId)> {
-    let pad = &module.ops[module.def_op(*module.ops[op].operands.first()?)?];
+    padding(module, module.def_op(*module.ops[op].operands.first()?)?)
+}
+
+/// Returns how a pad pads what with what, if only around it.
+pub(super) fn padding(module: &Module, pad: OpId) -> Option<(&PadSpec, ValueId, ValueId)> {
+    let pad = &module.ops[pad];
     let (OpKind::Pad(spec), &[input, value]) = (&pad.kind, pad.operands.as_slice()) else { return None };
     // A window pads with the number zero, which the stored zero of a quantized tensor need not be.
     if module.is_quantized(input) {
@@ -84,7 +89,7 @@ fn padding_of(module: &Module, op: OpId) -> Option<(&PadSpec, ValueId, ValueId)>
 }
 
 /// Whether every element is zero, and not the negative one, whose products have other signs.
-fn is_zero(module: &Module, mut value: ValueId) -> bool {
+pub(super) fn is_zero(module: &Module, mut value: ValueId) -> bool {
     while let Some(op) = module.def_op(value) {
         let op = &module.ops[op];
         match &op.kind {

@@ -14,6 +14,7 @@ pub mod diagonals;
 mod donated_once;
 pub mod fold_pads;
 pub mod fold_reshapes;
+pub mod fused_parts;
 pub mod group_form;
 pub mod inline;
 pub mod legalize_backend;

@@ -20,6 +20,8 @@ use shardc_ir::{
     TensorSharding, ValueId,
 };
 use shardc_passes::propagate::DimensionClasses;
+use shardc_passes::transforms::dce::dce;
+use shardc_passes::transforms::fused_parts::fused_parts;
 use shardc_passes::transforms::inline::inline_calls;
 
 use crate::checkpointing::checkpoint;
@@ -102,6 +104,10 @@ pub fn apply_units(
         let hint = "layers are found by the numbers in names of parameters, and outside of loops; of others `jax.checkpoint` and \
                     `shardc grad --checkpoint` say, where the step is differentiated, what is computed again";
         warnings.push(Diagnostic::warning(Class::Unsupported, "SH1252", message).hint(hint));
+    }
+    if !axes.tensor.is_empty() {
+        fused_parts(module, body);
+        dce(module, body);
     }
     let stacked = Stacked::of(module, body);
     if let Some(dtype) = settings.compute_dtype.filter(|&dtype| dtype != DType::F32)

@@ -2,8 +2,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
-    Access, Build, Effect, Module, OpId, OpKind, RegionId, Rewriter, SliceSpec, TypeId, UseCounts, ValueId,
-    ValueMap, Work, clone_region,
+    Access, Build, Effect, Module, OpId, OpKind, RegionId, Rewriter, SliceSpec, TensorBuild, UseCounts,
+    ValueId, ValueMap, Work, clone_region,
 };
 use smallvec::SmallVec;
 
@@ -144,7 +144,7 @@ pub(super) fn part_of(
 ) -> ValueId {
     let data = rw.module.ops[op].clone();
     let result = data.results[0];
-    let ty = sized_type(rw.module, result, dim, size);
+    let ty = rw.type_with_size(result, dim, size);
     let copied = |&region: &RegionId| clone_region(rw.module, region, &mut ValueMap::new());
     let regions: SmallVec<[RegionId; 1]> = data.regions.iter().map(copied).collect();
     let copy = rw.op(data.kind, operands, &[ty], &regions);
@@ -156,20 +156,9 @@ pub(super) fn part_of(
 /// Makes a slice.
 fn slice(rw: &mut Rewriter<'_>, range: Range) -> ValueId {
     let Range { value, dim, start, limit } = range;
-    let spec = spec_of(rw.module.shape(value), dim, start, limit);
-    let ty = sized_type(rw.module, value, dim, limit - start);
-    let part = rw.op1(OpKind::Slice(Box::new(spec)), &[value], ty);
+    let part = rw.range(value, dim, start, limit);
     rw.module.shardings.set(part, rw.module.shardings.of(value));
     part
-}
-
-/// Returns the type of a value with another size of one dimension.
-fn sized_type(module: &mut Module, value: ValueId, dim: usize, size: i64) -> TypeId {
-    let ty = module.values[value].ty;
-    let Some(tensor) = module.tensor(value) else { return ty };
-    let (mut shape, dtype) = (tensor.shape.clone(), tensor.dtype);
-    shape[dim] = size;
-    module.types.tensor(&shape, dtype)
 }
 
 /// Looks for what ranges cost, if they are made of ranges of what is smallest.
@@ -266,18 +255,7 @@ impl<'a> Search<'a> {
         let shape = self.module.shape(value);
         let mut taken: SmallVec<[i64; 4]> = shape.iter().copied().collect();
         taken[dim] = limit - start;
-        let kind = OpKind::Slice(Box::new(spec_of(shape, dim, start, limit)));
+        let kind = OpKind::Slice(Box::new(SliceSpec::range(shape, dim, start, limit)));
         line.exchange(&kind, &[shape], &|_| false, &taken)
     }
-}
-
-/// Returns the slice that takes a range along one dimension of a shape.
-fn spec_of(shape: &[i64], dim: usize, start: i64, limit: i64) -> SliceSpec {
-    let mut spec = SliceSpec {
-        start: shape.iter().map(|_| 0).collect(),
-        limit: shape.iter().copied().collect(),
-        stride: shape.iter().map(|_| 1).collect(),
-    };
-    (spec.start[dim], spec.limit[dim]) = (start, limit);
-    spec
 }

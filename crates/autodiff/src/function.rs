@@ -6,7 +6,7 @@ use shardc_ir::{AttrDict, Diagnostic, FuncId, Loc, Module, OpId, RegionId, Value
 use crate::blocks::split_loops;
 use crate::emit::Arithmetic;
 use crate::forward::Forward;
-use crate::linearize::Linear;
+use crate::linearize::{Linear, Needed};
 use crate::locations;
 use crate::request::{Derivative, Request};
 use crate::transpose::Transposed;
@@ -65,8 +65,10 @@ fn reverse(
     // Tangents of arguments are arguments of a region that nobody keeps.
     let scratch = module.add_region(&types);
     let tangents = module.regions[scratch].args.clone();
+    let needed = Needed::of(module, body, &of);
     let mut linear = Linear::new(module, request);
     linear.blocks = blocks;
+    linear.needed = Some(needed);
     for (&arg, &tangent) in args.iter().zip(&tangents) {
         linear.set_tangent(arg, tangent);
     }

@@ -26,8 +26,8 @@ pub(crate) use rules::collectives;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
-    DTypeClass, Diagnostic, FuncId, Insertions, Module, OpId, OpKind, PackedOption, RegionId, RegionKind,
-    SecondaryMap, ValueId, ValueMap,
+    DTypeClass, Diagnostic, EntityRef, FuncId, Insertions, Module, OpId, OpKind, PackedOption, RegionId,
+    RegionKind, SecondaryMap, ValueId, ValueMap,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -70,12 +70,47 @@ pub(crate) struct Linear<'m> {
     pub(crate) at_host: FxHashSet<ValueId>,
     /// Loops over blocks of trips, of which nothing is kept but what a block begins from.
     pub(crate) blocks: FxHashSet<OpId>,
+    /// The operations of a region that a derivative is of; nobody asks for tangents of the others.
+    pub(crate) needed: Option<Needed>,
     /// The last number of a channel of the program, once it was asked for.
     pub(crate) last_channel: Option<i64>,
     /// What goes into the program before operations that are to return more.
     pub(crate) insertions: Insertions,
     /// Where values are read, once that is asked for.
     readers: Option<Readers>,
+}
+
+/// What of a region some of its values are made of.
+#[derive(Debug)]
+pub(crate) struct Needed {
+    region: RegionId,
+    ops: FxHashSet<OpId>,
+    /// Operations from this number on are written for those.
+    first_new: usize,
+}
+
+impl Needed {
+    /// Finds what `values` are made of within a region.
+    pub(crate) fn of(module: &Module, region: RegionId, values: &[ValueId]) -> Needed {
+        let local: FxHashSet<OpId> = module.regions[region].ops.iter().copied().collect();
+        let mut ops = FxHashSet::default();
+        let made = |value: ValueId| module.def_op(value).filter(|op| local.contains(op));
+        let mut todo: Vec<OpId> = values.iter().filter_map(|&value| made(value)).collect();
+        while let Some(op) = todo.pop() {
+            if ops.insert(op) {
+                let data = &module.ops[op];
+                todo.extend(data.operands.iter().filter_map(|&value| made(value)));
+                for inner in data.regions.iter().flat_map(|&region| module.walk(region)) {
+                    todo.extend(module.ops[inner].operands.iter().filter_map(|&value| made(value)));
+                }
+            }
+        }
+        Needed { region, ops, first_new: module.ops.len() }
+    }
+
+    fn has(&self, region: RegionId, op: OpId) -> bool {
+        region != self.region || op.index() >= self.first_new || self.ops.contains(&op)
+    }
 }
 
 /// What an operation on a tape stands for whose regions have tapes of their own.
@@ -158,6 +193,7 @@ impl<'m> Linear<'m> {
             nested: FxHashMap::default(),
             at_host: FxHashSet::default(),
             blocks: FxHashSet::default(),
+            needed: None,
             last_channel: None,
             insertions: Insertions::default(),
             readers: None,
@@ -212,6 +248,10 @@ impl<'m> Linear<'m> {
             if matches!(self.module.ops[op].kind, OpKind::Return) {
                 let returned = &self.module.ops[op].operands;
                 tape.returned = returned.iter().map(|&v| self.tangent(v)).collect();
+                primal.push(op);
+                continue;
+            }
+            if self.needed.as_ref().is_some_and(|needed| !needed.has(region, op)) {
                 primal.push(op);
                 continue;
             }

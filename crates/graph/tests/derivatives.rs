@@ -66,3 +66,69 @@ fn given_derivatives_that_do_not_fit_are_reported_once() {
     });
     assert!(around.contains("the region reads a tensor from around it"), "{around}");
 }
+
+/// Errors and warnings of a graph that returns what is made of `x` and `w`.
+fn said(make: &dyn for<'g> Fn(&'g Graph, Tensor<'g>, Tensor<'g>) -> Tensor<'g>) -> (String, usize) {
+    let g = graph();
+    let y = make(&g, g.parameter("x", [4], F32), g.parameter("w", [4], F32));
+    let warnings = g.warnings().len();
+    match g.finish(&[("y", y)]) {
+        Ok(module) => {
+            verify(&module).unwrap();
+            (String::new(), warnings)
+        }
+        Err(errors) => (errors.to_string(), warnings),
+    }
+}
+
+#[test]
+fn the_loss_of_a_closure_goes_through_nothing_from_around_it() {
+    let within = |through: &dyn for<'g> Fn(Tensor<'g>) -> Tensor<'g>| {
+        said(&|g, x, w| {
+            let h = through(w);
+            g.cond(x.sum(..).gt(0), || g.grad((h * w).sum(..), &w), || w)
+        })
+    };
+    let (errors, _) = within(&|w| w * 3);
+    assert!(errors.contains("the loss of this closure goes through a tensor from around it"), "{errors}");
+    assert_eq!(within(&|w| (w * 3).stop_gradient()), (String::new(), 0));
+    assert_eq!(within(&|w| w), (String::new(), 0));
+    // A loss that was made outside.
+    let (errors, _) = said(&|g, x, w| {
+        let loss = (w * x).sum(..);
+        g.cond(x.sum(..).gt(0), || g.grad(loss, &w), || w)
+    });
+    assert!(errors.contains("the loss of this closure"), "{errors}");
+    // What does not depend on it may come from anywhere.
+    assert_eq!(
+        said(&|g, x, w| {
+            let h = x.exp();
+            g.cond(x.sum(..).gt(0), || g.grad((h * w).sum(..), &w), || w)
+        }),
+        (String::new(), 0)
+    );
+}
+
+#[test]
+fn a_gradient_by_a_tensor_that_was_marked_after_its_use_is_of_all_its_uses() {
+    let (errors, warnings) = said(&|g, x, w| {
+        let h = x * w;
+        let loss = h.square().sum(..);
+        let h = h.mark_sharding(shardc_graph::spec!["data"]);
+        g.grad(loss, &h)
+    });
+    assert_eq!((errors.as_str(), warnings), ("", 0), "no gradient of zeros");
+}
+
+#[test]
+fn gradients_before_are_not_differentiated_where_the_loss_does_not_read_them() {
+    let operations = |count: i64| {
+        let g = graph();
+        let w = g.parameter("w", [4], F32);
+        let made: Vec<(String, Tensor<'_>)> =
+            (0..count).map(|i| (format!("g{i}"), g.grad((w * (i + 1)).sin().sum(..), &w))).collect();
+        let outputs: Vec<(&str, Tensor<'_>)> = made.iter().map(|(name, t)| (name.as_str(), *t)).collect();
+        g.finish(&outputs).unwrap().ops.len()
+    };
+    assert!(operations(16) < 3 * operations(8), "{} after {}", operations(16), operations(8));
+}

@@ -61,6 +61,7 @@ fn errors_of_graphs() {
             _ = x(g).max(other.scalar(1.0, F32)).dims::<2>();
         },
         |g| _ = x(g).sum(2),
+        |g| _ = x(g).gt(0).sum(..),
         |g| _ = x(g).sum([0, -2]),
         |g| _ = x(g).transpose(&[0, 0]),
         |g| _ = x(g).transpose(&[0]),

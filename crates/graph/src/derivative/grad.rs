@@ -1,7 +1,8 @@
 //! Gradients of what a graph computes.
 
-use shardc_autodiff::{Derivative, Request, gradient_in_region};
-use shardc_ir::{DType, DTypeClass, Dense, Diagnostic, OpKind, ValueId};
+use rustc_hash::FxHashSet;
+use shardc_autodiff::{Derivative, Request, STOP_GRADIENT, gradient_in_region};
+use shardc_ir::{DType, DTypeClass, Dense, Diagnostic, Module, OpId, OpKind, ValueId};
 use shardc_passes::transforms::decompose::decompose;
 
 use crate::Tensor;
@@ -16,8 +17,11 @@ impl Graph {
     /// What the loss does not depend on has a gradient of zeros, which [`Graph::warnings`] tells. A tensor is differentiated by as it stands: what it was made of
     /// counts as constant.
     ///
+    /// Within a closure (of a loop, a branch, `optim::accumulated`), the loss is what the closure makes of it: tensors that it reads from
+    /// around it must not be made of those of `by`.
+    ///
     /// Reported: the loss is not one float, a tensor of `by` is not of floats, or depends on another one; an operation between has
-    /// no derivative.
+    /// no derivative; the loss of a closure goes through a tensor from around it that is made of one of `by`.
     #[track_caller]
     pub fn grad<'g, T: Tree<'g>>(&'g self, loss: impl Into<Tensor<'g>>, by: &T) -> T {
         let loss = loss.into();
@@ -101,6 +105,8 @@ impl Graph {
 /// Puts a gradient behind what has been done so far in the region that is open.
 fn gradient(m: &mut Maker<'_>, loss: ValueId, wrt: &[ValueId]) -> KindResult<Vec<ValueId>> {
     let region = m.state.region();
+    let wrt: Vec<ValueId> = wrt.iter().map(|&value| before_mark(m.state, value)).collect();
+    check_around(m.state, loss, &wrt)?;
     // Differentiation may give values of the region to others to hold: what handles stand for is returned for the while, and
     // read from there afterwards.
     let held: Vec<usize> =
@@ -121,4 +127,66 @@ fn gradient(m: &mut Maker<'_>, loss: ValueId, wrt: &[ValueId]) -> KindResult<Vec
         m.state.handles[i].value = value;
     }
     made.map_err(|mut errors| ErrorKind::Gradient(Box::new(errors.swap_remove(0))))
+}
+
+/// Returns the value that a handle stood for before it was marked within the region that is open: what was made of it then counts as
+/// made of the handle.
+fn before_mark(state: &State, mut value: ValueId) -> ValueId {
+    while let Some(op) = state.module.def_op(value) {
+        let data = &state.module.ops[op];
+        let &[source] = data.operands.as_slice() else { break };
+        let is_mark = matches!(data.kind, OpKind::ShardingConstraint(_));
+        // A tensor that has its own handle is another one, of which the marked one is a copy.
+        let is_moved = || state.handles.iter().all(|handle| handle.value != source);
+        if !is_mark || !state.module.regions[state.region()].ops.contains(&op) || !is_moved() {
+            break;
+        }
+        value = source;
+    }
+    value
+}
+
+/// Whether what the loss of a closure reads from around it is none that is made of what it is differentiated by.
+fn check_around(state: &State, loss: ValueId, wrt: &[ValueId]) -> KindResult<()> {
+    let Some((inner, around)) = state.open.split_last().filter(|(_, around)| !around.is_empty()) else {
+        return Ok(());
+    };
+    let module = &state.module;
+    let mut changes: FxHashSet<ValueId> = wrt.iter().copied().collect();
+    let reads = |op: OpId| {
+        let data = &module.ops[op];
+        let inside = data.regions.iter().flat_map(|&region| module.walk(region));
+        data.operands.iter().copied().chain(inside.flat_map(|op| module.ops[op].operands.iter().copied()))
+    };
+    for &op in around.iter().flat_map(|open| &module.regions[open.region].ops) {
+        let is_stopped =
+            matches!(&module.ops[op].kind, OpKind::Composite(spec) if &*spec.name == STOP_GRADIENT);
+        if !is_stopped && reads(op).any(|value| changes.contains(&value)) {
+            let results = module.ops[op].results.iter().copied();
+            changes.extend(results.filter(|&v| is_differentiable(module, v)));
+        }
+    }
+    if changes.len() == wrt.len() {
+        return Ok(());
+    }
+    let local: FxHashSet<OpId> = module.regions[inner.region].ops.iter().copied().collect();
+    let mut seen: FxHashSet<ValueId> = wrt.iter().copied().collect();
+    let mut todo = vec![loss];
+    while let Some(value) = todo.pop() {
+        if !seen.insert(value) {
+            continue;
+        }
+        if changes.contains(&value) {
+            let text = "the loss of this closure goes through a tensor from around it that is made of what the gradient is taken by";
+            let hint = "make that tensor within the closure, hand it on by stop_gradient, or take the gradient outside";
+            return Err(ErrorKind::Gradient(Box::new(Diagnostic::invalid("SH1003", text).hint(hint))));
+        }
+        todo.extend(module.def_op(value).filter(|op| local.contains(op)).into_iter().flat_map(reads));
+    }
+    Ok(())
+}
+
+fn is_differentiable(module: &Module, value: ValueId) -> bool {
+    let class = module.tensor(value).map(|ty| ty.dtype.class());
+    matches!(class, Some(DTypeClass::Float | DTypeClass::Complex))
 }

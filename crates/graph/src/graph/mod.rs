@@ -329,9 +329,12 @@ impl Graph {
     }
 
     /// Reports an error of a library that is built on graphs, about these tensors; [`Graph::finish`] returns it. The tensor stands
-    /// for nothing.
+    /// for nothing. Where one of those stands for nothing itself, that has been reported, and nothing more is.
     #[track_caller]
     pub fn refuse<'g>(&'g self, operands: &[Tensor<'g>], message: impl Into<String>) -> Tensor<'g> {
+        if operands.iter().any(|operand| operand.id() == State::POISON) {
+            return Tensor::new(self, State::POISON);
+        }
         self.report(operands, ErrorKind::Operands(message.into()))
     }
 

@@ -50,6 +50,10 @@ impl<'g> Tensor<'g> {
         self.graph().make(&[self], |m, values| {
             let (shape, dtype) = (m.shape_of(values[0]), m.dtype_of(values[0]));
             let dim = axes::one(op, axis, &shape)?;
+            if dtype == DType::I1 && matches!(kind, ReductionKind::Add | ReductionKind::Mul) {
+                let text = format!("{op} does not take truth values: to(I32) makes numbers of them");
+                return Err(ErrorKind::Operands(text));
+            }
             let Some(start) = number::start(kind, dtype) else {
                 return Err(ErrorKind::Operands(format!("{op} does not take elements of type {dtype}")));
             };

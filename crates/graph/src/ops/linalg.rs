@@ -77,13 +77,13 @@ impl<'g> Tensor<'g> {
         self.fft_of(FftKind::Irfft, &[n])
     }
 
-    /// The square root of the sum of squares over dimensions, which vanish.
+    /// The square root of the sum of squares over dimensions, which vanish. That of floats of 16 bits is computed in 32.
     ///
     /// Reported: the tensor lacks a dimension, or one is named twice; its elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn norm(self, axes: impl Into<Axes>) -> Tensor<'g> {
-        self.square().sum(axes).sqrt()
+        self.wide().square().sum(axes).sqrt().to(self.dtype())
     }
 
     /// The norm of this order over dimensions, which vanish: the sum of absolute values to the power of the order, to the inverse

@@ -1,6 +1,6 @@
 //! Reductions over dimensions.
 
-use shardc_ir::{OpKind, ReductionKind, ValueId, reducer};
+use shardc_ir::{DType, OpKind, ReductionKind, ValueId, reducer};
 
 use crate::axes::Axes;
 use crate::error::ErrorKind;
@@ -42,9 +42,9 @@ macro_rules! reductions {
 }
 
 reductions! {
-    /// Sums over dimensions.
+    /// Sums over dimensions. Floats of 16 bits are summed in 32.
     sum sum_keepdims => Add,
-    /// Multiplies over dimensions.
+    /// Multiplies over dimensions. Floats of 16 bits are multiplied in 32.
     prod prod_keepdims => Mul,
     /// The largest element along dimensions.
     amax amax_keepdims => Max,
@@ -57,7 +57,7 @@ reductions! {
 }
 
 impl<'g> Tensor<'g> {
-    /// The mean over dimensions, which vanish.
+    /// The mean over dimensions, which vanish. That of floats of 16 bits is computed in 32.
     ///
     /// Reported: the tensor lacks a dimension, or one is named twice; its elements are not floats.
     #[must_use]
@@ -75,14 +75,14 @@ impl<'g> Tensor<'g> {
         self.mean_of(axes.into(), true)
     }
 
-    /// The mean of the squared distances from the mean, over dimensions, which vanish.
+    /// The mean of the squared distances from the mean, over dimensions, which vanish. That of floats of 16 bits is computed in 32.
     ///
     /// Reported: the tensor lacks a dimension, or one is named twice; its elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn var(self, axes: impl Into<Axes>) -> Tensor<'g> {
-        let axes = axes.into();
-        (self - self.mean_keepdims(axes.clone())).square().mean(axes)
+        let (axes, wide) = (axes.into(), self.wide());
+        (wide - wide.mean_keepdims(axes.clone())).square().mean(axes).to(self.dtype())
     }
 
     /// The logarithm of the sum of exponentials over dimensions, which vanish; it does not overflow where the result does not.
@@ -107,12 +107,35 @@ impl<'g> Tensor<'g> {
                 return Err(ErrorKind::Operands(format!("mean takes floats, not {dtype}")));
             }
             let count: i64 = axes.sorted("mean", &shape)?.iter().map(|&d| shape[d]).product();
-            let sum = reduce(m, "mean", ReductionKind::Add, values[0], &axes, keep)?;
+            // A mean may be a float of 16 bits where the sum is none.
+            let wide = summed_in(dtype);
+            let value = converted(m, values[0], wide)?;
+            let sum = reduce(m, "mean", ReductionKind::Add, value, &axes, keep)?;
             let shape = m.shape_of(sum);
-            let count = m.filled(count as f64, &shape, dtype)?;
-            m.infer(OpKind::Binary(shardc_ir::BinaryOp::Divide), &[sum, count], &[])
+            let count = m.filled(count as f64, &shape, wide)?;
+            let mean = m.infer(OpKind::Binary(shardc_ir::BinaryOp::Divide), &[sum, count], &[])?;
+            converted(m, mean, dtype)
         })
     }
+
+    /// The tensor in the type that its elements are summed in.
+    #[track_caller]
+    pub(crate) fn wide(self) -> Tensor<'g> {
+        self.to(summed_in(self.dtype()))
+    }
+}
+
+/// The type that sums of elements of a type are computed in: those of thousands of floats of 16 bits would stop to grow, or overflow.
+fn summed_in(dtype: DType) -> DType {
+    if matches!(dtype, DType::BF16 | DType::F16) { DType::F32 } else { dtype }
+}
+
+fn converted(m: &mut Maker<'_>, value: ValueId, dtype: DType) -> KindResult<ValueId> {
+    if m.dtype_of(value) == dtype {
+        return Ok(value);
+    }
+    let shape = m.shape_of(value);
+    m.typed(OpKind::Convert, &[value], &shape, dtype)
 }
 
 /// Reduces over dimensions, which vanish or stay with size one.
@@ -126,13 +149,23 @@ pub(crate) fn reduce(
 ) -> KindResult<ValueId> {
     let (shape, dtype) = (m.shape_of(value), m.dtype_of(value));
     let dims = axes.sorted(op, &shape)?;
-    let Some(start) = number::start(kind, dtype) else {
+    let accumulates = matches!(kind, ReductionKind::Add | ReductionKind::Mul);
+    if dtype == DType::I1 && accumulates {
+        let text = format!(
+            "{op} does not take truth values: to(I32) makes numbers of them, any and all say whether any or all hold"
+        );
+        return Err(ErrorKind::Operands(text));
+    }
+    let wide = if accumulates { summed_in(dtype) } else { dtype };
+    let Some(start) = number::start(kind, wide) else {
         return Err(ErrorKind::Operands(format!("{op} does not take elements of type {dtype}")));
     };
-    let start = m.typed(OpKind::Constant(shardc_ir::Dense::splat(&start)), &[], &[], dtype)?;
-    let region = reducer::reducer(&mut m.state.module, kind, dtype);
+    let value = converted(m, value, wide)?;
+    let start = m.typed(OpKind::Constant(shardc_ir::Dense::splat(&start)), &[], &[], wide)?;
+    let region = reducer::reducer(&mut m.state.module, kind, wide);
     let list = dims.iter().map(|&d| d as u32).collect();
     let reduced = m.infer(OpKind::Reduce { dims: list }, &[value, start], &[region])?;
+    let reduced = converted(m, reduced, dtype)?;
     if !keep {
         return Ok(reduced);
     }

@@ -184,3 +184,50 @@ fn memory_that_was_given_back_is_told_of_by_the_step() {
     let gone = step.run(&mut state, &[("x", &x)]).unwrap_err().to_string();
     assert!(gone.contains("SH0722"), "{gone}");
 }
+
+/// A step that returns `u - v` of two variables, which it asks for in this order.
+fn difference(client: &Client, names: [&str; 2]) -> Step {
+    let g = Graph::new("step", &Mesh::new(&[("data", 4)]).unwrap());
+    let p = Scope::new(&g);
+    let x = g.parameter("x", (), F32);
+    let first = |name| if name == "u" { 1.0 } else { 10.0 };
+    let values = names.map(|name| (p.parameter(name, [4], Init::Constant(first(name))), first(name)));
+    let difference = values.map(|(value, first)| if first == 1.0 { value } else { -value });
+    let sum = (difference[0] + difference[1] + x).sum(..);
+    Step::compile(client, &Compiler::new(), p.finish(&[("difference", sum)]).unwrap()).unwrap()
+}
+
+#[test]
+fn a_state_is_taken_by_name_and_not_lost_to_what_does_not_fit() {
+    let Some(client) = client() else { return };
+    let (step, turned) = (difference(&client, ["u", "v"]), difference(&client, ["v", "u"]));
+    let mut state = step.init(0).unwrap();
+    let zero = HostArray::zeros(F32, &[]).unwrap();
+    for step in [&step, &turned] {
+        let metrics = step.run(&mut state, &[("x", &zero)]).unwrap();
+        assert_eq!(metrics.scalar("difference").unwrap(), -36.0);
+    }
+    // A state of other variables, and inputs and variables of another type.
+    let other = difference(&client, ["u", "w"]);
+    let error = other.run(&mut state, &[("x", &zero)]).unwrap_err().to_string();
+    assert!(error.contains("SH0720") && error.contains("lacks the variable \"w\""), "{error}");
+    let whole = HostArray::zeros(shardc::ir::DType::I32, &[]).unwrap();
+    let error = step.run(&mut state, &[("x", &whole)]).unwrap_err().to_string();
+    assert!(error.contains("the input \"x\" is tensor<i32>"), "{error}");
+    let spread = other.put_input("x", &zero).unwrap();
+    assert_eq!(step.run(&mut state, &[("x", &spread)]).unwrap().scalar("difference").unwrap(), -36.0);
+    assert_eq!(state.len(), 2);
+}
+
+#[test]
+fn a_maximum_of_a_nan_is_one() {
+    let Some(client) = client() else { return };
+    let g = Graph::new("step", &Mesh::new(&[]).unwrap());
+    let p = Scope::new(&g);
+    let x = g.parameter("x", [3], F32);
+    let step = Step::single(&client, p.finish(&[("max", x.amax(..)), ("relu", x.max(0.0).sum(..))]).unwrap())
+        .unwrap();
+    let x = HostArray::from_slice(&[1.0f32, f32::NAN, 3.0], &[3]).unwrap();
+    let metrics = step.run(&mut step.init(0).unwrap(), &[("x", &x)]).unwrap();
+    assert!(metrics.scalar("max").unwrap().is_nan() && metrics.scalar("relu").unwrap().is_nan());
+}

@@ -11,7 +11,7 @@ use shardc_passes::transforms::inline::inline_calls;
 use shardc_runtime::mismatch::{self, Mismatch, Problem};
 use shardc_runtime::{
     ArrayType, Buffer, Client, CompileOptions, ExecuteOptions, Execution, HostArray, LoadedExecutable,
-    Placement, Processes, RuntimeError, ShardLayout, ShardedArray,
+    OptionValue, Placement, Processes, RuntimeError, ShardLayout, ShardedArray,
 };
 
 use super::limits::{Limits, program_need};
@@ -106,7 +106,7 @@ impl Program {
             ..BackendOptions::default()
         };
         let code = backend::code(&plain, &options)?;
-        let executable = client.compile(&code, &CompileOptions::replicas(1))?;
+        let executable = client.compile(&code, &for_client(client, CompileOptions::replicas(1)))?;
         let (inputs, outputs) = ports(&plain)?;
         Ok(Program::new(client, executable, inputs, outputs))
     }
@@ -122,9 +122,12 @@ impl Program {
         let code = backend::code(&output.module, &options)?;
         let n = output.num_devices();
         let executable = if options.backend == Backend::Cpu && processes > 1 {
-            client.compile_across(&code, &compile_options(output.interface.mode, n / processes))?
+            client.compile_across(
+                &code,
+                &for_client(client, compile_options(output.interface.mode, n / processes)),
+            )?
         } else {
-            client.compile(&code, &compile_options(output.interface.mode, n))?
+            client.compile(&code, &for_client(client, compile_options(output.interface.mode, n)))?
         };
         let interface = &output.interface;
         let inputs = interface.inputs.iter().map(|t| Port::of(interface, t));
@@ -255,7 +258,7 @@ impl Program {
     /// [`RuntimeError::Inputs`] with everything that is wrong with the arrays (number, types, how they are split), before
     /// anything is started; [`RuntimeError::TimeLimit`]; the run fails.
     pub fn step(&self, inputs: &[ShardedArray]) -> Result<Vec<ShardedArray>, Error> {
-        self.check_spread(inputs)?;
+        self.check_spread(&inputs.iter().collect::<Vec<_>>())?;
         self.finish(self.execute(inputs.to_vec(), Vec::new())?)
     }
 
@@ -266,7 +269,7 @@ impl Program {
     /// # Errors
     /// Those of [`Program::step`].
     pub fn step_donating(&self, inputs: Vec<ShardedArray>) -> Result<Vec<ShardedArray>, Error> {
-        self.check_spread(&inputs)?;
+        self.check_spread(&inputs.iter().collect::<Vec<_>>())?;
         self.finish(self.execute(inputs, self.donated())?)
     }
 
@@ -281,7 +284,7 @@ impl Program {
         inputs: Vec<ShardedArray>,
         in_flight: usize,
     ) -> Result<(Vec<ShardedArray>, Execution), Error> {
-        self.check_spread(&inputs)?;
+        self.check_spread(&inputs.iter().collect::<Vec<_>>())?;
         let (results, execution) = self.start(inputs, self.donated(), in_flight)?;
         Ok((self.finish(results)?, execution))
     }
@@ -349,8 +352,8 @@ impl Program {
     }
 
     /// Compares arrays on devices with what the program takes.
-    fn check_spread(&self, given: &[ShardedArray]) -> Result<(), Error> {
-        let types: Vec<ArrayType> = given.iter().map(ShardedArray::ty).collect();
+    pub(crate) fn check_spread(&self, given: &[&ShardedArray]) -> Result<(), Error> {
+        let types: Vec<ArrayType> = given.iter().map(|array| array.ty()).collect();
         let mut wrong = self.compare(&types);
         for (i, (port, array)) in self.inputs.iter().zip(given).enumerate() {
             if port.ty == array.ty() && port.layout != *array.layout() {
@@ -430,6 +433,15 @@ fn ports(module: &Module) -> Result<(Vec<Port>, Vec<Option<Port>>), Error> {
 /// Who compiles for the devices of a client.
 fn backend_of(client: &Client) -> Backend {
     client.platform_name().parse().map_or(Backend::Any, backend_for)
+}
+
+/// Options of a compilation, with what XLA's compiler for CPUs needs to compute what programs say: its minima and maxima lose NaNs
+/// otherwise.
+fn for_client(client: &Client, options: CompileOptions) -> CompileOptions {
+    match backend_of(client) {
+        Backend::Cpu => options.xla_option("xla_cpu_enable_fast_min_max", OptionValue::Bool(false)),
+        _ => options,
+    }
 }
 
 /// Whether a part of the program is a body of an operation of Shardy, which a back end does not know.

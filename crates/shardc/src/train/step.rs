@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use indexmap::IndexMap;
 use shardc_ir::{Diagnostic, Mesh, PackedOption, TensorSharding};
 use shardc_nn::{StepProgram, Variable};
-use shardc_runtime::{Client, ExecuteOptions, HostArray, LOUD_PADDING, Processes, ShardedArray};
+use shardc_runtime::{ArrayType, Client, ExecuteOptions, HostArray, LOUD_PADDING, Processes, ShardedArray};
 
 use super::loader::Batch;
 use super::metrics::Run;
@@ -41,6 +41,15 @@ pub enum Feed<'a> {
     Host(&'a HostArray),
     /// On the devices.
     Devices(&'a ShardedArray),
+}
+
+/// Whether an array of this type is what a step takes.
+fn fits(what: &str, name: &str, given: &ArrayType, taken: &Port) -> Result<(), Error> {
+    if *given == taken.ty {
+        return Ok(());
+    }
+    let text = format!("the {what} {name:?} is {given}, and the step takes {}", taken.ty);
+    Err(Diagnostic::invalid("SH0721", text).into())
 }
 
 impl<'a> From<&'a HostArray> for Feed<'a> {
@@ -118,7 +127,7 @@ impl Step {
     /// A state of arrays by name, which come from elsewhere: all variables and nothing else.
     ///
     /// # Errors
-    /// A variable is missing or unknown (SH0720), or an array has another shape or element type.
+    /// A variable is missing or unknown, or an array has another shape or element type (SH0721).
     pub fn put(&self, arrays: &IndexMap<String, HostArray>) -> Result<State, Error> {
         let names = || self.step.variables.iter().map(|v| v.name.as_str());
         let mut wrong = Vec::new();
@@ -237,7 +246,7 @@ impl Step {
     /// through the host: in a job of several processes all have to do this.
     ///
     /// # Errors
-    /// The other state lacks a variable (SH0720), or a copy fails.
+    /// The other state lacks a variable (SH0720), or has one of another shape or element type (SH0721), or a copy fails.
     pub fn adopt(&self, state: &State) -> Result<State, Error> {
         let take = |(variable, &argument): (&Variable, &usize)| {
             let name = &variable.name;
@@ -245,6 +254,7 @@ impl Step {
                 return Err(unknown("variable", name, state.arrays.keys()));
             };
             let port = &self.program.inputs()[argument];
+            fits("variable", name, &array.ty(), port)?;
             let array = match *array.layout() == port.layout {
                 true => array.clone(),
                 false => self.spread(port, &to_host(array, self.client.processes())?)?,
@@ -262,8 +272,8 @@ impl Step {
     /// not wait for the host, read the metrics of a step when the next one is started.
     ///
     /// # Errors
-    /// An input is missing or unknown (SH0720), or does not fit; the run cannot be started, or the one before has failed, and then
-    /// the state is gone (SH0722). That the run fails later is an error of whatever is done next with metrics or state.
+    /// An input is missing or unknown, the state is another step's (SH0720), or an array does not fit: the state is as it was. The run cannot be started, or the
+    /// one before has failed, and then the state is gone (SH0722). That the run fails later is an error of whatever is done next with metrics or state.
     pub fn run<'a, F: Into<Feed<'a>> + Copy>(
         &self,
         state: &mut State,
@@ -287,38 +297,64 @@ impl Step {
         inputs: &[(&str, F)],
         input: Duration,
     ) -> Result<Metrics, Error> {
-        if state.arrays.len() != self.step.variables.len() {
-            let text = "the state is gone: a run failed that had taken its memory";
-            return Err(Diagnostic::invalid("SH0722", text).hint("begin from a checkpoint, or anew").into());
-        }
+        self.check_state(state)?;
         let sending = Instant::now();
         let fed = self.feed(inputs)?;
         let transfer = sending.elapsed();
+        let mut arguments: Vec<Option<&ShardedArray>> = vec![None; self.program.inputs().len()];
+        for (port, array) in self.step.inputs.iter().zip(&fed) {
+            arguments[port.index] = Some(array);
+        }
+        for (variable, &argument) in self.step.variables.iter().zip(&self.step.arguments) {
+            arguments[argument] = state.arrays.get(&variable.name);
+        }
+        // What does not fit must not cost the state.
+        self.program.check_spread(&arguments.into_iter().flatten().collect::<Vec<_>>())?;
         let mut arguments: Vec<Option<ShardedArray>> = vec![None; self.program.inputs().len()];
         for (port, array) in self.step.inputs.iter().zip(fed) {
             arguments[port.index] = Some(array);
         }
-        let held = std::mem::take(&mut state.arrays);
-        let names: Vec<String> = held.keys().cloned().collect();
-        let mut kept = Vec::with_capacity(names.len());
-        for ((array, &argument), result) in
-            held.into_values().zip(&self.step.arguments).zip(&self.step.results)
+        let mut held = std::mem::take(&mut state.arrays);
+        let mut kept = Vec::with_capacity(held.len());
+        for ((variable, &argument), result) in
+            self.step.variables.iter().zip(&self.step.arguments).zip(&self.step.results)
         {
+            let array = held.swap_remove(&variable.name);
             // What the step leaves as it is stays ours; the rest is taken.
-            kept.push(if result.is_none() { Some(array.clone()) } else { None });
-            arguments[argument] = Some(array);
+            kept.push(if result.is_none() { array.clone() } else { None });
+            arguments[argument] = array;
         }
         let arguments = arguments.into_iter().flatten().collect();
         let (mut results, execution) = self.program.launch(arguments, self.in_flight)?;
         let metrics = results.split_off(results.len() - self.step.metrics.len());
         let mut results: Vec<Option<ShardedArray>> = results.into_iter().map(Some).collect();
-        for ((name, kept), result) in names.into_iter().zip(kept).zip(&self.step.results) {
+        for ((variable, kept), result) in self.step.variables.iter().zip(kept).zip(&self.step.results) {
             let next = kept.or_else(|| results.get_mut((*result)?)?.take());
-            state.arrays.extend(next.map(|next| (name, next)));
+            state.arrays.extend(next.map(|next| (variable.name.clone(), next)));
         }
         let metric = self.step.metrics.iter().map(|port| port.name.clone());
         let run = Run { execution, input, transfer };
         Ok(Metrics { arrays: metric.zip(metrics).collect(), processes: self.processes(), run })
+    }
+
+    /// Whether a state has the variables of this step and no others.
+    fn check_state(&self, state: &State) -> Result<(), Error> {
+        let variables = &self.step.variables;
+        if state.arrays.is_empty() && !variables.is_empty() {
+            let text = "the state is gone: a run failed that had taken its memory";
+            return Err(Diagnostic::invalid("SH0722", text).hint("begin from a checkpoint, or anew").into());
+        }
+        let missing =
+            variables.iter().map(|variable| &variable.name).find(|name| !state.arrays.contains_key(*name));
+        let text = match missing {
+            Some(name) => format!("the state lacks the variable {name:?} of this step"),
+            None if state.arrays.len() > variables.len() => {
+                format!("the state has {} variables, this step {}", state.arrays.len(), variables.len())
+            }
+            None => return Ok(()),
+        };
+        let hint = "it is the state of another step: `adopt` takes what this step needs of it";
+        Err(Diagnostic::invalid("SH0720", text).hint(hint).into())
     }
 
     /// Puts an input on the devices, as the step takes it, for [`Step::run`].
@@ -343,7 +379,11 @@ impl Step {
             };
             let array = match (*given).into() {
                 Feed::Devices(array) => array.clone(),
-                Feed::Host(array) => self.spread(&self.program.inputs()[port.index], array)?,
+                Feed::Host(array) => {
+                    let taken = &self.program.inputs()[port.index];
+                    fits("input", &port.name, &array.ty(), taken)?;
+                    self.spread(taken, array)?
+                }
             };
             fed.push(array);
         }

@@ -250,3 +250,14 @@ fn shapes_can_be_asked_for() {
     assert_eq!((rows, columns, x.size(-1), x.rank(), x.num_elements()), (8, 4, 4, 2, 32));
     assert_eq!((x.dtype(), format!("{x:?}")), (DType::F64, "f64[8, 4]".to_owned()));
 }
+
+#[test]
+fn numbers_of_few_bits_are_widened_where_they_may_not_hold_the_last_index() {
+    let g = Graph::new("step", &Mesh::new(&[]).unwrap());
+    let (x, i) = (g.parameter("x", [300], F32), g.parameter("i", (), shardc_graph::DType::UI8));
+    let outputs = [("taken", x.take(i, 0)), ("at", x.dynamic_index(0, i))];
+    let near = x.sum(..) + g.parameter("y", [200], F32).take(i, 0);
+    let module = g.finish(&[outputs[0], outputs[1], ("near", near)]).unwrap();
+    let is_converted = |op: &&shardc_ir::Op| matches!(op.kind, shardc_ir::OpKind::Convert);
+    assert_eq!(module.ops.values().filter(is_converted).count(), 2, "200 is a number of 8 bits");
+}

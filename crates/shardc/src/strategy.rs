@@ -171,7 +171,7 @@ pub fn annotate(step: &mut StepProgram, settings: &Settings) -> Result<Vec<Diagn
     strategy::apply(&mut step.module, &roles, settings, step.mesh.as_ir()).map_err(Error::Diagnostics)
 }
 
-/// What the arguments of a step of our own are: what its variables say, and the rest is found.
+/// What the arguments of a step of our own are: what its variables say; inputs are data, and what splits them is found.
 ///
 /// # Errors
 /// Calls of the program cannot be inlined.
@@ -191,6 +191,13 @@ pub fn roles_of(step: &StepProgram) -> Result<Roles, Error> {
         let of = variable.of.as_deref().and_then(place).map(|v| step.arguments[v]);
         let argument = &mut roles.arguments[i];
         (argument.next, argument.of) = (next, of.or(argument.of));
+    }
+    // What is fed anew in each step is no weight, though the loss may depend on it as on one.
+    for argument in step.inputs.iter().map(|input| input.index) {
+        let argument = &mut roles.arguments[argument];
+        if argument.role.is_weight() {
+            argument.role = Role::Batch;
+        }
     }
     Ok(roles)
 }

@@ -5,6 +5,7 @@ use shardc_ir::{OpKind, ValueId};
 use crate::axes;
 use crate::error::ErrorKind;
 use crate::graph::{KindResult, Maker};
+use crate::ops::index::wide;
 use crate::ops::movement::reshape;
 use crate::{IntoShape, Tensor};
 
@@ -41,7 +42,10 @@ impl<'g> Tensor<'g> {
     #[must_use]
     #[track_caller]
     pub fn dynamic_index(self, axis: i64, index: impl Into<Tensor<'g>>) -> Tensor<'g> {
-        self.graph().make(&[self, index.into()], |m, values| {
+        let index = index.into();
+        let is_index = !index.is_poisoned() && index.dtype().is_integer();
+        let index = if is_index { wide(index, axes::size(&self.shape(), axis)) } else { index };
+        self.graph().make(&[self, index], |m, values| {
             let shape = m.shape_of(values[0]);
             let dim = axes::one("dynamic_index", axis, &shape)?;
             let mut sizes = shape.clone();

@@ -165,17 +165,19 @@ impl OutOfBounds {
         if indices.is_poisoned() || !indices.dtype().is_integer() {
             return indices;
         }
+        // XLA clamps numbers to the last slice in their own type, which may not hold that.
+        let indices = wide(indices, n);
         match self {
             OutOfBounds::Clip => indices,
             OutOfBounds::Fill => from_last(indices, n),
-            OutOfBounds::Wrap => wide(indices, n).modulo(n),
+            OutOfBounds::Wrap => indices.modulo(n),
         }
     }
 }
 
 /// Numbers as elements of a type that holds `n`.
 #[track_caller]
-fn wide(indices: Tensor<'_>, n: i64) -> Tensor<'_> {
+pub(super) fn wide(indices: Tensor<'_>, n: i64) -> Tensor<'_> {
     match crate::number::encode_integer(indices.dtype(), n) {
         Some(_) => indices,
         None => indices.to(DType::I32),

@@ -176,7 +176,9 @@ segments! {
 impl<'g> Tensor<'g> {
     #[track_caller]
     fn segments(self, op: &'static str, kind: ReductionKind, ids: Tensor<'g>, count: i64) -> Tensor<'g> {
-        let none = self.graph().make(&[self], |m, values| {
+        let accumulates = matches!(kind, ReductionKind::Add | ReductionKind::Mul);
+        let wide = if accumulates { self.wide() } else { self };
+        let none = self.graph().make(&[wide], |m, values| {
             let (mut shape, dtype) = (m.shape_of(values[0]), m.dtype_of(values[0]));
             let dim = axes::one(op, 0, &shape)?;
             shape[dim] = count;
@@ -187,7 +189,7 @@ impl<'g> Tensor<'g> {
             };
             m.typed(OpKind::Constant(shardc_ir::Dense::splat(&start)), &[], &shape, dtype)
         });
-        none.update_inside(ids, self, 0, Some(kind))
+        none.update_inside(ids, wide, 0, Some(kind)).to(self.dtype())
     }
 }
 

@@ -1,0 +1,80 @@
+//! Attention whose queries, keys and values are one product costs the same under tensor parallelism, however they are taken from it.
+
+use shardc::graph::{DType::F32, Graph, Mesh, Tensor};
+use shardc::nn::{Init, Scope, optim};
+use shardc::strategy::{Settings, annotate};
+use shardc::{Compiler, Output};
+
+use super::closed_form::sent;
+
+const BATCH: i64 = 16;
+const TOKENS: i64 = 512;
+const HEADS: i64 = 8;
+const FEATURES: i64 = 256;
+
+/// How queries, keys and values are taken: each as one vector for each token.
+const WAYS: &[(&str, for<'g> fn(Tensor<'g>) -> [Tensor<'g>; 3])] = &[
+    ("ranges of the columns", |qkv| [0, 1, 2].map(|i| qkv.slice(-1, i * FEATURES..(i + 1) * FEATURES))),
+    ("columns reshaped apart", |qkv| {
+        let apart = qkv.reshape([BATCH, TOKENS, 3, HEADS, FEATURES / HEADS]);
+        [0, 1, 2].map(|i| apart.at(2, i).reshape([BATCH, TOKENS, FEATURES]))
+    }),
+    ("columns reshaped apart, and transposed", |qkv| {
+        let apart = qkv.reshape([BATCH, TOKENS, 3, HEADS, FEATURES / HEADS]).transpose(&[2, 0, 3, 1, 4]);
+        [0, 1, 2].map(|i| apart.at(0, i).transpose(&[0, 2, 1, 3]).reshape([BATCH, TOKENS, FEATURES]))
+    }),
+];
+
+/// What a device sends in a step and needs of memory is the same for all ways, and little of it is exchanged beside what Megatron's
+/// layers sum.
+pub(super) fn is_the_same_in_all_ways() -> Result<(), String> {
+    let costs: Vec<(f64, f64)> = WAYS
+        .iter()
+        .map(|&(_, take)| {
+            let output = partitioned(take).map_err(|error| error.to_string())?;
+            Ok::<_, String>((sent(&output), output.memory().peak as f64))
+        })
+        .collect::<Result<_, _>>()?;
+    let sums = (4 * BATCH / 2 * TOKENS * FEATURES * 4) as f64 * 2.0 * 3.0 / 4.0;
+    for ((way, _), &(sent, peak)) in WAYS.iter().zip(&costs) {
+        let (least_sent, least_peak) = costs[0];
+        if sent > 1.01 * least_sent || peak > 1.01 * least_peak || sent > 1.1 * sums {
+            return Err(format!(
+                "{way}: {sent} bytes sent, {peak} needed; {least_sent} and {least_peak} for {}",
+                WAYS[0].0
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn norm(x: Tensor<'_>) -> Tensor<'_> {
+    x * (x.square().mean_keepdims(-1) + 1e-5).rsqrt()
+}
+
+fn heads(tokens: Tensor<'_>) -> Tensor<'_> {
+    tokens.reshape([BATCH, TOKENS, HEADS, FEATURES / HEADS])
+}
+
+/// A training step of a layer of attention and a feed-forward one on data=2,model=4.
+fn partitioned(
+    take: for<'g> fn(Tensor<'g>) -> [Tensor<'g>; 3],
+) -> Result<Output, Box<dyn std::error::Error>> {
+    let g = Graph::new("step", &Mesh::new(&[("data", 2), ("model", 4)])?);
+    let p = Scope::new(&g);
+    let weight = |name: &str, rows: i64, columns: i64| p.parameter(name, [rows, columns], Init::normal(0.02));
+    let x = g.parameter("x", [BATCH, TOKENS, FEATURES], F32);
+    let qkv =
+        norm(x).dot(weight("qkv", FEATURES, 3 * FEATURES)) + p.parameter("b", [3 * FEATURES], Init::zeros());
+    let [q, k, v] = take(qkv).map(heads);
+    let scores = (g.einsum("bqhd,bkhd->bhqk", &[q, k]) / 8.0).softmax(-1);
+    let attended = g.einsum("bhqk,bkhd->bqhd", &[scores, v]).reshape([BATCH, TOKENS, FEATURES]);
+    let x = x + attended.dot(weight("o", FEATURES, FEATURES));
+    let inner = norm(x).dot(weight("up", FEATURES, 4 * FEATURES)).tanh();
+    let x = x + inner.dot(weight("down", 4 * FEATURES, FEATURES));
+    let loss = x.square().mean(..);
+    optim::apply(&optim::Sgd::new(0.1), &p, &p.gradients(loss));
+    let mut step = p.finish(&[("loss", loss)])?;
+    annotate(&mut step, &Settings::from_words("no_shard").map_err(shardc::Error::from)?)?;
+    Ok(Compiler::new().partition_module(step.module)?)
+}

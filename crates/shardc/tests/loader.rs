@@ -217,6 +217,8 @@ fn a_state_is_taken_by_name_and_not_lost_to_what_does_not_fit() {
     let spread = other.put_input("x", &zero).unwrap();
     assert_eq!(step.run(&mut state, &[("x", &spread)]).unwrap().scalar("difference").unwrap(), -36.0);
     assert_eq!(state.len(), 2);
+    let error = step.run(&mut state, &[("x", &zero), ("x", &zero)]).unwrap_err().to_string();
+    assert!(error.contains("the input \"x\" is given twice"), "{error}");
 }
 
 #[test]

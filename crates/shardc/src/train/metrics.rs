@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use indexmap::IndexMap;
+use shardc_ir::Diagnostic;
 use shardc_runtime::{Execution, HostArray, Processes, ShardedArray};
 
 use super::StepTimes;
@@ -47,9 +48,16 @@ impl Metrics {
     /// A metric of one element, as a number.
     ///
     /// # Errors
-    /// There is none of this name (SH0720), or a copy fails.
+    /// There is none of this name (SH0720), it has another number of elements (SH0721), or a copy fails.
     pub fn scalar(&self, name: &str) -> Result<f64, Error> {
-        Ok(self.get(name)?.to_f64_vec().first().copied().unwrap_or(f64::NAN))
+        let metric = self.get(name)?;
+        match metric.to_f64_vec().as_slice() {
+            &[number] => Ok(number),
+            _ => {
+                let text = format!("the metric {name:?} is {}, not one number", metric.ty());
+                Err(Diagnostic::invalid("SH0721", text).hint("`get` returns all of it").into())
+            }
+        }
     }
 
     /// Whether the run is over, or has failed. Does not wait.

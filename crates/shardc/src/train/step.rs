@@ -272,7 +272,7 @@ impl Step {
     /// not wait for the host, read the metrics of a step when the next one is started.
     ///
     /// # Errors
-    /// An input is missing or unknown, the state is another step's (SH0720), or an array does not fit: the state is as it was. The run cannot be started, or the
+    /// An input is missing, unknown or given twice, the state is another step's (SH0720), or an array does not fit: the state is as it was. The run cannot be started, or the
     /// one before has failed, and then the state is gone (SH0722). That the run fails later is an error of whatever is done next with metrics or state.
     pub fn run<'a, F: Into<Feed<'a>> + Copy>(
         &self,
@@ -370,6 +370,11 @@ impl Step {
         let names = || self.step.inputs.iter().map(|port| port.name.as_str());
         if let Some((name, _)) = inputs.iter().find(|(name, _)| !names().any(|known| known == *name)) {
             return Err(unknown("input", name, names()));
+        }
+        let is_again = |i: usize| inputs[..i].iter().any(|(name, _)| *name == inputs[i].0);
+        if let Some(i) = (0..inputs.len()).find(|&i| is_again(i)) {
+            let text = format!("the input {:?} is given twice", inputs[i].0);
+            return Err(Diagnostic::invalid("SH0720", text).into());
         }
         let mut fed = Vec::with_capacity(self.step.inputs.len());
         for port in &self.step.inputs {

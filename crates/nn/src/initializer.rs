@@ -25,17 +25,16 @@ impl StepProgram {
 fn values<'g>(variable: &Variable, key: Key<'g>) -> Tensor<'g> {
     let key = key.fold_in(i64::from(hash(variable.init.drawn_as().unwrap_or(&variable.name))));
     let (shape, dtype) = (variable.shape.as_slice(), variable.dtype);
-    match shape.split_first() {
-        // Each layer has a key of its own.
-        Some((&layers, one)) if variable.is_stacked && !variable.init.is_constant() => {
-            let g = key.to_tensor().graph();
-            let numbers = g.arange(layers, DType::I32);
-            let ((), values) =
-                g.scan((), numbers, |(), layer| ((), variable.init.values(key.fold_in(layer), one, dtype)));
-            values
-        }
-        _ => variable.init.values(key, shape, dtype),
+    if !variable.is_stacked || variable.init.is_constant() {
+        return variable.init.values(key, shape, dtype);
     }
+    // Each layer has a key of its own; those of a stack in a stack are counted through.
+    let (layers, one) = variable.layers();
+    let g = key.to_tensor().graph();
+    let numbers = g.arange(layers, DType::I32);
+    let ((), values) =
+        g.scan((), numbers, |(), layer| ((), variable.init.values(key.fold_in(layer), one, dtype)));
+    if variable.num_stacks > 1 { values.reshape(shape) } else { values }
 }
 
 /// A number for a name (FNV-1a).

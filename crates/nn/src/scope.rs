@@ -35,8 +35,8 @@ pub struct Scope<'g> {
     pub(crate) maps: SharedMaps,
     /// How frozen kernels of linear maps are kept, if in four bits.
     pub(crate) quantized: Option<Nf4>,
-    /// In a stack of layers, how many there are, and which one it is.
-    pub(crate) layer: Option<(i64, Tensor<'g>)>,
+    /// Of each stack of layers around, outermost first, how many there are, and which one it is.
+    pub(crate) layers: Vec<(i64, Tensor<'g>)>,
 }
 
 impl<'g> Scope<'g> {
@@ -54,7 +54,7 @@ impl<'g> Scope<'g> {
             adapters: None,
             maps: SharedMaps::default(),
             quantized: None,
-            layer: None,
+            layers: Vec::new(),
         }
     }
 
@@ -183,10 +183,9 @@ impl<'g> Scope<'g> {
         init: Init,
     ) -> Tensor<'g> {
         let name = self.full_name(name);
-        let mut shape = shape.into_shape();
-        if let Some((layers, _)) = self.layer {
-            shape.insert(0, layers);
-        }
+        let mut own = shape.into_shape();
+        let mut shape: Vec<i64> = self.layers.iter().map(|&(layers, _)| layers).collect();
+        shape.append(&mut own);
         let known = self.entries.borrow().get(&name).map(|entry| entry.tensor);
         let whole = match known {
             Some(tensor) if tensor.shape() == shape && tensor.dtype() == dtype => tensor,
@@ -194,13 +193,31 @@ impl<'g> Scope<'g> {
             _ => self.graph.parameter(&name, &shape, dtype),
         };
         if known.is_none() {
-            let is_stacked = self.layer.is_some();
-            let variable = Variable { name: name.clone(), kind, shape, dtype, init, is_stacked, of: None };
-            self.entries.borrow_mut().insert(name, Entry { variable, tensor: whole, next: None });
+            let num_stacks = self.layers.len();
+            let is_stacked = num_stacks > 0;
+            let variable = Variable { name, kind, shape, dtype, init, is_stacked, num_stacks, of: None };
+            let entry = Entry { variable, tensor: whole, next: None };
+            self.entries.borrow_mut().insert(entry.variable.name.clone(), entry);
         }
-        match self.layer {
-            Some((_, index)) => whole.dynamic_index(0, index),
-            None => whole,
+        self.of_layer(whole)
+    }
+
+    /// What this layer has of a variable of all layers.
+    #[track_caller]
+    fn of_layer(&self, whole: Tensor<'g>) -> Tensor<'g> {
+        match self.layers.as_slice() {
+            [] => whole,
+            [(_, number)] => whole.dynamic_index(0, number),
+            _ if whole.is_poisoned() => whole,
+            // One slice, so that the layers of an inner stack are not copied to take one of them.
+            layers => {
+                let own = whole.shape().split_off(layers.len());
+                let zero = self.graph.scalar(0.0, DType::I32);
+                let numbers = layers.iter().map(|&(_, number)| number);
+                let start: Vec<Tensor<'g>> = numbers.chain(std::iter::repeat_n(zero, own.len())).collect();
+                let sizes = [&vec![1; layers.len()], own.as_slice()].concat();
+                whole.dynamic_slice(&start, sizes).reshape(own)
+            }
         }
     }
 
@@ -275,7 +292,7 @@ impl<'g> Scope<'g> {
         let trained = trained.filter(|entry| within(&entry.variable.name));
         let param = |e: &Entry<'g>| {
             let (name, is_stacked) = (e.variable.name.clone(), e.variable.is_stacked);
-            Param { name, tensor: e.tensor, is_stacked }
+            Param { name, tensor: e.tensor, is_stacked, num_stacks: e.variable.num_stacks }
         };
         trained.map(param).collect()
     }
@@ -302,7 +319,8 @@ impl<'g> Scope<'g> {
     }
 
     /// A stack of layers that are alike: `layer` is written once, and done `layers` times in a loop, each time with other
-    /// variables. Those that it asks for have one more dimension, the layers, in front.
+    /// variables. Those that it asks for have one more dimension, the layers, in front; of a stack in a stack two, the outer layers
+    /// first.
     ///
     /// Reported: the layer changes shape or element type of what goes through it.
     #[track_caller]
@@ -329,7 +347,8 @@ impl<'g> Scope<'g> {
     ) -> (T, Y) {
         let numbers = self.graph.arange(layers, DType::I32);
         self.graph.scan_with(ScanOptions::default(), through, numbers, |through, index| {
-            let scope = Scope { layer: Some((layers, index)), ..self.at(name) };
+            let mut scope = self.at(name);
+            scope.layers.push((layers, index));
             scope.remembered(through, layer)
         })
     }

@@ -28,7 +28,7 @@ pub struct Variable {
     pub name: String,
     /// What it is for.
     pub kind: Kind,
-    /// Its shape; of a stack of layers the number of layers comes first.
+    /// Its shape; of a stack of layers the number of layers comes first, of a stack in a stack those of both.
     pub shape: Vec<i64>,
     /// Its element type.
     pub dtype: DType,
@@ -36,6 +36,8 @@ pub struct Variable {
     pub init: Init,
     /// Whether each slice along the first dimension begins by itself: it is a stack of variables.
     pub is_stacked: bool,
+    /// How many of the first dimensions are layers: two of a stack in a stack, none where it is no stack.
+    pub num_stacks: usize,
     /// The name of the parameter that it is of, for what an optimiser keeps: it is split as that is.
     pub of: Option<String>,
 }
@@ -44,10 +46,8 @@ impl Variable {
     /// How many layers it is a stack of, one if it is none, and the shape of a layer's.
     #[must_use]
     pub fn layers(&self) -> (i64, &[i64]) {
-        match self.shape.split_first() {
-            Some((&layers, own)) if self.is_stacked => (layers, own),
-            _ => (1, &self.shape),
-        }
+        let (layers, own) = self.shape.split_at(self.num_stacks.min(self.shape.len()));
+        (layers.iter().product(), own)
     }
 
     /// How many numbers of the model it stands for.
@@ -67,6 +67,8 @@ pub struct Param<'g> {
     pub tensor: Tensor<'g>,
     /// Whether the first dimension is the layers of a stack.
     pub is_stacked: bool,
+    /// How many of the first dimensions are such layers.
+    pub num_stacks: usize,
 }
 
 /// A variable with its tensors.

@@ -35,6 +35,42 @@ fn a_stack_has_one_variable_for_all_layers() {
     assert_eq!(step.results, [Some(0), Some(1)]);
 }
 
+#[test]
+fn a_stack_in_a_stack_has_weights_for_each_layer_of_both() {
+    let g = Graph::new("step", &mesh());
+    let p = Scope::new(&g);
+    let x = g.parameter("x", [16, 8], F32);
+    let y = p.stack("stage", 2, x, |p, x| {
+        let x = x + p.parameter("bias", [8], Init::ones());
+        p.stack("layer", 3, x, |p, x| x.dot(p.parameter("kernel", [8, 8], Init::normal(1.0))).tanh())
+    });
+    assert_eq!(y.shape(), [16, 8]);
+    for (param, gradient) in p.trainable().iter().zip(p.gradients(y.mean(..))) {
+        assert_eq!(gradient.shape(), param.tensor.shape());
+        p.set(&param.name, param.tensor - gradient);
+    }
+    let step = p.finish(&[]).unwrap();
+    let shown: Vec<_> =
+        step.variables.iter().map(|v| (v.name.as_str(), v.shape.as_slice(), v.layers())).collect();
+    assert_eq!(
+        shown,
+        [("stage.bias", &[2, 8][..], (2, &[8][..])), ("stage.layer.kernel", &[2, 3, 8, 8], (6, &[8, 8])),]
+    );
+    // Each trip takes one layer of both.
+    let slices = step.module.ops.values().filter_map(|op| match &op.kind {
+        OpKind::DynamicSlice { sizes } => Some(sizes.to_vec()),
+        _ => None,
+    });
+    assert!(slices.into_iter().any(|sizes| sizes == [1, 1, 8, 8]));
+    let init = step.initializer().unwrap();
+    let body = init.funcs[init.entry().unwrap()].body.unwrap();
+    let values = init.ops[init.terminator(body).unwrap()].operands.to_vec();
+    assert_eq!(
+        values.iter().map(|&v| init.shape(v).to_vec()).collect::<Vec<_>>(),
+        [vec![2, 8], vec![2, 3, 8, 8]]
+    );
+}
+
 /// How many hyperbolic tangents the gradients of a stack of layers and a unit behind it compute.
 fn tangents(keep: Option<Keep>) -> usize {
     let g = Graph::new("step", &mesh());

@@ -43,7 +43,7 @@ impl<'g> Scope<'g> {
         }
         let key = key.filter(|_| lora.dropout > 0.0).map(|key| {
             let key = key.fold_in(i64::from(hash(self.name())));
-            self.layer.map_or(key, |(_, layer)| key.fold_in(layer))
+            self.layers.iter().fold(key, |key, &(_, layer)| key.fold_in(layer))
         });
         let trained = Scope { is_frozen: false, ..self.clone() };
         // PyTorch's uniform numbers for a layer: Kaiming's of the square root of five.

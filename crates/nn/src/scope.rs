@@ -196,7 +196,7 @@ impl<'g> Scope<'g> {
             let num_stacks = self.layers.len();
             let is_stacked = num_stacks > 0;
             let variable = Variable { name, kind, shape, dtype, init, is_stacked, num_stacks, of: None };
-            let entry = Entry { variable, tensor: whole, next: None };
+            let entry = Entry { variable, tensor: whole, next: None, is_of_scale: false };
             self.entries.borrow_mut().insert(entry.variable.name.clone(), entry);
         }
         self.of_layer(whole)
@@ -270,26 +270,47 @@ impl<'g> Scope<'g> {
         self.entries.borrow().get(name)?.next
     }
 
-    /// Changes what variables become, for each of which something was said: by its name, what it is, and what it becomes.
+    /// Changes what variables of this scope and those below become, for each of which something was said: by its name, what it is,
+    /// and what it becomes.
     #[track_caller]
     pub fn update_all(&self, mut update: impl FnMut(&str, Tensor<'g>, Tensor<'g>) -> Tensor<'g>) {
+        self.update_entries(|entry, next| update(&entry.variable.name, entry.tensor, next));
+    }
+
+    /// [`Scope::update_all`] but for variables that a skipped step changes, too.
+    #[track_caller]
+    pub(crate) fn update_skipped(&self, mut update: impl FnMut(Tensor<'g>, Tensor<'g>) -> Tensor<'g>) {
+        self.update_entries(|entry, next| if entry.is_of_scale { next } else { update(entry.tensor, next) });
+    }
+
+    #[track_caller]
+    fn update_entries(&self, mut update: impl FnMut(&Entry<'g>, Tensor<'g>) -> Tensor<'g>) {
         for (name, entry) in self.entries.borrow_mut().iter_mut() {
-            if let Some(next) = entry.next {
-                entry.next = Some(update(name, entry.tensor, next));
+            if let Some(next) = entry.next.filter(|_| self.holds(name)) {
+                entry.next = Some(update(entry, next));
             }
         }
+    }
+
+    /// Lets a variable of this scope change in steps that are skipped, too: it says which these are.
+    pub(crate) fn never_skip(&self, name: &str) {
+        if let Some(entry) = self.entries.borrow_mut().get_mut(&self.full_name(name)) {
+            entry.is_of_scale = true;
+        }
+    }
+
+    /// Whether a variable, by its full name, is of this scope or one below.
+    fn holds(&self, name: &str) -> bool {
+        let rest = name.strip_prefix(&self.prefix);
+        self.prefix.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
 
     /// The parameters that are trained, of this scope and those below, as they are kept, in the order in which they were asked for.
     #[must_use]
     pub fn trainable(&self) -> Vec<Param<'g>> {
-        let within = |name: &str| {
-            let rest = name.strip_prefix(&self.prefix);
-            self.prefix.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        };
         let entries = self.entries.borrow();
         let trained = entries.values().filter(|e| e.variable.kind == Kind::Parameter);
-        let trained = trained.filter(|entry| within(&entry.variable.name));
+        let trained = trained.filter(|entry| self.holds(&entry.variable.name));
         let param = |e: &Entry<'g>| {
             let (name, is_stacked) = (e.variable.name.clone(), e.variable.is_stacked);
             Param { name, tensor: e.tensor, is_stacked, num_stacks: e.variable.num_stacks }

@@ -79,4 +79,6 @@ pub(crate) struct Entry<'g> {
     pub(crate) tensor: Tensor<'g>,
     /// What it becomes.
     pub(crate) next: Option<Tensor<'g>>,
+    /// Whether a loss scale keeps it, which says which steps are skipped.
+    pub(crate) is_of_scale: bool,
 }

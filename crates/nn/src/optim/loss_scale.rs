@@ -6,7 +6,8 @@ use crate::{Init, Kind, Scope};
 
 /// A loss is multiplied by a factor before its gradient is taken, and the gradient divided by it after, so that small gradients are
 /// no zeros. The factor grows while gradients are finite, and shrinks where they are not; such steps change nothing else
-/// ("Mixed Precision Training", Micikevicius et al., 2018).
+/// ("Mixed Precision Training", Micikevicius et al., 2018). Nets that are trained with losses of their own, in one step, have a
+/// scale each, in a scope each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LossScale {
     /// The factor at first.
@@ -33,6 +34,8 @@ impl LossScale {
     pub fn gradients<'g>(&self, p: &Scope<'g>, loss: Tensor<'g>) -> (Vec<Tensor<'g>>, Tensor<'g>) {
         let scale = p.variable("loss_scale", Kind::Statistics, (), DType::F32, Init::Constant(self.initial));
         let good = p.variable("finite_steps", Kind::Counter, (), DType::I32, Init::zeros());
+        p.never_skip("loss_scale");
+        p.never_skip("finite_steps");
         let scaled = p.gradients(loss * scale.to(loss.dtype()));
         let gradients: Vec<Tensor<'g>> = scaled.into_iter().map(|x| x.to(DType::F32) / scale).collect();
         let mut is_finite = p.graph().scalar(1.0, DType::I1);
@@ -47,15 +50,11 @@ impl LossScale {
         (gradients, is_finite)
     }
 
-    /// Lets variables become what was said in [`apply`](super::apply) where the gradient was finite, and stay as they are where not;
-    /// those of the scale itself change.
+    /// Lets variables of `p` and of scopes below become what was said in [`apply`](super::apply) where the gradient was finite, and
+    /// stay as they are where not; those of scales change. `p` is the scope that was given to
+    /// [`gradients`](LossScale::gradients): what lies beside it is another net's.
     #[track_caller]
     pub fn skip_unless<'g>(&self, p: &Scope<'g>, is_finite: Tensor<'g>) {
-        let own = [p.full_name("loss_scale"), p.full_name("finite_steps")];
-        p.update_all(
-            |name, before, next| {
-                if own.iter().any(|own| own == name) { next } else { is_finite.select(next, before) }
-            },
-        );
+        p.update_skipped(|before, next| is_finite.select(next, before));
     }
 }

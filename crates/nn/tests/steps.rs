@@ -3,11 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use shardc_graph::{
-    DType::{BF16, F32, I32},
+    DType::{BF16, F32, I1, I32},
     Graph, Keep, Mesh, spec,
 };
 use shardc_ir::{OpKind, UnaryOp};
 use shardc_nn::layers::BatchNorm;
+use shardc_nn::optim::{self, LossScale, Sgd};
 use shardc_nn::{Init, Kind, Policy, Scope};
 
 fn mesh() -> Mesh {
@@ -159,4 +160,63 @@ fn statistics_are_kept_of_units_that_are_computed_again() {
     for keep in [None, Some(Keep::Nothing)] {
         assert!(make(keep).results.iter().all(Option::is_some), "all change");
     }
+}
+
+/// What is wrong with what `build` makes.
+fn reported(build: impl for<'g> FnOnce(&'g Graph, &Scope<'g>)) -> Vec<String> {
+    let g = Graph::new("step", &mesh());
+    let p = Scope::new(&g);
+    build(&g, &p);
+    let errors = p.finish(&[]).err().map_or(Vec::new(), |errors| errors.0);
+    errors.iter().map(|error| error.kind.to_string()).collect()
+}
+
+#[test]
+fn a_loss_scale_holds_back_its_own_scope() {
+    let g = Graph::new("step", &mesh());
+    let p = Scope::new(&g);
+    let scale = LossScale::default();
+    let (x, ok) = (g.parameter("x", [16, 8], F32), g.parameter("ok", (), I1));
+    let (first, second) = (p.at("first"), p.at("second"));
+    // One scale within the scope of another.
+    for scope in [&first, &second, &second.at("inner")] {
+        let loss = (x * scope.parameter("w", (), Init::ones())).square().mean(..);
+        let (gradients, _) = scale.gradients(scope, loss);
+        optim::apply(&Sgd::new(0.1), scope, &gradients);
+    }
+    scale.skip_unless(&second, ok);
+    let step = p.finish(&[]).unwrap();
+    let module = &step.module;
+    let body = module.funcs[module.entry().unwrap()].body.unwrap();
+    let results = &module.ops[module.terminator(body).unwrap()].operands;
+    let ok = module.regions[body].args[step.inputs.iter().find(|input| input.name == "ok").unwrap().index];
+    let held: Vec<&str> = (step.variables.iter().zip(&step.results))
+        .filter(|(_, result)| {
+            let op = &module.ops[module.def_op(results[result.unwrap()]).unwrap()];
+            matches!(op.kind, OpKind::Select) && op.operands[0] == ok
+        })
+        .map(|(variable, _)| variable.name.as_str())
+        .collect();
+    let own = ["second.w", "second.optimizer.count", "second.inner.w", "second.inner.optimizer.count"];
+    assert_eq!(held, own);
+}
+
+#[test]
+fn gradients_are_those_of_the_parameters() {
+    let errors = reported(|g, p| {
+        let (gener, disc) = (p.at("gener"), p.at("disc"));
+        let sum = gener.parameter("w", [1], Init::zeros()) * 2 + disc.parameter("w", [1], Init::zeros()) * 7;
+        let gradients = p.gradients(sum.sum(..));
+        optim::apply(&Sgd::new(1.0), &disc, &gradients);
+        optim::apply(&Sgd::new(1.0), p, &gradients[1..]);
+        optim::apply(&Sgd::new(1.0), &gener, &[g.scalar(0.0, F32)]);
+    });
+    assert_eq!(
+        errors,
+        [
+            "2 gradients are for the 1 parameters of \"disc\": take those of the same scope, by its `gradients`",
+            "the parameter \"disc.w\" has no gradient: there are 1",
+            "the parameter \"gener.w\" is f32[1], its gradient f32[]",
+        ]
+    );
 }

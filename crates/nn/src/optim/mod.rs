@@ -38,7 +38,7 @@ pub trait Optimizer {
 /// One step: lets each trained parameter of `p` become what the optimiser makes of it by its gradient. Gradients are those of
 /// [`Scope::gradients`], in their order.
 ///
-/// Reported: there are more or fewer gradients than parameters.
+/// Reported: there are more or fewer gradients than parameters; one has another shape than its parameter.
 #[track_caller]
 pub fn apply<'g>(optimizer: &impl Optimizer, p: &Scope<'g>, gradients: &[Tensor<'g>]) {
     let params = p.trainable();
@@ -46,6 +46,25 @@ pub fn apply<'g>(optimizer: &impl Optimizer, p: &Scope<'g>, gradients: &[Tensor<
         let text = format!("the parameter {:?} has no gradient: there are {}", param.name, gradients.len());
         p.graph().refuse(&[param.tensor], text);
         return;
+    }
+    if gradients.len() > params.len() {
+        let of = if p.name().is_empty() { String::new() } else { format!(" of {:?}", p.name()) };
+        let text = format!(
+            "{} gradients are for the {} parameters{of}: take those of the same scope, by its `gradients`",
+            gradients.len(),
+            params.len()
+        );
+        p.graph().refuse(&gradients[params.len()..][..1], text);
+        return;
+    }
+    for (param, &gradient) in params.iter().zip(gradients) {
+        let is_known = !gradient.is_poisoned() && !param.tensor.is_poisoned();
+        if is_known && gradient.shape() != param.tensor.shape() {
+            let text =
+                format!("the parameter {:?} is {:?}, its gradient {gradient:?}", param.name, param.tensor);
+            p.graph().refuse(&[param.tensor, gradient], text);
+            return;
+        }
     }
     let own = p.at("optimizer");
     let steps = own.variable("count", Kind::Counter, (), DType::I32, Init::zeros());

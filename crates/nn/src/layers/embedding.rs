@@ -2,6 +2,7 @@
 
 use shardc_graph::Tensor;
 
+use crate::loss::countable;
 use crate::{Init, Scope};
 
 /// A table of vectors, `embedding` of shape `[num_embeddings, features]`.
@@ -38,13 +39,14 @@ impl Embed {
         Embed { one_hot, ..self }
     }
 
-    /// The vectors of `ids`, along a new last dimension. Parameter: `embedding`.
+    /// The vectors of `ids`, along a new last dimension; integers that cannot count the vocabulary are widened first. Parameter:
+    /// `embedding`.
     ///
     /// Reported: `ids` are no integers.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, ids: Tensor<'g>) -> Tensor<'g> {
-        let table = self.table(p);
+        let (table, ids) = (self.table(p), countable(ids));
         if self.one_hot {
             return ids.one_hot(self.num_embeddings, table.dtype()).dot(table);
         }

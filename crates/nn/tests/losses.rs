@@ -1,0 +1,81 @@
+//! Losses take tensors whose elements belong together, and report others.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use shardc_graph::{
+    DType::{F32, I32, I64, UI8},
+    Graph, Mesh, Tensor,
+};
+use shardc_ir::{Module, OpKind};
+use shardc_nn::Scope;
+use shardc_nn::layers::Embed;
+use shardc_nn::loss::{CrossEntropy, accuracy, huber, sigmoid_cross_entropy, squared_error};
+
+/// A program that gives the sum of something, or what is wrong with it.
+fn made(build: impl for<'g> FnOnce(&'g Graph) -> Tensor<'g>) -> Result<Module, Vec<String>> {
+    let g = Graph::new("loss", &Mesh::new(&[]).unwrap());
+    let sum = build(&g).sum(..);
+    g.finish(&[("sum", sum)]).map_err(|errors| errors.0.iter().map(|e| e.kind.to_string()).collect())
+}
+
+fn said(build: impl for<'g> FnOnce(&'g Graph) -> Tensor<'g>) -> Vec<String> {
+    made(build).err().unwrap_or_default()
+}
+
+#[test]
+fn labels_are_integers_with_the_shape_of_the_rows() {
+    let ignoring = CrossEntropy::new().ignore(-1);
+    let losses: [for<'g> fn(CrossEntropy, Tensor<'g>, Tensor<'g>) -> Tensor<'g>; 3] = [
+        |loss, logits, labels| loss.of_each(logits, labels),
+        |loss, logits, labels| loss.mean(logits, labels),
+        |_, logits, labels| accuracy(logits, labels),
+    ];
+    for (loss, of) in losses.iter().flat_map(|loss| [(loss, CrossEntropy::new()), (loss, ignoring)]) {
+        let with = |shape: &[i64], dtype| {
+            said(|g| loss(of, g.parameter("x", [4, 300], F32), g.parameter("y", shape, dtype)))
+        };
+        assert!(with(&[4], I32).is_empty() && with(&[4], I64).is_empty() && with(&[4], UI8).is_empty());
+        let rows = "they have the dimensions of these but the last";
+        assert_eq!(
+            with(&[4, 1], I32),
+            [format!("labels of shape [4, 1] for logits of shape [4, 300]: {rows}")]
+        );
+        assert_eq!(with(&[], I32), [format!("labels of shape [] for logits of shape [4, 300]: {rows}")]);
+        assert_eq!(with(&[4], F32), ["labels are integers, not f32"]);
+    }
+    let errors = said(|g| CrossEntropy::new().mean(g.zeros([4, 3], UI8), g.zeros([4], I32)));
+    assert_eq!(errors, ["logits are floats, not ui8"]);
+}
+
+/// Whether it counts further than its integers go.
+fn wraps(module: &Module) -> bool {
+    module.ops.values().filter(|op| matches!(op.kind, OpKind::Iota { .. })).any(|op| {
+        let ty = module.tensor(op.results[0]).unwrap();
+        ty.dtype.is_integer() && ty.shape.iter().any(|&n| n > 1 << ty.dtype.bits())
+    })
+}
+
+#[test]
+fn small_integers_count_all_classes() {
+    let loss =
+        made(|g| CrossEntropy::new().of_each(g.parameter("x", [4, 300], F32), g.parameter("y", [4], UI8)));
+    assert!(!wraps(&loss.unwrap()));
+    for one_hot in [false, true] {
+        let vectors =
+            made(|g| Embed::new(300, 8).one_hot(one_hot).apply(&Scope::new(g), g.parameter("ids", [4], UI8)));
+        assert!(!wraps(&vectors.unwrap()));
+    }
+}
+
+#[test]
+fn elements_belong_together() {
+    let losses: [for<'g> fn(Tensor<'g>, Tensor<'g>) -> Tensor<'g>; 3] =
+        [squared_error, |x, y| huber(x, y, 1.0), sigmoid_cross_entropy];
+    for loss in losses {
+        let with =
+            |shape: &[i64]| said(|g| loss(g.parameter("x", [4, 1], F32), g.parameter("y", shape, F32)));
+        assert!(with(&[4, 1]).is_empty() && with(&[]).is_empty());
+        let [error] = &with(&[4])[..] else { panic!("one error") };
+        assert!(error.ends_with("of shapes [4, 1] and [4]: they have to be equal"), "{error}");
+    }
+}

@@ -241,6 +241,9 @@ impl Attention {
                 .graph()
                 .refuse(&[x, memory], "attention takes tensors of shape [batch, time, features]");
         }
+        if let Some(text) = self.undivided(x.size(-1)) {
+            return p.graph().refuse(&[x], text);
+        }
         let [q, k, v] = self.mapped(p, x, memory, places);
         let reduce = p.policy().reduce;
         let is_plain =
@@ -270,6 +273,10 @@ impl Attention {
         if x.is_poisoned() || x.rank() != 3 || self.num_heads < 1 || !self.seen.causal {
             let wrong =
                 p.graph().refuse(&[x], "causal attention takes tensors of shape [batch, 1, features]");
+            return (wrong, [wrong; 2]);
+        }
+        if let Some(text) = self.undivided(x.size(-1)) {
+            let wrong = p.graph().refuse(&[x], text);
             return (wrong, [wrong; 2]);
         }
         let at = position.reshape([1]);
@@ -303,6 +310,14 @@ impl Attention {
             None => t,
         };
         [turned(q, places.queries), turned(k, places.keys), v]
+    }
+
+    /// What is wrong with so many features, where heads are to share them.
+    fn undivided(&self, features: i64) -> Option<String> {
+        let heads = self.num_heads;
+        let is_undivided = self.head_dim.is_none() && features % heads != 0;
+        is_undivided
+            .then(|| format!("{features} features do not divide into {heads} heads: say what `head_dim` is"))
     }
 
     /// The size of a head, of so many features.

@@ -18,10 +18,14 @@ impl Dropout {
 
     /// `x` with elements drawn by the key; without key, which is how a trained model is used, `x` as it is.
     ///
-    /// Reported: `x` is not of floats.
+    /// Reported: `x` is not of floats; the rate is not from 0 to 1.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, key: Option<Key<'g>>, x: Tensor<'g>) -> Tensor<'g> {
+        if !(0.0..=1.0).contains(&self.rate) {
+            let text = format!("dropout of {}: the part that becomes zero is from 0 to 1", self.rate);
+            return x.graph().refuse(&[x], text);
+        }
         let keep = 1.0 - self.rate;
         match key {
             Some(_) if keep <= 0.0 => x.zeros_like(),

@@ -16,7 +16,8 @@ impl<'g> Scope<'g> {
     /// `lora_a`, `[inputs, rank]`, and `lora_b`, `[rank, outputs]`, which are (Hu et al., "LoRA", 2021). `key` is for dropout, while
     /// they are trained.
     ///
-    /// Reported by [`Scope::finish`]: a target that there is no map for.
+    /// Reported where there are adapters: a rank below one; dropout that is not from 0 to 1. Reported by [`Scope::finish`]: a target
+    /// that there is no map for.
     #[must_use]
     pub fn with_lora(&self, lora: &Lora, key: Option<Key<'g>>) -> Self {
         let lora = Rc::new(lora.clone());

@@ -5,9 +5,10 @@ use std::rc::Rc;
 
 use indexmap::IndexMap;
 use shardc_graph::{
-    DType, Graph, GraphErrors, IntoShape, Keep, Mesh, PartitionSpec, ScanOptions, Tensor, Tree,
+    DType, Graph, GraphErrors, IntoShape, Keep, Key, Mesh, PartitionSpec, ScanOptions, Tensor, Tree,
 };
 
+use crate::initializer::hash;
 use crate::lora::{Adapters, SharedMaps};
 use crate::program::{self, StepProgram};
 use crate::variable::Entry;
@@ -35,8 +36,17 @@ pub struct Scope<'g> {
     pub(crate) maps: SharedMaps,
     /// How frozen kernels of linear maps are kept, if in four bits.
     pub(crate) quantized: Option<Nf4>,
-    /// Of each stack of layers around, outermost first, how many there are, and which one it is.
-    pub(crate) layers: Vec<(i64, Tensor<'g>)>,
+    /// The loops around that layers or parts of a batch are done in, outermost first.
+    pub(crate) trips: Vec<Trip<'g>>,
+}
+
+/// A trip of a loop: a layer of a stack, or a part of a batch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trip<'g> {
+    /// How many layers there are, each with variables of its own; `None` of parts of a batch, which share them.
+    pub(crate) layers: Option<i64>,
+    /// Which one it is.
+    pub(crate) number: Tensor<'g>,
 }
 
 impl<'g> Scope<'g> {
@@ -54,7 +64,7 @@ impl<'g> Scope<'g> {
             adapters: None,
             maps: SharedMaps::default(),
             quantized: None,
-            layers: Vec::new(),
+            trips: Vec::new(),
         }
     }
 
@@ -184,7 +194,8 @@ impl<'g> Scope<'g> {
     ) -> Tensor<'g> {
         let name = self.full_name(name);
         let mut own = shape.into_shape();
-        let mut shape: Vec<i64> = self.layers.iter().map(|&(layers, _)| layers).collect();
+        let mut shape: Vec<i64> = self.trips.iter().filter_map(|trip| trip.layers).collect();
+        let num_stacks = shape.len();
         shape.append(&mut own);
         let known = self.entries.borrow().get(&name).map(|entry| entry.tensor);
         let whole = match known {
@@ -193,7 +204,6 @@ impl<'g> Scope<'g> {
             _ => self.graph.parameter(&name, &shape, dtype),
         };
         if known.is_none() {
-            let num_stacks = self.layers.len();
             let is_stacked = num_stacks > 0;
             let variable = Variable { name, kind, shape, dtype, init, is_stacked, num_stacks, of: None };
             let entry = Entry { variable, tensor: whole, next: None, is_of_scale: false };
@@ -205,17 +215,19 @@ impl<'g> Scope<'g> {
     /// What this layer has of a variable of all layers.
     #[track_caller]
     fn of_layer(&self, whole: Tensor<'g>) -> Tensor<'g> {
-        match self.layers.as_slice() {
+        let layers = self.trips.iter().filter(|trip| trip.layers.is_some());
+        let numbers: Vec<Tensor<'g>> = layers.map(|layer| layer.number).collect();
+        match numbers.as_slice() {
             [] => whole,
-            [(_, number)] => whole.dynamic_index(0, number),
+            [number] => whole.dynamic_index(0, number),
             _ if whole.is_poisoned() => whole,
             // One slice, so that the layers of an inner stack are not copied to take one of them.
-            layers => {
-                let own = whole.shape().split_off(layers.len());
+            numbers => {
+                let own = whole.shape().split_off(numbers.len());
                 let zero = self.graph.scalar(0.0, DType::I32);
-                let numbers = layers.iter().map(|&(_, number)| number);
-                let start: Vec<Tensor<'g>> = numbers.chain(std::iter::repeat_n(zero, own.len())).collect();
-                let sizes = [&vec![1; layers.len()], own.as_slice()].concat();
+                let start: Vec<Tensor<'g>> =
+                    numbers.iter().copied().chain(std::iter::repeat_n(zero, own.len())).collect();
+                let sizes = [&vec![1; numbers.len()], own.as_slice()].concat();
                 whole.dynamic_slice(&start, sizes).reshape(own)
             }
         }
@@ -339,9 +351,54 @@ impl<'g> Scope<'g> {
         }
     }
 
+    /// The scope in a trip of a loop.
+    pub(crate) fn in_trip(mut self, trip: Trip<'g>) -> Self {
+        self.trips.push(trip);
+        self
+    }
+
+    /// Another key for each name of a scope, each layer of a [`stack`](Scope::stack), and each part of a batch that is
+    /// [`accumulated`](crate::optim::accumulated). What is drawn with one key is always the same: in a loop, where code is written
+    /// once, each trip would draw the same.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # use shardc_nn::{Scope, layers::{Dense, Dropout}};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let g = Graph::new("step", &Mesh::new(&[])?);
+    /// # let (p, x) = (Scope::new(&g), g.parameter("x", [4, 8], F32));
+    /// let key = g.key(0);
+    /// let y = p.stack("h", 3, x, |p, x| {
+    ///     let x = Dropout::new(0.1).apply(Some(p.at("before").key(key)), x);
+    ///     let x = Dense::new(8).apply(&p.at("map"), x);
+    ///     Dropout::new(0.1).apply(Some(p.at("after").key(key)), x)
+    /// });
+    /// # p.finish(&[("y", y)])?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn key(&self, key: Key<'g>) -> Key<'g> {
+        self.key_of_trip(key.fold_in(i64::from(hash(&self.prefix))))
+    }
+
+    /// Another key for each trip of the loops around.
+    #[must_use]
+    #[track_caller]
+    pub(crate) fn key_of_trip(&self, mut key: Key<'g>) -> Key<'g> {
+        for trip in &self.trips {
+            key = key.fold_in(trip.number);
+        }
+        key
+    }
+
     /// A stack of layers that are alike: `layer` is written once, and done `layers` times in a loop, each time with other
     /// variables. Those that it asks for have one more dimension, the layers, in front; of a stack in a stack two, the outer layers
     /// first.
+    ///
+    /// What is drawn at random by a key from around is the same in each layer: take [`Scope::key`] of the scope that `layer` is given.
+    /// Variables cannot be set in it, since a loop returns what it carries alone: layers that keep statistics are made one by one.
     ///
     /// Reported: the layer changes shape or element type of what goes through it.
     #[track_caller]
@@ -368,8 +425,7 @@ impl<'g> Scope<'g> {
     ) -> (T, Y) {
         let numbers = self.graph.arange(layers, DType::I32);
         self.graph.scan_with(ScanOptions::default(), through, numbers, |through, index| {
-            let mut scope = self.at(name);
-            scope.layers.push((layers, index));
+            let scope = self.at(name).in_trip(Trip { layers: Some(layers), number: index });
             scope.remembered(through, layer)
         })
     }

@@ -16,7 +16,9 @@ impl Dropout {
         Dropout { rate }
     }
 
-    /// `x` with elements drawn by the key; without key, which is how a trained model is used, `x` as it is.
+    /// `x` with elements drawn by the key, the same ones for each use of it; in layers of a [`stack`](crate::Scope::stack) and parts that
+    /// are [`accumulated`](crate::optim::accumulated) a key from around is to be made another one, by
+    /// [`Scope::key`](crate::Scope::key). Without key, which is how a trained model is used, `x` as it is.
     ///
     /// Reported: `x` is not of floats; the rate is not from 0 to 1.
     #[must_use]

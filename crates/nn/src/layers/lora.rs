@@ -7,7 +7,6 @@ use shardc_strategy::Lora;
 
 use super::Dropout;
 use crate::init::{Distribution, Fan};
-use crate::initializer::hash;
 use crate::lora::Adapters;
 use crate::{Init, Scope};
 
@@ -42,10 +41,10 @@ impl<'g> Scope<'g> {
         if lora.rank < 1 {
             return self.graph().refuse(&[x], format!("adapters of rank {}", lora.rank));
         }
-        let key = key.filter(|_| lora.dropout > 0.0).map(|key| {
-            let key = key.fold_in(i64::from(hash(self.name())));
-            self.layers.iter().fold(key, |key, &(_, layer)| key.fold_in(layer))
-        });
+        let key = match key {
+            Some(key) if lora.dropout > 0.0 => Some(self.key(*key)),
+            _ => None,
+        };
         let trained = Scope { is_frozen: false, ..self.clone() };
         // PyTorch's uniform numbers for a layer: Kaiming's of the square root of five.
         let init =

@@ -188,7 +188,10 @@ impl Decoder {
             }
             x = x + self.table(positions).apply(&p.at("wpe"), g.arange(time, DType::I32));
         }
-        let key = key.filter(|_| self.dropout > 0.0);
+        let key = match key {
+            Some(key) if self.dropout > 0.0 => Some(p.key_of_trip(key)),
+            _ => None,
+        };
         let dropout = Dropout::new(self.dropout);
         x = dropout.apply(key.map(|key| key.fold_in(0)), x);
         let block = self.block();

@@ -1,6 +1,7 @@
 //! Training steps as programs.
 
 use std::collections::HashSet;
+use std::panic::Location;
 
 use indexmap::IndexMap;
 use shardc_graph::{DType, ErrorKind, Graph, GraphError, GraphErrors, Mesh, Tensor};
@@ -65,10 +66,12 @@ pub(crate) fn finish<'g>(
     let mut returned: Vec<(&str, Tensor<'g>)> = Vec::new();
     let mut results = Vec::with_capacity(entries.len());
     for (name, entry) in entries {
-        results.push(entry.next.map(|next| {
-            returned.push((name, next.shard_like(entry.tensor)));
-            returned.len() - 1
-        }));
+        let Some(next) = entry.next else {
+            results.push(None);
+            continue;
+        };
+        results.push(Some(returned.len()));
+        returned.push((name, next.shard_like(entry.tensor)));
     }
     untrained(graph, entries);
     let first_metric = returned.len();
@@ -81,7 +84,10 @@ pub(crate) fn finish<'g>(
     let ports: Vec<Port> = metrics.iter().enumerate().map(metric).collect();
     returned.extend(metrics);
     let mesh = graph.mesh();
-    let mut module = graph.finish(&returned)?;
+    let mut module = match graph.finish(&returned) {
+        Ok(module) => module,
+        Err(errors) => return Err(with_causes(errors, entries, Location::caller())),
+    };
     let Some((func, body)) = module.entry().and_then(|f| Some((f, module.funcs[f].body?))) else {
         return Err(GraphErrors(Vec::new()));
     };
@@ -123,6 +129,38 @@ pub(crate) fn finish<'g>(
     let variables = entries.values().map(|entry| entry.variable.clone()).collect();
     let warnings = graph.warnings();
     Ok(StepProgram { module, mesh, variables, arguments, results, inputs, metrics: ports, warnings })
+}
+
+/// Says of variables that became what is in a closure where they were set, and what is to be done; what the end of the program, at
+/// `end`, says of them is the same again.
+fn with_causes(
+    errors: GraphErrors,
+    entries: &IndexMap<String, Entry<'_>>,
+    end: &'static Location<'static>,
+) -> GraphErrors {
+    let (mut told, mut has_cause) = (Vec::new(), false);
+    for error in errors.0 {
+        let (ErrorKind::Escaped { of }, true) = (&error.kind, error.location == end) else {
+            told.push(error);
+            continue;
+        };
+        // What it becomes was to be split as it is.
+        let name = match error.operands.as_slice() {
+            [_, variable] => variable.name.as_deref(),
+            _ => None,
+        };
+        let place = name.and_then(|name| Some((name, entries.get(name)?.set_at?)));
+        if let Some((name, location)) = place {
+            let text = format!(
+                "the variable {name:?} is set in the closure of {of}: let that return what it becomes, and set it to what comes out"
+            );
+            told.push(GraphError { kind: ErrorKind::Operands(text), location, operands: Vec::new() });
+            has_cause = true;
+        } else if !has_cause {
+            told.push(error);
+        }
+    }
+    GraphErrors(told)
 }
 
 /// Warns of parameters that a step which trains leaves as they are.

@@ -1,6 +1,7 @@
 //! Scopes: names of variables, and what holds for all of them.
 
 use std::cell::RefCell;
+use std::panic::Location;
 use std::rc::Rc;
 
 use indexmap::IndexMap;
@@ -38,6 +39,20 @@ pub struct Scope<'g> {
     pub(crate) quantized: Option<Nf4>,
     /// The loops around that layers or parts of a batch are done in, outermost first.
     pub(crate) trips: Vec<Trip<'g>>,
+}
+
+/// What is to be said of a variable that is set in a trip of a loop.
+fn cannot_set(name: &str, trip: Option<&Trip<'_>>) -> String {
+    match trip.and_then(|trip| trip.layers) {
+        Some(_) => format!(
+            "the variable {name:?} is set in a stack, whose layers are one loop: make layers that keep something one by one, in \
+             scopes of their own, or let `stack_with` return what it becomes, and set it to that"
+        ),
+        None => format!(
+            "the variable {name:?} is set in a part of a batch that is accumulated, where parts share it: normalise by what keeps \
+             no statistics, or take the gradient of the batch at once"
+        ),
+    }
 }
 
 /// A trip of a loop: a layer of a stack, or a part of a batch.
@@ -206,7 +221,14 @@ impl<'g> Scope<'g> {
         if known.is_none() {
             let is_stacked = num_stacks > 0;
             let variable = Variable { name, kind, shape, dtype, init, is_stacked, num_stacks, of: None };
-            let entry = Entry { variable, tensor: whole, next: None, is_of_scale: false };
+            let entry = Entry {
+                variable,
+                tensor: whole,
+                next: None,
+                set_at: None,
+                is_of_scale: false,
+                is_refused: false,
+            };
             self.entries.borrow_mut().insert(entry.variable.name.clone(), entry);
         }
         self.of_layer(whole)
@@ -256,15 +278,26 @@ impl<'g> Scope<'g> {
 
     /// Says what a variable, by its full name, becomes in this step; the last word holds.
     ///
-    /// Reported: there is no such variable, or the shape or element type is another one.
+    /// Reported: there is no such variable, or the shape or element type is another one; it is set in a loop, or in another closure,
+    /// that tensors do not come out of by themselves.
     #[track_caller]
     pub fn set(&self, name: &str, next: impl Into<Tensor<'g>>) {
         let next = next.into();
         let mut entries = self.entries.borrow_mut();
+        // Said once, of a model that does it again and again.
+        let is_said = !self.trips.is_empty() && entries.values().any(|entry| entry.is_refused);
         let text = match entries.get_mut(name) {
             _ if next.is_poisoned() => return,
             None => format!("there is no variable named {name:?}"),
+            Some(entry) if !self.trips.is_empty() => {
+                if !is_said {
+                    entry.is_refused = true;
+                    self.graph.refuse(&[], cannot_set(name, self.trips.last()));
+                }
+                return;
+            }
             Some(entry) => {
+                entry.set_at = Some(Location::caller());
                 let want = (entry.tensor.shape(), entry.tensor.dtype());
                 if entry.tensor.is_poisoned() || want == (next.shape(), next.dtype()) {
                     entry.next = Some(next);

@@ -1,5 +1,7 @@
 //! Variables: what a training step keeps from one step to the next.
 
+use std::panic::Location;
+
 use shardc_graph::{DType, Tensor};
 
 use crate::Init;
@@ -79,6 +81,10 @@ pub(crate) struct Entry<'g> {
     pub(crate) tensor: Tensor<'g>,
     /// What it becomes.
     pub(crate) next: Option<Tensor<'g>>,
+    /// Where that was said.
+    pub(crate) set_at: Option<&'static Location<'static>>,
     /// Whether a loss scale keeps it, which says which steps are skipped.
     pub(crate) is_of_scale: bool,
+    /// Whether something was said in a loop, where that cannot be.
+    pub(crate) is_refused: bool,
 }

@@ -8,6 +8,7 @@ use shardc_graph::{
 };
 use shardc_ir::{OpKind, UnaryOp};
 use shardc_nn::layers::BatchNorm;
+use shardc_nn::models::Decoder;
 use shardc_nn::optim::{self, LossScale, Sgd};
 use shardc_nn::{Init, Kind, Policy, Scope};
 
@@ -219,4 +220,57 @@ fn gradients_are_those_of_the_parameters() {
             "the parameter \"gener.w\" is f32[1], its gradient f32[]",
         ]
     );
+}
+
+#[test]
+fn variables_cannot_be_set_in_loops() {
+    let stacked = "whose layers are one loop: make layers that keep something one by one, in scopes of their own, or let \
+                   `stack_with` return what it becomes, and set it to that";
+    let errors = reported(|g, p| {
+        p.stack("h", 2, g.parameter("x", [8, 3], F32), |p, x| BatchNorm::new().apply(&p.at("bn"), x, true));
+    });
+    assert_eq!(errors, [format!("the variable \"h.bn.mean\" is set in a stack, {stacked}")]);
+    let errors = reported(|g, p| {
+        let x = g.parameter("x", [8, 3], F32);
+        let p = p.checkpointed(Keep::Nothing);
+        optim::accumulated(&p, 2, &x, |p, x| {
+            p.unit("bn", x, |p, x| BatchNorm::new().apply(p, x, true)).square().mean(..)
+        });
+    });
+    let parts = "where parts share it: normalise by what keeps no statistics, or take the gradient of the batch at once";
+    let of_part =
+        format!("the variable \"bn.mean\" is set in a part of a batch that is accumulated, {parts}");
+    assert_eq!(errors, [of_part]);
+    let returned = "let that return what it becomes, and set it to what comes out";
+    let errors = reported(|g, p| {
+        let model = Decoder::gpt2(16, 8, 8, 2, 2);
+        g.fori(0, 4, g.zeros([2], I32), |i, tokens| model.next(p, tokens, i, 8).argmax(-1));
+    });
+    assert_eq!(
+        errors,
+        ["key", "value"]
+            .map(|what| format!("the variable \"cache.{what}\" is set in the closure of a loop: {returned}"))
+    );
+    // The scope of around a stack.
+    let errors = reported(|g, p| {
+        p.stack("h", 2, g.parameter("x", [8, 3], F32), |_, x| BatchNorm::new().apply(p, x, true));
+    });
+    let of = ["mean", "var"];
+    assert_eq!(
+        errors,
+        of.map(|what| format!("the variable \"{what}\" is set in the closure of scan: {returned}"))
+    );
+}
+
+#[test]
+fn what_a_stack_returns_may_be_set() {
+    let g = Graph::new("step", &mesh());
+    let p = Scope::new(&g);
+    let x = g.parameter("x", [8, 3], F32);
+    let (_, sums) = p.stack_with("h", 2, x, |p, x| {
+        let before = p.variable("sum", Kind::Statistics, [3], F32, Init::zeros());
+        (x, before + x.sum(0))
+    });
+    p.set("h.sum", sums);
+    assert_eq!(p.finish(&[]).unwrap().results, [Some(0)]);
 }

@@ -48,9 +48,10 @@ impl BatchNorm {
     }
 
     /// `x` normalised, by the batch where it is trained. Parameters: `scale` and `bias`; statistics: `mean` and `var`; all of the
-    /// size of the last dimension. It does not go into a [`Scope::stack`], whose layers cannot set variables.
+    /// size of the last dimension. While it is trained it does not go into loops, which cannot set variables: neither a
+    /// [`Scope::stack`], nor what is [`accumulated`](crate::optim::accumulated).
     ///
-    /// Reported: `x` is a scalar, or not of floats.
+    /// Reported: `x` is a scalar, or not of floats; it is trained in a loop.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>, train: bool) -> Tensor<'g> {

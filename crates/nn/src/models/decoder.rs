@@ -118,9 +118,10 @@ impl Decoder {
 
     /// The logits of what follows one more token of each text, `[batch]` integers at `position`, a scalar `i32`: `[batch, vocab_size]`.
     /// Keys and values of up to `context` positions are kept in the variables `cache.key` and `cache.value`, from step to step; with
-    /// heads split, as [`megatron`](super::megatron) does it, they are, too.
+    /// heads split, as [`megatron`](super::megatron) does it, they are, too. One program is one token: it does not go into loops, which
+    /// cannot set variables.
     ///
-    /// Reported: as for [`Decoder::apply`].
+    /// Reported: as for [`Decoder::apply`]; it is in a loop.
     #[must_use]
     #[track_caller]
     pub fn next<'g>(

@@ -71,8 +71,8 @@ pub fn dot_product_attention<'g>(
     reduce: DType,
 ) -> Tensor<'g> {
     let g = q.graph();
-    if [q, k, v].iter().any(|t| t.is_poisoned()) {
-        return g.refuse(&[q, k, v], "attention of nothing");
+    if let Some(&nothing) = [q, k, v].iter().find(|t| t.is_poisoned()) {
+        return nothing;
     }
     let ([batch, time, heads, head_dim], [_, keys, kv_heads, _]) = (q.dims::<4>(), k.dims::<4>());
     if kv_heads < 1 || heads % kv_heads != 0 {
@@ -87,19 +87,27 @@ pub fn dot_product_attention<'g>(
     let numbers = |n: i64| g.arange(n, DType::I32);
     let at = places.queries.unwrap_or_else(|| numbers(time));
     let of = places.keys.unwrap_or_else(|| numbers(keys));
-    // Masks have no heads, and maybe no batch: [batch, 1, 1, queries, keys].
-    let over_heads = |t: Tensor<'g>| if t.rank() == 3 { t.expand_dims(1).expand_dims(1) } else { t };
     if seen.alibi {
         let away = over_heads(of.expand_dims(-2) - at.expand_dims(-1)).to(reduce);
         let slopes = g.constant(&alibi_slopes(heads), [kv_heads, group, 1, 1]).to(reduce);
         scores = scores + away * slopes;
     }
-    let same = places.segments.map(|s| s.expand_dims(-1).eq(s.expand_dims(-2)));
-    for mask in [seen.mask(at, of), same, places.mask].into_iter().flatten() {
+    let mut masks: Vec<Tensor<'g>> = seen.mask(at, of).into_iter().collect();
+    if let Some(segments) = places.segments {
+        masks.push(segments.expand_dims(-1).eq(segments.expand_dims(-2)));
+    }
+    masks.extend(places.mask);
+    for mask in masks {
         scores = over_heads(mask).broadcast_to(scores.shape()).select(scores, lowest(reduce));
     }
     let weights = scores.softmax(-1).to(v.dtype());
     g.einsum("bkgts,bskd->btkgd", &[weights, v]).reshape([batch, time, heads, head_dim])
+}
+
+/// Masks have no heads, and maybe no batch: `[batch, 1, 1, queries, keys]`.
+#[track_caller]
+fn over_heads(mask: Tensor<'_>) -> Tensor<'_> {
+    if mask.rank() == 3 { mask.expand_dims(1).expand_dims(1) } else { mask }
 }
 
 /// A number so low that its exponential is zero beside any other, yet finite: a row without any that is seen stays without NaN.
@@ -236,7 +244,10 @@ impl Attention {
         memory: Tensor<'g>,
         places: &Places<'g>,
     ) -> Tensor<'g> {
-        if x.is_poisoned() || x.rank() != 3 || memory.rank() != 3 || self.num_heads < 1 {
+        if let Some(&nothing) = [x, memory].iter().find(|t| t.is_poisoned()) {
+            return nothing;
+        }
+        if x.rank() != 3 || memory.rank() != 3 || self.num_heads < 1 {
             return p
                 .graph()
                 .refuse(&[x, memory], "attention takes tensors of shape [batch, time, features]");
@@ -270,7 +281,10 @@ impl Attention {
         cache: [Tensor<'g>; 2],
         position: Tensor<'g>,
     ) -> (Tensor<'g>, [Tensor<'g>; 2]) {
-        if x.is_poisoned() || x.rank() != 3 || self.num_heads < 1 || !self.seen.causal {
+        if x.is_poisoned() {
+            return (x, [x; 2]);
+        }
+        if x.rank() != 3 || self.num_heads < 1 || !self.seen.causal {
             let wrong =
                 p.graph().refuse(&[x], "causal attention takes tensors of shape [batch, 1, features]");
             return (wrong, [wrong; 2]);
@@ -305,11 +319,17 @@ impl Attention {
         let q = self.map(&[self.num_heads, head_dim], 1).apply(&p.at("query"), x);
         let k = self.map(&[self.num_kv_heads, head_dim], 1).apply(&p.at("key"), memory);
         let v = self.map(&[self.num_kv_heads, head_dim], 1).apply(&p.at("value"), memory);
-        let turned = |t: Tensor<'g>, at: Option<Tensor<'g>>| match self.rope {
-            Some(rope) => rope.apply(t, at.unwrap_or_else(|| p.graph().arange(t.size(1), DType::I32))),
-            None => t,
-        };
-        [turned(q, places.queries), turned(k, places.keys), v]
+        [self.turned(q, places.queries), self.turned(k, places.keys), v]
+    }
+
+    /// Queries or keys, turned by their positions.
+    #[track_caller]
+    fn turned<'g>(&self, x: Tensor<'g>, at: Option<Tensor<'g>>) -> Tensor<'g> {
+        match (self.rope, at) {
+            (None, _) => x,
+            (Some(rope), Some(at)) => rope.apply(x, at),
+            (Some(rope), None) => rope.apply(x, x.graph().arange(x.size(1), DType::I32)),
+        }
     }
 
     /// What is wrong with so many features, where heads are to share them.

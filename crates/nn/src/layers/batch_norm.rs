@@ -63,11 +63,10 @@ impl BatchNorm {
             let over: Vec<i64> = (0..x.rank() as i64 - 1).collect();
             let (mean, var) = moments(wide, &over);
             let stays = self.momentum;
-            let next = |running: Tensor<'g>, now: Tensor<'g>| {
-                running * stays + now.reshape([features]) * (1.0 - stays)
-            };
-            p.set(&p.full_name("mean"), next(running_mean, mean));
-            p.set(&p.full_name("var"), next(running_var, var));
+            for (name, running, now) in [("mean", running_mean, mean), ("var", running_var, var)] {
+                let next = running * stays + now.reshape([features]) * (1.0 - stays);
+                p.set(&p.full_name(name), next);
+            }
             (mean, var)
         } else {
             (running_mean, running_var)

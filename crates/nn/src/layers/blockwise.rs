@@ -21,8 +21,8 @@ pub fn blockwise_attention<'g>(
     reduce: DType,
 ) -> Tensor<'g> {
     let g = q.graph();
-    if [q, k, v].iter().any(|t| t.is_poisoned()) {
-        return g.refuse(&[q, k, v], "attention of nothing");
+    if let Some(&nothing) = [q, k, v].iter().find(|t| t.is_poisoned()) {
+        return nothing;
     }
     let ([batch, time, heads, head_dim], [_, keys, kv_heads, _]) = (q.dims::<4>(), k.dims::<4>());
     if kv_heads < 1 || heads % kv_heads != 0 || block < 1 || keys % block != 0 || seen.alibi {

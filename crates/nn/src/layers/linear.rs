@@ -107,6 +107,9 @@ impl DenseGeneral {
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
+        if x.is_poisoned() {
+            return x;
+        }
         let shape = x.shape();
         let Some(first) = shape.len().checked_sub(self.axes) else {
             return p.graph().refuse(&[x], format!("a map of {} dimensions", self.axes));

@@ -70,7 +70,10 @@ impl Moe {
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> (Tensor<'g>, Tensor<'g>) {
         let g = p.graph();
-        if x.is_poisoned() || x.rank() != 3 || self.top_k < 1 || self.top_k > self.num_experts {
+        if x.is_poisoned() {
+            return (x, x);
+        }
+        if x.rank() != 3 || self.top_k < 1 || self.top_k > self.num_experts {
             let text = format!("{} of {} experts", self.top_k, self.num_experts);
             let refused = g.refuse(&[x], text);
             return (refused, refused);
@@ -112,16 +115,21 @@ impl Moe {
         let dispatch = goes.to(reduce).expand_dims(-1) * slot.expand_dims(-2);
         let combine = (dispatch * weights.expand_dims(-1).expand_dims(-1)).sum(2);
         let dispatch = dispatch.sum(2).stop_gradient().to(x.dtype());
-        let of_experts = |t: Tensor<'g>| match &self.expert_axis {
-            Some(axis) => t.mark_sharding(spec![axis, _, _, _]),
-            None => t,
-        };
         let [gate, up, down] = self.kernels(p, x.size(-1));
-        let taken = of_experts(g.einsum("btec,btf->ebcf", &[dispatch, x]));
+        let taken = self.of_experts(g.einsum("btec,btf->ebcf", &[dispatch, x]));
         let gate = g.einsum("ebcf,efh->ebch", &[taken, gate]);
         let up = g.einsum("ebcf,efh->ebch", &[taken, up]);
-        let out = of_experts(g.einsum("ebch,ehf->ebcf", &[self.activation.apply(gate) * up, down]));
+        let out = self.of_experts(g.einsum("ebch,ehf->ebcf", &[self.activation.apply(gate) * up, down]));
         g.einsum("btec,ebcf->btf", &[combine.to(x.dtype()), out])
+    }
+
+    /// What experts take or give, split by expert.
+    #[track_caller]
+    fn of_experts<'g>(&self, x: Tensor<'g>) -> Tensor<'g> {
+        match &self.expert_axis {
+            Some(axis) => x.mark_sharding(spec![axis, _, _, _]),
+            None => x,
+        }
     }
 
     /// Tokens in groups, one for each expert.
@@ -160,8 +168,11 @@ impl Moe {
 
     #[track_caller]
     fn kernels<'g>(&self, p: &Scope<'g>, features: i64) -> [Tensor<'g>; 3] {
-        let kernel = |name, from, to| p.parameter(name, [self.num_experts, from, to], lecun(from));
-        let hidden = self.hidden;
-        [kernel("gate", features, hidden), kernel("up", features, hidden), kernel("down", hidden, features)]
+        let (experts, hidden) = (self.num_experts, self.hidden);
+        [
+            p.parameter("gate", [experts, features, hidden], lecun(features)),
+            p.parameter("up", [experts, features, hidden], lecun(features)),
+            p.parameter("down", [experts, hidden, features], lecun(hidden)),
+        ]
     }
 }

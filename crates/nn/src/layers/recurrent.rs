@@ -36,7 +36,10 @@ impl Lstm {
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
         let g = p.graph();
-        if x.is_poisoned() || x.rank() != 3 {
+        if x.is_poisoned() {
+            return x;
+        }
+        if x.rank() != 3 {
             return g.refuse(&[x], "a recurrent layer takes a tensor of shape [batch, time, features]");
         }
         let features = self.features;
@@ -93,7 +96,10 @@ impl Gru {
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
         let g = p.graph();
-        if x.is_poisoned() || x.rank() != 3 {
+        if x.is_poisoned() {
+            return x;
+        }
+        if x.rank() != 3 {
             return g.refuse(&[x], "a recurrent layer takes a tensor of shape [batch, time, features]");
         }
         let dense = Dense::new(self.features);

@@ -44,7 +44,10 @@ impl Rope {
     pub fn apply<'g>(&self, x: Tensor<'g>, positions: Tensor<'g>) -> Tensor<'g> {
         let (g, head_dim) = (x.graph(), x.size(-1));
         let dims = self.dims.unwrap_or(head_dim);
-        if x.is_poisoned() || dims % 2 != 0 || dims > head_dim || dims < 2 {
+        if x.is_poisoned() {
+            return x;
+        }
+        if dims % 2 != 0 || dims > head_dim || dims < 2 {
             return g.refuse(&[x], format!("{dims} of {head_dim} numbers turned in pairs"));
         }
         let half = dims / 2;
@@ -54,16 +57,14 @@ impl Rope {
         let angles = angles.expand_dims(-2);
         let (cos, sin) = (angles.cos(), angles.sin());
         let (wide, rest) = (x.slice(-1, 0..dims).to(DType::F32), x.slice(-1, dims..head_dim));
-        let turned = |a: Tensor<'g>, b: Tensor<'g>| (a * cos - b * sin, b * cos + a * sin);
+        let (a, b) = match self.style {
+            RopeStyle::Halves => (wide.slice(-1, 0..half), wide.slice(-1, half..dims)),
+            RopeStyle::Interleaved => (wide.slice_by(-1, 0..dims, 2), wide.slice_by(-1, 1..dims, 2)),
+        };
+        let turned = [a * cos - b * sin, b * cos + a * sin];
         let turned = match self.style {
-            RopeStyle::Halves => {
-                let (a, b) = turned(wide.slice(-1, 0..half), wide.slice(-1, half..dims));
-                g.concatenate(&[a, b], -1)
-            }
-            RopeStyle::Interleaved => {
-                let (a, b) = turned(wide.slice_by(-1, 0..dims, 2), wide.slice_by(-1, 1..dims, 2));
-                g.stack(&[a, b], -1).reshape(wide.shape())
-            }
+            RopeStyle::Halves => g.concatenate(&turned, -1),
+            RopeStyle::Interleaved => g.stack(&turned, -1).reshape(wide.shape()),
         };
         let turned = turned.to(x.dtype());
         if dims == head_dim { turned } else { g.concatenate(&[turned, rest], -1) }

@@ -52,8 +52,10 @@ impl Vit {
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, images: Tensor<'g>) -> Tensor<'g> {
         let (g, patch) = (p.graph(), self.patch.max(1));
-        if images.is_poisoned() || images.rank() != 4 || images.size(1) % patch + images.size(2) % patch != 0
-        {
+        if images.is_poisoned() {
+            return images;
+        }
+        if images.rank() != 4 || images.size(1) % patch + images.size(2) % patch != 0 {
             let text = format!("patches of {patch} x {patch} of images {:?}", images.shape());
             return g.refuse(&[images], text);
         }
@@ -129,13 +131,10 @@ impl Bert {
         if time > self.max_positions {
             return g.refuse(&[tokens], format!("{time} tokens at {} positions", self.max_positions));
         }
-        let table = |name: &str, count: i64, at: Tensor<'g>| {
-            let embed = Embed::new(count, self.features).embedding_init(Init::normal(0.02));
-            embed.apply(&p.at(name), at)
-        };
-        let x = table("wte", self.vocab_size, tokens)
-            + table("wpe", self.max_positions, g.arange(time, DType::I32))
-            + table("types", self.num_types, types);
+        let table = |count: i64| Embed::new(count, self.features).embedding_init(Init::normal(0.02));
+        let x = table(self.vocab_size).apply(&p.at("wte"), tokens)
+            + table(self.max_positions).apply(&p.at("wpe"), g.arange(time, DType::I32))
+            + table(self.num_types).apply(&p.at("types"), types);
         let block = Block {
             attention: self.attention.clone(),
             mlp: self.mlp.clone(),

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::panic::Location;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use indexmap::IndexMap;
 use shardc_graph::{
@@ -10,7 +10,7 @@ use shardc_graph::{
 };
 
 use crate::initializer::hash;
-use crate::lora::{Adapters, SharedMaps};
+use crate::lora::{Adapters, Maps, SharedMaps};
 use crate::program::{self, StepProgram};
 use crate::variable::Entry;
 use crate::{Init, Kind, Nf4, Param, Policy, Variable};
@@ -41,6 +41,23 @@ pub struct Scope<'g> {
     pub(crate) trips: Vec<Trip<'g>>,
 }
 
+thread_local! {
+    /// Graphs that have a scope, by their addresses: they do not move while they are borrowed. What scopes share is alive as long as
+    /// one of them.
+    static SCOPED: RefCell<Vec<(usize, Weak<RefCell<Maps>>)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Whether a graph has a scope already; from now on it has this one.
+fn has_scope(graph: &Graph, shared: &SharedMaps) -> bool {
+    let address = std::ptr::from_ref(graph).addr();
+    SCOPED.with_borrow_mut(|scoped| {
+        scoped.retain(|(_, shared)| shared.strong_count() > 0);
+        let is_there = scoped.iter().any(|&(other, _)| other == address);
+        scoped.push((address, Rc::downgrade(shared)));
+        is_there
+    })
+}
+
 /// What is to be said of a variable that is set in a trip of a loop.
 fn cannot_set(name: &str, trip: Option<&Trip<'_>>) -> String {
     match trip.and_then(|trip| trip.layers) {
@@ -65,9 +82,18 @@ pub(crate) struct Trip<'g> {
 }
 
 impl<'g> Scope<'g> {
-    /// The outermost scope of a graph; there is one for each graph.
+    /// The outermost scope of a graph; there is one for each graph. Variables of another one would not be known to
+    /// [`finish`](Scope::finish), and be inputs of the program: parts of a model are given clones, and scopes below.
+    ///
+    /// Reported: there is one of the graph.
     #[must_use]
+    #[track_caller]
     pub fn new(graph: &'g Graph) -> Self {
+        let maps = SharedMaps::default();
+        if has_scope(graph, &maps) {
+            let text = "the graph has a scope: variables of a second one would be inputs; take clones of the first, or scopes below it";
+            graph.refuse(&[], text);
+        }
         Scope {
             graph,
             entries: Rc::default(),
@@ -77,7 +103,7 @@ impl<'g> Scope<'g> {
             checkpoint: None,
             is_output: false,
             adapters: None,
-            maps: SharedMaps::default(),
+            maps,
             quantized: None,
             trips: Vec::new(),
         }

@@ -58,20 +58,6 @@ fn has_scope(graph: &Graph, shared: &SharedMaps) -> bool {
     })
 }
 
-/// What is to be said of a variable that is set in a trip of a loop.
-fn cannot_set(name: &str, trip: Option<&Trip<'_>>) -> String {
-    match trip.and_then(|trip| trip.layers) {
-        Some(_) => format!(
-            "the variable {name:?} is set in a stack, whose layers are one loop: make layers that keep something one by one, in \
-             scopes of their own, or let `stack_with` return what it becomes, and set it to that"
-        ),
-        None => format!(
-            "the variable {name:?} is set in a part of a batch that is accumulated, where parts share it: normalise by what keeps \
-             no statistics, or take the gradient of the batch at once"
-        ),
-    }
-}
-
 /// A trip of a loop: a layer of a stack, or a part of a batch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Trip<'g> {
@@ -79,6 +65,22 @@ pub(crate) struct Trip<'g> {
     pub(crate) layers: Option<i64>,
     /// Which one it is.
     pub(crate) number: Tensor<'g>,
+}
+
+impl Trip<'_> {
+    /// What is to be said of a variable that is set in it.
+    fn cannot_set(&self, name: &str) -> String {
+        match self.layers {
+            Some(_) => format!(
+                "the variable {name:?} is set in a stack, whose layers are one loop: make layers that keep something one by one, in \
+                 scopes of their own, or let `stack_with` return what it becomes, and set it to that"
+            ),
+            None => format!(
+                "the variable {name:?} is set in a part of a batch that is accumulated, where parts share it: normalise by what \
+                 keeps no statistics, or take the gradient of the batch at once"
+            ),
+        }
+    }
 }
 
 impl<'g> Scope<'g> {
@@ -311,18 +313,18 @@ impl<'g> Scope<'g> {
         let next = next.into();
         let mut entries = self.entries.borrow_mut();
         // Said once, of a model that does it again and again.
-        let is_said = !self.trips.is_empty() && entries.values().any(|entry| entry.is_refused);
-        let text = match entries.get_mut(name) {
+        let trip = self.trips.last();
+        let is_said = trip.is_some() && entries.values().any(|entry| entry.is_refused);
+        let text = match (entries.get_mut(name), trip) {
             _ if next.is_poisoned() => return,
-            None => format!("there is no variable named {name:?}"),
-            Some(entry) if !self.trips.is_empty() => {
-                if !is_said {
-                    entry.is_refused = true;
-                    self.graph.refuse(&[], cannot_set(name, self.trips.last()));
-                }
+            (None, _) => format!("there is no variable named {name:?}"),
+            (Some(_), Some(_)) if is_said => return,
+            (Some(entry), Some(trip)) => {
+                entry.is_refused = true;
+                self.graph.refuse(&[], trip.cannot_set(name));
                 return;
             }
-            Some(entry) => {
+            (Some(entry), None) => {
                 entry.set_at = Some(Location::caller());
                 let want = (entry.tensor.shape(), entry.tensor.dtype());
                 if entry.tensor.is_poisoned() || want == (next.shape(), next.dtype()) {

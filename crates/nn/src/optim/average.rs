@@ -16,7 +16,7 @@ use crate::{Init, Scope};
 /// What is drawn at random by a key from around is the same in each part: take [`Scope::key`] of the scope that `loss` is given.
 /// Variables cannot be set in it.
 ///
-/// Reported: a batch does not divide into parts; the loss is no scalar, or sets a variable; what [`Scope::gradients`] reports.
+/// Reported: a batch does not divide into parts; the loss is not one float, or sets a variable; what [`Scope::gradients`] reports.
 #[track_caller]
 pub fn accumulated<'g, I: Tree<'g>>(
     p: &Scope<'g>,
@@ -48,8 +48,11 @@ pub fn accumulated<'g, I: Tree<'g>>(
     for param in p.trainable() {
         sums.push(param.tensor.zeros_like());
     }
-    if of_first.rank() > 0 {
-        let text = format!("the loss of a part is a scalar, not {of_first:?}");
+    if of_first.is_poisoned() {
+        return (of_first, vec![of_first; sums.len()]);
+    }
+    if of_first.rank() > 0 || !of_first.dtype().is_float() {
+        let text = format!("the loss of a part is one float, not {of_first:?}");
         let wrong = g.refuse(&[of_first], text);
         return (wrong, vec![wrong; sums.len()]);
     }

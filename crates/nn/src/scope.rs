@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::panic::Location;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 
 use indexmap::IndexMap;
 use shardc_graph::{
@@ -10,7 +10,7 @@ use shardc_graph::{
 };
 
 use crate::initializer::hash;
-use crate::lora::{Adapters, Maps, SharedMaps};
+use crate::lora::{Adapters, SharedMaps};
 use crate::program::{self, StepProgram};
 use crate::variable::Entry;
 use crate::{Init, Kind, Nf4, Param, Policy, Variable};
@@ -39,23 +39,6 @@ pub struct Scope<'g> {
     pub(crate) quantized: Option<Nf4>,
     /// The loops around that layers or parts of a batch are done in, outermost first.
     pub(crate) trips: Vec<Trip<'g>>,
-}
-
-thread_local! {
-    /// Graphs that have a scope, by their addresses: they do not move while they are borrowed. What scopes share is alive as long as
-    /// one of them.
-    static SCOPED: RefCell<Vec<(usize, Weak<RefCell<Maps>>)>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Whether a graph has a scope already; from now on it has this one.
-fn has_scope(graph: &Graph, shared: &SharedMaps) -> bool {
-    let address = std::ptr::from_ref(graph).addr();
-    SCOPED.with_borrow_mut(|scoped| {
-        scoped.retain(|(_, shared)| shared.strong_count() > 0);
-        let is_there = scoped.iter().any(|&(other, _)| other == address);
-        scoped.push((address, Rc::downgrade(shared)));
-        is_there
-    })
 }
 
 /// A trip of a loop: a layer of a stack, or a part of a batch.
@@ -91,8 +74,7 @@ impl<'g> Scope<'g> {
     #[must_use]
     #[track_caller]
     pub fn new(graph: &'g Graph) -> Self {
-        let maps = SharedMaps::default();
-        if has_scope(graph, &maps) {
+        if !graph.is_first("scope") {
             let text = "the graph has a scope: variables of a second one would be inputs; take clones of the first, or scopes below it";
             graph.refuse(&[], text);
         }
@@ -105,7 +87,7 @@ impl<'g> Scope<'g> {
             checkpoint: None,
             is_output: false,
             adapters: None,
-            maps,
+            maps: SharedMaps::default(),
             quantized: None,
             trips: Vec::new(),
         }

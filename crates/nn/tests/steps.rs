@@ -284,12 +284,4 @@ fn a_graph_has_one_scope() {
     });
     let text = "the graph has a scope: variables of a second one would be inputs; take clones of the first, or scopes below it";
     assert_eq!(errors, [text]);
-    // One after the other, and of graphs that are where others were.
-    for _ in 0..3 {
-        let g = Graph::new("step", &mesh());
-        drop(Scope::new(&g));
-        let p = Scope::new(&g);
-        let w = p.clone().at("w").parameter("w", [2], Init::ones());
-        p.finish(&[("w", w)]).unwrap();
-    }
 }

@@ -273,6 +273,12 @@ impl Graph {
         self.state.borrow().warnings.clone()
     }
 
+    /// Whether nobody has asked for this before: for libraries built on graphs, of what there is to be one of.
+    #[must_use]
+    pub fn is_first(&self, what: &'static str) -> bool {
+        self.state.borrow_mut().made_once.insert(what)
+    }
+
     /// How many operations there are so far, those in regions included.
     #[must_use]
     pub fn num_ops(&self) -> usize {

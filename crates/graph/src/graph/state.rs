@@ -52,6 +52,8 @@ pub(crate) struct State {
     /// How results are to be split, by name, and who said so.
     pub(crate) result_specs: Vec<(String, PartitionSpec, &'static Location<'static>)>,
     pub(crate) is_finished: bool,
+    /// What libraries that are built on graphs have made one of.
+    pub(crate) made_once: FxHashSet<&'static str>,
 }
 
 impl State {
@@ -80,6 +82,7 @@ impl State {
             channels: 0,
             result_specs: Vec::new(),
             is_finished: false,
+            made_once: FxHashSet::default(),
         }
     }
 

@@ -12,8 +12,10 @@ const TOKENS: i64 = 512;
 const HEADS: i64 = 8;
 const FEATURES: i64 = 256;
 
-/// How queries, keys and values are taken: each as one vector for each token.
-const WAYS: &[(&str, for<'g> fn(Tensor<'g>) -> [Tensor<'g>; 3])] = &[
+/// Takes queries, keys and values out of their product: each as one vector for each token.
+type Take = for<'g> fn(Tensor<'g>) -> [Tensor<'g>; 3];
+
+const WAYS: &[(&str, Take)] = &[
     ("ranges of the columns", |qkv| [0, 1, 2].map(|i| qkv.slice(-1, i * FEATURES..(i + 1) * FEATURES))),
     ("columns reshaped apart", |qkv| {
         let apart = qkv.reshape([BATCH, TOKENS, 3, HEADS, FEATURES / HEADS]);

@@ -25,7 +25,7 @@ impl StepProgram {
 fn values<'g>(variable: &Variable, key: Key<'g>) -> Tensor<'g> {
     let key = key.fold_in(i64::from(hash(variable.init.drawn_as().unwrap_or(&variable.name))));
     let (shape, dtype) = (variable.shape.as_slice(), variable.dtype);
-    if !variable.is_stacked || variable.init.is_constant() {
+    if variable.num_stacks == 0 || variable.init.is_constant() {
         return variable.init.values(key, shape, dtype);
     }
     // Each layer has a key of its own; those of a stack in a stack are counted through.

@@ -229,8 +229,7 @@ impl<'g> Scope<'g> {
             _ => self.graph.parameter(&name, &shape, dtype),
         };
         if known.is_none() {
-            let is_stacked = num_stacks > 0;
-            let variable = Variable { name, kind, shape, dtype, init, is_stacked, num_stacks, of: None };
+            let variable = Variable { name, kind, shape, dtype, init, num_stacks, of: None };
             let entry = Entry {
                 variable,
                 tensor: whole,
@@ -367,8 +366,8 @@ impl<'g> Scope<'g> {
         let trained = entries.values().filter(|e| e.variable.kind == Kind::Parameter);
         let trained = trained.filter(|entry| self.holds(&entry.variable.name));
         let param = |e: &Entry<'g>| {
-            let (name, is_stacked) = (e.variable.name.clone(), e.variable.is_stacked);
-            Param { name, tensor: e.tensor, is_stacked, num_stacks: e.variable.num_stacks }
+            let Variable { name, num_stacks, .. } = &e.variable;
+            Param { name: name.clone(), tensor: e.tensor, num_stacks: *num_stacks }
         };
         trained.map(param).collect()
     }

@@ -36,9 +36,8 @@ pub struct Variable {
     pub dtype: DType,
     /// How it begins.
     pub init: Init,
-    /// Whether each slice along the first dimension begins by itself: it is a stack of variables.
-    pub is_stacked: bool,
-    /// How many of the first dimensions are layers: two of a stack in a stack, none where it is no stack.
+    /// How many of the first dimensions are layers, each of which begins by itself: one of a stack, two of a stack in a stack, none where it
+    /// is no stack.
     pub num_stacks: usize,
     /// The name of the parameter that it is of, for what an optimiser keeps: it is split as that is.
     pub of: Option<String>,
@@ -67,9 +66,7 @@ pub struct Param<'g> {
     pub name: String,
     /// The tensor, as it is kept.
     pub tensor: Tensor<'g>,
-    /// Whether the first dimension is the layers of a stack.
-    pub is_stacked: bool,
-    /// How many of the first dimensions are such layers.
+    /// How many of the first dimensions are layers of stacks.
     pub num_stacks: usize,
 }
 

@@ -33,7 +33,7 @@ fn a_stack_has_one_variable_for_all_layers() {
         p.set(&param.name, param.tensor - gradient);
     }
     let step = p.finish(&[]).unwrap();
-    assert!(step.variables.iter().all(|v| v.is_stacked));
+    assert!(step.variables.iter().all(|v| v.num_stacks == 1));
     assert_eq!(step.results, [Some(0), Some(1)]);
 }
 

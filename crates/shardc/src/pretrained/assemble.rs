@@ -60,13 +60,16 @@ impl<'a> Assembled<'a> {
 
     /// The elements between the bounds in each dimension of the variable.
     pub(super) fn block(&self, bounds: &[Range<usize>]) -> Result<HostArray, Error> {
-        let (layers, own) = match bounds.split_first() {
-            Some((layers, own)) if self.variable.is_stacked => (layers.clone(), own),
-            _ => (0..1, bounds),
-        };
+        let (layers, own) = bounds.split_at(self.variable.num_stacks);
+        // Layers of a stack in a stack are counted through.
+        let mut numbers = vec![0];
+        for (bounds, &count) in layers.iter().zip(&self.variable.shape) {
+            let within = |&number: &usize| bounds.clone().map(move |layer| number * count as usize + layer);
+            numbers = numbers.iter().flat_map(within).collect();
+        }
         let shape: Vec<usize> = own.iter().map(|bounds| bounds.end - bounds.start).collect();
         let mut data = Vec::new();
-        for layer in self.layers.get(layers).unwrap_or_default() {
+        for layer in numbers.into_iter().filter_map(|number| self.layers.get(number)) {
             let first = own.iter().zip(&layer.strides).map(|(bounds, stride)| bounds.start * stride);
             let first = layer.first + first.sum::<usize>();
             let bytes = layer.tensor.read_strided(first, &shape, &layer.strides)?;

@@ -4,7 +4,8 @@
 //! equal blocks, and so are those of each range, but a device's block of a range is not in its block of the product: it would
 //! be sent to it, for each row of the batch. A range of a product is the product with that range of the weight, and a weight has
 //! fewer rows than a batch. The same goes for the backward part, where the gradients of the ranges are joined: the gradient of
-//! `x` is the sum of products of each with its range of the weight, that of the weight joins products with each.
+//! `x` is the sum of products of each with its range of the weight, that of the weight joins products with each. A convolution is a
+//! product along its features: what a skip connection joins is convolved apart.
 //!
 //! [`ranges`] says how a range of a value is made of ranges of what the value is made of; [`joins`] who reads what was joined. Both
 //! do so by the sharding rules of operations. Where less is sent that way, this rewrites the program; what is no longer needed

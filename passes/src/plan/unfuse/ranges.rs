@@ -115,6 +115,7 @@ pub(super) fn rule_of_ranges(module: &Module, op: OpId) -> Option<ShardingRule> 
         | OpKind::Reshape
         | OpKind::BroadcastInDim { .. }
         | OpKind::Reduce { .. } => true,
+        OpKind::Convolution(spec) => spec.feature_group_count == 1 && spec.batch_group_count == 1,
         kind => kind.def().access == Access::SamePlace && data.regions.is_empty(),
     };
     let values = data.operands.iter().chain(&data.results);
@@ -122,7 +123,16 @@ pub(super) fn rule_of_ranges(module: &Module, op: OpId) -> Option<ShardingRule> 
     if !is_known || !is_plain || data.kind.def().effect != Effect::Pure {
         return None;
     }
-    rule_of(module, op).filter(|rule| !rule.custom)
+    let mut rule = rule_of(module, op).filter(|rule| !rule.custom)?;
+    if let OpKind::Convolution(spec) = &data.kind {
+        // Windows overlap, and go beyond the edge: a part of an image is not the image of a part.
+        let spatial = [&spec.input.spatial, &spec.kernel.spatial, &spec.output.spatial];
+        let tensors = rule.operands.iter_mut().chain(&mut rule.results);
+        for (mapping, dims) in tensors.zip(spatial) {
+            dims.iter().for_each(|&dim| mapping.dims[dim as usize].clear());
+        }
+    }
+    Some(rule)
 }
 
 /// Returns the dimensions of the operands that are a factor of the rule.

@@ -1,7 +1,7 @@
 //! Attention whose queries, keys and values are one product costs the same under tensor parallelism, however they are taken from it.
 
 use shardc::graph::{DType::F32, Graph, Mesh, Tensor};
-use shardc::nn::{Init, Scope, optim};
+use shardc::nn::{Init, Kind, Scope, optim};
 use shardc::strategy::{Settings, annotate};
 use shardc::{Compiler, Output};
 
@@ -48,6 +48,37 @@ pub(super) fn is_the_same_in_all_ways() -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Of an attention alone, which has its features in as many weights as its heads, heads are split.
+pub(super) fn heads_are_split() -> Result<(), String> {
+    let local = attention_alone().map_err(|error| error.to_string())?;
+    let (by_head, back) = (vec![FEATURES, HEADS / 4, FEATURES / HEADS], vec![FEATURES / 4, FEATURES]);
+    let want = [by_head.clone(), by_head.clone(), by_head, back];
+    if local == want { Ok(()) } else { Err(format!("weights in parts of {local:?}, not {want:?}")) }
+}
+
+/// The parts that a device of data=2,model=4 has of the weights of an attention.
+fn attention_alone() -> Result<Vec<Vec<i64>>, Box<dyn std::error::Error>> {
+    let g = Graph::new("step", &Mesh::new(&[("data", 2), ("model", 4)])?);
+    let p = Scope::new(&g);
+    let x = g.parameter("x", [BATCH, TOKENS, FEATURES], F32);
+    let mut by_head = Vec::new();
+    for name in ["q", "k", "v"] {
+        let weight = p.parameter(name, [FEATURES, HEADS, FEATURES / HEADS], Init::normal(0.02));
+        by_head.push(g.einsum("btf,fhd->bthd", &[x, weight]));
+    }
+    let scores = (g.einsum("bqhd,bkhd->bhqk", &[by_head[0], by_head[1]]) / 8.0).softmax(-1);
+    let attended = g.einsum("bhqk,bkhd->bqhd", &[scores, by_head[2]]).reshape([BATCH, TOKENS, FEATURES]);
+    let y = attended.dot(p.parameter("o", [FEATURES, FEATURES], Init::normal(0.02)));
+    let loss = (y - x).square().mean(..);
+    optim::apply(&optim::Sgd::new(0.1), &p, &p.gradients(loss));
+    let mut step = p.finish(&[("loss", loss)])?;
+    annotate(&mut step, &Settings::from_words("no_shard").map_err(shardc::Error::from)?)?;
+    let output = Compiler::new().partition_module(step.module)?;
+    let manifest = output.manifest();
+    let parameters = step.variables.iter().zip(&step.arguments).filter(|(v, _)| v.kind == Kind::Parameter);
+    Ok(parameters.map(|(_, &argument)| manifest.inputs[argument].local_shape.clone()).collect())
 }
 
 fn norm(x: Tensor<'_>) -> Tensor<'_> {

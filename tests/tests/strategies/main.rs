@@ -38,7 +38,10 @@ fn main() -> ExitCode {
     // Before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let arguments = Arguments::from_args();
-    let mut trials = vec![Trial::test("fused", || Ok(fused::is_the_same_in_all_ways()?))];
+    let mut trials = vec![
+        Trial::test("fused", || Ok(fused::is_the_same_in_all_ways()?)),
+        Trial::test("heads", || Ok(fused::heads_are_split()?)),
+    ];
     if shared().is_some() {
         trials.push(Trial::test("bytes", || Ok(closed_form::bytes()?)));
         trials.push(Trial::test("checkpointing", || Ok(checkpointing::less_is_kept()?)));

@@ -34,11 +34,12 @@ struct Weight {
 }
 
 impl Inner {
-    /// The classes that `n` devices split of weights, arguments of a function without calls.
+    /// The classes that `n` devices split of weights, arguments of a function without calls. `fed` are those of the dimensions that layers
+    /// are given: of vectors in the batch, and of rows that are looked up.
     pub(super) fn of(
         module: &Module,
         classes: &DimensionClasses,
-        weights: &[ValueId],
+        (weights, fed): (&[ValueId], &FxHashSet<u32>),
         stacked: &Stacked,
         n: i64,
     ) -> Inner {
@@ -64,7 +65,11 @@ impl Inner {
         by_count.sort_unstable_by_key(|&(count, class)| (std::cmp::Reverse(count), class));
         let features = match by_count.as_slice() {
             [(most, class), (next, _), ..] if *most >= SHARERS && *most >= 2 * next => Some(*class),
-            _ => None,
+            // Of one attention as many weights have its heads as have its features.
+            all => all
+                .iter()
+                .find(|(count, class)| *count >= SHARERS && fed.contains(class))
+                .map(|&(_, class)| class),
         };
         let divides = |size: i64| size > 0 && size % n == 0;
         let (mut chosen, mut vocabularies) = (FxHashSet::default(), FxHashSet::default());

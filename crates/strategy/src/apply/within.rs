@@ -1,7 +1,7 @@
 //! What is split within layers: by tensor, expert and context parallelism, found from classes of dimensions.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{FuncId, Mesh, MeshId, Module, RegionId, ValueId};
+use shardc_ir::{FuncId, Mesh, MeshId, Module, OpKind, RegionId, ValueId};
 use shardc_passes::propagate::DimensionClasses;
 
 use super::activations::{self, Dimensions};
@@ -27,6 +27,24 @@ pub(super) struct Within {
     pub(super) sequences: FxHashMap<ValueId, usize>,
     /// Of those, the ones whose sequence does not divide.
     uneven: FxHashMap<ValueId, usize>,
+}
+
+/// The classes of what layers are given: of the dimensions of the batch, and of rows that are looked up.
+fn fed_classes(
+    module: &Module,
+    body: RegionId,
+    classes: &DimensionClasses,
+    batch: &[ValueId],
+) -> FxHashSet<u32> {
+    let mut fed: FxHashSet<u32> = batch.iter().flat_map(|&arg| classes.of(arg)).copied().collect();
+    for op in module.walk(body) {
+        let data = &module.ops[op];
+        if let (OpKind::Gather(spec), Some(&rows)) = (&data.kind, data.results.first()) {
+            let of = classes.of(rows);
+            fed.extend(spec.offset_dims.iter().filter_map(|&dim| of.get(dim as usize)));
+        }
+    }
+    fed
 }
 
 impl Within {
@@ -57,7 +75,8 @@ impl Within {
         }
         let n = mesh.axes_size(&axes.tensor);
         if n > 1 {
-            let inner = Inner::of(module, &classes, &weights, stacked, n);
+            let fed = fed_classes(module, body, &classes, &of(&|role| role == Role::Batch));
+            let inner = Inner::of(module, &classes, (&weights, &fed), stacked, n);
             let dim = |&arg: &ValueId| {
                 let dim = inner.dim(module, &classes, arg, stacked, n)?;
                 (out.expert_dims.get(&arg) != Some(&dim)).then_some((arg, dim))

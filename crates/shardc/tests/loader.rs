@@ -211,6 +211,9 @@ fn a_state_is_taken_by_name_and_not_lost_to_what_does_not_fit() {
     let other = difference(&client, ["u", "w"]);
     let error = other.run(&mut state, &[("x", &zero)]).unwrap_err().to_string();
     assert!(error.contains("SH0720") && error.contains("lacks the variable \"w\""), "{error}");
+    let saved = |step: &Step| checkpoint::parts(step, &state, &Info::default(), &Alone);
+    assert!(saved(&turned).is_ok());
+    assert!(saved(&other).unwrap_err().to_string().contains("lacks the variable \"w\""));
     let whole = HostArray::zeros(shardc::ir::DType::I32, &[]).unwrap();
     let error = step.run(&mut state, &[("x", &whole)]).unwrap_err().to_string();
     assert!(error.contains("the input \"x\" is tensor<i32>"), "{error}");

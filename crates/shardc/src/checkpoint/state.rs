@@ -2,7 +2,6 @@
 
 use indexmap::IndexMap;
 use shardc_checkpoint::{Checkpoint, Entry, Fit, Info, Processes, Region, Saved, State as Parts, Store};
-use shardc_ir::Diagnostic;
 use shardc_runtime::ShardedArray;
 
 use crate::Error;
@@ -30,19 +29,15 @@ pub fn save(
 /// of which this process saves its share. [`reader`] gives their elements.
 ///
 /// # Errors
-/// An array is a pending sum, or the state is gone (SH0722).
+/// An array is a pending sum, the state is another step's (SH0720), or gone (SH0722).
 pub fn parts(step: &Step, state: &State, info: &Info, processes: &dyn Processes) -> Result<Parts, Error> {
-    if state.arrays.len() != step.variables().len() {
-        let text = "the state is gone: a run failed that had taken its memory";
-        return Err(Diagnostic::invalid("SH0722", text).hint("begin from a checkpoint, or anew").into());
-    }
+    step.check_state(state)?;
     let saving: Vec<Saving<'_>> = step
         .variable_ports()
-        .zip(&state.arrays)
-        .map(|((_, _, of), (name, array))| Saving {
-            name,
-            array,
-            sharding: of.map(|of| arrays::sharding(of.mesh, of.sharding)),
+        .filter_map(|(variable, _, of)| {
+            let array = state.arrays.get(&variable.name)?;
+            let sharding = of.map(|of| arrays::sharding(of.mesh, of.sharding));
+            Some(Saving { name: &variable.name, array, sharding })
         })
         .collect();
     arrays::array_parts(&saving, info, processes)

@@ -258,7 +258,7 @@ impl Program {
     /// [`RuntimeError::Inputs`] with everything that is wrong with the arrays (number, types, how they are split), before
     /// anything is started; [`RuntimeError::TimeLimit`]; the run fails.
     pub fn step(&self, inputs: &[ShardedArray]) -> Result<Vec<ShardedArray>, Error> {
-        self.check_spread(&inputs.iter().collect::<Vec<_>>())?;
+        self.check_spread(inputs)?;
         self.finish(self.execute(inputs.to_vec(), Vec::new())?)
     }
 
@@ -269,7 +269,7 @@ impl Program {
     /// # Errors
     /// Those of [`Program::step`].
     pub fn step_donating(&self, inputs: Vec<ShardedArray>) -> Result<Vec<ShardedArray>, Error> {
-        self.check_spread(&inputs.iter().collect::<Vec<_>>())?;
+        self.check_spread(&inputs)?;
         self.finish(self.execute(inputs, self.donated())?)
     }
 
@@ -284,7 +284,7 @@ impl Program {
         inputs: Vec<ShardedArray>,
         in_flight: usize,
     ) -> Result<(Vec<ShardedArray>, Execution), Error> {
-        self.check_spread(&inputs.iter().collect::<Vec<_>>())?;
+        self.check_spread(&inputs)?;
         let (results, execution) = self.start(inputs, self.donated(), in_flight)?;
         Ok((self.finish(results)?, execution))
     }
@@ -352,8 +352,8 @@ impl Program {
     }
 
     /// Compares arrays on devices with what the program takes.
-    pub(crate) fn check_spread(&self, given: &[&ShardedArray]) -> Result<(), Error> {
-        let types: Vec<ArrayType> = given.iter().map(|array| array.ty()).collect();
+    pub(crate) fn check_spread(&self, given: &[ShardedArray]) -> Result<(), Error> {
+        let types: Vec<ArrayType> = given.iter().map(ShardedArray::ty).collect();
         let mut wrong = self.compare(&types);
         for (i, (port, array)) in self.inputs.iter().zip(given).enumerate() {
             if port.ty == array.ty() && port.layout != *array.layout() {

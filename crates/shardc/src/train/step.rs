@@ -43,15 +43,6 @@ pub enum Feed<'a> {
     Devices(&'a ShardedArray),
 }
 
-/// Whether an array of this type is what a step takes.
-fn fits(what: &str, name: &str, given: &ArrayType, taken: &Port) -> Result<(), Error> {
-    if *given == taken.ty {
-        return Ok(());
-    }
-    let text = format!("the {what} {name:?} is {given}, and the step takes {}", taken.ty);
-    Err(Diagnostic::invalid("SH0721", text).into())
-}
-
 impl<'a> From<&'a HostArray> for Feed<'a> {
     fn from(array: &'a HostArray) -> Self {
         Feed::Host(array)
@@ -272,8 +263,9 @@ impl Step {
     /// not wait for the host, read the metrics of a step when the next one is started.
     ///
     /// # Errors
-    /// An input is missing, unknown or given twice, the state is another step's (SH0720), or an array does not fit: the state is as it was. The run cannot be started, or the
-    /// one before has failed, and then the state is gone (SH0722). That the run fails later is an error of whatever is done next with metrics or state.
+    /// An input is missing, unknown or given twice, the state is another step's (SH0720), or an array does not fit: the state is as
+    /// it was. The run cannot be started, or the one before has failed, and then the state is gone (SH0722). That the run fails
+    /// later is an error of whatever is done next with metrics or state.
     pub fn run<'a, F: Into<Feed<'a>> + Copy>(
         &self,
         state: &mut State,
@@ -301,30 +293,22 @@ impl Step {
         let sending = Instant::now();
         let fed = self.feed(inputs)?;
         let transfer = sending.elapsed();
-        let mut arguments: Vec<Option<&ShardedArray>> = vec![None; self.program.inputs().len()];
-        for (port, array) in self.step.inputs.iter().zip(&fed) {
-            arguments[port.index] = Some(array);
-        }
-        for (variable, &argument) in self.step.variables.iter().zip(&self.step.arguments) {
-            arguments[argument] = state.arrays.get(&variable.name);
-        }
-        // What does not fit must not cost the state.
-        self.program.check_spread(&arguments.into_iter().flatten().collect::<Vec<_>>())?;
         let mut arguments: Vec<Option<ShardedArray>> = vec![None; self.program.inputs().len()];
         for (port, array) in self.step.inputs.iter().zip(fed) {
             arguments[port.index] = Some(array);
         }
+        for (variable, &argument) in self.step.variables.iter().zip(&self.step.arguments) {
+            arguments[argument] = state.arrays.get(&variable.name).cloned();
+        }
+        let arguments: Vec<ShardedArray> = arguments.into_iter().flatten().collect();
+        // What does not fit must not cost the state.
+        self.program.check_spread(&arguments)?;
         let mut held = std::mem::take(&mut state.arrays);
         let mut kept = Vec::with_capacity(held.len());
-        for ((variable, &argument), result) in
-            self.step.variables.iter().zip(&self.step.arguments).zip(&self.step.results)
-        {
-            let array = held.swap_remove(&variable.name);
+        for (variable, result) in self.step.variables.iter().zip(&self.step.results) {
             // What the step leaves as it is stays ours; the rest is taken.
-            kept.push(if result.is_none() { array.clone() } else { None });
-            arguments[argument] = array;
+            kept.push(held.swap_remove(&variable.name).filter(|_| result.is_none()));
         }
-        let arguments = arguments.into_iter().flatten().collect();
         let (mut results, execution) = self.program.launch(arguments, self.in_flight)?;
         let metrics = results.split_off(results.len() - self.step.metrics.len());
         let mut results: Vec<Option<ShardedArray>> = results.into_iter().map(Some).collect();
@@ -338,7 +322,7 @@ impl Step {
     }
 
     /// Whether a state has the variables of this step and no others.
-    fn check_state(&self, state: &State) -> Result<(), Error> {
+    pub(crate) fn check_state(&self, state: &State) -> Result<(), Error> {
         let variables = &self.step.variables;
         if state.arrays.is_empty() && !variables.is_empty() {
             let text = "the state is gone: a run failed that had taken its memory";
@@ -456,4 +440,13 @@ impl Step {
         let devices = self.program.executable().placement().count() as f64;
         self.program.executable().cost().ok().map(|cost| cost.flops * devices)
     }
+}
+
+/// Whether an array of this type is what a step takes.
+fn fits(what: &str, name: &str, given: &ArrayType, taken: &Port) -> Result<(), Error> {
+    if *given == taken.ty {
+        return Ok(());
+    }
+    let text = format!("the {what} {name:?} is {given}, and the step takes {}", taken.ty);
+    Err(Diagnostic::invalid("SH0721", text).into())
 }

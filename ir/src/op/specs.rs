@@ -30,6 +30,14 @@ impl SliceSpec {
         }
         spec
     }
+
+    /// The dimension of a tensor of this shape that it takes a range of, if it takes all of the others.
+    #[must_use]
+    pub fn cut_dim(&self, shape: &[i64]) -> Option<usize> {
+        let is_whole = |&d: &usize| self.start[d] == 0 && self.limit[d] == shape[d] && self.stride[d] == 1;
+        let mut cut = (0..shape.len()).filter(|d| !is_whole(d));
+        cut.next().filter(|&d| cut.next().is_none() && self.stride[d] == 1)
+    }
 }
 
 /// Padding, per dimension; negative low and high padding removes elements.

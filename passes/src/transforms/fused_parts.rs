@@ -71,6 +71,8 @@ fn padded_parts(module: &Module, op: OpId) -> Option<(usize, SmallVec<[ValueId; 
                 (todo.len() <= MAX_PARTS).then_some(())?;
                 continue;
             }
+            // What the program says of an addend would be said of nobody.
+            module.shardings.of(addend).is_none().then_some(())?;
             let (spec, part, zero) = padding(module, def)?;
             let (shape, whole) = (module.shape(part), module.shape(addend));
             let mut dims = (0..shape.len()).filter(|&d| shape[d] != whole[d]);
@@ -190,10 +192,8 @@ impl Slice {
     fn of(module: &Module, op: OpId, local: &FxHashSet<OpId>, readers: &UseCounts) -> Option<Slice> {
         let data = &module.ops[op];
         let OpKind::Slice(spec) = &data.kind else { return None };
-        let (&value, &result) = (data.operands.first()?, data.results.first()?);
-        let (shape, taken) = (module.shape(value), module.shape(result));
-        let mut dims = (0..shape.len()).filter(|&d| shape[d] != taken[d]);
-        let dim = dims.next().filter(|&d| dims.next().is_none() && spec.stride[d] == 1)?;
+        let &value = data.operands.first()?;
+        let dim = spec.cut_dim(module.shape(value))?;
         let (reshape, major, transposes) = through_transposes(module, (value, dim), local, (readers, true))?;
         let fused = Fused::of(module, reshape, major, true)?;
         Some(Slice { fused, reshape, transposes, dim })

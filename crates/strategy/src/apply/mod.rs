@@ -42,7 +42,8 @@ const THEN_STATE: u32 = 1;
 ///
 /// * The batch is split along the axes of data parallelism, examples in their order.
 /// * Axes called `model`, `tensor`, `tp` or `mp` split weights within layers, and the vocabulary; `context`, `cp`, `sequence`, `seq` or
-///   `sp` sequences; `expert`, `experts` or `ep` experts, and the batch.
+///   `sp` sequences; `expert`, `experts` or `ep` experts, and the batch. For those of weights, parts of a dimension that is reshaped
+///   apart (queries, keys and values of one product) are written as ranges of it.
 /// * Parameters, frozen ones too, optimizer state and accumulators of gradients are split along their largest dimension that
 ///   divides, as the strategy says; what is too small for a part on each device stays whole. State is split as its parameter is, where
 ///   it has the shape of one.

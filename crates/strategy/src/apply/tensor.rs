@@ -3,7 +3,8 @@
 //! As in Megatron (Shoeybi et al., 2019) the first of two matrices is split by columns and the second by rows: both have the inner
 //! dimension between them, which is a class of dimensions through all operations. So a class is split that weights share, where none
 //! of them is split already: heads of an attention, hidden features of a feed-forward layer. The features between layers, which most
-//! weights have, stay whole; of matrices that have them and no such class, embeddings and heads, the vocabulary is split.
+//! weights have (or, of a layer alone, which it is given), stay whole; of matrices that have them and no such class, embeddings and
+//! heads, the vocabulary is split.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Module, ValueId};

@@ -1,7 +1,6 @@
 //! Who reads what was joined of ranges, and how each is made of the ranges.
 
-use indexmap::IndexMap;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxHashMap;
 use shardc_ir::{BinaryOp, Build, Module, OpId, OpKind, RegionId, Rewriter, TypeId, ValueId, Work};
 use smallvec::SmallVec;
 
@@ -37,6 +36,16 @@ enum End {
     Waits(usize, usize),
 }
 
+/// What a reader of what is joined does.
+enum Read {
+    /// Its result has the ranges too, along this dimension.
+    Carries(ValueId, usize),
+    /// It ends the join.
+    Ends,
+    /// It needs what is joined as a whole.
+    Needs,
+}
+
 /// A join whose readers are still looked for.
 struct Candidate {
     join: Join,
@@ -61,7 +70,7 @@ impl Joins {
         let module = search.module;
         let mut candidates: Vec<Candidate> = Vec::new();
         // Of which candidate a value is, and along which of its dimensions the ranges are.
-        let mut carried: IndexMap<ValueId, (usize, usize), FxBuildHasher> = IndexMap::default();
+        let mut carried: FxHashMap<ValueId, (usize, usize)> = FxHashMap::default();
         for &op in &module.regions[region].ops {
             let operands = &module.ops[op].operands;
             let mut read = operands.iter().enumerate().filter_map(|(i, v)| Some((i, *carried.get(v)?)));
@@ -73,9 +82,11 @@ impl Joins {
                     }
                 }
                 (Some((i, (index, dim))), None) => match candidates[index].read(search, op, i, dim) {
-                    Some(Some((value, dim))) => drop(carried.insert(value, (index, dim))),
-                    Some(None) => {}
-                    None => candidates[index].is_needed = true,
+                    Read::Carries(value, dim) => {
+                        carried.insert(value, (index, dim));
+                    }
+                    Read::Ends => {}
+                    Read::Needs => candidates[index].is_needed = true,
                 },
                 (Some((_, (first, _))), Some((_, (second, _)))) => {
                     candidates[first].is_needed = true;
@@ -227,21 +238,19 @@ impl Candidate {
         })
     }
 
-    /// Takes in an operation whose operand `index` has the ranges along `dim`. Returns the result that has them too, and along
-    /// which dimension; none where it ends the join. `None` where it needs them joined.
-    fn read(
-        &mut self,
-        search: &Search<'_>,
-        op: OpId,
-        index: usize,
-        dim: usize,
-    ) -> Option<Option<(ValueId, usize)>> {
-        let module = search.module;
+    /// Takes in an operation whose operand `index` has the ranges along `dim`.
+    fn read(&mut self, search: &Search<'_>, op: OpId, index: usize, dim: usize) -> Read {
         self.reads += 1;
+        self.read_by_ranges(search, op, index, dim).unwrap_or(Read::Needs)
+    }
+
+    /// What an operation does that can be done for each range; `None` for any other.
+    fn read_by_ranges(&mut self, search: &Search<'_>, op: OpId, index: usize, dim: usize) -> Option<Read> {
+        let module = search.module;
         if matches!(module.ops[op].kind, OpKind::OptimizationBarrier) {
             let is_unused = search.ranges.readers.get(*module.ops[op].results.get(index)?) == 0;
             is_unused.then(|| self.ends.push((op, End::Waits(index, dim))))?;
-            return Some(None);
+            return Some(Read::Ends);
         }
         let rule = rule_of_ranges(module, op)?;
         let data = &module.ops[op];
@@ -268,11 +277,11 @@ impl Candidate {
             }
             Some(to) => {
                 self.carried.push((result, Some((op, dims))));
-                return Some(Some((result, to)));
+                return Some(Read::Carries(result, to));
             }
         };
         self.ends.push((op, end));
-        Some(None)
+        Some(Read::Ends)
     }
 
     /// Returns what it costs to join the ranges along a dimension of a value.

@@ -21,7 +21,7 @@ use shardc_ir::{Module, OpId, OpKind, RegionId, Rewriter, UseCounts, ValueId};
 
 use self::joins::Joins;
 use self::ranges::{Made, Range, Ranges, Search};
-use super::line::{Line, cuts_only};
+use super::line::Line;
 use super::recompute::FreeValues;
 use crate::analysis::regions::program_regions;
 use crate::cost;
@@ -119,10 +119,9 @@ fn sliced(module: &Module, region: RegionId) -> IndexMap<ValueId, Sliced, FxBuil
         else {
             continue;
         };
-        let (shape, taken) = (module.shape(value), module.shape(result));
-        let Some(dim) = (0..shape.len()).find(|&d| shape[d] != taken[d]) else { continue };
+        let Some(dim) = spec.cut_dim(module.shape(value)) else { continue };
         let Some(line) = Line::of(module, value, dim) else { continue };
-        if !cuts_only(spec, shape, dim) || !line.splits_evenly(module, value, result) {
+        if !line.splits_evenly(module, value, result) {
             continue;
         }
         let (start, limit) = (spec.start[dim], spec.limit[dim]);

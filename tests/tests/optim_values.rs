@@ -6,10 +6,13 @@ use indexmap::IndexMap;
 use serde_json::Value;
 use shardc::Compiler;
 use shardc::graph::{DType::F32, Graph, Mesh, Tensor, spec};
-use shardc::nn::optim::{self, Adafactor, AdamW, Lion, Muon, Optimizer, Schedule, Sgd, clip_by_global_norm};
+use shardc::nn::layers::Dense;
+use shardc::nn::optim::{
+    self, Adafactor, AdamW, Frozen, Groups, Lion, Muon, Optimizer, Schedule, Sgd, clip_by_global_norm,
+};
 use shardc::nn::{Init, Scope, StepProgram};
 use shardc::runtime::HostArray;
-use shardc::train::Step;
+use shardc::train::{State, Step};
 use shardc_tests::devices::client;
 
 const VALUES: &str = include_str!("data/optim_values.json");
@@ -28,6 +31,14 @@ fn step(apply: impl for<'g> FnOnce(&Scope<'g>, &[Tensor<'g>])) -> StepProgram {
 
 fn plain(optimizer: &impl Optimizer) -> StepProgram {
     step(|p, gradients| optim::apply(optimizer, p, gradients))
+}
+
+fn decayed() -> AdamW {
+    AdamW::new(0.1).with_weight_decay(0.05)
+}
+
+fn undecayed() -> Groups {
+    Groups::new(decayed()).with("no decay", optim::is_bias_or_norm, decayed().with_weight_decay(0.0))
 }
 
 #[test]
@@ -58,6 +69,23 @@ fn ten_steps_are_those_of_optax() {
         ("decayed", plain(&Sgd::new(0.1).with_momentum(0.9).with_weight_decay(0.05))),
         ("warmup", plain(&Sgd::new(steps_down.with_warmup(3.0)))),
         (
+            "groups",
+            plain(&Groups::new(Sgd::new(0.03).with_momentum(0.9)).with(
+                "decay",
+                |param| param.rank() == 2,
+                decayed(),
+            )),
+        ),
+        (
+            "muon_matrices",
+            plain(&Groups::new(decayed()).with("muon", |param| param.name == "w", Muon::new(0.02))),
+        ),
+        ("undecayed", plain(&undecayed())),
+        (
+            "frozen_head",
+            plain(&Groups::new(AdamW::adam(0.1)).with("stay", |param| param.name == "b", Frozen)),
+        ),
+        (
             "clipped",
             step(|p, gradients| optim::apply(&AdamW::adam(0.1), p, &clip_by_global_norm(gradients, 0.3))),
         ),
@@ -84,7 +112,7 @@ fn ten_steps_are_those_of_optax() {
             let have = [state.get("w").unwrap().to_f64_vec(), state.get("b").unwrap().to_f64_vec()].concat();
             let off = have.iter().zip(list(name)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             // Updates of one size, however small gradients are, show how these are rounded.
-            let most = if name.starts_with("adafactor") || name == "muon" { 3e-5 } else { 4e-6 };
+            let most = if name.starts_with("adafactor") || name.starts_with("muon") { 3e-5 } else { 4e-6 };
             assert!(off < most, "{name} is off by {off:e}: {have:?}, not {:?}", list(name));
         }
     }
@@ -99,6 +127,53 @@ fn a_forgotten_gradient_is_told_by_its_parameter() {
     optim::apply(&Sgd::new(0.1), &p, &[w]);
     let errors = p.finish(&[]).unwrap_err();
     assert_eq!(errors.0[0].kind.to_string(), "the parameter \"dense.bias\" has no gradient: there are 1");
+}
+
+/// Weight decay alone: what is decayed shrinks, and the rest stays, of each layer of a stack.
+#[test]
+fn biases_of_stacked_layers_are_not_decayed() {
+    let Some(client) = client().unwrap() else { return };
+    let g = Graph::new("step", &Mesh::new(&[("data", 1)]).unwrap());
+    let p = Scope::new(&g);
+    let x = g.parameter("x", [2, 4], F32);
+    let map = Dense { bias_init: Init::ones(), ..Dense::new(4) };
+    let y = p.stack("h", 3, x, |p, x| {
+        let x = x * p.at("norm").parameter("scale", [4], Init::ones());
+        p.stack("inner", 2, x, |p, x| map.apply(&p.at("map"), x))
+    });
+    let heads = p.at("query").parameter("bias", [2, 2], Init::ones());
+    let loss = (y.sum(..) + heads.sum(..)) * 0.0;
+    let decay = |decay: f64| Sgd::new(0.5).with_weight_decay(decay);
+    let optimizer = Groups::new(decay(0.5)).with("no decay", optim::is_bias_or_norm, decay(0.0));
+    optim::apply(&optimizer, &p, &p.gradients(loss));
+    let step = Step::single(&client, p.finish(&[]).unwrap()).unwrap();
+    let mut state = step.init(0).unwrap();
+    let values = |state: &State, name: &str| state.get(name).unwrap().to_f64_vec();
+    let names = ["h.inner.map.kernel", "h.inner.map.bias", "h.norm.scale", "query.bias"];
+    let before = names.map(|name| values(&state, name));
+    step.run(&mut state, &[("x", &HostArray::zeros(F32, &[2, 4]).unwrap())]).unwrap();
+    for (name, before) in names.into_iter().zip(before) {
+        let part = if name.ends_with("kernel") { 0.75 } else { 1.0 };
+        // Rounded as f32 is.
+        let want: Vec<f32> = before.iter().map(|&number| (part * number) as f32).collect();
+        assert_eq!(state.get(name).unwrap().to_vec::<f32>().unwrap(), want, "{name}");
+    }
+}
+
+/// The state of a plain optimiser goes on in groups of it, and back.
+#[test]
+fn the_state_of_groups_is_that_of_one_optimiser() {
+    let Some(client) = client().unwrap() else { return };
+    let [one, groups] =
+        [plain(&decayed()), plain(&undecayed())].map(|step| Step::single(&client, step).unwrap());
+    let state = groups.adopt(&one.init(0).unwrap()).unwrap();
+    assert_eq!(one.adopt(&state).unwrap().len(), state.len());
+    // What stays has no state: another one is not enough for it.
+    let frozen = plain(&Groups::new(decayed()).with("stay", |param| param.name == "b", Frozen));
+    let frozen = Step::single(&client, frozen).unwrap();
+    let state = frozen.adopt(&state).unwrap();
+    let error = one.adopt(&state).unwrap_err().to_string();
+    assert!(error.contains("optimizer.mu.b"), "{error}");
 }
 
 /// The mean over parts of a batch is that of the batch, and so is its gradient; means of parameters follow them.

@@ -70,6 +70,27 @@ pub struct Param<'g> {
     pub num_stacks: usize,
 }
 
+impl Param<'_> {
+    /// The shape of one layer's: without the layers of stacks.
+    #[must_use]
+    pub fn shape(&self) -> Vec<i64> {
+        let mut shape = self.tensor.shape();
+        shape.split_off(self.num_stacks.min(shape.len()))
+    }
+
+    /// How many dimensions one layer's has.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.tensor.rank().saturating_sub(self.num_stacks)
+    }
+
+    /// The element type that it is kept in.
+    #[must_use]
+    pub fn dtype(&self) -> DType {
+        self.tensor.dtype()
+    }
+}
+
 /// A variable with its tensors.
 #[derive(Debug)]
 pub(crate) struct Entry<'g> {

@@ -9,7 +9,7 @@ use shardc_graph::{
 use shardc_ir::{OpKind, UnaryOp};
 use shardc_nn::layers::BatchNorm;
 use shardc_nn::models::Decoder;
-use shardc_nn::optim::{self, LossScale, Sgd};
+use shardc_nn::optim::{self, Frozen, Groups, LossScale, Sgd};
 use shardc_nn::{Init, Kind, Policy, Scope};
 
 fn mesh() -> Mesh {
@@ -284,4 +284,30 @@ fn a_graph_has_one_scope() {
     });
     let text = "the graph has a scope: variables of a second one would be inputs; take clones of the first, or scopes below it";
     assert_eq!(errors, [text]);
+}
+
+#[test]
+fn groups_without_parameters_are_reported() {
+    let errors = reported(|g, p| {
+        let x = g.parameter("x", [8, 3], F32);
+        let y = p.stack("h", 2, x, |p, x| x * p.parameter("scale", [3], Init::ones()));
+        let y = y.dot(p.parameter("head", [3, 2], Init::ones()));
+        let groups = Groups::new(Sgd::new(0.1))
+            .with("matrices", |param| param.rank() == 2, Sgd::new(0.2))
+            .with("head", |param| param.name == "head", Frozen)
+            .with("embedding", |param| param.name.contains("embedding"), Frozen)
+            .with(
+                "stacked",
+                |param| param.num_stacks == 1 && param.shape() == [3] && param.dtype() == F32,
+                Frozen,
+            );
+        optim::apply(&groups, p, &p.gradients(y.sum(..)));
+    });
+    assert_eq!(
+        errors,
+        [
+            "all parameters of the group \"head\" are of groups before it, whose optimisers they get",
+            "no parameter is of the group \"embedding\"; there are h.scale, head",
+        ]
+    );
 }

@@ -20,6 +20,12 @@ OPTIMIZERS = {
     "adafactor": optax.adafactor(0.1, min_dim_size_to_factor=2), "adafactor_whole": optax.adafactor(0.1), "muon": optax.contrib.muon(0.02),
     "decayed": optax.chain(optax.add_decayed_weights(0.05), optax.sgd(0.1, 0.9)),
     "warmup": optax.sgd(lambda n: 0.2 * jnp.where(n < 3, n / 3, 1.0) * jnp.where(n < 6, 1.0, 0.1)),
+    "groups": optax.multi_transform(
+        {"decay": optax.adamw(0.1, weight_decay=0.05), "rest": optax.sgd(0.03, 0.9)}, ("decay", "rest")),
+    "muon_matrices": optax.multi_transform(
+        {"muon": optax.contrib.muon(0.02), "rest": optax.adamw(0.1, weight_decay=0.05)}, ("muon", "rest")),
+    "undecayed": optax.adamw(0.1, weight_decay=0.05, mask=(True, False)),
+    "frozen_head": optax.multi_transform({"train": optax.adam(0.1), "stay": optax.set_to_zero()}, ("train", "stay")),
     "clipped": optax.chain(optax.clip_by_global_norm(0.3), optax.adam(0.1)),
 }
 out = dict(w=w0, b=b0, x=x, y=y)

@@ -4,6 +4,7 @@ mod adafactor;
 mod adam;
 mod average;
 mod clip;
+mod groups;
 mod loss_scale;
 mod muon;
 mod schedule;
@@ -13,6 +14,7 @@ pub use adafactor::Adafactor;
 pub use adam::{AdamW, Lion};
 pub use average::{accumulated, average};
 pub use clip::{clip_by_global_norm, global_norm};
+pub use groups::{Frozen, Groups, is_bias_or_norm};
 pub use loss_scale::LossScale;
 pub use muon::Muon;
 pub use schedule::Schedule;
@@ -38,9 +40,10 @@ pub trait Optimizer {
 /// One step: lets each trained parameter of `p` become what the optimiser makes of it by its gradient. Gradients are those of
 /// [`Scope::gradients`], in their order.
 ///
-/// Reported: there are more or fewer gradients than parameters; one has another shape than its parameter.
+/// Reported: there are more or fewer gradients than parameters; one has another shape than its parameter; the optimiser makes more or
+/// fewer updates; one of [`Groups`] has no parameters.
 #[track_caller]
-pub fn apply<'g>(optimizer: &impl Optimizer, p: &Scope<'g>, gradients: &[Tensor<'g>]) {
+pub fn apply<'g>(optimizer: &(impl Optimizer + ?Sized), p: &Scope<'g>, gradients: &[Tensor<'g>]) {
     let params = p.trainable();
     if let Some(param) = params.get(gradients.len()) {
         let text = format!("the parameter {:?} has no gradient: there are {}", param.name, gradients.len());
@@ -68,9 +71,26 @@ pub fn apply<'g>(optimizer: &impl Optimizer, p: &Scope<'g>, gradients: &[Tensor<
     }
     let own = p.at("optimizer");
     let steps = own.variable("count", Kind::Counter, (), DType::I32, Init::zeros());
-    let updates = optimizer.updates(&own, &params, gradients, steps.to(DType::F32));
+    let updates = checked_updates(optimizer, &own, &params, gradients, steps.to(DType::F32));
     for (param, update) in params.iter().zip(updates) {
         p.set(&param.name, param.tensor + update.to(param.tensor.dtype()));
     }
     p.set(&own.full_name("count"), steps + 1);
+}
+
+/// What an optimiser adds to parameters: as much as there are.
+#[track_caller]
+fn checked_updates<'g>(
+    optimizer: &(impl Optimizer + ?Sized),
+    p: &Scope<'g>,
+    params: &[Param<'g>],
+    gradients: &[Tensor<'g>],
+    count: Tensor<'g>,
+) -> Vec<Tensor<'g>> {
+    let updates = optimizer.updates(p, params, gradients, count);
+    if updates.len() == params.len() {
+        return updates;
+    }
+    let text = format!("an optimiser makes {} updates of {} parameters", updates.len(), params.len());
+    vec![p.graph().refuse(&[], text); params.len()]
 }

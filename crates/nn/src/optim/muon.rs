@@ -61,7 +61,7 @@ impl Optimizer for Muon {
         };
         let update = |(param, &gradient): (&Param<'g>, &Tensor<'g>)| {
             let gradient = gradient.to(DType::F32);
-            let rank = param.tensor.rank() - param.num_stacks;
+            let rank = param.rank();
             let b1 = if rank == 2 { self.beta } else { self.adam_b1 };
             let mean = (1.0 - b1) * gradient + b1 * p.variable_of(param, "mu", DType::F32, Init::zeros());
             p.set_of(param, "mu", mean);

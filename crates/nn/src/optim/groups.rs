@@ -1,0 +1,144 @@
+//! Groups of parameters, each with an optimiser of its own.
+
+use std::fmt;
+use std::rc::Rc;
+
+use shardc_graph::Tensor;
+
+use super::{Optimizer, checked_updates};
+use crate::{Param, Scope};
+
+/// Several optimisers, each for a group of parameters: `optax.multi_transform`, or PyTorch's parameter groups.
+///
+/// A parameter is of the first group whose predicate holds for it, and of the rest where none does. What an optimiser keeps is named by the
+/// parameter, whatever group that is of: the state of a plain [`AdamW`](super::AdamW) goes on in groups of them, and back. Optimisers
+/// share the count of steps, and all variables that are no parameter's.
+///
+/// ```
+/// use shardc_nn::optim::{self, AdamW, Groups, Muon};
+///
+/// let adamw = AdamW::new(3e-4).with_weight_decay(0.1);
+/// // No weight decay for biases and norms, and another rate for the output.
+/// let plain = Groups::new(adamw.clone())
+///     .with("no decay", optim::is_bias_or_norm, adamw.clone().with_weight_decay(0.0))
+///     .with("output", |param| param.name.starts_with("lm_head."), AdamW::new(1e-4));
+/// // Muon for matrices of layers, AdamW for the rest.
+/// let muon = Groups::new(adamw)
+///     .with("matrices", |param| param.name.starts_with("h.") && param.name.ends_with("kernel") && param.rank() == 2, Muon::new(0.02));
+/// # _ = (plain, muon);
+/// ```
+#[derive(Clone)]
+pub struct Groups {
+    groups: Vec<Group>,
+    rest: Rc<dyn Optimizer>,
+}
+
+#[derive(Clone)]
+struct Group {
+    name: String,
+    holds: Rc<dyn Fn(&Param<'_>) -> bool>,
+    optimizer: Rc<dyn Optimizer>,
+}
+
+/// The names of the groups, in order.
+impl fmt::Debug for Groups {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.groups.iter().map(|group| &group.name)).finish()
+    }
+}
+
+impl Groups {
+    /// One optimiser for all parameters, until groups are taken out.
+    #[must_use]
+    pub fn new(rest: impl Optimizer + 'static) -> Groups {
+        Groups { groups: Vec::new(), rest: Rc::new(rest) }
+    }
+
+    /// With another optimiser for the parameters that `holds` says, but for those of groups that were named before. [`Frozen`] leaves them
+    /// as they are. [`Param::rank`] and [`Param::shape`] are those of one layer, of a stack too.
+    ///
+    /// Reported by [`apply`](super::apply): no parameter is of the group.
+    #[must_use]
+    pub fn with(
+        mut self,
+        name: &str,
+        holds: impl Fn(&Param<'_>) -> bool + 'static,
+        optimizer: impl Optimizer + 'static,
+    ) -> Groups {
+        self.groups.push(Group {
+            name: name.to_owned(),
+            holds: Rc::new(holds),
+            optimizer: Rc::new(optimizer),
+        });
+        self
+    }
+
+    /// What is to be said of a group that has no parameters.
+    fn empty(group: &Group, params: &[Param<'_>]) -> String {
+        let name = &group.name;
+        if params.iter().any(|param| (group.holds)(param)) {
+            return format!(
+                "all parameters of the group {name:?} are of groups before it, whose optimisers they get"
+            );
+        }
+        let names: Vec<&str> = params.iter().map(|param| param.name.as_str()).collect();
+        let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        format!("no parameter is of the group {name:?}; there are {known}")
+    }
+}
+
+impl Optimizer for Groups {
+    #[track_caller]
+    fn updates<'g>(
+        &self,
+        p: &Scope<'g>,
+        params: &[Param<'g>],
+        gradients: &[Tensor<'g>],
+        count: Tensor<'g>,
+    ) -> Vec<Tensor<'g>> {
+        let number = |param: &Param<'g>| self.groups.iter().position(|group| (group.holds)(param));
+        let numbers: Vec<Option<usize>> = params.iter().map(number).collect();
+        let mut updates = gradients.to_vec();
+        for of in (0..self.groups.len()).map(Some).chain([None]) {
+            let members: Vec<usize> = (0..params.len()).filter(|&i| numbers[i] == of).collect();
+            let group = of.map(|of| &self.groups[of]);
+            if members.is_empty() {
+                if let Some(group) = group {
+                    p.graph().refuse(&[], Groups::empty(group, params));
+                }
+                continue;
+            }
+            let own: Vec<Param<'g>> = members.iter().map(|&i| params[i].clone()).collect();
+            let by: Vec<Tensor<'g>> = members.iter().map(|&i| gradients[i]).collect();
+            let optimizer = group.map_or(&*self.rest, |group| &*group.optimizer);
+            for (i, update) in members.into_iter().zip(checked_updates(optimizer, p, &own, &by, count)) {
+                updates[i] = update;
+            }
+        }
+        updates
+    }
+}
+
+/// Leaves parameters as they are, and keeps nothing for them: `optax.set_to_zero`, for a group of [`Groups`]. Of parameters that are asked for
+/// from a [`frozen`](Scope::frozen) scope there are no gradients at all, which a global norm would count.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Frozen;
+
+impl Optimizer for Frozen {
+    fn updates<'g>(
+        &self,
+        _: &Scope<'g>,
+        params: &[Param<'g>],
+        _: &[Tensor<'g>],
+        _: Tensor<'g>,
+    ) -> Vec<Tensor<'g>> {
+        params.iter().map(|param| param.tensor.zeros_like()).collect()
+    }
+}
+
+/// Whether a parameter is one that recipes leave without weight decay: a bias, or a vector of one layer, as norms have them.
+#[must_use]
+pub fn is_bias_or_norm(param: &Param<'_>) -> bool {
+    let last = param.name.rsplit('.').next();
+    last == Some("bias") || param.rank() < 2
+}

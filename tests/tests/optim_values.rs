@@ -5,12 +5,15 @@
 use indexmap::IndexMap;
 use serde_json::Value;
 use shardc::Compiler;
-use shardc::graph::{DType::F32, Graph, Mesh, Tensor, spec};
+use shardc::graph::{
+    DType::{BF16, F32},
+    Graph, Mesh, Tensor, spec,
+};
 use shardc::nn::layers::Dense;
 use shardc::nn::optim::{
     self, Adafactor, AdamW, Frozen, Groups, Lion, Muon, Optimizer, Schedule, Sgd, clip_by_global_norm,
 };
-use shardc::nn::{Init, Scope, StepProgram};
+use shardc::nn::{Init, Kind, Scope, StepProgram};
 use shardc::runtime::HostArray;
 use shardc::train::{State, Step};
 use shardc_tests::devices::client;
@@ -211,6 +214,55 @@ fn parts_of_a_batch_and_means_over_steps() {
     assert_ne!(whole.1, whole.2);
     for (a, b) in [(&whole.0, &parts.0), (&whole.2, &parts.2), (&whole.3, &parts.3)] {
         assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-6), "{a:?}, not {b:?}");
+    }
+}
+
+/// Means, and what follows in another way, begin as parameters do, however both are split; also where these are given.
+#[test]
+fn what_follows_parameters_begins_as_they_do() {
+    let Some(client) = client().unwrap() else { return };
+    let g = Graph::new("step", &Mesh::new(&[("data", 4), ("model", 2)]).unwrap());
+    let p = Scope::new(&g);
+    let x = g.parameter("x", [16, 8], F32).mark_sharding(spec!["data", None]);
+    let y = p.stack("h", 3, x, |p, x| Dense::new(8).apply(&p.at("map"), x).tanh());
+    optim::apply(&Sgd::new(0.1), &p, &p.gradients(y.square().mean(..)));
+    optim::average(&p, "ema", 0.75);
+    let name = "h.map.kernel";
+    let target = p.variable("target", Kind::Frozen, [3, 8, 8], BF16, Init::copy_of(name));
+    target.mark_sharding(spec![None, "data", "model"]);
+    p.mark_sharding(|v| (v.name == name).then(|| spec![None, None, "model"]));
+    p.set("target", target * 0.5);
+    let program = p.finish(&[]).unwrap();
+    for single in [true, false] {
+        let step = match single {
+            true => Step::single(&client, program.clone()).unwrap(),
+            false => Step::compile(&client, &Compiler::new(), program.clone()).unwrap(),
+        };
+        let of = |state: &State, name: &str| state.get(name).unwrap().to_f64_vec();
+        let narrow = |numbers: &[f64]| HostArray::from_f64(BF16, &[192], numbers).unwrap().to_f64_vec();
+        let mut state = step.init(3).unwrap();
+        let first = of(&state, name);
+        assert!(first[0] != first[64]);
+        assert_eq!(of(&state, "ema.h.map.kernel"), first);
+        assert_eq!(of(&state, "target"), narrow(&first));
+        let x = HostArray::from_f64(F32, &[16, 8], &[0.3; 128]).unwrap();
+        step.run(&mut state, &[("x", &x)]).unwrap();
+        let next = of(&state, name);
+        assert_ne!(first, next);
+        for ((mean, before), after) in of(&state, "ema.h.map.kernel").iter().zip(&first).zip(&next) {
+            assert!((mean - (0.75 * before + 0.25 * after)).abs() < 1e-6);
+        }
+        let given: Vec<f64> = (0..192).map(|i| f64::from(i).cos()).collect();
+        let given = HostArray::from_f64(F32, &[3, 8, 8], &given).unwrap();
+        let state = step.put_blocks(Some(&state), |variable, bounds| {
+            let sizes: Vec<usize> = bounds.iter().map(|bounds| bounds.len()).collect();
+            let offsets: Vec<usize> = bounds.iter().map(|bounds| bounds.start).collect();
+            let is_it = variable.name == name;
+            Ok(is_it.then(|| given.slice_block(&offsets, &sizes, 0.0).unwrap()))
+        });
+        let (state, given) = (state.unwrap(), given.to_f64_vec());
+        assert_eq!(of(&state, "ema.h.map.kernel"), given);
+        assert_eq!(of(&state, "target"), narrow(&given));
     }
 }
 

@@ -33,6 +33,8 @@ pub enum Init {
     Identity,
     /// A part of weights in four bits.
     Nf4(Box<OfWeights>),
+    /// As the variable of this full name begins, whose shape it has; the element type may be another one.
+    CopyOf(String),
 }
 
 /// What divides the variance of a variable.
@@ -115,6 +117,13 @@ impl Init {
         Init::scaled(1.0, Fan::Average, Distribution::Uniform)
     }
 
+    /// As the variable of this full name begins: what follows a parameter (a moving average, a target network) begins as that. Where no mark
+    /// says otherwise, it is split as that is, too.
+    #[must_use]
+    pub fn copy_of(name: impl Into<String>) -> Init {
+        Init::CopyOf(name.into())
+    }
+
     fn scaled(scale: f64, fan: Fan, distribution: Distribution) -> Init {
         Init::VarianceScaling { scale, fan, distribution }
     }
@@ -142,12 +151,15 @@ impl Init {
 
     /// The values, drawn with a key.
     ///
-    /// Reported: they are no elements of the type.
+    /// Reported: they are no elements of the type; they are a copy of others, which a key does not tell.
     #[track_caller]
     pub fn values<'g>(&self, key: Key<'g>, shape: &[i64], dtype: DType) -> Tensor<'g> {
         let g = key.to_tensor().graph();
         match *self {
             Init::Nf4(ref part) => part.values(key),
+            Init::CopyOf(ref name) => {
+                g.refuse(&[], format!("values that are a copy of the variable {name:?}"))
+            }
             Init::Constant(number) => g.full(shape, number, dtype),
             Init::Normal(deviation) => key.normal(shape, dtype) * deviation,
             Init::TruncatedNormal(deviation) => key.truncated_normal(shape, dtype, -2.0, 2.0) * deviation,

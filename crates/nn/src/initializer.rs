@@ -1,13 +1,14 @@
 //! The program that gives variables their first values.
 
+use indexmap::IndexMap;
 use shardc_graph::{DType, Graph, GraphErrors, Key, Tensor};
 use shardc_ir::Module;
 
-use crate::{StepProgram, Variable};
+use crate::{Init, StepProgram, Variable};
 
 impl StepProgram {
     /// A program that takes a key (`ui32[2]`) and gives the first value of each variable, in order. A value depends on the key
-    /// and the name of the variable alone: not on the mesh, nor on which other variables there are.
+    /// and the name of the variable, or of the one that it is a copy of, alone: not on the mesh, nor on which other variables there are.
     ///
     /// # Errors
     /// A variable has no such initial values.
@@ -15,14 +16,47 @@ impl StepProgram {
     pub fn initializer(&self) -> Result<Module, GraphErrors> {
         let g = Graph::new("init", &self.mesh);
         let key = Key::from_tensor(g.parameter("key", [2], DType::UI32));
-        let values: Vec<(&str, Tensor<'_>)> =
-            self.variables.iter().map(|variable| (variable.name.as_str(), values(variable, key))).collect();
+        let all: IndexMap<&str, &Variable> = self.variables.iter().map(|v| (v.name.as_str(), v)).collect();
+        let (mut made, mut values) = (IndexMap::new(), Vec::new());
+        for variable in &self.variables {
+            let tensor = match source(variable, |name| all.get(name).copied()) {
+                Ok(source) => {
+                    // Drawn once, however many variables begin as it.
+                    let tensor = *made.entry(source.name.as_str()).or_insert_with(|| values_of(source, key));
+                    tensor.to(variable.dtype)
+                }
+                Err(text) => g.refuse(&[], text),
+            };
+            values.push((variable.name.as_str(), tensor));
+        }
         g.finish(&values)
     }
 }
 
+/// The variable whose values another one begins with: that itself, or the one at the end of copies of copies; or why there is none.
+pub(crate) fn source<'v>(
+    variable: &'v Variable,
+    get: impl Fn(&str) -> Option<&'v Variable>,
+) -> Result<&'v Variable, String> {
+    let mut source = variable;
+    let mut seen = vec![variable.name.as_str()];
+    while let Init::CopyOf(name) = &source.init {
+        let begins = format!("the variable {:?} begins as a copy of {name:?}", source.name);
+        let next = get(name).ok_or_else(|| format!("{begins}, which there is not"))?;
+        if next.shape != source.shape {
+            return Err(format!("{begins}, but has the shape {:?}, and not {:?}", source.shape, next.shape));
+        }
+        if seen.contains(&next.name.as_str()) {
+            return Err(format!("{begins}, which begins as a copy of it"));
+        }
+        seen.push(&next.name);
+        source = next;
+    }
+    Ok(source)
+}
+
 #[track_caller]
-fn values<'g>(variable: &Variable, key: Key<'g>) -> Tensor<'g> {
+fn values_of<'g>(variable: &Variable, key: Key<'g>) -> Tensor<'g> {
     let key = key.fold_in(i64::from(hash(variable.init.drawn_as().unwrap_or(&variable.name))));
     let (shape, dtype) = (variable.shape.as_slice(), variable.dtype);
     if variable.num_stacks == 0 || variable.init.is_constant() {

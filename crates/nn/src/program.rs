@@ -9,7 +9,7 @@ use shardc_ir::Module;
 use shardc_strategy::Parameters;
 
 use crate::variable::Entry;
-use crate::{Kind, Variable};
+use crate::{Init, Kind, Variable, initializer};
 
 /// Something that goes into a program, or comes out, beside variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +46,14 @@ pub struct StepProgram {
 }
 
 impl StepProgram {
+    /// The variable that one begins as a copy of, or as a copy of copies of: see [`Init::copy_of`].
+    #[must_use]
+    pub fn source(&self, variable: &Variable) -> Option<&Variable> {
+        let get = |name: &str| self.variables.iter().find(|variable| variable.name == name);
+        let known = get(&variable.name)?;
+        initializer::source(known, get).ok().filter(|source| source.name != known.name)
+    }
+
     /// How many numbers the model is made of, and how many of them are trained.
     #[must_use]
     pub fn parameters(&self) -> Parameters {
@@ -71,7 +79,16 @@ pub(crate) fn finish<'g>(
             continue;
         };
         results.push(Some(returned.len()));
-        returned.push((name, next.shard_like(entry.tensor)));
+        // A parameter that another becomes stays marked as it is; of results it is said below.
+        let is_marked = next.is_parameter() && entry.tensor.sharding().is_some();
+        returned.push((name, if is_marked { next } else { next.shard_like(entry.tensor) }));
+    }
+    for entry in entries.values() {
+        let source =
+            initializer::source(&entry.variable, |name| entries.get(name).map(|entry| &entry.variable));
+        if let Err(text) = source {
+            graph.refuse(&[entry.tensor], text);
+        }
     }
     untrained(graph, entries);
     let first_metric = returned.len();
@@ -104,8 +121,13 @@ pub(crate) fn finish<'g>(
         }
     }
     for (entry, &argument) in entries.values().zip(&arguments) {
-        // What an optimiser keeps lies where its parameter does.
-        let parameter = entry.variable.of.as_deref().and_then(|of| place.get(of));
+        // What an optimiser keeps lies where its parameter does, and a copy where what it begins as does.
+        let Variable { of, init, .. } = &entry.variable;
+        let source = match init {
+            Init::CopyOf(name) => Some(name),
+            _ => None,
+        };
+        let parameter = of.as_ref().or(source).and_then(|of| place.get(of.as_str()));
         if let Some(&parameter) = parameter
             && module.shardings.of(args[argument]).is_none()
         {

@@ -311,3 +311,53 @@ fn groups_without_parameters_are_reported() {
         ]
     );
 }
+
+#[test]
+fn what_begins_as_a_copy_is_split_as_its_source() {
+    let g = Graph::new("step", &mesh());
+    let p = Scope::new(&g);
+    let mark = |v: &shardc_nn::Variable| match v.name.as_str() {
+        "w" => Some(spec!["data", None]),
+        "other" => Some(spec![None, "model"]),
+        _ => None,
+    };
+    let w = p.parameter("w", [8, 8], Init::normal(1.0));
+    for name in ["follows", "other"] {
+        p.variable(name, Kind::Frozen, [8, 8], BF16, Init::copy_of("w"));
+    }
+    // A hard update, of one that is split otherwise.
+    let whole = p.variable("whole", Kind::Frozen, [8, 8], F32, Init::copy_of("other"));
+    p.mark_sharding(mark);
+    whole.mark_sharding(spec![None, None]);
+    p.set("whole", w);
+    let step = p.finish(&[]).unwrap();
+    let func = &step.module.funcs[step.module.entry().unwrap()];
+    let args = &step.module.regions[func.body.unwrap()].args;
+    let split = |i: usize| step.module.shardings.of(args[step.arguments[i]]);
+    assert!(split(0).is_some() && split(0) == split(1));
+    assert!(split(2).is_some() && split(2) != split(0) && split(3).is_some() && split(3) != split(0));
+    assert_eq!(func.res_shardings[0].expand(), split(3));
+    assert_eq!(step.source(&step.variables[3]).map(|source| source.name.as_str()), Some("w"));
+    assert_eq!(step.source(&step.variables[0]), None);
+}
+
+#[test]
+fn copies_of_nothing_are_reported() {
+    let errors = reported(|_, p| {
+        p.parameter("w", [4], Init::ones());
+        let copy = |name: &str, of: &str| p.variable(name, Kind::Frozen, [3], F32, Init::copy_of(of));
+        for (name, of) in [("a", "v"), ("b", "w"), ("c", "d"), ("d", "c"), ("e", "e")] {
+            copy(name, of);
+        }
+    });
+    assert_eq!(
+        errors,
+        [
+            "the variable \"a\" begins as a copy of \"v\", which there is not",
+            "the variable \"b\" begins as a copy of \"w\", but has the shape [3], and not [4]",
+            "the variable \"d\" begins as a copy of \"c\", which begins as a copy of it",
+            "the variable \"c\" begins as a copy of \"d\", which begins as a copy of it",
+            "the variable \"e\" begins as a copy of \"e\", which begins as a copy of it",
+        ]
+    );
+}

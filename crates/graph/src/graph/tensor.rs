@@ -1,6 +1,6 @@
 //! Handles of tensors.
 
-use shardc_ir::DType;
+use shardc_ir::{DType, ValueDef};
 
 use super::{Graph, State};
 use crate::error::ErrorKind;
@@ -98,6 +98,14 @@ impl<'g> Tensor<'g> {
         let state = self.graph.state.borrow();
         let handle = state.handles.get(self.id as usize);
         handle.and_then(|h| state.module.tensor(h.value)).map_or(DType::F32, |ty| ty.dtype)
+    }
+
+    /// Whether it is a parameter of the program, and nothing that is computed.
+    #[must_use]
+    pub fn is_parameter(self) -> bool {
+        let state = self.graph.state.borrow();
+        let Ok(Some(values)) = state.values(self.graph, &[self]) else { return false };
+        matches!(state.module.values[values[0]].def(), ValueDef::Arg(region, _) if region == state.body())
     }
 
     /// Whether it stands for nothing, because an operation that it is made of does not fit.

@@ -74,14 +74,14 @@ pub fn accumulated<'g, I: Tree<'g>>(
 }
 
 /// Keeps of each trained parameter a mean over steps, of which `decay` stays in each (an exponential moving average), as the
-/// variable `name` before the parameter's; returns the means. They begin as zeros: after `t` steps they lack `decay^t`.
+/// variable `name` before the parameter's; returns the means. They begin as the parameters do.
 ///
 /// To be called after [`apply`](super::apply): it is what parameters become that counts.
 #[track_caller]
 pub fn average<'g>(p: &Scope<'g>, name: &str, decay: f64) -> Vec<Tensor<'g>> {
     let mut means = Vec::new();
     for param in &p.trainable() {
-        let before = p.variable_of(param, name, DType::F32, Init::zeros());
+        let before = p.variable_of(param, name, DType::F32, Init::copy_of(&param.name));
         let now = p.next(&param.name).unwrap_or(param.tensor).to(DType::F32);
         let next = decay * before + (1.0 - decay) * now;
         p.set_of(param, name, next);

@@ -21,7 +21,7 @@ use std::ops::Range;
 
 use indexmap::IndexMap;
 use shardc_ir::Diagnostic;
-use shardc_nn::{Kind, Variable};
+use shardc_nn::{Init, Kind, Variable};
 use shardc_runtime::HostArray;
 use shardc_statedict::{StateDict, safetensors};
 
@@ -85,8 +85,8 @@ pub fn read_from(
 }
 
 /// The state of a step with the parameters of a checkpoint, a model of the family. Each device gets its part, and only the parts of
-/// this process's devices are read, one variable at a time. What are no parameters, or adapters, is taken from `others`, which may be
-/// `step.init(seed)`.
+/// this process's devices are read, one variable at a time. Copies of parameters begin as these; what else is no
+/// parameter, or is an adapter, is taken from `others`, which may be `step.init(seed)`.
 ///
 /// # Errors
 /// Parameters are missing or have other shapes, which is said of all (SH0723), a file cannot be read (SH1401), or `others` lacks a
@@ -114,8 +114,11 @@ fn find<'a>(
     weights: &'a StateDict,
 ) -> Result<Vec<Assembled<'a>>, Error> {
     let (mut all, mut wrong) = (Vec::new(), Vec::new());
-    let is_read =
-        |v: &&Variable| matches!(v.kind, Kind::Parameter | Kind::Frozen) && !adapters::is_adapter(&v.name);
+    let is_read = |v: &&Variable| {
+        let is_of_model = matches!(v.kind, Kind::Parameter | Kind::Frozen) && !adapters::is_adapter(&v.name);
+        // Copies follow what they are copies of.
+        is_of_model && !matches!(v.init, Init::CopyOf(_))
+    };
     for variable in variables.iter().filter(is_read) {
         match Assembled::of(family, variable, weights) {
             Ok(found) => all.push(found),

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use indexmap::IndexMap;
-use shardc_ir::{Diagnostic, Mesh, PackedOption, TensorSharding};
+use shardc_ir::{DType, Diagnostic, Mesh, PackedOption, TensorSharding};
 use shardc_nn::{StepProgram, Variable};
 use shardc_runtime::{ArrayType, Client, ExecuteOptions, HostArray, LOUD_PADDING, Processes, ShardedArray};
 
@@ -152,7 +152,7 @@ impl Step {
 
     /// A state that is made in parts, for what is too large to be in memory as a whole: `block` gives the elements of a variable
     /// between the bounds in each dimension, once for all devices that hold them, or `None` for a variable that it does not have,
-    /// which is taken from `others`.
+    /// which is taken from `others`. A variable that begins as a copy of one that `block` has begins as that.
     ///
     /// # Errors
     /// What `block` says; a block has another shape or element type (SH0721); `others` lacks a variable (SH0720).
@@ -164,7 +164,14 @@ impl Step {
         let mut arrays = Vec::with_capacity(self.step.variables.len());
         for (variable, &argument) in self.step.variables.iter().zip(&self.step.arguments) {
             let port = &self.program.inputs()[argument];
-            let array = match self.blocks(port, |bounds| block(variable, bounds))? {
+            let mut given = self.blocks(port, |bounds| block(variable, bounds))?;
+            if let (None, Some(source)) = (&given, self.step.source(variable)) {
+                given = self.blocks(port, |bounds| {
+                    let copied = |array: HostArray| converted(array, variable.dtype);
+                    block(source, bounds)?.map(copied).transpose()
+                })?;
+            }
+            let array = match given {
                 Some(array) => array,
                 None => match others.and_then(|others| others.arrays.get(&variable.name)) {
                     Some(array) if *array.layout() == port.layout => array.clone(),
@@ -440,6 +447,14 @@ impl Step {
         let devices = self.program.executable().placement().count() as f64;
         self.program.executable().cost().ok().map(|cost| cost.flops * devices)
     }
+}
+
+/// The same numbers in another element type.
+fn converted(array: HostArray, dtype: DType) -> Result<HostArray, Error> {
+    if array.dtype == dtype {
+        return Ok(array);
+    }
+    Ok(HostArray::from_f64(dtype, &array.shape, &array.to_f64_vec())?)
 }
 
 /// Whether an array of this type is what a step takes.

@@ -6,16 +6,16 @@ use indexmap::IndexMap;
 use shardc::Compiler;
 use shardc::exec::Program;
 use shardc::graph::{
-    DType::{F32, I32},
+    DType::{F32, F64, I32},
     Graph, Mesh, Tensor, spec,
 };
-use shardc::nn::layers::{Places, Seen, blockwise_attention, dot_product_attention};
+use shardc::nn::layers::{Dense, Places, Seen, blockwise_attention, dot_product_attention};
 use shardc::nn::loss::CrossEntropy;
 use shardc::nn::models::{Decoder, megatron};
 use shardc::nn::optim::{self, LossScale, Sgd};
-use shardc::nn::{Init, Scope, sample};
+use shardc::nn::{Init, Policy, Scope, StepProgram, sample};
 use shardc::runtime::HostArray;
-use shardc::train::Step;
+use shardc::train::{State, Step};
 use shardc_ir::Module;
 use shardc_passes::driver::strategy::bytes_sent;
 use shardc_tests::devices::client;
@@ -106,6 +106,110 @@ fn cross_entropy_of_split_classes_sends_numbers_per_example() {
     // The gradient of the weights is summed over "data": 16 x 1024 numbers, once; all else is four examples' numbers.
     let sent = bytes_sent(&output.module);
     assert!(sent <= 16 * 1024 * 4 + 1024, "{sent} bytes are sent\n{text}");
+}
+
+/// The loss that one step of gradient descent leads to, or its gradient by each weight as it was before (MAML). What the given weights lead
+/// to is what variables that have these values do.
+fn after_a_step(first_order: bool, gradients: bool) -> StepProgram {
+    let g = graph();
+    let p = Scope::new(&g).with_policy(Policy::all(F64));
+    let numbers = |by: f64| (g.arange(12, F64) * by).sin().reshape([4, 3]);
+    fn loss<'g>(p: &Scope<'g>, x: Tensor<'g>, y: Tensor<'g>) -> Tensor<'g> {
+        let h = p.stack("h", 2, x, |p, x| Dense::new(3).apply(&p.at("map"), x).tanh());
+        (Dense::new(3).apply(&p.at("out"), h) - y).square().mean(..)
+    }
+    let by = p.gradients(loss(&p, numbers(0.7), numbers(1.3)));
+    let step = p.trainable().into_iter().zip(by).map(|(param, by)| {
+        let by = if first_order { by.stop_gradient() } else { by };
+        (param.name, param.tensor - 0.5 * by)
+    });
+    let after = loss(&p.with_values(step), numbers(2.1), numbers(2.9));
+    let mut metrics = vec![("loss".to_owned(), after)];
+    if gradients {
+        let names = p.trainable().into_iter().map(|param| param.name);
+        metrics.extend(names.zip(p.gradients(after)));
+    }
+    let metrics: Vec<(&str, Tensor<'_>)> = metrics.iter().map(|(name, x)| (name.as_str(), *x)).collect();
+    p.finish(&metrics).unwrap()
+}
+
+#[test]
+fn gradients_go_through_given_weights() {
+    let Some(client) = client().unwrap() else { return };
+    let [whole, first_order, value] = [(false, true), (true, true), (false, false)]
+        .map(|(first_order, gradients)| Step::single(&client, after_a_step(first_order, gradients)).unwrap());
+    let begin = value.init(0).unwrap();
+    let none: [(&str, &HostArray); 0] = [];
+    let run = |step: &Step, state: &State| step.run(&mut step.adopt(state).unwrap(), &none).unwrap();
+    let (by, by_first_order) = (run(&whole, &begin), run(&first_order, &begin));
+    let (mut checked, mut most) = (0, 0.0f64);
+    for variable in value.variables() {
+        let of = |name: &str| begin.get(name).unwrap();
+        let have = by.get(&variable.name).unwrap().to_f64_vec();
+        for i in 0..have.len() {
+            let loss = |by: f64| {
+                let mut arrays: IndexMap<String, HostArray> =
+                    value.variables().iter().map(|v| (v.name.clone(), of(&v.name))).collect();
+                let mut numbers = of(&variable.name).to_f64_vec();
+                numbers[i] += by;
+                let shape = arrays[&variable.name].shape.clone();
+                arrays[&variable.name] = HostArray::from_f64(F64, &shape, &numbers).unwrap();
+                run(&value, &value.put(&arrays).unwrap()).scalar("loss").unwrap()
+            };
+            let want = (loss(1e-4) - loss(-1e-4)) / 2e-4;
+            assert!((have[i] - want).abs() < 1e-7, "{} {i}: {}, not {want}", variable.name, have[i]);
+            checked += 1;
+        }
+        let others = by_first_order.get(&variable.name).unwrap().to_f64_vec();
+        most = have.iter().zip(others).map(|(a, b)| (a - b).abs()).fold(most, f64::max);
+    }
+    assert_eq!(checked, 2 * (9 + 3) + 9 + 3);
+    assert!(most > 1e-2, "the second derivative is a part of it: {most}");
+}
+
+/// A model that computes with means of its parameters is one that has them for parameters.
+#[test]
+fn a_model_is_evaluated_with_means_of_its_parameters() {
+    let Some(client) = client().unwrap() else { return };
+    let model = Decoder::llama(16, 8, 12, 2, 4, 2);
+    let mesh = Mesh::new(&[("data", 2), ("model", 2)]).unwrap();
+    let make = |ema: bool| {
+        let g = Graph::new("step", &mesh);
+        let p = Scope::new(&g);
+        let tokens = g.parameter("tokens", [2, 6], I32).mark_sharding(spec!["data", None]);
+        let logits = model.apply(&p, tokens, None);
+        let loss = CrossEntropy::new().mean(logits, tokens);
+        if ema {
+            optim::apply(&Sgd::new(2.0), &p, &p.gradients(loss));
+            optim::average(&p, "ema", 0.5);
+            let means = p.trainable().into_iter().map(|param| {
+                let mean = p.variable_of(&param, "ema", F32, Init::copy_of(&param.name));
+                (param.name, mean)
+            });
+            let logits = model.apply(&p.with_values(means), tokens, None);
+            p.mark_sharding(|variable| megatron(variable, "model"));
+            return p
+                .finish(&[("loss", loss), ("of_means", CrossEntropy::new().mean(logits, tokens))])
+                .unwrap();
+        }
+        p.finish(&[("loss", loss)]).unwrap()
+    };
+    let train = Step::compile(&client, &Compiler::new(), make(true)).unwrap();
+    let plain = Step::single(&client, make(false)).unwrap();
+    let tokens = HostArray::from_slice(&[3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8], &[2, 6]).unwrap();
+    let mut state = train.init(0).unwrap();
+    for i in 0..4 {
+        let means = plain
+            .variables()
+            .iter()
+            .map(|v| (v.name.clone(), state.get(&format!("ema.{}", v.name)).unwrap()));
+        let mut of_means = plain.put(&means.collect()).unwrap();
+        let want = plain.run(&mut of_means, &[("tokens", &tokens)]).unwrap().scalar("loss").unwrap();
+        let metrics = train.run(&mut state, &[("tokens", &tokens)]).unwrap();
+        let (loss, have) = (metrics.scalar("loss").unwrap(), metrics.scalar("of_means").unwrap());
+        assert!((have - want).abs() < 1e-5, "{have}, not {want}");
+        assert_eq!(i == 0, (loss - have).abs() < 1e-5, "{loss} and {have}");
+    }
 }
 
 fn stays(logits: Tensor<'_>) -> Tensor<'_> {

@@ -43,6 +43,8 @@ mod policy;
 mod program;
 pub mod sample;
 mod scope;
+mod unit;
+mod values;
 mod variable;
 
 pub use init::{Distribution, Fan, Init, OfWeights};

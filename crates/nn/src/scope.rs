@@ -12,6 +12,7 @@ use shardc_graph::{
 use crate::initializer::hash;
 use crate::lora::{Adapters, SharedMaps};
 use crate::program::{self, StepProgram};
+use crate::values::{AllValues, Values};
 use crate::variable::Entry;
 use crate::{Init, Kind, Nf4, Param, Policy, Variable};
 
@@ -39,6 +40,10 @@ pub struct Scope<'g> {
     pub(crate) quantized: Option<Nf4>,
     /// The loops around that layers or parts of a batch are done in, outermost first.
     pub(crate) trips: Vec<Trip<'g>>,
+    /// Tensors that stand for variables, innermost last.
+    pub(crate) values: Vec<Values<'g>>,
+    /// Those of all scopes.
+    pub(crate) all_values: AllValues<'g>,
 }
 
 /// A trip of a loop: a layer of a stack, or a part of a batch.
@@ -90,6 +95,8 @@ impl<'g> Scope<'g> {
             maps: SharedMaps::default(),
             quantized: None,
             trips: Vec::new(),
+            values: Vec::new(),
+            all_values: AllValues::default(),
         }
     }
 
@@ -137,47 +144,6 @@ impl<'g> Scope<'g> {
         Scope { checkpoint: Some(policy), ..self.clone() }
     }
 
-    /// What `body` makes of `inputs` in the scope of this name below this one, as a unit: with [`Scope::checkpointed`] it is computed
-    /// again where the backward part reads what is in it.
-    #[track_caller]
-    pub fn unit<I: Tree<'g>, O: Tree<'g>>(
-        &self,
-        name: impl AsRef<str>,
-        inputs: I,
-        body: impl FnOnce(&Scope<'g>, I) -> O,
-    ) -> O {
-        self.at(name).remembered(inputs, body)
-    }
-
-    /// What `body` makes of `inputs`, of which a gradient keeps what is said.
-    #[track_caller]
-    fn remembered<I: Tree<'g>, O: Tree<'g>>(&self, inputs: I, body: impl FnOnce(&Scope<'g>, I) -> O) -> O {
-        // Units within are units of their own.
-        let Some(policy) = self.checkpoint.clone() else { return body(self, inputs) };
-        let take = || -> Vec<(String, Tensor<'g>)> {
-            let mut entries = self.entries.borrow_mut();
-            let taken =
-                entries.iter_mut().filter_map(|(name, entry)| Some((name.clone(), entry.next.take()?)));
-            taken.collect()
-        };
-        let before = take();
-        let mut names = Vec::new();
-        // What the body sets variables to comes out of it, too.
-        let (outputs, values) = self.graph.checkpoint(policy, inputs, |inputs| {
-            let outputs = body(self, inputs);
-            let (set, values): (Vec<String>, Vec<Tensor<'g>>) = take().into_iter().unzip();
-            names = set;
-            (outputs, values)
-        });
-        let mut entries = self.entries.borrow_mut();
-        for (name, next) in before.into_iter().chain(names.into_iter().zip(values)) {
-            if let Some(entry) = entries.get_mut(&name) {
-                entry.next = Some(next);
-            }
-        }
-        outputs
-    }
-
     /// Element types by role.
     #[must_use]
     pub fn policy(&self) -> Policy {
@@ -205,7 +171,8 @@ impl<'g> Scope<'g> {
         self.variable(name, kind, shape, self.policy.params, init).to(self.policy.compute)
     }
 
-    /// A variable, as it is kept. Asked for again it is the same one.
+    /// A variable, as it is kept, or the tensor that stands for it ([`with_values`](Scope::with_values)). Asked for again it is the same
+    /// one.
     ///
     /// Reported: a size is negative; there is one of this name with another shape or element type.
     #[track_caller]
@@ -222,6 +189,9 @@ impl<'g> Scope<'g> {
         let mut shape: Vec<i64> = self.trips.iter().filter_map(|trip| trip.layers).collect();
         let num_stacks = shape.len();
         shape.append(&mut own);
+        if let Some(given) = self.given(&name, &shape, dtype) {
+            return self.of_layer(given);
+        }
         let known = self.entries.borrow().get(&name).map(|entry| entry.tensor);
         let whole = match known {
             Some(tensor) if tensor.shape() == shape && tensor.dtype() == dtype => tensor,
@@ -292,6 +262,16 @@ impl<'g> Scope<'g> {
     #[track_caller]
     pub fn set(&self, name: &str, next: impl Into<Tensor<'g>>) {
         let next = next.into();
+        if let (Some(_), Some(trip)) = (self.given_among(name), self.trips.last()) {
+            self.graph.refuse(&[next], trip.cannot_set(name));
+            return;
+        }
+        if let Some(set) = self.set_given(name, next) {
+            if let Err(text) = set {
+                self.graph.refuse(&[next], text);
+            }
+            return;
+        }
         let mut entries = self.entries.borrow_mut();
         // Said once, of a model that does it again and again.
         let trip = self.trips.last();
@@ -321,6 +301,9 @@ impl<'g> Scope<'g> {
     /// What a variable, by its full name, becomes in this step, if something was said.
     #[must_use]
     pub fn next(&self, name: &str) -> Option<Tensor<'g>> {
+        if let Some(values) = self.given_among(name) {
+            return values.borrow().get(name)?.next;
+        }
         self.entries.borrow().get(name)?.next
     }
 
@@ -486,6 +469,9 @@ impl<'g> Scope<'g> {
     #[track_caller]
     pub fn finish(&self, metrics: &[(&str, Tensor<'g>)]) -> Result<StepProgram, GraphErrors> {
         if let Some(text) = self.maps.borrow().unmatched() {
+            self.graph.refuse(&[], text);
+        }
+        for text in self.unknown_values() {
             self.graph.refuse(&[], text);
         }
         program::finish(self.graph, &self.entries.borrow(), metrics)

@@ -34,6 +34,7 @@
 //! # }
 //! ```
 
+mod adopt;
 pub mod loader;
 mod meter;
 mod metrics;
@@ -41,6 +42,7 @@ mod state;
 mod step;
 mod times;
 
+pub use adopt::Adopted;
 pub use loader::{Loader, LoaderOptions, Position};
 pub use meter::{Meter, Speed};
 pub use metrics::Metrics;

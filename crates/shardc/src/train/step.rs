@@ -12,7 +12,7 @@ use shardc_runtime::{ArrayType, Client, ExecuteOptions, HostArray, LOUD_PADDING,
 
 use super::loader::Batch;
 use super::metrics::Run;
-use super::state::{to_host, unknown};
+use super::state::unknown;
 use super::{Metrics, State};
 use crate::exec::{Port, Program};
 use crate::{Compiler, Error, Interface};
@@ -239,30 +239,6 @@ impl Step {
         Ok(ShardedArray::from_results_on(placement, &buffers, layouts)?.pop())
     }
 
-    /// The variables of this step out of the state of another, which may have more: an evaluation out of a training run. Both
-    /// states share the devices' memory, as long as neither changes; arrays that lie otherwise than this step takes them go
-    /// through the host: in a job of several processes all have to do this.
-    ///
-    /// # Errors
-    /// The other state lacks a variable (SH0720), or has one of another shape or element type (SH0721), or a copy fails.
-    pub fn adopt(&self, state: &State) -> Result<State, Error> {
-        let take = |(variable, &argument): (&Variable, &usize)| {
-            let name = &variable.name;
-            let Some(array) = state.arrays.get(name) else {
-                return Err(unknown("variable", name, state.arrays.keys()));
-            };
-            let port = &self.program.inputs()[argument];
-            fits("variable", name, &array.ty(), port)?;
-            let array = match *array.layout() == port.layout {
-                true => array.clone(),
-                false => self.spread(port, &to_host(array, self.client.processes())?)?,
-            };
-            Ok((name.clone(), array))
-        };
-        let arrays = self.step.variables.iter().zip(&self.step.arguments).map(take);
-        Ok(State { arrays: arrays.collect::<Result<_, Error>>()?, processes: self.processes() })
-    }
-
     /// Runs the step: the state becomes the next one, in the same memory. Inputs are given by name.
     ///
     /// Returns before the devices are done, with arrays whose content may not be there yet: reading a metric or a variable waits.
@@ -386,7 +362,7 @@ impl Step {
         Ok(fed)
     }
 
-    fn spread(&self, port: &Port, array: &HostArray) -> Result<ShardedArray, Error> {
+    pub(super) fn spread(&self, port: &Port, array: &HostArray) -> Result<ShardedArray, Error> {
         let devices = port.place(self.program.executable().placement())?;
         Ok(ShardedArray::send(&self.client, &*devices, port.layout.clone(), array)?)
     }
@@ -403,6 +379,17 @@ impl Step {
     #[must_use]
     pub fn processes(&self) -> Option<Processes> {
         self.client.processes().filter(|_| self.partitioned.is_some()).cloned()
+    }
+
+    /// The variables, with the program's ports of them.
+    pub(super) fn ports(&self) -> impl Iterator<Item = (&Variable, &Port)> {
+        let inputs = self.program.inputs();
+        self.step.variables.iter().zip(self.step.arguments.iter().map(|&argument| &inputs[argument]))
+    }
+
+    /// The variable that one begins as a copy of.
+    pub(super) fn source(&self, variable: &Variable) -> Option<&Variable> {
+        self.step.source(variable)
     }
 
     fn state_of(&self, arrays: Vec<ShardedArray>) -> Result<State, Error> {
@@ -450,7 +437,7 @@ impl Step {
 }
 
 /// The same numbers in another element type.
-fn converted(array: HostArray, dtype: DType) -> Result<HostArray, Error> {
+pub(super) fn converted(array: HostArray, dtype: DType) -> Result<HostArray, Error> {
     if array.dtype == dtype {
         return Ok(array);
     }
@@ -458,7 +445,7 @@ fn converted(array: HostArray, dtype: DType) -> Result<HostArray, Error> {
 }
 
 /// Whether an array of this type is what a step takes.
-fn fits(what: &str, name: &str, given: &ArrayType, taken: &Port) -> Result<(), Error> {
+pub(super) fn fits(what: &str, name: &str, given: &ArrayType, taken: &Port) -> Result<(), Error> {
     if *given == taken.ty {
         return Ok(());
     }

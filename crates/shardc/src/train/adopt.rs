@@ -1,0 +1,148 @@
+//! States that are made of others.
+
+use indexmap::IndexMap;
+use shardc_ir::Diagnostic;
+use shardc_nn::Variable;
+use shardc_runtime::ShardedArray;
+
+use super::state::{to_host, unknown};
+use super::step::{converted, fits};
+use super::{State, Step};
+use crate::Error;
+use crate::exec::Port;
+
+/// A state that is made of another one, and what that has otherwise.
+#[derive(Clone, Debug)]
+pub struct Adopted {
+    /// The state.
+    pub state: State,
+    /// The variables that the other state lacks.
+    pub missing: Vec<String>,
+    /// The variables of the other state that the step does not have.
+    pub unused: Vec<String>,
+}
+
+impl Step {
+    /// The variables of this step out of the state of another, which may have more: an evaluation out of a training run. Both
+    /// states share the devices' memory, as long as neither changes; arrays that lie otherwise than this step takes them go
+    /// through the host: in a job of several processes all have to do this.
+    ///
+    /// # Errors
+    /// The other state lacks a variable (SH0720), or has one of another shape or element type (SH0721), or a copy fails.
+    pub fn adopt(&self, state: &State) -> Result<State, Error> {
+        let take = |(variable, port): (&Variable, &Port)| {
+            let name = &variable.name;
+            let Some(array) = state.arrays.get(name) else {
+                return Err(unknown("variable", name, state.arrays.keys()));
+            };
+            fits("variable", name, &array.ty(), port)?;
+            Ok((name.clone(), self.taken(port, array)?))
+        };
+        let arrays = self.ports().map(take).collect::<Result<_, Error>>()?;
+        Ok(State { arrays, processes: self.processes() })
+    }
+
+    /// The variables of this step out of a state that may lack some, which are those of `begin`: a model with a new head out of a state that was
+    /// trained before and [`init`](Step::init). What the state lacks, and what the step does not have, is told, as `load_state_dict` of
+    /// PyTorch does that is not strict. Where the state lacks what begins as a copy of a variable that it has
+    /// ([`Init::copy_of`](shardc_nn::Init::copy_of)), it begins as that, and is told as missing, too.
+    ///
+    /// Memory is shared, and arrays go through the host, as for [`adopt`](Step::adopt).
+    ///
+    /// # Errors
+    /// Variables have another shape or element type (SH0721), neither state has one (SH0720), or a copy fails.
+    pub fn adopt_over(&self, state: &State, begin: &State) -> Result<Adopted, Error> {
+        let wrong: Vec<String> = (self.ports())
+            .filter_map(|(variable, port)| {
+                let have = state.arrays.get(&variable.name)?.ty();
+                (have != port.ty)
+                    .then(|| format!("{:?} is {have}, and the step takes {}", variable.name, port.ty))
+            })
+            .collect();
+        if !wrong.is_empty() {
+            let text = format!("the state does not fit the step: {}", wrong.join("; "));
+            let hint = "leave them out with `State::filtered`: then they begin anew";
+            return Err(Diagnostic::invalid("SH0721", text).hint(hint).into());
+        }
+        let (mut arrays, mut missing) = (IndexMap::new(), Vec::new());
+        for (variable, port) in self.ports() {
+            let name = &variable.name;
+            let source = || state.arrays.get(&self.source(variable)?.name);
+            let array = if let Some(array) = state.arrays.get(name) {
+                self.taken(port, array)?
+            } else {
+                missing.push(name.clone());
+                if let Some(array) = source() {
+                    // Never the same memory: a run takes that of each variable.
+                    let array = to_host(array, self.client().processes())?;
+                    self.spread(port, &converted(array, variable.dtype)?)?
+                } else {
+                    let known = state.arrays.keys().chain(begin.arrays.keys());
+                    let array = begin.arrays.get(name).ok_or_else(|| unknown("variable", name, known))?;
+                    fits("variable", name, &array.ty(), port)?;
+                    self.taken(port, array)?
+                }
+            };
+            arrays.insert(name.clone(), array);
+        }
+        let unused = state.arrays.keys().filter(|name| !arrays.contains_key(*name)).cloned().collect();
+        Ok(Adopted { state: State { arrays, processes: self.processes() }, missing, unused })
+    }
+
+    /// An array of another state as this step takes it.
+    fn taken(&self, port: &Port, array: &ShardedArray) -> Result<ShardedArray, Error> {
+        if *array.layout() == port.layout {
+            return Ok(array.clone());
+        }
+        self.spread(port, &to_host(array, self.client().processes())?)
+    }
+}
+
+/// Parts of states, and names. What is made shares the devices' memory with what it is made of, as long as neither changes.
+impl State {
+    /// The variables whose names `keep` says.
+    #[must_use]
+    pub fn filtered(&self, mut keep: impl FnMut(&str) -> bool) -> State {
+        let kept = self.arrays.iter().filter(|(name, _)| keep(name));
+        let arrays = kept.map(|(name, array)| (name.clone(), array.clone())).collect();
+        State { arrays, processes: self.processes.clone() }
+    }
+
+    /// The same variables under other names.
+    ///
+    /// # Errors
+    /// Two variables would have one name (SH0720).
+    pub fn renamed(&self, mut rename: impl FnMut(&str) -> String) -> Result<State, Error> {
+        let mut from: IndexMap<String, &str> = IndexMap::new();
+        for name in self.arrays.keys() {
+            let to = rename(name);
+            if let Some(before) = from.get(&to) {
+                let text = format!("the variables {before:?} and {name:?} would both be {to:?}");
+                return Err(Diagnostic::invalid("SH0720", text).into());
+            }
+            from.insert(to, name);
+        }
+        let arrays = from.into_keys().zip(self.arrays.values().cloned()).collect();
+        Ok(State { arrays, processes: self.processes.clone() })
+    }
+
+    /// The variables of both.
+    ///
+    /// # Errors
+    /// Both have a variable (SH0720).
+    pub fn merged(&self, other: &State) -> Result<State, Error> {
+        let both: Vec<String> = (self.arrays.keys())
+            .filter(|name| other.arrays.contains_key(*name))
+            .map(|name| format!("{name:?}"))
+            .collect();
+        if !both.is_empty() {
+            let text = format!("both states have variables named {}", both.join(", "));
+            let hint = "take one of each with `State::filtered`";
+            return Err(Diagnostic::invalid("SH0720", text).hint(hint).into());
+        }
+        let arrays = self.arrays.iter().chain(&other.arrays);
+        let arrays = arrays.map(|(name, array)| (name.clone(), array.clone())).collect();
+        let processes = self.processes.clone().or_else(|| other.processes.clone());
+        Ok(State { arrays, processes })
+    }
+}

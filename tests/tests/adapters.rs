@@ -15,7 +15,7 @@ use shardc::nn::optim::{self, AdamW};
 use shardc::nn::{Kind, Lora, Nf4, Policy, Quantized, Scope, StepProgram};
 use shardc::runtime::HostArray;
 use shardc::strategy::{Settings, annotate};
-use shardc::train::Step;
+use shardc::train::{State, Step};
 use shardc_passes::cost::traffic::summarize;
 use shardc_tests::devices::client;
 
@@ -217,4 +217,81 @@ fn what_is_gathered_is_in_four_bits() {
     let saved = gathered(None) - gathered(Some(Nf4::default()));
     let expected = 2 * (whole - quarter) * 7 / 8;
     assert!(saved.abs_diff(expected) * 100 <= expected, "{saved}, not {expected}");
+}
+
+/// A small Llama, with adapters or without, that tells its loss, and trains where it is to.
+fn model(mesh: &Mesh, lora: Option<&Lora>, trains: bool, nf4: Option<Nf4>) -> StepProgram {
+    let g = Graph::new("step", mesh);
+    let p = Scope::new(&g);
+    let p = lora.map_or(p.clone(), |lora| p.with_lora(lora, None));
+    let p = nf4.map_or(p.clone(), |nf4| p.quantized(nf4));
+    let tokens = g.parameter("tokens", [8, 9], I32);
+    let logits = Decoder::llama(32, 16, 24, 2, 4, 2).apply(&p, tokens.slice(1, ..-1), None);
+    let loss = CrossEntropy::new().mean(logits, tokens.slice(1, 1..));
+    if trains {
+        optim::apply(&AdamW::new(1e-1), &p, &p.gradients(loss));
+    }
+    p.finish(&[("loss", loss), ("logits", logits)]).unwrap()
+}
+
+#[test]
+fn merged_adapters_are_in_the_kernels() {
+    let Some(client) = client().unwrap() else { return };
+    let mesh = Mesh::new(&[("fsdp", 8)]).unwrap();
+    let settings = Settings::from_words("full_shard").unwrap();
+    let lora = Lora::new(3, 6.0);
+    let tokens: Vec<i32> = (0..72).map(|i| (i * i + i / 9) % 11).collect();
+    let tokens = HostArray::from_slice(&tokens, &[8, 9]).unwrap();
+    for split in [false, true] {
+        let compiled = |mut program: StepProgram| match split {
+            true => {
+                annotate(&mut program, &settings).unwrap();
+                Step::compile(&client, &Compiler::new(), program).unwrap()
+            }
+            false => Step::single(&client, program).unwrap(),
+        };
+        let train = compiled(model(&mesh, Some(&lora), true, None));
+        let beside = compiled(model(&mesh, Some(&lora), false, None));
+        let plain = compiled(model(&mesh, None, false, None));
+        let logits = |step: &Step, state: &State| -> Vec<f64> {
+            let mut state = step.adopt(state).unwrap();
+            step.run(&mut state, &[("tokens", &tokens)]).unwrap().get("logits").unwrap().to_f64_vec()
+        };
+        let worst = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        let mut state = train.init(1).unwrap();
+        let begin = logits(&plain, &state);
+        for _ in 0..5 {
+            train.run(&mut state, &[("tokens", &tokens)]).unwrap();
+        }
+        let want = logits(&beside, &state);
+        let merged = train.merge_adapters(&state, &lora).unwrap();
+        let off = worst(&want, &logits(&plain, &merged));
+        assert!(off < 1e-5 && worst(&want, &begin) > 1e-2, "off by {off:e}");
+        // With adapters in them and beside them, kernels would be changed twice.
+        let error = train.run(&mut merged.clone(), &[("tokens", &tokens)]).unwrap_err().to_string();
+        assert!(error.contains("lacks the variable \"h.attn.query.lora_a\""), "{error}");
+        let mut again = train.unmerge_adapters(&merged, &state, &lora).unwrap();
+        for (name, _) in state.iter() {
+            let off = worst(&state.get(name).unwrap().to_f64_vec(), &again.get(name).unwrap().to_f64_vec());
+            assert!(off <= if name.ends_with("kernel") { 1e-6 } else { 0.0 }, "{name} is off by {off:e}");
+        }
+        train.run(&mut again, &[("tokens", &tokens)]).unwrap();
+    }
+}
+
+#[test]
+fn adapters_that_cannot_be_merged_are_told() {
+    let Some(client) = client().unwrap() else { return };
+    let mesh = Mesh::new(&[("fsdp", 1)]).unwrap();
+    let lora = Lora::new(3, 6.0);
+    let error = |program: StepProgram, lora: &Lora| {
+        let step = Step::single(&client, program).unwrap();
+        step.merge_adapters(&step.init(0).unwrap(), lora).unwrap_err().to_string()
+    };
+    let in_bits = error(model(&mesh, Some(&lora), false, Some(Nf4::default())), &lora);
+    assert!(in_bits.starts_with("error[SH1252]") && in_bits.contains("four bits"), "{in_bits}");
+    let other = error(model(&mesh, Some(&lora), false, None), &Lora::new(4, 6.0));
+    assert!(other.contains("\"h.attn.query.lora_a\" has the rank 3, not 4"), "{other}");
+    let none = error(model(&mesh, None, false, None), &lora);
+    assert!(none.contains("the step has none"), "{none}");
 }

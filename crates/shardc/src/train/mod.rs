@@ -34,6 +34,7 @@
 //! # }
 //! ```
 
+mod adapters;
 mod adopt;
 pub mod loader;
 mod meter;

@@ -392,6 +392,36 @@ impl Step {
         self.step.source(variable)
     }
 
+    /// The mesh that the step was written for.
+    pub(super) fn mesh(&self) -> shardc_graph::Mesh {
+        self.step.mesh.clone()
+    }
+
+    /// Compiles another program of variables of this step, which lie as here, as do metrics that have their names.
+    pub(super) fn beside(&self, mut program: StepProgram) -> Result<Step, Error> {
+        let Some((compiler, interface)) = &self.partitioned else {
+            return Step::single(&self.client, program);
+        };
+        let module = &mut program.module;
+        let mesh = module.mesh_names.first().map(|(_, &mesh)| mesh);
+        let entry = module.entry().and_then(|func| Some((func, module.funcs[func].body?)));
+        if let (Some(mesh), Some((func, body))) = (mesh, entry) {
+            for (variable, &argument) in program.variables.iter().zip(&program.arguments) {
+                let Some(own) = self.step.variables.iter().position(|v| v.name == variable.name) else {
+                    continue;
+                };
+                let sharding = &interface.inputs[self.step.arguments[own]].sharding;
+                let sharding = module.shardings.intern(TensorSharding { mesh, ..sharding.clone() });
+                let value = module.regions[body].args[argument];
+                module.shardings.set(value, Some(sharding));
+                for metric in program.metrics.iter().filter(|metric| metric.name == variable.name) {
+                    module.funcs[func].res_shardings[metric.index] = PackedOption::from(sharding);
+                }
+            }
+        }
+        Step::compile(&self.client, compiler, program)
+    }
+
     fn state_of(&self, arrays: Vec<ShardedArray>) -> Result<State, Error> {
         let names = self.step.variables.iter().map(|v| v.name.clone());
         Ok(State { arrays: names.zip(arrays).collect(), processes: self.processes() })

@@ -1,0 +1,126 @@
+//! Adapters of low rank that are folded into the weights of a state.
+
+use indexmap::IndexMap;
+use shardc_graph::{DType, DotDims, Graph, Tensor};
+use shardc_ir::Diagnostic;
+use shardc_nn::{Init, Kind, Lora, Scope, Variable};
+use shardc_runtime::HostArray;
+
+use super::state::unknown;
+use super::{State, Step};
+use crate::Error;
+use crate::lora::Merge;
+
+/// A kernel with what is put beside it.
+struct Adapted<'a> {
+    kernel: &'a Variable,
+    a: &'a Variable,
+    b: &'a Variable,
+}
+
+impl Step {
+    /// The state without adapters ([`Scope::with_lora`]), which are in the kernels instead: `W + s A B`, computed on the devices, where kernels
+    /// lie. A step of the same model without LoRA [`adopt`](Step::adopt)s it. The state that is given stays as it is.
+    ///
+    /// # Errors
+    /// There are no adapters, or they are of another rank, or a kernel is kept in four bits (SH1252); the state lacks a variable (SH0720);
+    /// a run fails.
+    pub fn merge_adapters(&self, state: &State, lora: &Lora) -> Result<State, Error> {
+        let adapted = self.adapted(lora)?;
+        let kernels = self.folded(&adapted, state, lora, Merge::Into)?;
+        let mut merged =
+            state.filtered(|name| !adapted.iter().any(|of| of.a.name == name || of.b.name == name));
+        merged.arrays.extend(kernels.arrays);
+        Ok(merged)
+    }
+
+    /// The way back: a state for this step of one that [`merge_adapters`](Step::merge_adapters) made, and of adapters, such as the state that it
+    /// was made of. Kernels are what they were, up to rounding.
+    ///
+    /// # Errors
+    /// As for [`merge_adapters`](Step::merge_adapters).
+    pub fn unmerge_adapters(&self, merged: &State, adapters: &State, lora: &Lora) -> Result<State, Error> {
+        let adapted = self.adapted(lora)?;
+        let mut state = merged.clone();
+        for variable in adapted.iter().flat_map(|of| [of.a, of.b]) {
+            let array = adapters.sharded(&variable.name);
+            let array = array.ok_or_else(|| unknown("adapter", &variable.name, adapters.arrays.keys()))?;
+            state.arrays.insert(variable.name.clone(), array.clone());
+        }
+        let kernels = self.folded(&adapted, &state, lora, Merge::OutOf)?;
+        state.arrays.extend(kernels.arrays);
+        Ok(state)
+    }
+
+    /// The kernels that have adapters.
+    fn adapted(&self, lora: &Lora) -> Result<Vec<Adapted<'_>>, Error> {
+        let named: IndexMap<&str, &Variable> =
+            self.variables().iter().map(|v| (v.name.as_str(), v)).collect();
+        let (mut adapted, mut wrong) = (Vec::new(), Vec::new());
+        for &a in named.values().filter(|v| matches!(v.kind, Kind::Parameter | Kind::Frozen)) {
+            let map = match a.name.strip_suffix("lora_a") {
+                Some(map) if map.is_empty() || map.ends_with('.') => map,
+                _ => continue,
+            };
+            let get = |what: &str| named.get(format!("{map}{what}").as_str()).copied();
+            let rank = a.shape.last().copied().unwrap_or_default();
+            match (get("kernel"), get("lora_b")) {
+                _ if lora.rank != rank => {
+                    wrong.push(format!("{:?} has the rank {rank}, not {}", a.name, lora.rank));
+                }
+                (Some(kernel), Some(b)) => adapted.push(Adapted { kernel, a, b }),
+                _ if get("kernel.nf4").is_some() => {
+                    wrong.push(format!(
+                        "the kernel of {:?} is kept in four bits, to which it would be rounded",
+                        a.name
+                    ));
+                }
+                _ => wrong.push(format!("{:?} is beside no kernel", a.name)),
+            }
+        }
+        if adapted.is_empty() && wrong.is_empty() {
+            wrong.push("the step has none".to_owned());
+        }
+        if wrong.is_empty() {
+            return Ok(adapted);
+        }
+        let text = format!("adapters cannot be merged: {}", wrong.join("; "));
+        Err(Diagnostic::invalid("SH1252", text).hint("keep them beside the kernels").into())
+    }
+
+    /// Kernels of a state with adapters in them, or without.
+    fn folded(
+        &self,
+        adapted: &[Adapted<'_>],
+        state: &State,
+        lora: &Lora,
+        merge: Merge,
+    ) -> Result<State, Error> {
+        let g = Graph::new("merge", &self.mesh());
+        let p = Scope::new(&g);
+        let scale = match merge {
+            Merge::Into => lora.scale(),
+            Merge::OutOf => -lora.scale(),
+        };
+        let get = |v: &Variable| p.variable(&v.name, Kind::Frozen, &v.shape, v.dtype, Init::zeros());
+        let mut results: Vec<(&str, Tensor<'_>)> = Vec::new();
+        for Adapted { kernel, a, b } in adapted {
+            let front: Vec<i64> = (0..kernel.num_stacks as i64).collect();
+            let dims = DotDims {
+                lhs_contracting: vec![-1],
+                rhs_contracting: vec![front.len() as i64],
+                lhs_batching: front.clone(),
+                rhs_batching: front,
+                accumulate: None,
+            };
+            let wide = if kernel.dtype == DType::F64 { DType::F64 } else { DType::F32 };
+            let change = get(a).to(wide).dot_general(get(b).to(wide), &dims) * scale;
+            results.push((&kernel.name, (get(kernel).to(wide) + change).to(kernel.dtype)));
+        }
+        let fold = self.beside(p.finish(&results)?)?;
+        // What is returned is not in the memory of what is given.
+        let none: [(&str, &HostArray); 0] = [];
+        let metrics = fold.run(&mut fold.adopt(state)?, &none)?;
+        Ok(State { arrays: metrics.arrays, processes: self.processes() })
+    }
+}

@@ -162,7 +162,7 @@ fn a_marked_parameter_is_annotated() {
     let g = graph();
     let x = g.parameter("x", [8, 4], F32);
     let y = -x;
-    x.mark_sharding(spec!["model", None]).mark_sharding(spec!["data", _]);
+    x.mark_sharding(spec!["data", _]);
     let module = g.finish(&[("y", y)]).unwrap();
     let func = &module.funcs[module.entry().unwrap()];
     let arg = module.regions[func.body.unwrap()].args[0];

@@ -29,14 +29,39 @@ fn arguments(module: &Module) -> Vec<ValueId> {
 }
 
 #[test]
-fn the_last_mark_of_a_parameter_holds() {
+fn a_parameter_is_marked_once() {
     let g = graph();
     let x = g.parameter("x", [8, 4], F32).mark_sharding(spec!["data", None]);
-    x.mark_sharding(spec!["data", None]).mark_sharding(spec![None, "model"]);
+    // The same again, in other words.
+    x.mark_sharding(spec![0, None]).clear_sharding().mark_sharding(spec![None, "model"]);
     let module = g.finish(&[("y", -x)]).unwrap();
     let sharding = module.shardings.of(arguments(&module)[0]).unwrap();
     assert_eq!(text(&module, sharding), r#"[{}, {"model"}]"#);
     assert!(constraints(&module).is_empty());
+}
+
+#[test]
+fn another_mark_is_told_with_the_first() {
+    let g = graph();
+    let x = g.parameter("x", [8, 4], F32).mark_sharding(spec!["data", None]);
+    let y = g.parameter("y", [8, 4], F32).mark_sharding(spec![None, "model"]);
+    x.mark_sharding(spec![None, "model"]);
+    y.shard_like(x);
+    g.mark_result_sharding("z", spec!["model", _]);
+    g.mark_result_sharding("z", spec!["data", None]);
+    let errors = g.finish(&[("z", x + y)]).unwrap_err();
+    let texts: Vec<String> = errors.0.iter().map(|error| error.kind.to_string()).collect();
+    assert_eq!(
+        texts,
+        [
+            r#"the parameter is marked [{"data"}, {}] and [{}, {"model"}]"#,
+            r#"the parameter is marked [{}, {"model"}] and [{"data"}, {}]"#,
+            r#"the result "z" is marked [{"model"}, {?}] and [{"data"}, {}]"#,
+        ]
+    );
+    assert!(errors.0.iter().all(|error| error.kind.code() == "SH0622" && error.operands.len() == 1));
+    assert_eq!(errors.0[0].operands[0].name.as_deref(), Some("x"));
+    assert!(errors.to_string().contains("clear_sharding"));
 }
 
 #[test]
@@ -81,8 +106,8 @@ fn a_gradient_is_marked_as_its_tensor() {
 fn results_are_split_as_said_of_their_names() {
     let g = graph();
     let x = g.parameter("x", [8, 4], F32);
-    g.mark_result_sharding("y", spec!["model", _]);
     g.mark_result_sharding("y", spec!["data", None]);
+    g.mark_result_sharding("y", spec![0, None]);
     let module = g.finish(&[("z", x.exp()), ("y", -x)]).unwrap();
     let func = &module.funcs[module.entry().unwrap()];
     assert!(func.res_shardings[0].expand().is_none());

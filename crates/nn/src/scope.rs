@@ -366,7 +366,7 @@ impl<'g> Scope<'g> {
 
     /// Marks variables: `spec` says, by name and shape, how one is split, where it is to be.
     ///
-    /// Reported: a specification does not fit.
+    /// Reported: a specification does not fit, or the variable is marked otherwise already.
     #[track_caller]
     pub fn mark_sharding(&self, mut spec: impl FnMut(&Variable) -> Option<PartitionSpec>) {
         for entry in self.entries.borrow().values() {

@@ -18,7 +18,7 @@ use shardc_ir::{Class, Diagnostic};
 /// ```
 ///
 /// [`Error::render`] shows the lines of the program as well.
-#[derive(thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 pub enum Error {
     /// The program or the options were refused.
     #[error("{}", lines(.0))]

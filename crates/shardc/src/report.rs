@@ -6,6 +6,8 @@ use std::path::Path;
 
 use shardc_graph::{GraphError, GraphErrors};
 
+use crate::Error;
+
 /// Errors or warnings of a graph as rustc shows its own, for a `main` that returns them:
 ///
 /// ```no_run
@@ -21,12 +23,54 @@ use shardc_graph::{GraphError, GraphErrors};
 ///
 /// The lines are read from the files that the program was compiled from, where these are below the current directory or one that
 /// it is in; else the places stand alone. Colours are used where the standard error is a terminal.
+///
+/// `?` makes a report of an [`Error`], too, and an error of a report:
+///
+/// ```
+/// use shardc::Error;
+/// use shardc::graph::{DType::F32, Graph, Mesh, Report};
+///
+/// fn build() -> Result<(), Report> {
+///     let g = Graph::new("step", &Mesh::new(&[("data", 8)])?);
+///     let x = g.parameter("x", [8, 4], F32);
+///     g.finish(&[("y", x.dot(x))])?;
+///     Ok(())
+/// }
+///
+/// fn compile() -> Result<(), Error> {
+///     build()?;
+///     Ok(())
+/// }
+///
+/// fn run() -> Result<(), Report> {
+///     compile()?;
+///     Ok(())
+/// }
+///
+/// assert!(compile().unwrap_err().to_string().starts_with("error[SH0604]: dot of tensors"));
+/// assert!(run().unwrap_err().to_string().starts_with("error[SH0604]: dot of tensors"));
+/// ```
 #[derive(Clone)]
-pub struct Report(String);
+pub struct Report {
+    text: String,
+    error: Error,
+}
 
 impl From<GraphErrors> for Report {
     fn from(errors: GraphErrors) -> Self {
-        Report(errors.render(&mut source, stderr().is_terminal()))
+        Report { text: errors.render(&mut source, stderr().is_terminal()), error: errors.into() }
+    }
+}
+
+impl From<Error> for Report {
+    fn from(error: Error) -> Self {
+        Report { text: error.to_string(), error }
+    }
+}
+
+impl From<Report> for Error {
+    fn from(report: Report) -> Self {
+        report.error
     }
 }
 
@@ -38,7 +82,7 @@ impl From<GraphError> for Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.trim_end())
+        f.write_str(self.text.trim_end())
     }
 }
 

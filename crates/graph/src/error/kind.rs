@@ -143,6 +143,16 @@ pub enum ErrorKind {
         /// The axes of the innermost `shard_map`.
         known: Vec<String>,
     },
+    /// A parameter or a result that is marked in two ways.
+    #[error("{what} is marked {before} and {after}")]
+    MarkedTwice {
+        /// What it is.
+        what: String,
+        /// The first mark.
+        before: String,
+        /// The second one.
+        after: String,
+    },
     /// A gradient by something that the loss does not depend on: a warning.
     #[error("the gradient is zeros: the loss does not depend on this")]
     ZeroGradient,
@@ -187,6 +197,7 @@ impl ErrorKind {
             ErrorKind::ZeroGradient => "SH0619",
             ErrorKind::NotManual { .. } => "SH0621",
             ErrorKind::Untrained { .. } => "SH0620",
+            ErrorKind::MarkedTwice { .. } => "SH0622",
         }
     }
 
@@ -270,6 +281,9 @@ impl ErrorKind {
                 }
                 known => format!("the shard_map is over {}", known.join(", ")),
             }),
+            ErrorKind::MarkedTwice { .. } => {
+                Some("mark it once; clear_sharding takes the mark of a parameter away".to_owned())
+            }
             ErrorKind::ZeroGradient => Some(
                 "use it in the loss, or leave it out; stop_gradient and integers let nothing through"
                     .to_owned(),

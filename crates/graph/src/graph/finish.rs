@@ -78,7 +78,16 @@ impl State {
             let Some(&value) = values.get(place) else { continue };
             let shape = self.module.shape(value).to_vec();
             match spec.resolve(&self.module.meshes[self.mesh], self.mesh, &shape) {
-                Ok(sharding) => shardings[place] = self.module.shardings.intern(sharding).into(),
+                Ok(sharding) => {
+                    let sharding = self.module.shardings.intern(sharding);
+                    match shardings[place].expand() {
+                        Some(before) if before != sharding => {
+                            let kind = self.marked_twice(&format!("the result {name:?}"), before, sharding);
+                            self.report(at, &[results[place].1], kind);
+                        }
+                        _ => shardings[place] = sharding.into(),
+                    }
+                }
                 Err(kind) => self.report(at, &[results[place].1], kind),
             }
         }

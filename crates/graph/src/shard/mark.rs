@@ -11,8 +11,8 @@ use crate::{PartitionSpec, Placement, Tensor, placement_of};
 impl<'g> Tensor<'g> {
     /// Says how the tensor is split, and returns it.
     ///
-    /// On a parameter this is how it has to be fed; of several marks the last one holds. (PyTorch/XLA wants the first one cleared
-    /// before another one is given, which is allowed here, too.)
+    /// On a parameter this is how it has to be fed. A mark that says the same again changes nothing; before another one is given, the first
+    /// has to be [cleared](Tensor::clear_sharding), as in PyTorch/XLA.
     ///
     /// On any other tensor it is a constraint, as `jax.lax.with_sharding_constraint` is, and this handle, too, stands for the
     /// constrained tensor from here on. A second mark that says something else is one more constraint: what was made of the tensor
@@ -22,7 +22,7 @@ impl<'g> Tensor<'g> {
     /// In a closure, a tensor from around it is constrained in the closure alone: use what is returned.
     ///
     /// Reported: the specification does not have one entry per dimension, names an axis that the mesh lacks, or names one
-    /// twice; or an axis of a `shard_map` that this is inside of.
+    /// twice; or an axis of a `shard_map` that this is inside of; a parameter is marked otherwise already.
     #[track_caller]
     pub fn mark_sharding(self, spec: PartitionSpec) -> Tensor<'g> {
         self.mark(On::Handle, |state, shape| {
@@ -67,6 +67,11 @@ impl<'g> Tensor<'g> {
             }
             if matches!(state.module.values[value].def(), ValueDef::Arg(region, _) if region == state.body())
             {
+                if let Some(before) = state.marked(value) {
+                    let kind = state.marked_twice("the parameter", before, sharding);
+                    state.report(at, &[self], kind);
+                    return self;
+                }
                 state.module.shardings.set(value, Some(sharding));
                 return self;
             }
@@ -108,7 +113,7 @@ impl<'g> Tensor<'g> {
     /// Marks the tensor as `other` is marked, and returns it; without a mark on `other`, both will be split alike, however that
     /// is.
     ///
-    /// Reported: the shapes differ.
+    /// Reported: the shapes differ; a parameter is marked otherwise already.
     #[track_caller]
     pub fn shard_like(self, other: impl Into<Tensor<'g>>) -> Tensor<'g> {
         let other = other.into();
@@ -158,9 +163,9 @@ impl<'g> Tensor<'g> {
 
 impl Graph {
     /// Says how the result of this name will be split, whatever computes it (JAX's `out_shardings`). It may be said at any time
-    /// before the graph is finished; of several such marks the last one holds. Without one, propagation decides.
+    /// before the graph is finished. Without a mark, propagation decides.
     ///
-    /// Reported, when the graph is finished: there is no result of this name, or what [`Tensor::mark_sharding`] reports.
+    /// Reported, when the graph is finished: there is no result of this name, it is marked in two ways, or what [`Tensor::mark_sharding`] reports.
     #[track_caller]
     pub fn mark_result_sharding(&self, name: &str, spec: PartitionSpec) {
         let at = Location::caller();
@@ -188,6 +193,11 @@ impl State {
             "a tensor cannot be split over {:?} inside of a shard_map over it: it is what one device has",
             mesh.axis_name(axis)
         )))
+    }
+
+    pub(crate) fn marked_twice(&self, what: &str, before: ShardingId, after: ShardingId) -> ErrorKind {
+        let shown = |id: ShardingId| self.module.shardings.get(id).display(&self.module.meshes[self.mesh]);
+        ErrorKind::MarkedTwice { what: what.to_owned(), before: shown(before), after: shown(after) }
     }
 
     fn marked(&self, value: ValueId) -> Option<ShardingId> {

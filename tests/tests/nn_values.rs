@@ -320,3 +320,55 @@ fn a_decoder_goes_on_where_it_was() {
         }
     }
 }
+
+/// What was not given is not seen: a text begins where there is a gap, goes on where it was, and is forgotten from where it is written anew.
+#[test]
+fn a_text_begins_at_any_position() {
+    let Some(client) = client().unwrap() else { return };
+    let decoder = Decoder::llama(12, 16, 20, 2, 4, 2);
+    let whole = |time: i64| {
+        let g = graph();
+        let p = Scope::new(&g);
+        let tokens = g.parameter("tokens", [1, time], I32);
+        let step = p.finish(&[("logits", decoder.apply(&p, tokens, None).slice(1, -1..))]).unwrap();
+        Step::single(&client, step).unwrap()
+    };
+    let wholes = [1, 2, 3].map(whole);
+    let next = {
+        let g = graph();
+        let p = Scope::new(&g);
+        let logits = decoder.next(&p, g.parameter("tokens", [1], I32), g.parameter("position", (), I32), 6);
+        Step::single(&client, p.finish(&[("logits", logits)]).unwrap()).unwrap()
+    };
+    let mut state = next.init(1).unwrap();
+    let weights = state.clone();
+    let mut told = |token: i32, position: i32| {
+        let (token, position) =
+            (HostArray::from_slice(&[token], &[1]), HostArray::from_slice(&[position], &[]));
+        let inputs = [("tokens", &token.unwrap()), ("position", &position.unwrap())];
+        next.run(&mut state, &inputs).unwrap().get("logits").unwrap().to_f64_vec()
+    };
+    // A token, its position, and the tokens that it is to see. Positions are relative.
+    let said: [(i32, i32, &[i32]); 7] = [
+        (3, 2, &[3]),
+        (7, 3, &[3, 7]),
+        (1, 4, &[3, 7, 1]),
+        (9, 3, &[3, 9]),
+        (5, 0, &[5]),
+        (2, 1, &[5, 2]),
+        (4, 4, &[4]),
+    ];
+    for (token, position, seen) in said {
+        let step = &wholes[seen.len() - 1];
+        let tokens = HostArray::from_slice(seen, &[1, seen.len()]).unwrap();
+        let mut state = step.adopt(&weights).unwrap();
+        let want = step.run(&mut state, &[("tokens", &tokens)]).unwrap().get("logits").unwrap().to_f64_vec();
+        let have = told(token, position);
+        let off = have.iter().zip(&want).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(off < 1e-5, "{token} at {position} is off by {off}");
+    }
+    for position in [6, -1] {
+        assert!(told(3, position).iter().all(|number| number.is_nan()), "{position}");
+    }
+    assert!(told(3, 0).iter().all(|number| number.is_finite()));
+}

@@ -248,7 +248,7 @@ fn variables_cannot_be_set_in_loops() {
     });
     assert_eq!(
         errors,
-        ["key", "value"]
+        ["key", "value", "first", "next"]
             .map(|what| format!("the variable \"cache.{what}\" is set in the closure of a loop: {returned}"))
     );
     // The scope of around a stack.
@@ -260,6 +260,15 @@ fn variables_cannot_be_set_in_loops() {
         errors,
         of.map(|what| format!("the variable \"{what}\" is set in the closure of scan: {returned}"))
     );
+}
+
+#[test]
+fn a_context_has_no_more_tokens_than_there_are_positions() {
+    let errors = reported(|g, p| {
+        let position = g.parameter("position", (), I32);
+        _ = Decoder::gpt2(16, 8, 8, 2, 2).next(p, g.zeros([2], I32), position, 9);
+    });
+    assert_eq!(errors, ["a context of 9 tokens at 8 positions"]);
 }
 
 #[test]

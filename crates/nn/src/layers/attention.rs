@@ -268,8 +268,8 @@ impl Attention {
     }
 
     /// Attention of one more position, `x` of shape `[batch, 1, features]` at `position`, a scalar `i32`, to itself and to those
-    /// before, whose keys and values are kept in `cache`: both `[batch, context, kv_heads, head_dim]`. Returns what
-    /// [`Attention::apply`] gives for the position, and its own key and value, `[batch, 1, kv_heads, head_dim]`.
+    /// before from `first` on, a scalar `i32`, whose keys and values are kept in `cache`: both `[batch, context, kv_heads, head_dim]`. Returns
+    /// what [`Attention::apply`] gives for the position, and its own key and value, `[batch, 1, kv_heads, head_dim]`.
     ///
     /// Reported: as for [`Attention::apply`]; it is not causal.
     #[must_use]
@@ -279,6 +279,7 @@ impl Attention {
         p: &Scope<'g>,
         x: Tensor<'g>,
         cache: [Tensor<'g>; 2],
+        first: Tensor<'g>,
         position: Tensor<'g>,
     ) -> (Tensor<'g>, [Tensor<'g>; 2]) {
         if x.is_poisoned() {
@@ -299,8 +300,9 @@ impl Attention {
         let zero = p.graph().scalar(0.0, DType::I32);
         let with =
             |cache: Tensor<'g>, new: Tensor<'g>| cache.dynamic_update(new, &[zero, position, zero, zero]);
-        // Positions that are not filled yet lie ahead.
-        let places = Places { queries: Some(at), ..Places::default() };
+        // Positions that are not filled yet lie ahead, and those that never were before the first.
+        let is_filled = p.graph().arange(cache[0].size(1), DType::I32).ge(first).expand_dims(0);
+        let places = Places { queries: Some(at), mask: Some(is_filled), ..Places::default() };
         let (keys, values) = (with(cache[0], k), with(cache[1], v));
         let y = dot_product_attention(q, keys, values, &self.seen, &places, p.policy().reduce);
         (self.map(&[x.size(-1)], 2).apply(&p.at("out"), y), [k, v])

@@ -121,7 +121,11 @@ impl Decoder {
     /// heads split, as [`megatron`](super::megatron) does it, they are, too. One program is one token: it does not go into loops, which
     /// cannot set variables.
     ///
-    /// Reported: as for [`Decoder::apply`]; it is in a loop.
+    /// A text goes on at the position behind the last one, or at one before, from which on it is forgotten. It begins at any other position: a
+    /// token sees those alone that were given since (the variables `cache.first` and `cache.next` say which). Logits at a position that is not
+    /// in the context are NaN.
+    ///
+    /// Reported: as for [`Decoder::apply`]; there are fewer positions than `context`; it is in a loop.
     #[must_use]
     #[track_caller]
     pub fn next<'g>(
@@ -132,6 +136,9 @@ impl Decoder {
         context: i64,
     ) -> Tensor<'g> {
         let (g, batch) = (p.graph(), tokens.size(0));
+        if let Some(positions) = self.max_positions.filter(|&positions| positions < context) {
+            return g.refuse(&[tokens], format!("a context of {context} tokens at {positions} positions"));
+        }
         let mut x = self.table(self.vocab_size).apply(&p.at("wte"), tokens.expand_dims(1));
         if let Some(positions) = self.max_positions {
             x = x + self.table(positions).apply(&p.at("wpe"), position.reshape([1]));
@@ -141,11 +148,16 @@ impl Decoder {
         let dtype = p.policy().compute;
         let caches = ["key", "value"]
             .map(|name| p.at("cache").variable(name, Kind::Statistics, &shape, dtype, Init::zeros()));
+        let bounds = ["first", "next"]
+            .map(|name| p.at("cache").variable(name, Kind::Counter, (), DType::I32, Init::zeros()));
+        // Where there would be a gap, or where nothing is left, a text begins.
+        let goes_on = position.ge(bounds[0]) & position.le(bounds[1]);
+        let first = goes_on.select(bounds[0], position);
         let (block, layer) = (self.block(), g.scalar(0.0, DType::I32));
         let ((x, _), new) = p.stack_with("h", self.num_layers, (x, layer), |p, (x, layer)| {
             let of_layer = caches.map(|cache| cache.dynamic_index(0, layer));
             let normed = block.norm(&p.at("ln_1"), x);
-            let (y, new) = self.attention.apply_next(&p.at("attn"), normed, of_layer, position);
+            let (y, new) = self.attention.apply_next(&p.at("attn"), normed, of_layer, first, position);
             let x = x + y;
             let y = self.mlp.apply(&p.at("mlp"), block.norm(&p.at("ln_2"), x));
             ((x + y, layer + 1), new)
@@ -155,7 +167,12 @@ impl Decoder {
             let next = cache.dynamic_update(new, &[zero, zero, position, zero, zero]);
             p.set(&p.at("cache").full_name(name), next);
         }
-        self.logits(p, block.norm(&p.at("ln_f"), x)).squeeze(1)
+        for (name, next) in [("first", first), ("next", position + 1)] {
+            p.set(&p.at("cache").full_name(name), next);
+        }
+        let logits = self.logits(p, block.norm(&p.at("ln_f"), x)).squeeze(1);
+        let is_kept = position.ge(0) & position.lt(context);
+        is_kept.select(logits, f64::NAN)
     }
 
     /// The logits of what went through all layers.

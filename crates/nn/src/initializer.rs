@@ -4,7 +4,8 @@ use indexmap::IndexMap;
 use shardc_graph::{DType, Graph, GraphErrors, Key, Tensor};
 use shardc_ir::Module;
 
-use crate::{Init, StepProgram, Variable};
+use crate::variable::source;
+use crate::{StepProgram, Variable};
 
 impl StepProgram {
     /// A program that takes a key (`ui32[2]`) and gives the first value of each variable, in order. A value depends on the key
@@ -31,28 +32,6 @@ impl StepProgram {
         }
         g.finish(&values)
     }
-}
-
-/// The variable whose values another one begins with: that itself, or the one at the end of copies of copies; or why there is none.
-pub(crate) fn source<'v>(
-    variable: &'v Variable,
-    get: impl Fn(&str) -> Option<&'v Variable>,
-) -> Result<&'v Variable, String> {
-    let mut source = variable;
-    let mut seen = vec![variable.name.as_str()];
-    while let Init::CopyOf(name) = &source.init {
-        let begins = format!("the variable {:?} begins as a copy of {name:?}", source.name);
-        let next = get(name).ok_or_else(|| format!("{begins}, which there is not"))?;
-        if next.shape != source.shape {
-            return Err(format!("{begins}, but has the shape {:?}, and not {:?}", source.shape, next.shape));
-        }
-        if seen.contains(&next.name.as_str()) {
-            return Err(format!("{begins}, which begins as a copy of it"));
-        }
-        seen.push(&next.name);
-        source = next;
-    }
-    Ok(source)
 }
 
 #[track_caller]

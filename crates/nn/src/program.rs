@@ -9,7 +9,7 @@ use shardc_ir::Module;
 use shardc_strategy::Parameters;
 
 use crate::variable::Entry;
-use crate::{Init, Kind, Variable, initializer};
+use crate::{Init, Kind, Variable, variable};
 
 /// Something that goes into a program, or comes out, beside variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl StepProgram {
     pub fn source(&self, variable: &Variable) -> Option<&Variable> {
         let get = |name: &str| self.variables.iter().find(|variable| variable.name == name);
         let known = get(&variable.name)?;
-        initializer::source(known, get).ok().filter(|source| source.name != known.name)
+        variable::source(known, get).ok().filter(|source| source.name != known.name)
     }
 
     /// How many numbers the model is made of, and how many of them are trained.
@@ -84,8 +84,7 @@ pub(crate) fn finish<'g>(
         returned.push((name, if is_marked { next } else { next.shard_like(entry.tensor) }));
     }
     for entry in entries.values() {
-        let source =
-            initializer::source(&entry.variable, |name| entries.get(name).map(|entry| &entry.variable));
+        let source = variable::source(&entry.variable, |name| entries.get(name).map(|entry| &entry.variable));
         if let Err(text) = source {
             graph.refuse(&[entry.tensor], text);
         }

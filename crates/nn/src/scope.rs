@@ -12,7 +12,7 @@ use shardc_graph::{
 use crate::initializer::hash;
 use crate::lora::{Adapters, SharedMaps};
 use crate::program::{self, StepProgram};
-use crate::values::{AllValues, Values};
+use crate::values::Values;
 use crate::variable::Entry;
 use crate::{Init, Kind, Nf4, Param, Policy, Variable};
 
@@ -40,10 +40,8 @@ pub struct Scope<'g> {
     pub(crate) quantized: Option<Nf4>,
     /// The loops around that layers or parts of a batch are done in, outermost first.
     pub(crate) trips: Vec<Trip<'g>>,
-    /// Tensors that stand for variables, innermost last.
-    pub(crate) values: Vec<Values<'g>>,
-    /// Those of all scopes.
-    pub(crate) all_values: AllValues<'g>,
+    /// Tensors that stand for variables.
+    pub(crate) values: Values<'g>,
 }
 
 /// A trip of a loop: a layer of a stack, or a part of a batch.
@@ -95,8 +93,7 @@ impl<'g> Scope<'g> {
             maps: SharedMaps::default(),
             quantized: None,
             trips: Vec::new(),
-            values: Vec::new(),
-            all_values: AllValues::default(),
+            values: Values::default(),
         }
     }
 
@@ -135,6 +132,42 @@ impl<'g> Scope<'g> {
     #[must_use]
     pub fn quantized(&self, nf4: Nf4) -> Self {
         Scope { quantized: Some(nf4), ..self.clone() }
+    }
+
+    /// The same scope, in which these tensors stand for the variables of these full names: what is made in it computes with them
+    /// (`torch.func.functional_call`). Of layers of a [`stack`](Scope::stack) they have the layers in front. Gradients go through them to what
+    /// they are made of: teachers, target networks, means of parameters, or a step of gradient descent within a step (MAML, Finn et al.,
+    /// 2017).
+    ///
+    /// What layers [`set`](Scope::set) these variables to is what [`Scope::next`] of this scope says, and no other variable becomes it;
+    /// statistics that are not given are set as ever.
+    ///
+    /// Reported: two tensors for one variable; a layer asks for another shape or element type. Reported by [`Scope::finish`]: neither does a
+    /// layer ask for it, nor is there such a variable.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh, Tensor};
+    /// # use shardc_nn::{Scope, layers::Dense};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let g = Graph::new("step", &Mesh::new(&[])?);
+    /// # let (p, x, y) = (Scope::new(&g), g.parameter("x", [4, 8], F32), g.parameter("y", [4, 8], F32));
+    /// fn loss<'g>(p: &Scope<'g>, x: Tensor<'g>, y: Tensor<'g>) -> Tensor<'g> {
+    ///     (Dense::new(8).apply(&p.at("map"), x) - y).square().mean(..)
+    /// }
+    ///
+    /// // The gradient of the loss that one step of gradient descent leads to.
+    /// let gradients = p.gradients(loss(&p, x, y));
+    /// let step = p.trainable().into_iter().zip(gradients).map(|(param, by)| (param.name, param.tensor - 0.1 * by));
+    /// let adapted = p.with_values(step);
+    /// let gradients = p.gradients(loss(&adapted, x, y));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn with_values<N: Into<String>>(&self, values: impl IntoIterator<Item = (N, Tensor<'g>)>) -> Self {
+        let named = values.into_iter().map(|(name, tensor)| (name.into(), tensor));
+        Scope { values: self.values.clone().with(self.graph, named), ..self.clone() }
     }
 
     /// The same scope, of whose units (layers of a [`stack`](Scope::stack), and what is a [`unit`](Scope::unit)) a gradient keeps
@@ -189,7 +222,7 @@ impl<'g> Scope<'g> {
         let mut shape: Vec<i64> = self.trips.iter().filter_map(|trip| trip.layers).collect();
         let num_stacks = shape.len();
         shape.append(&mut own);
-        if let Some(given) = self.given(&name, &shape, dtype) {
+        if let Some(given) = self.values.get(self.graph, &name, &shape, dtype) {
             return self.of_layer(given);
         }
         let known = self.entries.borrow().get(&name).map(|entry| entry.tensor);
@@ -262,11 +295,11 @@ impl<'g> Scope<'g> {
     #[track_caller]
     pub fn set(&self, name: &str, next: impl Into<Tensor<'g>>) {
         let next = next.into();
-        if let (Some(_), Some(trip)) = (self.given_among(name), self.trips.last()) {
-            self.graph.refuse(&[next], trip.cannot_set(name));
-            return;
-        }
-        if let Some(set) = self.set_given(name, next) {
+        if self.values.has(name) {
+            let set = match self.trips.last() {
+                Some(trip) => Err(trip.cannot_set(name)),
+                None => self.values.set(name, next),
+            };
             if let Err(text) = set {
                 self.graph.refuse(&[next], text);
             }
@@ -301,8 +334,8 @@ impl<'g> Scope<'g> {
     /// What a variable, by its full name, becomes in this step, if something was said.
     #[must_use]
     pub fn next(&self, name: &str) -> Option<Tensor<'g>> {
-        if let Some(values) = self.given_among(name) {
-            return values.borrow().get(name)?.next;
+        if self.values.has(name) {
+            return self.values.next(name);
         }
         self.entries.borrow().get(name)?.next
     }
@@ -471,7 +504,8 @@ impl<'g> Scope<'g> {
         if let Some(text) = self.maps.borrow().unmatched() {
             self.graph.refuse(&[], text);
         }
-        for text in self.unknown_values() {
+        for name in self.values.unknown(|name| self.entries.borrow().contains_key(name)) {
+            let text = format!("a tensor is given for the variable {name:?}, which there is not");
             self.graph.refuse(&[], text);
         }
         program::finish(self.graph, &self.entries.borrow(), metrics)

@@ -2,7 +2,13 @@
 
 use shardc_graph::{Tensor, Tree};
 
-use crate::Scope;
+use crate::{Scope, values};
+
+/// What was said to become something.
+enum Place {
+    Variable(String),
+    Given(values::Place),
+}
 
 impl<'g> Scope<'g> {
     /// What `body` makes of `inputs` in the scope of this name below this one, as a unit: with [`Scope::checkpointed`] it is computed
@@ -40,32 +46,24 @@ impl<'g> Scope<'g> {
         outputs
     }
 
-    /// Takes away what was said that variables become, and tensors that stand for some: these by the number of what they are among.
-    fn take_set(&self) -> Vec<((Option<usize>, String), Tensor<'g>)> {
+    /// Takes away what was said that variables become, and tensors that stand for some.
+    fn take_set(&self) -> Vec<(Place, Tensor<'g>)> {
         let mut taken = Vec::new();
         for (name, entry) in self.entries.borrow_mut().iter_mut() {
-            taken.extend(entry.next.take().map(|next| ((None, name.clone()), next)));
+            taken.extend(entry.next.take().map(|next| (Place::Variable(name.clone()), next)));
         }
-        for (i, values) in self.all_values.borrow().iter().enumerate() {
-            for (name, given) in values.borrow_mut().iter_mut() {
-                taken.extend(given.next.take().map(|next| ((Some(i), name.clone()), next)));
-            }
-        }
+        let given = self.values.take_set().into_iter();
+        taken.extend(given.map(|(place, next)| (Place::Given(place), next)));
         taken
     }
 
     /// Says again what was taken away.
-    fn put_set(&self, taken: impl IntoIterator<Item = ((Option<usize>, String), Tensor<'g>)>) {
-        let (mut entries, all_values) = (self.entries.borrow_mut(), self.all_values.borrow());
-        for ((among, name), next) in taken {
-            match among.and_then(|i| all_values.get(i)) {
-                Some(values) => {
-                    if let Some(given) = values.borrow_mut().get_mut(&name) {
-                        given.next = Some(next);
-                    }
-                }
-                None => {
-                    if let Some(entry) = entries.get_mut(&name) {
+    fn put_set(&self, taken: impl IntoIterator<Item = (Place, Tensor<'g>)>) {
+        for (place, next) in taken {
+            match place {
+                Place::Given(place) => self.values.put_set(place, next),
+                Place::Variable(name) => {
+                    if let Some(entry) = self.entries.borrow_mut().get_mut(&name) {
                         entry.next = Some(next);
                     }
                 }

@@ -163,6 +163,74 @@ fn biases_of_stacked_layers_are_not_decayed() {
     }
 }
 
+/// An optimiser makes of the layers of a stack what it makes of them one by one.
+#[test]
+fn layers_of_a_stack_are_updated_one_by_one() {
+    let Some(client) = client().unwrap() else { return };
+    let step = |optimizer: &dyn Optimizer, stacked: bool| {
+        let g = Graph::new("step", &Mesh::new(&[("data", 1)]).unwrap());
+        let p = Scope::new(&g);
+        let x = g.parameter("x", [8, 4], F32);
+        let y = if stacked {
+            p.stack("h", 3, x, |p, x| Dense::new(4).apply(&p.at("map"), x).tanh())
+        } else {
+            (0..3).fold(x, |x, i| Dense::new(4).apply(&p.at(format!("h.{i}.map")), x).tanh())
+        };
+        optim::apply(optimizer, &p, &p.gradients((y - 0.5).square().mean(..)));
+        Step::single(&client, p.finish(&[]).unwrap()).unwrap()
+    };
+    let number = |name: &str, i: usize| f64::from(i as u32) * if name == "kernel" { 1.7 } else { 0.3 };
+    let layer = |name: &str, layer: usize, size: usize| -> Vec<f64> {
+        (0..size).map(|i| (0.3 * layer as f64 + 0.2) * number(name, i + 1).sin()).collect()
+    };
+    let x: Vec<f64> = (0..32).map(|i| f64::from(i).cos()).collect();
+    let x = HostArray::from_f64(F32, &[8, 4], &x).unwrap();
+    let optimizers: [(&str, Box<dyn Optimizer>); 6] = [
+        ("sgd", Box::new(Sgd::new(0.1).with_momentum(0.9))),
+        ("adamw", Box::new(decayed())),
+        ("lion", Box::new(Lion::new(0.02))),
+        ("muon", Box::new(Muon::new(0.02))),
+        ("adafactor", Box::new(Adafactor { min_factored_size: 2, ..Adafactor::new(0.1) })),
+        ("adafactor_whole", Box::new(Adafactor::new(0.1))),
+    ];
+    for (of, optimizer) in &optimizers {
+        let after = |stacked: bool| -> Vec<Vec<f64>> {
+            let step = step(&**optimizer, stacked);
+            let mut begin: IndexMap<String, HostArray> = IndexMap::new();
+            for variable in step.variables() {
+                let shape: Vec<usize> = variable.shape.iter().map(|&n| n as usize).collect();
+                let (size, name) = (shape.iter().product::<usize>(), variable.name.as_str());
+                let what = if name.ends_with("kernel") { "kernel" } else { "bias" };
+                let value = match variable.kind {
+                    Kind::Parameter if stacked => {
+                        let layers: Vec<f64> = (0..3).flat_map(|i| layer(what, i, size / 3)).collect();
+                        HostArray::from_f64(F32, &shape, &layers)
+                    }
+                    Kind::Parameter => {
+                        let i = name.as_bytes()[2] - b'0';
+                        HostArray::from_f64(F32, &shape, &layer(what, usize::from(i), size))
+                    }
+                    _ => HostArray::zeros(variable.dtype, &shape),
+                };
+                begin.insert(name.to_owned(), value.unwrap());
+            }
+            let mut state = step.put(&begin).unwrap();
+            for _ in 0..4 {
+                step.run(&mut state, &[("x", &x)]).unwrap();
+            }
+            let get = |name: String| state.get(&name).unwrap().to_f64_vec();
+            let all = |what: &str| match stacked {
+                true => get(format!("h.map.{what}")),
+                false => (0..3).flat_map(|i| get(format!("h.{i}.map.{what}"))).collect(),
+            };
+            vec![all("kernel"), all("bias")]
+        };
+        for (a, b) in after(true).concat().iter().zip(after(false).concat()) {
+            assert!((a - b).abs() < 1e-4, "{of}: {a} in a stack, {b} one by one");
+        }
+    }
+}
+
 /// The state of a plain optimiser goes on in groups of it, and back.
 #[test]
 fn the_state_of_groups_is_that_of_one_optimiser() {

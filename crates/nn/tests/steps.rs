@@ -9,7 +9,7 @@ use shardc_graph::{
 use shardc_ir::{OpKind, UnaryOp};
 use shardc_nn::layers::BatchNorm;
 use shardc_nn::models::Decoder;
-use shardc_nn::optim::{self, Frozen, Groups, LossScale, Sgd};
+use shardc_nn::optim::{self, Adafactor, Frozen, Groups, LossScale, Sgd};
 use shardc_nn::{Init, Kind, Policy, Scope};
 
 fn mesh() -> Mesh {
@@ -369,4 +369,14 @@ fn copies_of_nothing_are_reported() {
             "the variable \"e\" begins as a copy of \"e\", which begins as a copy of it",
         ]
     );
+}
+
+#[test]
+fn a_scalar_is_a_parameter_as_others() {
+    let errors = reported(|g, p| {
+        let x = g.parameter("x", [8, 3], F32) * p.parameter("scale", (), Init::ones());
+        let x = p.stack("h", 2, x, |p, x| x * p.parameter("scale", (), Init::ones()));
+        optim::apply(&Adafactor::new(0.1), p, &p.gradients(x.sum(..)));
+    });
+    assert_eq!(errors, [""; 0]);
 }

@@ -6,7 +6,7 @@ use super::{Optimizer, Schedule};
 use crate::{Init, Kind, Param, Scope};
 
 /// Adafactor ("Adaptive Learning Rates with Sublinear Memory Cost", Shazeer and Stern, 2018): of the means of squares of a large
-/// matrix it keeps those of rows and columns alone.
+/// matrix it keeps those of rows and columns alone. Layers of a stack are updated one by one.
 #[derive(Clone, Debug)]
 pub struct Adafactor {
     /// The step size, relative to the parameter.
@@ -26,9 +26,10 @@ impl Adafactor {
         Adafactor { rate: rate.into(), decay: 0.8, min_factored_size: 128, clip: 1.0 }
     }
 
-    /// The dimension that rows are means over, and that of columns: the largest, and the next.
-    fn factored(&self, shape: &[i64]) -> Option<(usize, usize)> {
-        let mut dims: Vec<usize> = (0..shape.len()).collect();
+    /// The dimension that rows are means over, and that of columns: the largest of a layer, and the next.
+    fn factored(&self, param: &Param<'_>) -> Option<(usize, usize)> {
+        let shape = param.tensor.shape();
+        let mut dims: Vec<usize> = (param.num_stacks..shape.len()).collect();
         dims.sort_by_key(|&d| shape[d]);
         match dims.as_slice() {
             [.., next, largest] if shape[*next] >= self.min_factored_size => Some((*largest, *next)),
@@ -56,7 +57,7 @@ impl Optimizer for Adafactor {
         let update = |(param, &gradient): (&Param<'g>, &Tensor<'g>)| {
             let gradient = gradient.to(DType::F32);
             let (square, shape) = (gradient.square() + 1e-30, param.tensor.shape());
-            let scaled = match self.factored(&shape) {
+            let scaled = match self.factored(param) {
                 Some((d0, d1)) => {
                     let without = |d: usize| [&shape[..d], &shape[d + 1..]].concat();
                     let row = mean(format!("row.{}", param.name), without(d0), square.mean(d0 as i64));
@@ -67,7 +68,8 @@ impl Optimizer for Adafactor {
                 }
                 None => gradient * mean(format!("square.{}", param.name), shape.clone(), square).rsqrt(),
             };
-            let root_mean_square = |t: Tensor<'g>| t.square().mean(..).sqrt();
+            let own: Vec<i64> = (param.num_stacks as i64..shape.len() as i64).collect();
+            let root_mean_square = |t: Tensor<'g>| t.square().mean_keepdims(own.as_slice()).sqrt();
             let clipped = scaled / (root_mean_square(scaled) / self.clip).max(1);
             -rate * clipped * root_mean_square(param.tensor.to(DType::F32)).max(1e-3)
         };

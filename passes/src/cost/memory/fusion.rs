@@ -19,6 +19,9 @@ const LOOKED_AT_IN_ALL: u32 = 256;
 /// How many are looked at beyond one that is kept anyway.
 const BEYOND_KEPT: u32 = 8;
 
+/// The part of a tensor that is taken for nothing beside it.
+const BESIDE: u64 = 64;
+
 /// The most that is told of how often a fused operation is computed: chains of them multiply.
 const MANY: u64 = 1 << 20;
 
@@ -33,6 +36,8 @@ struct Again {
     seen: FxHashSet<ValueId>,
     /// What is read for it.
     read: u64,
+    /// Whether of this something is kept longer that must be in memory.
+    is_from_memory: bool,
 }
 
 impl Estimate<'_> {
@@ -101,9 +106,20 @@ impl Estimate<'_> {
         let data = &self.module.ops[op];
         let made = data.results.iter().map(|&v| self.program.weight(v)).fold(0, u64::saturating_add);
         let seen = FxHashSet::default();
-        let mut again = Again { region, until, left: LOOKED_AT, in_all: LOOKED_AT_IN_ALL, seen, read: 0 };
+        let mut again = Again {
+            region,
+            until,
+            left: LOOKED_AT,
+            in_all: LOOKED_AT_IN_ALL,
+            seen,
+            read: 0,
+            is_from_memory: false,
+        };
         let cost = data.operands.iter().map(|&v| self.cost(v, 0, &mut again)).fold(0, u64::saturating_add);
-        if cost >= made.saturating_mul(u64::from(until - number)) {
+        let kept = made.saturating_mul(u64::from(until - number));
+        // Numbers of a row, such as its maximum, are kept beside the rows.
+        let beside = if again.is_from_memory { kept / BESIDE } else { 0 };
+        if cost >= kept.saturating_add(beside) {
             return false;
         }
         let readers = self.readers_of(op);
@@ -145,6 +161,7 @@ impl Estimate<'_> {
             }
         }
         again.read = before.saturating_add(traffic);
+        again.is_from_memory |= keeping > 0 && self.program.is_hard(def);
         keeping
     }
 }

@@ -300,7 +300,8 @@ impl<'m> Estimate<'m> {
                     self.write_over(&At { op, region, step, outside }, bytes, &is_kept, &mut table);
                 }
                 let last = self.last_step(result, region).max(step);
-                table.add(Some(result), Buffer { bytes, first: step, last });
+                let first = if self.program.starts_early(op) { (step - 1).max(1) } else { step };
+                table.add(Some(result), Buffer { bytes, first, last });
             }
         }
         table.all

@@ -7,6 +7,7 @@
 //! What is alive is found in one walk over the program:
 //!
 //! * what a compiler fuses into its readers takes no memory, but keeps what it reads until it is read itself (`fusion`);
+//! * what several read at different places is computed once, on a TPU, and so is what rows are looked up in (`program`);
 //! * operations run in the order of the text, but updates of what the caller gets back run as soon as they can;
 //! * what computes element by element and what updates a part is written over what it reads for the last time;
 //! * what is behind a barrier is what was before it, and is not copied;
@@ -223,6 +224,51 @@ mod tests {
             %4 = stablehlo.add %3, %1 : tensor<16x16xf32>
             return %4 : tensor<16x16xf32>";
         assert_eq!(of(text), 3072);
+    }
+
+    fn on_a_tpu(text: &str) -> u64 {
+        let module = shardc_stablehlo::parse(text).unwrap();
+        temporaries_with_calls(&module, module.entry().unwrap(), Machine::TpuV5e, &|_| 0)
+    }
+
+    #[test]
+    fn what_is_read_at_different_places_is_computed_once() {
+        let of = |second: &str| {
+            on_a_tpu(&format!(
+                "func.func @main(%x: tensor<512x256xf32>) -> tensor<256x256xf32> {{
+                %0 = stablehlo.cosine %x : tensor<512x256xf32>
+                %r = stablehlo.reshape %0 : (tensor<512x256xf32>) -> tensor<512x256xf32>
+                %1 = stablehlo.slice %0 [0:256, 0:256] : (tensor<512x256xf32>) -> tensor<256x256xf32>
+                %2 = stablehlo.slice %r [{second}, 0:256] : (tensor<512x256xf32>) -> tensor<256x256xf32>
+                %3 = stablehlo.multiply %1, %2 : tensor<256x256xf32>
+                return %3 : tensor<256x256xf32> }}"
+            ))
+        };
+        assert_eq!(of("256:512"), 512 * 256 * 4);
+        let one = on_a_tpu(
+            "func.func @main(%x: tensor<512x256xf32>) -> tensor<256x256xf32> {
+            %0 = stablehlo.cosine %x : tensor<512x256xf32>
+            %1 = stablehlo.slice %0 [0:256, 0:256] : (tensor<512x256xf32>) -> tensor<256x256xf32>
+            %2 = stablehlo.slice %0 [0:256, 0:256] : (tensor<512x256xf32>) -> tensor<256x256xf32>
+            %3 = stablehlo.multiply %1, %2 : tensor<256x256xf32>
+            return %3 : tensor<256x256xf32> }",
+        );
+        assert_eq!(one, 0, "both are the same");
+    }
+
+    #[test]
+    fn a_table_that_rows_are_looked_up_in_is_in_memory() {
+        let of = |table: &str| {
+            on_a_tpu(&format!(
+                "func.func @main(%x: tensor<512x256xf32>, %y: tensor<512x256xbf16>, %i: tensor<8x1xi32>) -> tensor<8x256xf32> {{
+                {table}
+                %1 = \"stablehlo.gather\"(%0, %i) <{{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 256>}}> : (tensor<512x256xf32>, tensor<8x1xi32>) -> tensor<8x256xf32>
+                return %1 : tensor<8x256xf32> }}"
+            ))
+        };
+        assert_eq!(of("%0 = stablehlo.cosine %x : tensor<512x256xf32>"), 512 * 256 * 4);
+        let converted = "%0 = stablehlo.convert %y : (tensor<512x256xbf16>) -> tensor<512x256xf32>";
+        assert_eq!(of(converted), 0, "what is found is converted");
     }
 
     #[test]

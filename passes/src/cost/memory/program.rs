@@ -68,24 +68,24 @@ impl<'m> Program<'m> {
                 }
             }
         }
-        let mut reads = vec![Reads::default(); values];
         for &op in &walk {
             program.elementwise[op.index()] = is_elementwise(module, op) || is_one_of_a_row(module, op);
             program.note_convolution(op);
             if let Some(rows) = rows_of(module, op) {
                 program.in_rows.extend(module.ops[op].results.iter().copied().chain([rows]));
             }
-            for &operand in &module.ops[op].operands {
-                let of = &mut reads[operand.index()];
-                of.count += 1;
-                of.last = Some(op);
+        }
+        let reads = program.reads(&walk);
+        for &op in walk.iter().filter(|op| machine.is_tpu() && program.elementwise[op.index()]) {
+            for &result in &module.ops[op].results {
+                program.hard[result.index()] = reads[result.index()].are_apart;
             }
         }
         // Readers come after what they read, so that what holds for their results is known.
         let mut all_round = vec![true; values];
         for &op in walk.iter().rev() {
             program.look_at(op, &reads);
-            program.look_at_operands(op, &mut all_round);
+            program.look_at_operands(op, &reads, &mut all_round);
         }
         for (value, reads) in reads.iter().enumerate() {
             program.narrow[value] = all_round[value] && reads.count > 0;
@@ -96,8 +96,7 @@ impl<'m> Program<'m> {
     /// Returns the bytes of a value in memory.
     pub(super) fn size(&self, value: ValueId) -> u64 {
         let Some(ty) = self.module.stored(value) else { return 0 };
-        let is_rounded = self.machine.is_tpu() && ty.dtype == DType::F32 && self.narrow[value.index()];
-        let bits = if is_rounded { 16 } else { ty.dtype.bits() };
+        let bits = if self.is_rounded(value) { 16 } else { ty.dtype.bits() };
         if self.in_rows.contains(&value) {
             return self.machine.bytes_in_rows(ty, bits);
         }
@@ -106,7 +105,14 @@ impl<'m> Program<'m> {
 
     /// Returns the bytes of a value without any padding.
     pub(super) fn weight(&self, value: ValueId) -> u64 {
-        self.module.stored(value).and_then(|ty| u64::try_from(ty.num_bytes()?).ok()).unwrap_or(0)
+        let bytes = self.module.stored(value).and_then(|ty| u64::try_from(ty.num_bytes()?).ok()).unwrap_or(0);
+        if self.is_rounded(value) { bytes / 2 } else { bytes }
+    }
+
+    /// Whether a value of 32 bits is kept with 16.
+    fn is_rounded(&self, value: ValueId) -> bool {
+        let is_wide = self.module.stored(value).is_some_and(|ty| ty.dtype == DType::F32);
+        self.machine.is_tpu() && is_wide && self.narrow[value.index()]
     }
 
     /// Returns what it counts to read or write a value beside others.
@@ -125,6 +131,11 @@ impl<'m> Program<'m> {
 
     pub(super) fn is_always_fused(&self, op: OpId) -> bool {
         self.always[op.index()]
+    }
+
+    /// Whether the result of an operation is written while the one before it runs: a gather of a TPU starts as soon as it can.
+    pub(super) fn starts_early(&self, op: OpId) -> bool {
+        self.machine.is_tpu() && matches!(self.module.ops[op].kind, OpKind::AllGather { .. })
     }
 
     pub(super) fn joins_reader(&self, op: OpId) -> bool {
@@ -149,6 +160,30 @@ impl<'m> Program<'m> {
     /// Whether a value is an argument that is copied before all else, since what is gathered takes its memory.
     pub(super) fn is_copied_first(&self, value: ValueId) -> bool {
         self.gathered.arguments.contains(&value)
+    }
+
+    /// How all values are read; what is given another shape is read by what reads that.
+    fn reads(&self, walk: &[OpId]) -> Vec<Reads> {
+        let module = self.module;
+        let mut reads = vec![Reads::default(); module.values.len()];
+        for &op in walk.iter().rev() {
+            let data = &module.ops[op];
+            let by = match (&data.kind, data.results.first()) {
+                (OpKind::Reshape, Some(reshaped)) => reads[reshaped.index()],
+                (OpKind::Pad(_), Some(moved)) => {
+                    Reads { count: reads[moved.index()].count, last: Some(op), are_apart: false }
+                }
+                _ => Reads { count: 1, last: Some(op), are_apart: false },
+            };
+            for &operand in &data.operands {
+                let of = &mut reads[operand.index()];
+                of.are_apart |= by.are_apart
+                    || by.last.zip(of.last).is_some_and(|(one, other)| is_read_apart(module, one, other));
+                of.count = of.count.saturating_add(by.count);
+                of.last = of.last.or(by.last);
+            }
+        }
+        reads
     }
 
     fn note_convolution(&mut self, op: OpId) {
@@ -203,7 +238,7 @@ impl<'m> Program<'m> {
     }
 
     /// Notes what an operation asks of its operands.
-    fn look_at_operands(&mut self, op: OpId, all_round: &mut [bool]) {
+    fn look_at_operands(&mut self, op: OpId, reads: &[Reads], all_round: &mut [bool]) {
         let data = &self.module.ops[op];
         let of_result = |table: &[bool]| data.results.first().is_some_and(|v| table[v.index()]);
         let reduces = match &data.kind {
@@ -228,13 +263,31 @@ impl<'m> Program<'m> {
         {
             self.hard[rows.index()] = true;
         }
-        for &operand in &data.operands {
+        if matches!(data.kind, OpKind::Gather(_)) && self.machine.is_tpu() {
+            // What is looked up in a converted table is converted instead.
+            let table = data.operands[0];
+            let is_converted = self
+                .module
+                .def_op(table)
+                .is_some_and(|def| matches!(self.module.ops[def].kind, OpKind::Convert));
+            self.hard[table.index()] |= !is_converted;
+        }
+        for (at, &operand) in data.operands.iter().enumerate() {
             let is_made_there = matches!(data.kind, OpKind::While)
                 && self.module.def_op(operand).is_some_and(|def| is_from_nothing(&self.module.ops[def].kind));
-            if fuses_nothing && !is_made_there || hands_on {
+            // What is put elsewhere is not written for a barrier that hands it on to nobody, but only orders it.
+            let is_ordered_alone = matches!(data.kind, OpKind::OptimizationBarrier)
+                && self.machine.is_tpu()
+                && data.results.get(at).is_some_and(|behind| reads[behind.index()].count == 0)
+                && self.module.def_op(operand).is_some_and(|def| is_rearranged(&self.module.ops[def].kind));
+            if fuses_nothing && !is_made_there && !is_ordered_alone || hands_on {
                 self.hard[operand.index()] = true;
             }
-            all_round[operand.index()] &= rounds;
+            let is_rounded = match data.results.get(at) {
+                Some(behind) if matches!(data.kind, OpKind::OptimizationBarrier) => all_round[behind.index()],
+                _ => rounds,
+            };
+            all_round[operand.index()] &= is_rounded;
             self.reduced[operand.index()] |= reduces;
         }
     }
@@ -259,6 +312,8 @@ struct Reads {
     count: u32,
     /// What reads it last.
     last: Option<OpId>,
+    /// Whether two that read it find its elements in other places.
+    are_apart: bool,
 }
 
 pub(super) fn is_product(kind: &OpKind) -> bool {
@@ -287,6 +342,24 @@ fn is_rearranged(kind: &OpKind) -> bool {
                 | OpKind::Splice(_)
                 | OpKind::DynamicSlice { .. }
         )
+}
+
+/// Whether of two operations that read a value one takes its elements from other places than the other does. What is computed element by
+/// element is then written: each of them would compute it again.
+fn is_read_apart(module: &Module, one: OpId, other: OpId) -> bool {
+    let is_moved = |op: OpId| {
+        matches!(
+            module.ops[op].kind,
+            OpKind::Slice(_)
+                | OpKind::DynamicSlice { .. }
+                | OpKind::Pad(_)
+                | OpKind::Reverse { .. }
+                | OpKind::Concatenate { .. }
+        )
+    };
+    let (a, b) = (&module.ops[one], &module.ops[other]);
+    let is_same = one != other && a.kind == b.kind && a.operands == b.operands;
+    (is_moved(one) || is_moved(other)) && !is_same
 }
 
 /// What hands rounded elements on as they are.

@@ -15,7 +15,8 @@ use crate::plugin::{Plugin, PluginKind};
 use crate::plugin_options::{self, MAX_CPU_DEVICES, PluginOptions, Value};
 use crate::processes::Processes;
 
-/// A set of devices of one kind, and what compiles for them. Cheap to clone; usable from any thread.
+/// A set of devices of one kind, and what compiles for them. Cheap to clone; usable from any thread. As the last clone is dropped, runs that
+/// are on their way are waited for: a process that ends while a plugin's threads run crashes in them.
 #[derive(Clone)]
 pub struct Client {
     raw: Arc<RawClient>,
@@ -25,6 +26,16 @@ pub struct Client {
     platform_name: String,
     processes: Option<Processes>,
     cache: Option<Arc<CompileCache>>,
+    _end: Arc<End>,
+}
+
+/// Waits for what runs on a client.
+struct End(Arc<RawClient>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.0.launcher.settle();
+    }
 }
 
 impl std::fmt::Debug for Client {
@@ -97,7 +108,8 @@ impl Client {
         devices.sort_by_key(Device::id);
         let mut ids = raw.device_ids()?;
         ids.sort_unstable();
-        Ok(Client { raw, devices, ids, platform_name, processes, cache: None })
+        let end = Arc::new(End(raw.clone()));
+        Ok(Client { raw, devices, ids, platform_name, processes, cache: None, _end: end })
     }
 
     /// The devices that this process can use, by ascending number.

@@ -91,7 +91,7 @@ pub(crate) struct RawClient {
     pub(super) ptr: *mut abi::Client,
     api: Arc<Api>,
     /// Where launches are queued. What lives on a client that it gave up is leaked: the plugin still uses it.
-    pub(super) launcher: Launcher,
+    pub(crate) launcher: Launcher,
     launches: AtomicI32,
 }
 

@@ -37,6 +37,10 @@ pub(crate) struct Patience<'a> {
 
 type Job = Box<dyn FnOnce() + Send>;
 
+/// The names of the threads.
+const QUEUE: &str = "shardc-launch";
+const WATCH: &str = "shardc-watch";
+
 /// Where launches on a client are queued.
 #[derive(Default)]
 pub(crate) struct Launcher {
@@ -107,10 +111,28 @@ impl Launcher {
             last: flight.queued,
         };
         let ended = || RuntimeError::ClientLost { reason: "its threads have ended".to_owned() };
-        watch.send(Message::Begin(watched)).map_err(|_| ended())?;
+        watch.send(Message::Begin(watched)).map_err(|_| {
+            self.places.leave();
+            ended()
+        })?;
         queue.send(Box::new(move || start(&reporter))).map_err(|_| ended())?;
         flight.wait_for_launch()?;
         Ok((flight, waited))
+    }
+
+    /// Waits until all launches are over, and what told of their ends is dropped; not on the threads of launches themselves, and not where
+    /// the client was given up.
+    pub(crate) fn settle(&self) {
+        let Some(watch) = self.watch.get() else { return };
+        if self.is_lost() || [QUEUE, WATCH].map(Some).contains(&std::thread::current().name()) {
+            return;
+        }
+        self.places.wait_until_free();
+        let (dropped, is_dropped) = channel::<()>();
+        if watch.send(Message::Release(Box::new(dropped))).is_ok() {
+            // Nothing is ever sent: it ends as the other end is dropped.
+            let _ = is_dropped.recv();
+        }
     }
 
     /// Drops something on a thread that is not the plugin's, at some time.
@@ -122,12 +144,12 @@ impl Launcher {
     }
 
     fn queue(&self) -> Result<&Sender<Job>> {
-        started(&self.queue, "shardc-launch", |queue| queue.into_iter().for_each(|job: Job| job()))
+        started(&self.queue, QUEUE, |queue| queue.into_iter().for_each(|job: Job| job()))
     }
 
     fn watch(&self) -> Result<&Sender<Message>> {
         let (lost, places) = (self.lost.clone(), self.places.clone());
-        started(&self.watch, "shardc-watch", move |messages| Watch::new(lost, places).run(&messages))
+        started(&self.watch, WATCH, move |messages| Watch::new(lost, places).run(&messages))
     }
 }
 

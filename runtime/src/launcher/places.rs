@@ -28,6 +28,14 @@ impl Places {
         true
     }
 
+    /// Waits until no place is taken.
+    pub(super) fn wait_until_free(&self) {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        while *taken > 0 {
+            taken = self.left.wait(taken).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
     /// A launch is over.
     pub(super) fn leave(&self) {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);

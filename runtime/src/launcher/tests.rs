@@ -239,3 +239,26 @@ fn what_must_not_go_on_the_plugins_thread_goes_on_another() {
     launcher.release().unwrap()(Box::new(Tells(tell)));
     assert_eq!(told.recv().unwrap().as_deref(), Some("shardc-watch"));
 }
+
+#[test]
+fn it_settles_once_all_launches_are_over() {
+    let launcher = Launcher::default();
+    launcher.settle();
+    let (send, receive) = mpsc::channel::<Reporter>();
+    launch(&launcher, &patience(None), move |reporter| {
+        reporter.launched(Ok(()));
+        let _ = send.send(reporter.clone());
+    })
+    .unwrap();
+    let reporter = receive.recv().unwrap();
+    let (tell, told) = mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            launcher.settle();
+            let _ = tell.send(());
+        });
+        assert!(told.recv_timeout(GRACE).is_err(), "it is on its way");
+        (0..4).for_each(|device| reporter.finished(device, Ok(()), ()));
+        assert!(told.recv_timeout(SOON).is_ok());
+    });
+}

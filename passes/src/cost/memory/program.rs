@@ -162,7 +162,7 @@ impl<'m> Program<'m> {
         self.gathered.arguments.contains(&value)
     }
 
-    /// How all values are read; what is given another shape is read by what reads that.
+    /// How all values are read; what is given another shape is read by what reads that, and what is padded as often as the padded tensor.
     fn reads(&self, walk: &[OpId]) -> Vec<Reads> {
         let module = self.module;
         let mut reads = vec![Reads::default(); module.values.len()];
@@ -266,20 +266,17 @@ impl<'m> Program<'m> {
         if matches!(data.kind, OpKind::Gather(_)) && self.machine.is_tpu() {
             // What is looked up in a converted table is converted instead.
             let table = data.operands[0];
-            let is_converted = self
-                .module
-                .def_op(table)
-                .is_some_and(|def| matches!(self.module.ops[def].kind, OpKind::Convert));
+            let is_converted = self.is_made_by(table, |kind| matches!(kind, OpKind::Convert));
             self.hard[table.index()] |= !is_converted;
         }
         for (at, &operand) in data.operands.iter().enumerate() {
-            let is_made_there = matches!(data.kind, OpKind::While)
-                && self.module.def_op(operand).is_some_and(|def| is_from_nothing(&self.module.ops[def].kind));
+            let is_made_there =
+                matches!(data.kind, OpKind::While) && self.is_made_by(operand, is_from_nothing);
             // What is put elsewhere is not written for a barrier that hands it on to nobody, but only orders it.
             let is_ordered_alone = matches!(data.kind, OpKind::OptimizationBarrier)
                 && self.machine.is_tpu()
                 && data.results.get(at).is_some_and(|behind| reads[behind.index()].count == 0)
-                && self.module.def_op(operand).is_some_and(|def| is_rearranged(&self.module.ops[def].kind));
+                && self.is_made_by(operand, is_rearranged);
             if fuses_nothing && !is_made_there && !is_ordered_alone || hands_on {
                 self.hard[operand.index()] = true;
             }
@@ -290,6 +287,10 @@ impl<'m> Program<'m> {
             all_round[operand.index()] &= is_rounded;
             self.reduced[operand.index()] |= reduces;
         }
+    }
+
+    fn is_made_by(&self, value: ValueId, is_such: impl Fn(&OpKind) -> bool) -> bool {
+        self.module.def_op(value).is_some_and(|def| is_such(&self.module.ops[def].kind))
     }
 
     /// Whether an operation multiplies or divides by one number.

@@ -35,6 +35,12 @@ fn errors_and_warnings_are_lines_of_json() {
     assert_eq!(summary["type"], "summary");
     assert_eq!(summary["collectives"][0]["kind"], "all_gather");
 
+    let ran = folder.run(&["partition", "warns.mlir", "-o", "out", "--at-peak", "--format", "json"]);
+    let lines = ran.complaints();
+    let most = &lines.last().unwrap()["at_peak"][0];
+    assert_eq!(most["made_by"], "stablehlo.all_gather", "{most}");
+    assert!(most["bytes"].as_u64() > Some(0) && most["kept_until"].is_string(), "{most}");
+
     let cases: &[(&[&str], i32, Value)] = &[
         (&["partition", "plain.mlir", "-o", "-"], 1, json!("SH0303")),
         (&["lint", "plain.mlir", "--mesh", "x"], 2, json!("SH0306")),

@@ -3,7 +3,7 @@
 use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
 use shardc_passes::annotations::spec::{Annotation, SpecError};
 use shardc_passes::collectives::clean::{CleanOptions, CleanReport};
-use shardc_passes::cost::memory::{Machine, MemoryEstimate, estimate};
+use shardc_passes::cost::memory::{InMemory, Machine, MemoryEstimate, at_peak, estimate};
 use shardc_passes::driver::calls::KeptFunctions;
 use shardc_passes::driver::context::PassContext;
 use shardc_passes::driver::partition::{self, Interface, Outcome, Partitioned};
@@ -592,6 +592,13 @@ impl Output {
     #[must_use]
     pub fn memory(&self) -> MemoryEstimate {
         self.module.entry().map(|func| estimate(&self.module, func, self.machine)).unwrap_or_default()
+    }
+
+    /// The temporaries that a device is estimated to have when it needs most, by the lines of the front end's source that made them, the
+    /// largest first: what to split, to keep in fewer bits or to compute again in the backward pass.
+    #[must_use]
+    pub fn at_peak(&self) -> Vec<InMemory> {
+        self.module.entry().map(|func| at_peak(&self.module, func, self.machine)).unwrap_or_default()
     }
 
     /// How to feed the program, in the form that other programs read.

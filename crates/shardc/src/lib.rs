@@ -69,7 +69,7 @@ pub use manifest::{Axis, Manifest, MeshInfo, TensorInfo};
 pub use shardc_ir::{Diagnostic, Module, Severity, SpmdMode};
 pub use shardc_passes::annotations::spec::{Annotation, SpecError};
 pub use shardc_passes::collectives::clean::{CleanOptions, CleanReport};
-pub use shardc_passes::cost::memory::{Machine, MemoryEstimate};
+pub use shardc_passes::cost::memory::{InMemory, Machine, MemoryEstimate};
 pub use shardc_passes::driver::strategy::Strategy;
 pub use shardc_passes::propagate::DebugOptions;
 pub use shardc_passes::report::warnings::{Selection, Told, select, worth_telling};

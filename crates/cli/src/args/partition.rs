@@ -32,6 +32,9 @@ pub(crate) struct PartitionArgs {
     /// Print the collectives that were inserted, by kind
     #[arg(long)]
     pub(crate) summary: bool,
+    /// Print what is in memory when a device needs most, as estimated, with the lines that made it
+    #[arg(long)]
+    pub(crate) at_peak: bool,
     #[command(flatten)]
     pub(crate) stop: StopArgs,
 }

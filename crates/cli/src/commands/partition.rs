@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::json;
-use shardc::Stage;
+use shardc::{Output, Stage};
 use shardc_passes::cost::traffic::summarize;
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
@@ -44,60 +44,103 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
     }
     outputs.commit()?;
     if args.summary {
-        let rows = summarize(&job.output.module);
-        let cleaned = job.output.cleaned.text();
-        let memory = job.output.memory();
-        let text = || {
-            let mut table = Table::new(&["collective", ">count", ">in loops", ">runs", ">sent per device"]);
-            for row in &rows {
-                let [count, in_loops] = [row.count, row.in_loops].map(|n| n.to_string());
-                table.row(vec![
-                    row.kind.clone(),
-                    count,
-                    in_loops,
-                    row.runs.to_string(),
-                    bytes(row.bytes_in_run),
-                ]);
-            }
-            let needs = format!(
-                "memory of a device, estimated: arguments {}, outputs {} ({} in place), temporaries {}, peak {}\n",
-                bytes(memory.arguments),
-                bytes(memory.outputs),
-                bytes(memory.aliases),
-                bytes(memory.temporaries),
-                bytes(memory.peak)
-            );
-            let table = format!("{}{needs}", ui.summary_table(&table));
-            match cleaned.as_str() {
-                "" => table,
-                cleaned => format!("{table}cleaned up: {cleaned}\n"),
-            }
-        };
-        ui.summary(text, || {
-            let collectives = rows.iter().map(|row| {
-                json!({
-                    "kind": row.kind,
-                    "count": row.count,
-                    "in_loops": row.in_loops,
-                    "runs": row.runs,
-                    "bytes_sent": row.bytes_sent,
-                    "bytes_in_run": row.bytes_in_run,
-                })
-            });
-            json!({
-                "collectives": collectives.collect::<Vec<_>>(),
-                "memory": {
-                    "arguments": memory.arguments,
-                    "outputs": memory.outputs,
-                    "aliases": memory.aliases,
-                    "temporaries": memory.temporaries,
-                    "peak": memory.peak,
-                },
-                "cleaned": cleaned,
-            })
-        });
+        summary(&job.output, ui);
+    }
+    if args.at_peak {
+        at_peak(&job.output, ui);
     }
     // The program ends here: what it has in memory goes with it, all at once.
     std::mem::forget(job);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints what was inserted and what a device needs.
+fn summary(output: &Output, ui: &Ui) {
+    let rows = summarize(&output.module);
+    let cleaned = output.cleaned.text();
+    let memory = output.memory();
+    let text = || {
+        let mut table = Table::new(&["collective", ">count", ">in loops", ">runs", ">sent per device"]);
+        for row in &rows {
+            let [count, in_loops] = [row.count, row.in_loops].map(|n| n.to_string());
+            table.row(vec![row.kind.clone(), count, in_loops, row.runs.to_string(), bytes(row.bytes_in_run)]);
+        }
+        let needs = format!(
+            "memory of a device, estimated: arguments {}, outputs {} ({} in place), temporaries {}, peak {}\n",
+            bytes(memory.arguments),
+            bytes(memory.outputs),
+            bytes(memory.aliases),
+            bytes(memory.temporaries),
+            bytes(memory.peak)
+        );
+        let table = format!("{}{needs}", ui.summary_table(&table));
+        match cleaned.as_str() {
+            "" => table,
+            cleaned => format!("{table}cleaned up: {cleaned}\n"),
+        }
+    };
+    ui.summary(text, || {
+        let collectives = rows.iter().map(|row| {
+            json!({
+                "kind": row.kind,
+                "count": row.count,
+                "in_loops": row.in_loops,
+                "runs": row.runs,
+                "bytes_sent": row.bytes_sent,
+                "bytes_in_run": row.bytes_in_run,
+            })
+        });
+        json!({
+            "collectives": collectives.collect::<Vec<_>>(),
+            "memory": {
+                "arguments": memory.arguments,
+                "outputs": memory.outputs,
+                "aliases": memory.aliases,
+                "temporaries": memory.temporaries,
+                "peak": memory.peak,
+            },
+            "cleaned": cleaned,
+        })
+    });
+}
+
+/// How many lines of what is in memory are shown to people.
+const SHOWN: usize = 20;
+
+/// Prints what is in memory when a device needs most.
+fn at_peak(output: &Output, ui: &Ui) {
+    let all = output.at_peak();
+    let text = || {
+        let mut table = Table::new(&[">bytes", ">count", "type", "made by", "kept until"]);
+        let place = |op: &str, at: Option<&str>| at.map_or(op.to_owned(), |at| format!("{op} {at}"));
+        for it in all.iter().take(SHOWN) {
+            table.row(vec![
+                bytes(it.bytes),
+                it.count.to_string(),
+                it.ty.clone(),
+                place(&it.made_by, it.made_at.as_deref()),
+                place(&it.kept_until, it.kept_until_at.as_deref()),
+            ]);
+        }
+        let left = all.iter().skip(SHOWN).map(|it| it.bytes).fold(0, u64::saturating_add);
+        let rest = match all.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            n => format!("and {} in {n} more\n", bytes(left)),
+        };
+        format!("temporaries when a device needs most:\n{}{rest}", ui.summary_table(&table))
+    };
+    ui.summary(text, || {
+        let told = all.iter().map(|it| {
+            json!({
+                "bytes": it.bytes,
+                "count": it.count,
+                "tensor": it.ty,
+                "made_by": it.made_by,
+                "made_at": it.made_at,
+                "kept_until": it.kept_until,
+                "kept_until_at": it.kept_until_at,
+            })
+        });
+        json!({ "at_peak": told.collect::<Vec<_>>() })
+    });
 }

@@ -18,12 +18,26 @@ pub(super) struct Peak {
     /// Bytes that are alive.
     pub(super) bytes: u64,
     pub(super) at: Moment,
+    /// What is alive, regions within included.
+    pub(super) alive: Vec<Alive>,
+}
+
+/// A temporary that is alive at the peak.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Alive {
+    pub(super) bytes: u64,
+    /// What it holds first; none of what a called function needs.
+    pub(super) value: Option<ValueId>,
+    /// What runs when it is there first, and what does when it is needed last.
+    pub(super) made_by: OpId,
+    pub(super) kept_until: OpId,
 }
 
 /// A temporary.
 #[derive(Clone, Copy, Debug)]
 struct Buffer {
     bytes: u64,
+    value: Option<ValueId>,
     /// The first and the last step that needs it; from one.
     first: u32,
     last: u32,
@@ -114,9 +128,23 @@ impl<'m> Estimate<'m> {
         let buffers = self.buffers(region, &order, outside, &inside);
         let (bytes, step) = most(&buffers, order.len());
         let Some(&number) = step.checked_sub(1).and_then(|at| order.get(at)) else { return Peak::default() };
-        let mut at = inside.remove(&ops[number]).map(|peak| peak.at).unwrap_or_default();
+        let Peak { mut at, mut alive, .. } = inside.remove(&ops[number]).unwrap_or_default();
         at.insert(0, (region, number));
-        Peak { bytes, at }
+        let is_alive = |buffer: &&Buffer| buffer.first as usize <= step && step <= buffer.last as usize;
+        // What regions within have in memory stands for their own buffer, which is made at this step.
+        let is_within = |buffer: &Buffer| buffer.value.is_none() && !alive.is_empty();
+        let here = buffers.iter().filter(is_alive).filter(|&buffer| !is_within(buffer)).map(|buffer| {
+            let runs = |step: u32| ops[order[(step as usize).clamp(1, order.len()) - 1]];
+            Alive {
+                bytes: buffer.bytes,
+                value: buffer.value,
+                made_by: buffer.value.and_then(|v| self.module.def_op(v)).unwrap_or(runs(buffer.first)),
+                kept_until: runs(buffer.last),
+            }
+        });
+        let here: Vec<Alive> = here.collect();
+        alive.extend(here);
+        Peak { bytes, at, alive }
     }
 
     /// Returns what the regions of an operation need: the most of them, since no two run at once. `None` without regions.
@@ -124,7 +152,7 @@ impl<'m> Estimate<'m> {
         let data = &self.module.ops[op];
         if matches!(data.kind, OpKind::CustomCall(_)) {
             let bytes = (self.of_call)(op);
-            return (bytes > 0).then(|| Peak { bytes, at: Moment::new() });
+            return (bytes > 0).then(|| Peak { bytes, ..Peak::default() });
         }
         if !has_program_regions(&data.kind) {
             return None;
@@ -271,13 +299,13 @@ impl<'m> Estimate<'m> {
         let together = self.made_together(region);
         for &arg in module.regions[region].args.iter().filter(|&&arg| self.program.is_copied_first(arg)) {
             let last = self.last_step(arg, region).max(1);
-            table.add(Some(arg), Buffer { bytes: self.program.size(arg), first: 1, last });
+            table.add(Buffer { bytes: self.program.size(arg), value: Some(arg), first: 1, last });
         }
         for (step, &number) in (1u32..).zip(order) {
             let op = ops[number];
             let data = &module.ops[op];
             if let Some(peak) = inside.get(&op) {
-                table.add(None, Buffer { bytes: peak.bytes, first: step, last: step });
+                table.add(Buffer { bytes: peak.bytes, value: None, first: step, last: step });
             }
             if matches!(data.kind, OpKind::While) {
                 self.loop_state(&At { op, region, step, outside }, &mut table);
@@ -291,7 +319,7 @@ impl<'m> Estimate<'m> {
                 let bytes = self.program.size(result);
                 if outside.contains(&result) {
                     if self.is_copied(op, result, region) {
-                        table.add(None, Buffer { bytes, first: step, last: step });
+                        table.add_beside(Buffer { bytes, value: Some(result), first: step, last: step });
                     }
                     continue;
                 }
@@ -301,7 +329,7 @@ impl<'m> Estimate<'m> {
                 }
                 let last = self.last_step(result, region).max(step);
                 let first = if self.program.starts_early(op) { (step - 1).max(1) } else { step };
-                table.add(Some(result), Buffer { bytes, first, last });
+                table.add(Buffer { bytes, value: Some(result), first, last });
             }
         }
         table.all
@@ -321,7 +349,7 @@ impl<'m> Estimate<'m> {
             if is_kept_as_it_is {
                 let is_found = table.extend(first, last);
                 if !is_found && let Some(bytes) = self.program.copied_for_loops(first) {
-                    table.copy(first, Buffer { bytes, first: step, last });
+                    table.copy(first, Buffer { bytes, value: Some(first), first: step, last });
                 }
             } else if taken.insert(first)
                 && self.last_step(first, region) <= step
@@ -329,7 +357,12 @@ impl<'m> Estimate<'m> {
             {
                 table.share(first, result);
             } else if !outside.contains(&result) {
-                table.add(Some(result), Buffer { bytes: self.program.size(result), first: step, last });
+                table.add(Buffer {
+                    bytes: self.program.size(result),
+                    value: Some(result),
+                    first: step,
+                    last,
+                });
             }
         }
     }
@@ -345,7 +378,12 @@ impl<'m> Estimate<'m> {
             if table.extend(before, last) {
                 table.share(before, result);
             } else if !outside.contains(&before) && !outside.contains(&result) {
-                table.add(Some(result), Buffer { bytes: self.program.size(result), first: step, last });
+                table.add(Buffer {
+                    bytes: self.program.size(result),
+                    value: Some(result),
+                    first: step,
+                    last,
+                });
             }
         }
     }
@@ -461,10 +499,16 @@ struct Buffers {
 }
 
 impl Buffers {
-    fn add(&mut self, value: Option<ValueId>, buffer: Buffer) {
-        if let Some(value) = value {
+    /// Adds the buffer that what it holds first is found in from now on.
+    fn add(&mut self, buffer: Buffer) {
+        if let Some(value) = buffer.value {
             self.of.insert(value, self.all.len());
         }
+        self.all.push(buffer);
+    }
+
+    /// Adds a buffer beside the one of its value.
+    fn add_beside(&mut self, buffer: Buffer) {
         self.all.push(buffer);
     }
 

@@ -21,10 +21,13 @@
 //!
 //! The call of a function that is partitioned by itself takes what the function keeps besides its arguments.
 //!
+//! What of all that is alive when most is, by the lines that made it, is told by [`at_peak`].
+//!
 //! docs/QUALITY.md has the table beside the TPU compiler.
 
 mod fusion;
 mod gathered;
+mod in_memory;
 mod liveness;
 mod machine;
 mod narrowed;
@@ -36,6 +39,7 @@ use rustc_hash::FxHashMap;
 use shardc_ir::discardable::BUFFER_DONOR;
 use shardc_ir::{AttrDict, Class, Diagnostic, FuncId, Module, OpId, TypeId};
 
+pub use self::in_memory::{InMemory, at_peak};
 use self::liveness::{Estimate, Moment, Peak};
 pub use self::machine::Machine;
 use crate::report::byte_size::bytes_text;
@@ -72,7 +76,7 @@ pub(crate) fn need(module: &Module, func: FuncId, machine: Machine) -> Need {
 /// As [`need`], where `of_call` tells for an operation the bytes of temporaries of the function that it stands for, if any.
 fn need_with_calls(module: &Module, func: FuncId, machine: Machine, of_call: &dyn Fn(OpId) -> u64) -> Need {
     let Some(body) = module.funcs[func].body else { return Need::default() };
-    let Peak { bytes: live, at } = Estimate::new(module, func, body, machine, of_call).peak(body);
+    let Peak { bytes: live, at, .. } = Estimate::new(module, func, body, machine, of_call).peak(body);
     let size = |ty: TypeId| module.types.stored(ty).map_or(0, |ty| machine.bytes_of_argument(ty));
     let all = |types: &[TypeId]| types.iter().map(|&ty| size(ty)).fold(0, u64::saturating_add);
     let data = &module.funcs[func];
@@ -151,7 +155,8 @@ pub(crate) fn too_much_with_calls(
         bytes_text(estimate.peak.saturating_sub(estimate.arguments)),
     );
     let mut warning = Diagnostic::warning(Class::InvalidInput, "SH0470", message)
-        .hint("split more of the program, take a larger mesh, or compute more again in the backward pass (`jax.checkpoint`)");
+        .hint("split more of the program, take a larger mesh, or compute more again in the backward pass (`jax.checkpoint`); \
+               `shardc partition --at-peak` shows what is in memory");
     if let Some(&(region, number)) = at.last() {
         let op = module.regions[region].ops[number];
         warning = warning.at(module.ops[op].span);

@@ -1,0 +1,104 @@
+//! What is in memory when a device needs most, by what made it.
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{FuncId, Module, OpId};
+
+use super::liveness::{Alive, Estimate};
+use super::machine::Machine;
+
+/// Temporaries of one type that operations of one kind made at one place of the source, where most memory is needed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InMemory {
+    /// Bytes of all of them on a device, padding included.
+    pub bytes: u64,
+    /// How many.
+    pub count: usize,
+    /// Their type on a device, such as `tensor<8x128xf32>`; empty for what a function needs that is called.
+    pub ty: String,
+    /// The operation that made them, such as `stablehlo.dot_general`.
+    pub made_by: String,
+    /// Where the front end's source makes them, if the program says so: `model.py:31:9`.
+    pub made_at: Option<String>,
+    /// The operation until which the first of them is kept, and where that is.
+    pub kept_until: String,
+    /// Where that operation is in the front end's source.
+    pub kept_until_at: Option<String>,
+}
+
+/// Returns the temporaries that are alive when the function, its types being those of one device, needs most on a machine: the largest
+/// first. Arguments and results have memory besides.
+#[must_use]
+pub fn at_peak(module: &Module, func: FuncId, machine: Machine) -> Vec<InMemory> {
+    let Some(body) = module.funcs[func].body else { return Vec::new() };
+    let peak = Estimate::new(module, func, body, machine, &|_| 0).peak(body);
+    let name = |op: OpId| module.ops[op].kind.name().to_owned();
+    let mut groups: Vec<InMemory> = Vec::new();
+    let mut known: FxHashMap<(String, String, Option<String>), usize> = FxHashMap::default();
+    for Alive { bytes, value, made_by, kept_until } in peak.alive {
+        let ty = value.map(|v| module.types.display(module.values[v].ty)).unwrap_or_default();
+        let made_at = module.user_loc(made_by);
+        let group = *known.entry((ty.clone(), name(made_by), made_at.clone())).or_insert_with(|| {
+            let kept_until_at = module.user_loc(kept_until);
+            let (made_by, kept_until) = (name(made_by), name(kept_until));
+            groups.push(InMemory { bytes: 0, count: 0, ty, made_by, made_at, kept_until, kept_until_at });
+            groups.len() - 1
+        });
+        let group = &mut groups[group];
+        group.bytes = group.bytes.saturating_add(bytes);
+        group.count += 1;
+    }
+    // Stable: of equal ones, what is made first comes first.
+    groups.sort_by_key(|group| std::cmp::Reverse(group.bytes));
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Vec<(u64, usize, String, String, String)> {
+        let module = shardc_stablehlo::parse(text).unwrap();
+        let all = at_peak(&module, module.entry().unwrap(), Machine::Plain);
+        let told = |it: InMemory| (it.bytes, it.count, it.ty, it.made_by, it.kept_until);
+        all.into_iter().map(told).collect()
+    }
+
+    #[test]
+    fn what_is_alive_is_told_with_what_made_it_and_what_reads_it_last() {
+        let text = "func.func @main(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
+            %0 = stablehlo.cholesky %x, lower = true : tensor<16x16xf32>
+            %1 = stablehlo.cholesky %0, lower = true : tensor<16x16xf32>
+            %2 = stablehlo.cholesky %1, lower = true : tensor<16x16xf32>
+            %3 = stablehlo.add %2, %0 : tensor<16x16xf32>
+            %4 = stablehlo.add %3, %1 : tensor<16x16xf32>
+            return %4 : tensor<16x16xf32> }";
+        let ty = "tensor<16x16xf32>".to_owned();
+        assert_eq!(of(text), [(3072, 3, ty, "stablehlo.cholesky".to_owned(), "stablehlo.add".to_owned())]);
+    }
+
+    #[test]
+    fn what_a_loop_needs_is_told_with_what_is_kept_across_it() {
+        let text = "func.func @main(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
+            %0 = stablehlo.cholesky %x, lower = true : tensor<16x16xf32>
+            %n = stablehlo.constant dense<false> : tensor<i1>
+            %r = stablehlo.while(%a = %x) : tensor<16x16xf32> cond {
+              stablehlo.return %n : tensor<i1>
+            } do {
+              %1 = stablehlo.dot_general %a, %0, contracting_dims = [1] x [0] : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+              %2 = stablehlo.cholesky %1, lower = true : tensor<16x16xf32>
+              stablehlo.return %2 : tensor<16x16xf32>
+            }
+            return %r : tensor<16x16xf32> }";
+        let all = of(text);
+        let made: Vec<_> = all.iter().map(|it| (&*it.3, &*it.4)).collect();
+        assert!(made.contains(&("stablehlo.dot_general", "stablehlo.cholesky")), "in the loop: {made:?}");
+        assert!(made.contains(&("stablehlo.cholesky", "stablehlo.while")), "across it: {made:?}");
+        let module = shardc_stablehlo::parse(text).unwrap();
+        let need = super::super::need(&module, module.entry().unwrap(), Machine::Plain);
+        assert_eq!(
+            all.iter().map(|it| it.0).sum::<u64>(),
+            need.estimate.temporaries,
+            "nothing twice, nothing left out"
+        );
+    }
+}

@@ -7,7 +7,7 @@ use shardc_graph::{
     Graph, Keep, Mesh, spec,
 };
 use shardc_ir::{OpKind, UnaryOp};
-use shardc_nn::layers::BatchNorm;
+use shardc_nn::layers::{Attention, BatchNorm};
 use shardc_nn::models::Decoder;
 use shardc_nn::optim::{self, Adafactor, Frozen, Groups, LossScale, Sgd};
 use shardc_nn::{Init, Kind, Policy, Scope};
@@ -269,6 +269,30 @@ fn a_context_has_no_more_tokens_than_there_are_positions() {
         _ = Decoder::gpt2(16, 8, 8, 2, 2).next(p, g.zeros([2], I32), position, 9);
     });
     assert_eq!(errors, ["a context of 9 tokens at 8 positions"]);
+}
+
+#[test]
+fn prompts_that_do_not_fit_are_reported() {
+    let gpt2 = Decoder::gpt2(16, 8, 8, 2, 2);
+    let said = |decoder: &Decoder, shape: &[i64], lengths: Option<&[i64]>, context: i64| {
+        reported(|g, p| {
+            let lengths = lengths.map(|shape| g.zeros(shape, I32));
+            _ = decoder.prefill(p, g.zeros(shape, I32), lengths, context);
+        })
+    };
+    let shape = ["prompts are of shape [batch, time], of one token or more"];
+    assert_eq!(said(&gpt2, &[2], None, 8), shape);
+    assert_eq!(said(&gpt2, &[2, 0], None, 8), shape);
+    assert_eq!(said(&gpt2, &[2, 5], None, 4), ["prompts of 5 tokens in a context of 4"]);
+    assert_eq!(said(&gpt2, &[2, 5], None, 9), ["a context of 9 tokens at 8 positions"]);
+    assert_eq!(said(&gpt2, &[2, 5], Some(&[3]), 8), ["lengths of 2 prompts are integers of shape [2]"]);
+    let by_blocks = gpt2.clone().attention_block(5);
+    assert!(said(&by_blocks, &[2, 5], None, 8).is_empty());
+    let masked = ["attention by blocks is for positions in order, without masks"];
+    assert_eq!(said(&by_blocks, &[2, 5], Some(&[2]), 8), masked);
+    let sees_all = Decoder { attention: Attention::new(2), ..gpt2 };
+    let causal = ["what follows is kept of causal attention alone"];
+    assert_eq!(said(&sees_all, &[2, 5], None, 8), causal);
 }
 
 #[test]

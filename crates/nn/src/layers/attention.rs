@@ -104,6 +104,12 @@ pub fn dot_product_attention<'g>(
     g.einsum("bkgts,bskd->btkgd", &[weights, v]).reshape([batch, time, heads, head_dim])
 }
 
+/// Which of `keys` positions are not before the first of each row, `[batch]`: `[batch, 1, keys]`.
+#[track_caller]
+fn since(first: Tensor<'_>, keys: i64) -> Tensor<'_> {
+    first.graph().arange(keys, DType::I32).ge(first.reshape([-1, 1, 1]))
+}
+
 /// Masks have no heads, and maybe no batch: `[batch, 1, 1, queries, keys]`.
 #[track_caller]
 fn over_heads(mask: Tensor<'_>) -> Tensor<'_> {
@@ -244,16 +250,50 @@ impl Attention {
         memory: Tensor<'g>,
         places: &Places<'g>,
     ) -> Tensor<'g> {
-        if let Some(&nothing) = [x, memory].iter().find(|t| t.is_poisoned()) {
-            return nothing;
+        self.attend(p, x, memory, places).0
+    }
+
+    /// Attention of texts that begin, `x` of shape `[batch, time, features]`, to themselves: what [`Attention::apply`] gives, and keys and
+    /// values to keep for [`Attention::apply_next`], `[batch, time, kv_heads, head_dim]`. What lies before `first` in a row, `[batch]`
+    /// integers, is padding, and is not seen.
+    ///
+    /// Reported: as for [`Attention::apply`]; it is not causal; there is padding, and attention is by blocks.
+    #[must_use]
+    #[track_caller]
+    pub fn apply_prompt<'g>(
+        &self,
+        p: &Scope<'g>,
+        x: Tensor<'g>,
+        first: Option<Tensor<'g>>,
+    ) -> (Tensor<'g>, [Tensor<'g>; 2]) {
+        if !x.is_poisoned() && !self.seen.causal {
+            let wrong = p.graph().refuse(&[x], "what follows is kept of causal attention alone");
+            return (wrong, [wrong; 2]);
         }
+        let mask = first.filter(|_| !x.is_poisoned()).map(|first| since(first, x.size(1)));
+        self.attend(p, x, x, &Places { mask, ..Places::default() })
+    }
+
+    /// Attention of `x` to `memory`, and the keys and values of that.
+    #[track_caller]
+    fn attend<'g>(
+        &self,
+        p: &Scope<'g>,
+        x: Tensor<'g>,
+        memory: Tensor<'g>,
+        places: &Places<'g>,
+    ) -> (Tensor<'g>, [Tensor<'g>; 2]) {
+        let nothing = |nothing: Tensor<'g>| (nothing, [nothing; 2]);
+        if let Some(&poison) = [x, memory].iter().find(|t| t.is_poisoned()) {
+            return nothing(poison);
+        }
+        let g = p.graph();
         if x.rank() != 3 || memory.rank() != 3 || self.num_heads < 1 {
-            return p
-                .graph()
-                .refuse(&[x, memory], "attention takes tensors of shape [batch, time, features]");
+            let text = "attention takes tensors of shape [batch, time, features]";
+            return nothing(g.refuse(&[x, memory], text));
         }
         if let Some(text) = self.undivided(x.size(-1)) {
-            return p.graph().refuse(&[x], text);
+            return nothing(g.refuse(&[x], text));
         }
         let [q, k, v] = self.mapped(p, x, memory, places);
         let reduce = p.policy().reduce;
@@ -261,14 +301,14 @@ impl Attention {
             [places.queries, places.keys, places.segments, places.mask].iter().all(Option::is_none);
         let y = match self.block {
             Some(block) if is_plain => blockwise_attention(q, k, v, &self.seen, block, reduce),
-            Some(_) => p.graph().refuse(&[x], "attention by blocks is for positions in order, without masks"),
+            Some(_) => g.refuse(&[x], "attention by blocks is for positions in order, without masks"),
             None => dot_product_attention(q, k, v, &self.seen, places, reduce),
         };
-        self.map(&[x.size(-1)], 2).apply(&p.at("out"), y)
+        (self.map(&[x.size(-1)], 2).apply(&p.at("out"), y), [k, v])
     }
 
     /// Attention of one more position, `x` of shape `[batch, 1, features]` at `position`, a scalar `i32`, to itself and to those
-    /// before from `first` on, a scalar `i32`, whose keys and values are kept in `cache`: both `[batch, context, kv_heads, head_dim]`. Returns
+    /// before from `first` on, `[batch]` integers, whose keys and values are kept in `cache`: both `[batch, context, kv_heads, head_dim]`. Returns
     /// what [`Attention::apply`] gives for the position, and its own key and value, `[batch, 1, kv_heads, head_dim]`.
     ///
     /// Reported: as for [`Attention::apply`]; it is not causal.
@@ -301,7 +341,7 @@ impl Attention {
         let with =
             |cache: Tensor<'g>, new: Tensor<'g>| cache.dynamic_update(new, &[zero, position, zero, zero]);
         // Positions that are not filled yet lie ahead, and those that never were before the first.
-        let is_filled = p.graph().arange(cache[0].size(1), DType::I32).ge(first).expand_dims(0);
+        let is_filled = since(first, cache[0].size(1));
         let places = Places { queries: Some(at), mask: Some(is_filled), ..Places::default() };
         let (keys, values) = (with(cache[0], k), with(cache[1], v));
         let y = dot_product_attention(q, keys, values, &self.seen, &places, p.policy().reduce);

@@ -35,6 +35,19 @@ impl Block {
         after("ln_2", x + dropout.apply(keys.map(|[_, key]| key), y))
     }
 
+    /// The layer of `x`, normalised before attention and maps, with another attention, which gives something beside its result.
+    #[track_caller]
+    pub(super) fn apply_attending<'g, K>(
+        &self,
+        p: &Scope<'g>,
+        x: Tensor<'g>,
+        attend: impl FnOnce(&Scope<'g>, Tensor<'g>) -> (Tensor<'g>, K),
+    ) -> (Tensor<'g>, K) {
+        let (y, kept) = attend(&p.at("attn"), self.norm(&p.at("ln_1"), x));
+        let x = x + y;
+        (x + self.mlp.apply(&p.at("mlp"), self.norm(&p.at("ln_2"), x)), kept)
+    }
+
     #[track_caller]
     pub(super) fn norm<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
         if self.rms_norm {

@@ -4,7 +4,7 @@ use shardc_graph::{DType, Key, Tensor};
 
 use super::block::Block;
 use crate::layers::{Attention, Dense, Dropout, Embed, Mlp, Rope};
-use crate::{Init, Kind, Scope};
+use crate::{Init, Scope};
 
 /// A decoder of alike layers, which are done in a loop. Variables of layers have the layers in front.
 ///
@@ -105,7 +105,7 @@ impl Decoder {
         Decoder { attention: self.attention.block(block), ..self }
     }
 
-    fn block(&self) -> Block {
+    pub(super) fn block(&self) -> Block {
         Block {
             attention: self.attention.clone(),
             mlp: self.mlp.clone(),
@@ -116,68 +116,9 @@ impl Decoder {
         }
     }
 
-    /// The logits of what follows one more token of each text, `[batch]` integers at `position`, a scalar `i32`: `[batch, vocab_size]`.
-    /// Keys and values of up to `context` positions are kept in the variables `cache.key` and `cache.value`, from step to step; with
-    /// heads split, as [`megatron`](super::megatron) does it, they are, too. One program is one token: it does not go into loops, which
-    /// cannot set variables.
-    ///
-    /// A text goes on at the position behind the last one, or at one before, from which on it is forgotten. It begins at any other position: a
-    /// token sees those alone that were given since (the variables `cache.first` and `cache.next` say which). Logits at a position that is not
-    /// in the context are NaN.
-    ///
-    /// Reported: as for [`Decoder::apply`]; there are fewer positions than `context`; it is in a loop.
-    #[must_use]
-    #[track_caller]
-    pub fn next<'g>(
-        &self,
-        p: &Scope<'g>,
-        tokens: Tensor<'g>,
-        position: Tensor<'g>,
-        context: i64,
-    ) -> Tensor<'g> {
-        let (g, batch) = (p.graph(), tokens.size(0));
-        if let Some(positions) = self.max_positions.filter(|&positions| positions < context) {
-            return g.refuse(&[tokens], format!("a context of {context} tokens at {positions} positions"));
-        }
-        let mut x = self.table(self.vocab_size).apply(&p.at("wte"), tokens.expand_dims(1));
-        if let Some(positions) = self.max_positions {
-            x = x + self.table(positions).apply(&p.at("wpe"), position.reshape([1]));
-        }
-        let heads = [self.attention.num_kv_heads, self.attention.head_size(self.features)];
-        let shape = [&[self.num_layers, batch, context][..], &heads].concat();
-        let dtype = p.policy().compute;
-        let caches = ["key", "value"]
-            .map(|name| p.at("cache").variable(name, Kind::Statistics, &shape, dtype, Init::zeros()));
-        let bounds = ["first", "next"]
-            .map(|name| p.at("cache").variable(name, Kind::Counter, (), DType::I32, Init::zeros()));
-        // Where there would be a gap, or where nothing is left, a text begins.
-        let goes_on = position.ge(bounds[0]) & position.le(bounds[1]);
-        let first = goes_on.select(bounds[0], position);
-        let (block, layer) = (self.block(), g.scalar(0.0, DType::I32));
-        let ((x, _), new) = p.stack_with("h", self.num_layers, (x, layer), |p, (x, layer)| {
-            let of_layer = caches.map(|cache| cache.dynamic_index(0, layer));
-            let normed = block.norm(&p.at("ln_1"), x);
-            let (y, new) = self.attention.apply_next(&p.at("attn"), normed, of_layer, first, position);
-            let x = x + y;
-            let y = self.mlp.apply(&p.at("mlp"), block.norm(&p.at("ln_2"), x));
-            ((x + y, layer + 1), new)
-        });
-        let zero = g.scalar(0.0, DType::I32);
-        for ((name, cache), new) in ["key", "value"].into_iter().zip(caches).zip(new) {
-            let next = cache.dynamic_update(new, &[zero, zero, position, zero, zero]);
-            p.set(&p.at("cache").full_name(name), next);
-        }
-        for (name, next) in [("first", first), ("next", position + 1)] {
-            p.set(&p.at("cache").full_name(name), next);
-        }
-        let logits = self.logits(p, block.norm(&p.at("ln_f"), x)).squeeze(1);
-        let is_kept = position.ge(0) & position.lt(context);
-        is_kept.select(logits, f64::NAN)
-    }
-
     /// The logits of what went through all layers.
     #[track_caller]
-    fn logits<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
+    pub(super) fn logits<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
         if self.tied {
             return self.table(self.vocab_size).attend(&p.at("wte"), x);
         }
@@ -186,7 +127,7 @@ impl Decoder {
     }
 
     /// Vectors of tokens, or of positions.
-    fn table(&self, count: i64) -> Embed {
+    pub(super) fn table(&self, count: i64) -> Embed {
         Embed::new(count, self.features).embedding_init(Init::normal(0.02))
     }
 

@@ -3,6 +3,7 @@
 mod block;
 mod decoder;
 mod encoder;
+mod generation;
 mod megatron;
 mod resnet;
 

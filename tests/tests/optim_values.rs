@@ -9,11 +9,11 @@ use shardc::graph::{
     DType::{BF16, F32},
     Graph, Mesh, Tensor, spec,
 };
-use shardc::nn::layers::Dense;
+use shardc::nn::layers::{Conv, Dense, DenseGeneral, Moe};
 use shardc::nn::optim::{
     self, Adafactor, AdamW, Frozen, Groups, Lion, Muon, Optimizer, Schedule, Sgd, clip_by_global_norm,
 };
-use shardc::nn::{Init, Kind, Scope, StepProgram};
+use shardc::nn::{Init, Kind, Maps, Scope, StepProgram};
 use shardc::runtime::HostArray;
 use shardc::train::{State, Step};
 use shardc_tests::devices::client;
@@ -118,6 +118,128 @@ fn ten_steps_are_those_of_optax() {
             let most = if name.starts_with("adafactor") || name.starts_with("muon") { 3e-5 } else { 4e-6 };
             assert!(off < most, "{name} is off by {off:e}: {have:?}, not {:?}", list(name));
         }
+    }
+}
+
+/// `data/muon_values.py` made the values.
+#[test]
+fn muon_of_more_dimensions_is_that_of_optax() {
+    let Some(client) = client().unwrap() else { return };
+    let values: Value = serde_json::from_str(include_str!("data/muon_values.json")).unwrap();
+    let values = values.as_object().unwrap();
+    // The numbers of a parameter, and those that its sines are multiplied by.
+    let numbers = |name: &str, count: i64| -> [Vec<f64>; 2] {
+        let by = 0.2 * (1.0 + names().iter().position(|known| *known == name).unwrap() as f64);
+        let all = (0..count).map(|i| i as f64);
+        [
+            all.clone().map(|i| (1.7 * i + by).sin()).collect(),
+            all.map(|i| (0.37 * i * i + by).cos()).collect(),
+        ]
+    };
+    let program = || {
+        let g = Graph::new("step", &Mesh::new(&[("data", 4), ("model", 2)]).unwrap());
+        let p = Scope::new(&g);
+        let of = |name: &str, shape: &[i64]| p.parameter(name, shape, Init::zeros());
+        _ = of("matrix", &[4, 6]).mark_sharding(spec!["data", "model"]);
+        _ = of("experts", &[4, 4, 6]).mark_sharding(spec!["data", None, "model"]);
+        _ = (of("window", &[2, 2, 3, 5]), of("said", &[4, 2, 3]), of("adam", &[2, 3, 4]));
+        // What layers make of numbers is of no interest here; what they say of their kernels is.
+        let (x, heads) = (g.ones([2, 6], F32), g.ones([2, 2, 4], F32));
+        _ = DenseGeneral::new(&[2, 4]).use_bias(false).apply(&p.at("query"), x);
+        _ = DenseGeneral::new(&[6]).axes(2).use_bias(false).apply(&p.at("out"), heads);
+        _ = Conv::new(4, &[3]).use_bias(false).apply(&p.at("conv"), g.ones([2, 5, 3], F32));
+        _ = Moe::new(4, 2, 6).apply(&p.at("moe"), g.ones([1, 4, 4], F32));
+        p.stack("h", 3, g.ones([2, 4], F32), |p, x| {
+            _ = DenseGeneral::new(&[2, 3]).use_bias(false).apply(&p.at("heads"), x);
+            _ = p.parameter("experts", [2, 4, 3], Init::zeros());
+            x
+        });
+        p.mark_sharding(|variable| match &*variable.name {
+            "query.kernel" => Some(spec![None, "model", None]),
+            "h.heads.kernel" => Some(spec![None, "data", "model", None]),
+            _ => None,
+        });
+        let mut loss = g.scalar(0.0, F32);
+        for param in p.trainable() {
+            if names().contains(&&*param.name) {
+                let shape = param.tensor.shape();
+                let [_, by] = numbers(&param.name, shape.iter().product());
+                let by: Vec<f32> = by.into_iter().map(|number| number as f32).collect();
+                loss = loss + (param.tensor.sin() * g.constant(&by, shape)).sum(..);
+            }
+        }
+        let muon = Muon::new(0.05).maps(|param| match &*param.name {
+            "said" => Some(Maps { maps: 0, outputs: 2 }),
+            "adam" => None,
+            _ => Muon::usual(param),
+        });
+        optim::apply(&muon, &p, &p.gradients(loss));
+        p.finish(&[("loss", loss)]).unwrap()
+    };
+    for step in [
+        Step::single(&client, program()).unwrap(),
+        Step::compile(&client, &Compiler::new(), program()).unwrap(),
+    ] {
+        let mut begin: IndexMap<String, HostArray> = IndexMap::new();
+        for variable in step.variables() {
+            let shape: Vec<usize> = variable.shape.iter().map(|&n| n as usize).collect();
+            let value = match names().contains(&&*variable.name) {
+                true => {
+                    let [begin, _] = numbers(&variable.name, variable.shape.iter().product());
+                    HostArray::from_f64(F32, &shape, &begin)
+                }
+                false => HostArray::zeros(variable.dtype, &shape),
+            };
+            begin.insert(variable.name.clone(), value.unwrap());
+        }
+        let mut state = step.put(&begin).unwrap();
+        let none: [(&str, &HostArray); 0] = [];
+        for _ in 0..5 {
+            step.run(&mut state, &none).unwrap();
+        }
+        for name in names() {
+            let want: Vec<f64> =
+                values[name].as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect();
+            let have = state.get(name).unwrap().to_f64_vec();
+            let off = have.iter().zip(&want).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(
+                have.len() == want.len() && off < 3e-5,
+                "{name} is off by {off:e}: {have:?}, not {want:?}"
+            );
+        }
+    }
+}
+
+/// The parameters of `data/muon_values.py`, in its order.
+fn names() -> [&'static str; 11] {
+    [
+        "matrix",
+        "experts",
+        "window",
+        "query.kernel",
+        "out.kernel",
+        "conv.kernel",
+        "moe.gate",
+        "h.heads.kernel",
+        "h.experts",
+        "said",
+        "adam",
+    ]
+}
+
+#[test]
+fn matrices_that_a_parameter_lacks_are_reported() {
+    for (maps, outputs) in [(0, 0), (0, 3), (2, 1), (usize::MAX, 1), (1, usize::MAX)] {
+        let g = Graph::new("step", &Mesh::new(&[("data", 1)]).unwrap());
+        let p = Scope::new(&g);
+        let loss = p.parameter("w", [2, 3, 4], Init::ones()).square().mean(..);
+        let muon = Muon::new(0.05).maps(move |_| Some(Maps { maps, outputs }));
+        optim::apply(&muon, &p, &p.gradients(loss));
+        let errors = p.finish(&[]).unwrap_err();
+        let want = format!(
+            "matrices of the parameter \"w\", [2, 3, 4], with {maps} dimensions in front and {outputs} of outputs"
+        );
+        assert_eq!(errors.0[0].kind.to_string(), want);
     }
 }
 

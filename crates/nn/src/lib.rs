@@ -53,4 +53,4 @@ pub use policy::Policy;
 pub use program::{Port, StepProgram};
 pub use scope::Scope;
 pub use shardc_strategy::{Lora, Parameters, Targets};
-pub use variable::{Kind, Param, Variable};
+pub use variable::{Kind, Maps, Param, Variable};

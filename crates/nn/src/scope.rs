@@ -14,7 +14,7 @@ use crate::lora::{Adapters, SharedMaps};
 use crate::program::{self, StepProgram};
 use crate::values::Values;
 use crate::variable::Entry;
-use crate::{Init, Kind, Nf4, Param, Policy, Variable};
+use crate::{Init, Kind, Maps, Nf4, Param, Policy, Variable};
 
 /// The variables of one graph, by name, in the order in which they were asked for.
 type Entries<'g> = Rc<RefCell<IndexMap<String, Entry<'g>>>>;
@@ -204,6 +204,22 @@ impl<'g> Scope<'g> {
         self.variable(name, kind, shape, self.policy.params, init).to(self.policy.compute)
     }
 
+    /// A parameter of linear maps: see [`Scope::parameter`].
+    #[track_caller]
+    pub(crate) fn parameter_of_maps(
+        &self,
+        name: &str,
+        shape: impl IntoShape,
+        maps: Maps,
+        init: Init,
+    ) -> Tensor<'g> {
+        let tensor = self.parameter(name, shape, init);
+        if let Some(entry) = self.entries.borrow_mut().get_mut(&self.full_name(name)) {
+            entry.maps = Some(maps);
+        }
+        tensor
+    }
+
     /// A variable, as it is kept, or the tensor that stands for it ([`with_values`](Scope::with_values)). Asked for again it is the same
     /// one.
     ///
@@ -238,6 +254,7 @@ impl<'g> Scope<'g> {
                 tensor: whole,
                 next: None,
                 set_at: None,
+                maps: None,
                 is_of_scale: false,
                 is_refused: false,
             };
@@ -383,7 +400,7 @@ impl<'g> Scope<'g> {
         let trained = trained.filter(|entry| self.holds(&entry.variable.name));
         let param = |e: &Entry<'g>| {
             let Variable { name, num_stacks, .. } = &e.variable;
-            Param { name: name.clone(), tensor: e.tensor, num_stacks: *num_stacks }
+            Param { name: name.clone(), tensor: e.tensor, num_stacks: *num_stacks, maps: e.maps }
         };
         trained.map(param).collect()
     }

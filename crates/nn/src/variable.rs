@@ -81,6 +81,23 @@ pub(crate) fn source<'v>(
     Ok(source)
 }
 
+/// Which dimensions of one layer's parameter are those of linear maps: of `[maps.., inputs.., outputs..]` the first `maps` count maps, each
+/// of which is by itself, and the last `outputs` are what comes out of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Maps {
+    /// How many of the first dimensions count maps, such as experts.
+    pub maps: usize,
+    /// How many of the last dimensions are outputs, such as heads and the numbers of each.
+    pub outputs: usize,
+}
+
+impl Maps {
+    /// One map.
+    pub(crate) fn one(outputs: usize) -> Maps {
+        Maps { maps: 0, outputs }
+    }
+}
+
 /// A parameter as the optimiser sees it.
 #[derive(Clone, Debug)]
 pub struct Param<'g> {
@@ -90,6 +107,8 @@ pub struct Param<'g> {
     pub tensor: Tensor<'g>,
     /// How many of the first dimensions are layers of stacks.
     pub num_stacks: usize,
+    /// Which of the other dimensions are those of linear maps, where the layer says so that asked for it.
+    pub maps: Option<Maps>,
 }
 
 impl Param<'_> {
@@ -123,6 +142,8 @@ pub(crate) struct Entry<'g> {
     pub(crate) next: Option<Tensor<'g>>,
     /// Where that was said.
     pub(crate) set_at: Option<&'static Location<'static>>,
+    /// Which dimensions of one layer's are those of linear maps.
+    pub(crate) maps: Option<Maps>,
     /// Whether a loss scale keeps it, which says which steps are skipped.
     pub(crate) is_of_scale: bool,
     /// Whether something was said in a loop, where that cannot be.

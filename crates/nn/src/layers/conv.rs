@@ -3,7 +3,7 @@
 use shardc_graph::{self as graph, Padding, Tensor};
 
 use super::linear::lecun;
-use crate::{Init, Scope};
+use crate::{Init, Maps, Scope};
 
 /// Letters of spatial dimensions.
 const SPATIAL: [&str; 4] = ["", "W", "HW", "DHW"];
@@ -89,7 +89,7 @@ impl Conv {
             feature_groups: groups,
             ..graph::Conv::default()
         };
-        let y = x.conv(p.parameter("kernel", shape, init), &how);
+        let y = x.conv(p.parameter_of_maps("kernel", shape, Maps::one(1), init), &how);
         if !self.use_bias {
             return y;
         }

@@ -4,15 +4,15 @@ use shardc_graph::{DType, Tensor};
 
 use crate::init::{OfWeights, Part};
 use crate::nf4::{BLOCK, NESTED_BLOCK, Nf4, Quantized};
-use crate::{Init, Kind, Scope};
+use crate::{Init, Kind, Maps, Scope};
 
 impl<'g> Scope<'g> {
-    /// The kernel of a linear map.
+    /// The kernel of a linear map, whose outputs are the last `outputs` dimensions.
     #[track_caller]
-    pub(crate) fn kernel(&self, shape: &[i64], init: Init) -> Tensor<'g> {
+    pub(crate) fn kernel(&self, shape: &[i64], outputs: usize, init: Init) -> Tensor<'g> {
         match self.quantized.filter(|_| self.is_frozen && !self.is_output) {
             Some(nf4) => self.kernel_in_four_bits(nf4, shape, &init),
-            None => self.parameter("kernel", shape, init),
+            None => self.parameter_of_maps("kernel", shape, Maps::one(outputs), init),
         }
     }
 

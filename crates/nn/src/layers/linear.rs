@@ -51,7 +51,7 @@ impl Dense {
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
         let inputs = x.size(-1);
-        let y = x.dot(p.kernel(&[inputs, self.features], self.kernel_init.clone()));
+        let y = x.dot(p.kernel(&[inputs, self.features], 1, self.kernel_init.clone()));
         let y = p.adapted(x, &[inputs], &[self.features], y);
         if !self.use_bias {
             return y;
@@ -116,7 +116,7 @@ impl DenseGeneral {
         };
         let inputs = &shape[first..];
         let init = self.kernel_init.clone().unwrap_or_else(|| lecun(inputs.iter().product()));
-        let kernel = p.kernel(&[inputs, &self.features].concat(), init);
+        let kernel = p.kernel(&[inputs, &self.features].concat(), self.features.len(), init);
         let from_last: Vec<i64> = (first as i64..shape.len() as i64).collect();
         let from_first: Vec<i64> = (0..self.axes as i64).collect();
         let y = x.dot_general(kernel, &DotDims::contracting(&from_last, &from_first));

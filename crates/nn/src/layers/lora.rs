@@ -8,7 +8,7 @@ use shardc_strategy::Lora;
 use super::Dropout;
 use crate::init::{Distribution, Fan};
 use crate::lora::Adapters;
-use crate::{Init, Scope};
+use crate::{Init, Maps, Scope};
 
 impl<'g> Scope<'g> {
     /// The same scope, whose parameters are not trained; beside its linear maps, where they are targets, there are adapters
@@ -49,8 +49,13 @@ impl<'g> Scope<'g> {
         // PyTorch's uniform numbers for a layer: Kaiming's of the square root of five.
         let init =
             Init::VarianceScaling { scale: 1.0 / 3.0, fan: Fan::In, distribution: Distribution::Uniform };
-        let a = trained.parameter("lora_a", [inputs, &[lora.rank]].concat(), init);
-        let b = trained.parameter("lora_b", [&[lora.rank], features].concat(), Init::zeros());
+        let a = trained.parameter_of_maps("lora_a", [inputs, &[lora.rank]].concat(), Maps::one(1), init);
+        let b = trained.parameter_of_maps(
+            "lora_b",
+            [&[lora.rank], features].concat(),
+            Maps::one(features.len()),
+            Init::zeros(),
+        );
         let x = Dropout::new(lora.dropout).apply(key, x);
         let (rank, axes) = (x.rank() as i64, inputs.len() as i64);
         let from_last: Vec<i64> = (rank - axes..rank).collect();

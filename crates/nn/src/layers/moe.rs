@@ -5,7 +5,7 @@ use shardc_ir::{DimList, RaggedDotSpec};
 
 use super::linear::lecun;
 use super::{Activation, Dense};
-use crate::Scope;
+use crate::{Maps, Scope};
 
 /// Gated maps, of which each token goes through the `top_k` that a router gives most to. An expert takes as many tokens of a row as
 /// it has room for, the first ones; what has no room goes around, unless it is dropless. Tokens reach experts by products with zeros and ones
@@ -169,10 +169,10 @@ impl Moe {
     #[track_caller]
     fn kernels<'g>(&self, p: &Scope<'g>, features: i64) -> [Tensor<'g>; 3] {
         let (experts, hidden) = (self.num_experts, self.hidden);
-        [
-            p.parameter("gate", [experts, features, hidden], lecun(features)),
-            p.parameter("up", [experts, features, hidden], lecun(features)),
-            p.parameter("down", [experts, hidden, features], lecun(hidden)),
-        ]
+        let of = |name: &str, inputs: i64, outputs: i64| {
+            let maps = Maps { maps: 1, outputs: 1 };
+            p.parameter_of_maps(name, [experts, inputs, outputs], maps, lecun(inputs))
+        };
+        [of("gate", features, hidden), of("up", features, hidden), of("down", hidden, features)]
     }
 }

@@ -16,7 +16,7 @@ pub use average::{accumulated, average};
 pub use clip::{clip_by_global_norm, global_norm};
 pub use groups::{Frozen, Groups, is_bias_or_norm};
 pub use loss_scale::LossScale;
-pub use muon::Muon;
+pub use muon::{MapsOf, Muon};
 pub use schedule::Schedule;
 pub use sgd::Sgd;
 

@@ -1,12 +1,32 @@
 //! Muon.
 
+use std::fmt;
+use std::rc::Rc;
+
 use shardc_graph::{DType, Tensor};
 
 use super::{Optimizer, Schedule};
-use crate::{Init, Param, Scope};
+use crate::{Init, Maps, Param, Scope};
+
+type Says = dyn Fn(&Param<'_>) -> Option<Maps>;
+
+/// Says of parameters which dimensions are a matrix's: see [`Muon::maps`].
+#[derive(Clone)]
+pub struct MapsOf(Rc<Says>);
+
+impl fmt::Debug for MapsOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MapsOf")
+    }
+}
 
 /// Muon ("Muon: An optimizer for hidden layers in neural networks", Jordan et al., 2024): the momentum of a matrix is made nearly
-/// orthogonal. What is no matrix, nor a stack of layers' matrices, is updated by Adam with Nesterov's momentum.
+/// orthogonal. What is no matrix is updated by Adam with Nesterov's momentum.
+///
+/// Of more than two dimensions layers say which ones are a matrix's ([`Param::maps`]): kernels of attention, `[features, heads, head_dim]`,
+/// are matrices of `features` rows, those of convolutions, `[window.., in, out]`, matrices of `out` columns, and each expert of a mixture,
+/// and each layer of a stack, is a matrix by itself. Other parameters of three dimensions are matrices side by side, and those of more are as
+/// kernels of convolutions, as in Jordan's implementation; [`Muon::maps`] says otherwise, as optax's `MuonDimensionNumbers` do.
 #[derive(Clone, Debug)]
 pub struct Muon {
     /// The step size.
@@ -19,6 +39,8 @@ pub struct Muon {
     pub adam_b1: f64,
     /// How much of the mean of their squares stays.
     pub adam_b2: f64,
+    /// Which dimensions of a parameter are a matrix's.
+    pub maps: MapsOf,
 }
 
 /// Added to what is divided by.
@@ -28,7 +50,58 @@ impl Muon {
     /// With `optax`'s defaults.
     #[must_use]
     pub fn new(rate: impl Into<Schedule>) -> Muon {
-        Muon { rate: rate.into(), beta: 0.95, iterations: 5, adam_b1: 0.9, adam_b2: 0.999 }
+        let (rate, maps) = (rate.into(), MapsOf(Rc::new(Muon::usual)));
+        Muon { rate, beta: 0.95, iterations: 5, adam_b1: 0.9, adam_b2: 0.999, maps }
+    }
+
+    /// With matrices of which `maps` says where they are, in the dimensions of one layer; `None` is for Adam. [`Muon::usual`] is what it
+    /// would be.
+    ///
+    /// Reported by [`apply`](super::apply): a parameter lacks the dimensions, or would have matrices without inputs or outputs.
+    ///
+    /// ```
+    /// use shardc_nn::Maps;
+    /// use shardc_nn::optim::Muon;
+    ///
+    /// // Queries, keys and values of one product, `[features, 3, heads, head_dim]`, are matrices of `features` rows; positions are none.
+    /// let muon = Muon::new(0.02).maps(|param| match &*param.name {
+    ///     "qkv" => Some(Maps { maps: 0, outputs: 3 }),
+    ///     "positions" => None,
+    ///     _ => Muon::usual(param),
+    /// });
+    /// # _ = muon;
+    /// ```
+    #[must_use]
+    pub fn maps(self, maps: impl Fn(&Param<'_>) -> Option<Maps> + 'static) -> Muon {
+        Muon { maps: MapsOf(Rc::new(maps)), ..self }
+    }
+
+    /// Which dimensions of a parameter are a matrix's where nothing else is said.
+    #[must_use]
+    pub fn usual(param: &Param<'_>) -> Option<Maps> {
+        match param.rank() {
+            0 | 1 => None,
+            rank => Some(param.maps.unwrap_or(Maps { maps: usize::from(rank == 3), outputs: 1 })),
+        }
+    }
+
+    /// The shape of a parameter's matrices, `[.., inputs, outputs]`, layers and maps in front; none where there are none.
+    #[track_caller]
+    fn matrices(&self, param: &Param<'_>) -> Option<Vec<i64>> {
+        let Maps { maps, outputs } = (self.maps.0)(param)?;
+        let shape = param.tensor.shape();
+        let (rank, first) = (param.rank(), param.num_stacks + maps);
+        if outputs < 1 || maps.saturating_add(outputs) >= rank {
+            let text = format!(
+                "matrices of the parameter {:?}, {:?}, with {maps} dimensions in front and {outputs} of outputs",
+                param.name,
+                param.shape()
+            );
+            param.tensor.graph().refuse(&[param.tensor], text);
+            return None;
+        }
+        let (inputs, outputs) = shape[first..].split_at(rank - maps - outputs);
+        Some([&shape[..first], &[inputs.iter().product(), outputs.iter().product()]].concat())
     }
 
     /// Nearly the nearest matrix with orthogonal rows or columns, of each matrix in the last two dimensions.
@@ -61,16 +134,16 @@ impl Optimizer for Muon {
         };
         let update = |(param, &gradient): (&Param<'g>, &Tensor<'g>)| {
             let gradient = gradient.to(DType::F32);
-            let rank = param.rank();
-            let b1 = if rank == 2 { self.beta } else { self.adam_b1 };
+            let matrices = self.matrices(param);
+            let b1 = if matrices.is_some() { self.beta } else { self.adam_b1 };
             let mean = (1.0 - b1) * gradient + b1 * p.variable_of(param, "mu", DType::F32, Init::zeros());
             p.set_of(param, "mu", mean);
             let momentum = ahead(b1, mean, gradient);
-            if rank == 2 {
-                let shape = param.tensor.shape();
+            if let Some(shape) = matrices {
                 let (inputs, outputs) = (shape[shape.len() - 2], shape[shape.len() - 1]);
                 let scale = (outputs as f64 / inputs as f64).max(1.0).sqrt();
-                return -rate * scale * self.orthogonal(momentum);
+                let update = self.orthogonal(momentum.reshape(shape)).reshape(param.tensor.shape());
+                return -rate * scale * update;
             }
             let square = p.variable_of(param, "nu", DType::F32, Init::zeros());
             let square = (1.0 - self.adam_b2) * gradient.square() + self.adam_b2 * square;

@@ -324,7 +324,7 @@ impl<'m> Estimate<'m> {
                     continue;
                 }
                 if self.writes_over(op) {
-                    let is_kept = |value| self.program.is_elementwise(op) && together.contains(&value);
+                    let is_kept = |value| together.contains(&value) && self.is_written_beside(op, value);
                     self.write_over(&At { op, region, step, outside }, bytes, &is_kept, &mut table);
                 }
                 let last = self.last_step(result, region).max(step);
@@ -424,14 +424,12 @@ impl<'m> Estimate<'m> {
         }
     }
 
-    /// The values of a region that a TPU v5p makes together with what their rows are reduced to: one operation with two results. What reads
-    /// one of several results is not written over it, for XLA shares the memory of an operand that is an operation's only result
-    /// (`HeapSimulator`). That was seen of a v5p; for a v5e what is read is computed again from such a value instead, and is not kept.
+    /// The values of a region that a TPU makes together with what their rows are reduced to: one operation with two results.
     fn made_together(&self, region: RegionId) -> FxHashSet<ValueId> {
         let module = self.module;
         let elements = |v: ValueId| module.stored(v).and_then(|ty| ty.num_elements());
         let mut together = FxHashSet::default();
-        let ops = module.regions[region].ops.iter().filter(|_| self.program.machine == Machine::TpuV5p);
+        let ops = module.regions[region].ops.iter().filter(|_| self.program.machine.is_tpu());
         for &op in ops.filter(|&&op| reduces_rows(module, op)) {
             let reduced = elements(module.ops[op].operands[0]);
             let mut read = self.leaves(op, region);
@@ -443,6 +441,18 @@ impl<'m> Estimate<'m> {
             }
         }
         together
+    }
+
+    /// Whether an operation writes its result beside a value that is made together with another one. XLA shares the memory of an operand that
+    /// is an operation's only result (`HeapSimulator`). That was seen of a v5p; for a v5e what is read is computed again from such a value
+    /// instead, and is not kept, unless it must be in memory itself, as the table of a lookup in logarithms of probabilities must.
+    fn is_written_beside(&self, op: OpId, value: ValueId) -> bool {
+        let is_one_with_its_sums = || {
+            let is_product = |def: OpId| matches!(self.module.ops[def].kind, OpKind::DotGeneral(_));
+            self.module.def_op(value).is_some_and(|def| is_product(def) || self.program.is_elementwise(def))
+        };
+        self.program.is_elementwise(op)
+            && (self.program.machine == Machine::TpuV5p || self.program.is_hard(op) && is_one_with_its_sums())
     }
 
     /// The values in memory that an operation and those that are fused into it read.

@@ -310,6 +310,29 @@ mod tests {
     }
 
     #[test]
+    fn a_table_is_not_written_over_the_product_that_its_rows_are_reduced_with() {
+        let of = |last: &str| {
+            let text = format!(
+                "func.func @main(%x: tensor<256x256xf32>, %at: tensor<256x1xi32>) -> tensor<256x256xf32> {{
+                %zero = stablehlo.constant dense<0.0> : tensor<f32>
+                %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+                %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.maximum across dimensions = [1] : (tensor<256x256xf32>, tensor<f32>) -> tensor<256xf32>
+                %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<256xf32>) -> tensor<256x256xf32>
+                %3 = stablehlo.subtract %0, %2 : tensor<256x256xf32>
+                {last}
+                return %4 : tensor<256x256xf32> }}"
+            );
+            let module = shardc_stablehlo::parse(&text).unwrap();
+            temporaries_with_calls(&module, module.entry().unwrap(), Machine::TpuV5e, &|_| 0)
+        };
+        let one = 256 * 256 * 4;
+        let looked_up = "%4 = \"stablehlo.gather\"(%3, %at) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 256>}> : (tensor<256x256xf32>, tensor<256x1xi32>) -> tensor<256x256xf32>";
+        let (table, computed) = (of(looked_up), of("%4 = stablehlo.tanh %3 : tensor<256x256xf32>"));
+        assert!(table >= 2 * one, "the product, and the table: {table}");
+        assert!(computed < 2 * one, "computed from the product: {computed}");
+    }
+
+    #[test]
     fn a_product_of_a_gpu_is_an_operation_of_its_own() {
         let text = "func.func @main(%x: tensor<256x256xf32>) -> tensor<256x256xf32> {
             %0 = stablehlo.tanh %x : tensor<256x256xf32>

@@ -123,19 +123,22 @@ impl<'a, 'm> Known<'a, 'm> {
     }
 
     /// Adds the classes of data that has none of `examples`, and that meets parameters by itself, as the second half of pairs does: each
-    /// is in front of a product of such data with a parameter. What is frozen is multiplied with data.
+    /// is in front of a product of such data with a parameter, or of what it looks up in one. What is frozen is multiplied with data.
     fn add_those_of_other_data(&self, examples: &mut FxHashSet<u32>) {
         let module = self.facts.module;
         for op in module.walk(self.facts.body) {
-            let product = &module.ops[op];
-            if !is_product(&product.kind) {
-                continue;
-            }
-            let front = product.results.first().and_then(|&result| self.classes.of(result).first().copied());
+            let meeting = &module.ops[op];
+            // Which operands may be data, and which the parameter that it meets.
+            let sides: &[(usize, usize)] = match &meeting.kind {
+                kind if is_product(kind) => &[(0, 1), (1, 0)],
+                OpKind::Gather(_) => &[(1, 0)],
+                _ => continue,
+            };
+            let front = meeting.results.first().and_then(|&result| self.classes.of(result).first().copied());
             let Some(front) = front.filter(|class| self.candidates.contains(class)) else { continue };
-            let needs: Vec<Arguments> = product.operands.iter().map(|&v| self.facts.all.of(v)).collect();
-            let [left, right] = needs.as_slice() else { continue };
-            for (of_data, of_parameter) in [(left, right), (right, left)] {
+            let needs = |at: usize| meeting.operands.get(at).map(|&v| self.facts.all.of(v));
+            for &(data, parameter) in sides {
+                let Some((of_data, of_parameter)) = needs(data).zip(needs(parameter)) else { continue };
                 let meets = of_parameter.meets(&self.parameters)
                     && !of_parameter.meets(&self.data)
                     && !of_data.meets(&self.parameters);

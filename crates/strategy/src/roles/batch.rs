@@ -122,8 +122,21 @@ impl<'a, 'm> Known<'a, 'm> {
         out
     }
 
+    /// Whether data has so many of one of the classes.
+    fn is_count_of(&self, classes: &FxHashSet<u32>, count: i64) -> bool {
+        self.given.iter().map(|&i| self.facts.args[i]).any(|arg| {
+            let sizes = self.facts.module.shape(arg);
+            self.classes
+                .of(arg)
+                .iter()
+                .zip(sizes)
+                .any(|(class, &size)| size == count && classes.contains(class))
+        })
+    }
+
     /// Adds the classes of data that has none of `examples`, and that meets parameters by itself, as the second half of pairs does: each
-    /// is in front of a product of such data with a parameter, or of what it looks up in one. What is frozen is multiplied with data.
+    /// is in front of a product of such data with a parameter, or of what it looks up in one, where there are as many as other examples:
+    /// positions are looked up, too. What is frozen is multiplied with data.
     fn add_those_of_other_data(&self, examples: &mut FxHashSet<u32>) {
         let module = self.facts.module;
         for op in module.walk(self.facts.body) {
@@ -136,6 +149,11 @@ impl<'a, 'm> Known<'a, 'm> {
             };
             let front = meeting.results.first().and_then(|&result| self.classes.of(result).first().copied());
             let Some(front) = front.filter(|class| self.candidates.contains(class)) else { continue };
+            let count = meeting.results.first().and_then(|&result| module.shape(result).first().copied());
+            let is_lookup = matches!(meeting.kind, OpKind::Gather(_));
+            if is_lookup && !count.is_some_and(|count| self.is_count_of(examples, count)) {
+                continue;
+            }
             let needs = |at: usize| meeting.operands.get(at).map(|&v| self.facts.all.of(v));
             for &(data, parameter) in sides {
                 let Some((of_data, of_parameter)) = needs(data).zip(needs(parameter)) else { continue };

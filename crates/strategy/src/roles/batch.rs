@@ -147,11 +147,11 @@ impl<'a, 'm> Known<'a, 'm> {
                 OpKind::Gather(_) => &[(1, 0)],
                 _ => continue,
             };
-            let front = meeting.results.first().and_then(|&result| self.classes.of(result).first().copied());
-            let Some(front) = front.filter(|class| self.candidates.contains(class)) else { continue };
-            let count = meeting.results.first().and_then(|&result| module.shape(result).first().copied());
+            let Some(&result) = meeting.results.first() else { continue };
+            let (classes, sizes) = (self.classes.of(result), module.shape(result));
+            let Some((&front, &count)) = classes.first().zip(sizes.first()) else { continue };
             let is_lookup = matches!(meeting.kind, OpKind::Gather(_));
-            if is_lookup && !count.is_some_and(|count| self.is_count_of(examples, count)) {
+            if !self.candidates.contains(&front) || is_lookup && !self.is_count_of(examples, count) {
                 continue;
             }
             let needs = |at: usize| meeting.operands.get(at).map(|&v| self.facts.all.of(v));

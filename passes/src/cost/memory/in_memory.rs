@@ -13,7 +13,7 @@ pub struct InMemory {
     pub bytes: u64,
     /// How many.
     pub count: usize,
-    /// Their type on a device, such as `tensor<8x128xf32>`; empty for what a function needs that is called.
+    /// Their type on a device, such as `tensor<8x128xf32>`.
     pub ty: String,
     /// The operation that made them, such as `stablehlo.dot_general`.
     pub made_by: String,
@@ -35,7 +35,9 @@ pub fn at_peak(module: &Module, func: FuncId, machine: Machine) -> Vec<InMemory>
     let mut groups: Vec<InMemory> = Vec::new();
     let mut known: FxHashMap<(String, String, Option<String>), usize> = FxHashMap::default();
     for Alive { bytes, value, made_by, kept_until } in peak.alive {
-        let ty = value.map(|v| module.types.display(module.values[v].ty)).unwrap_or_default();
+        // What has no value is what a called function needs, and nothing is called here.
+        let Some(value) = value else { continue };
+        let ty = module.types.display(module.values[value].ty);
         let made_at = module.user_loc(made_by);
         let group = *known.entry((ty.clone(), name(made_by), made_at.clone())).or_insert_with(|| {
             let kept_until_at = module.user_loc(kept_until);

@@ -299,7 +299,7 @@ impl<'m> Estimate<'m> {
         let together = self.made_together(region);
         for &arg in module.regions[region].args.iter().filter(|&&arg| self.program.is_copied_first(arg)) {
             let last = self.last_step(arg, region).max(1);
-            table.add(Buffer { bytes: self.program.size(arg), value: Some(arg), first: 1, last });
+            table.add(self.buffer(arg, 1, last));
         }
         for (step, &number) in (1u32..).zip(order) {
             let op = ops[number];
@@ -316,23 +316,28 @@ impl<'m> Estimate<'m> {
                 continue;
             }
             for &result in &data.results {
-                let bytes = self.program.size(result);
                 if outside.contains(&result) {
                     if self.is_copied(op, result, region) {
-                        table.add_beside(Buffer { bytes, value: Some(result), first: step, last: step });
+                        table.add_beside(self.buffer(result, step, step));
                     }
                     continue;
                 }
                 if self.writes_over(op) {
                     let is_kept = |value| together.contains(&value) && self.is_written_beside(op, value);
+                    let bytes = self.program.size(result);
                     self.write_over(&At { op, region, step, outside }, bytes, &is_kept, &mut table);
                 }
                 let last = self.last_step(result, region).max(step);
                 let first = if self.program.starts_early(op) { (step - 1).max(1) } else { step };
-                table.add(Buffer { bytes, value: Some(result), first, last });
+                table.add(self.buffer(result, first, last));
             }
         }
         table.all
+    }
+
+    /// The buffer that a value has from one step to another.
+    fn buffer(&self, value: ValueId, first: u32, last: u32) -> Buffer {
+        Buffer { bytes: self.program.size(value), value: Some(value), first, last }
     }
 
     /// Adds the state of a loop: it takes the memory of what it begins with, where nothing else reads that. What the loop only
@@ -357,12 +362,7 @@ impl<'m> Estimate<'m> {
             {
                 table.share(first, result);
             } else if !outside.contains(&result) {
-                table.add(Buffer {
-                    bytes: self.program.size(result),
-                    value: Some(result),
-                    first: step,
-                    last,
-                });
+                table.add(self.buffer(result, step, last));
             }
         }
     }
@@ -378,12 +378,7 @@ impl<'m> Estimate<'m> {
             if table.extend(before, last) {
                 table.share(before, result);
             } else if !outside.contains(&before) && !outside.contains(&result) {
-                table.add(Buffer {
-                    bytes: self.program.size(result),
-                    value: Some(result),
-                    first: step,
-                    last,
-                });
+                table.add(self.buffer(result, step, last));
             }
         }
     }

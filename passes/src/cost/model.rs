@@ -7,6 +7,11 @@
 /// What starting a collective costs, in bytes: what is sent in about a third of a microsecond at 45 GB/s.
 pub(crate) const START: f64 = 16.0 * 1024.0;
 
+/// What must be saved, in bytes, where devices exchange parts of tensors before an operation and behind it in place of one
+/// collective. That one goes with others, and may begin early or end late in the step; all devices wait for up to three others on the
+/// way. For less than this that takes longer on XLA's CPU devices, and on TPU by the compiler's own estimate.
+pub(crate) const WORTH_EXCHANGING: f64 = 4.0 * 1024.0 * 1024.0;
+
 /// Sent bytes that take as long as one byte of memory traffic.
 const PER_MEMORY_BYTE: f64 = 1.0 / 16.0;
 

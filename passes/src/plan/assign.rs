@@ -69,6 +69,7 @@ impl Site<'_> {
         // The operands of a concatenation of a thousand values ask for few distinct things, and propose fewer candidates.
         let mut proposed: FxHashSet<&FactorParts> = FxHashSet::default();
         let mut seen: FxHashSet<FactorParts> = FxHashSet::default();
+        let mut tried: Vec<FactorParts> = Vec::new();
         for (tensor, seed) in self.tensors.iter().zip(&projected) {
             if tensor.free || !proposed.insert(seed) {
                 continue;
@@ -79,19 +80,44 @@ impl Site<'_> {
                     continue;
                 }
                 let gathered = self.without_windows(&candidate).or_else(|| self.without_sums(&candidate));
-                // What gathering a dimension sets free may split another one, so both are tried with and without that.
-                let moved =
-                    [Some(&candidate), gathered.as_ref()].map(|c| c.and_then(|c| self.with_unused_axes(c)));
+                // What gathering a dimension sets free may split another one, so both are tried with and without that; of a table
+                // in which rows are looked up that is an exchange.
+                let is_table = matches!(self.kind, OpKind::Gather(_));
+                let moved = [Some(&candidate), gathered.as_ref().filter(|_| !is_table)]
+                    .map(|c| c.and_then(|c| self.with_unused_axes(c)));
                 let candidates = [Some(candidate), gathered].into_iter().chain(moved);
                 for candidate in candidates.flatten() {
                     let cost = self.cost(&candidate, planner);
+                    tried.push(candidate.clone());
                     if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                         best = Some((cost, candidate));
                     }
                 }
             }
         }
-        best.map_or_else(|| self.nothing(), |(_, parts)| parts)
+        let Some((least, parts)) = best else { return self.nothing() };
+        self.exchanged(&tried, (least, &parts), planner).unwrap_or(parts)
+    }
+
+    /// Returns the best assignment in which devices exchange parts of tensors before the operation and behind it, where that costs so much
+    /// less than `best` that it is worth more collectives. A sum is left alone: it may be completed with others, and is
+    /// [traded](super::trade_sums) where it is not.
+    fn exchanged(
+        &self,
+        tried: &[FactorParts],
+        (least, best): (f64, &FactorParts),
+        planner: &mut Planner<'_>,
+    ) -> Option<FactorParts> {
+        // Nothing is saved that costs too little by itself.
+        if least < cost::WORTH_EXCHANGING || !self.pending(best).is_empty() {
+            return None;
+        }
+        let mut costs: Vec<(f64, FactorParts)> = Vec::new();
+        for parts in tried.iter().filter_map(|parts| self.with_lost_axes_on_others(parts)) {
+            costs.push((self.cost(&parts, planner), parts));
+        }
+        let (cost, parts) = costs.into_iter().min_by(|(a, _), (b, _)| a.total_cmp(b))?;
+        (cost + cost::WORTH_EXCHANGING < least).then_some(parts)
     }
 
     /// Returns the shardings of operands of which each device makes its part of the last tensor, the result, alone: without
@@ -174,11 +200,12 @@ impl Site<'_> {
         self.without(chosen, Split::is_windowed)
     }
 
-    /// Returns the assignment without the dimensions along which a slice is a sum of what each device has of it, if there are
-    /// any. It pays off to gather such an operand instead where many slices are taken of it, or most of it.
+    /// Returns the assignment without the dimensions along which a slice, or rows that are looked up, are a sum of what each
+    /// device has of them, if there are any. It pays off to gather such an operand instead where many slices are taken of it, or
+    /// most of it.
     fn without_sums(&self, chosen: &FactorParts) -> Option<FactorParts> {
-        let is_slice = matches!(self.kind, OpKind::DynamicSlice { .. });
-        is_slice.then(|| self.without(chosen, |split| split.pending().is_some()))?
+        let is_read = matches!(self.kind, OpKind::DynamicSlice { .. } | OpKind::Gather(_));
+        is_read.then(|| self.without(chosen, |split| split.pending().is_some()))?
     }
 
     /// Returns the assignment without the factors that are split in such a way, if there are any.
@@ -213,6 +240,38 @@ impl Site<'_> {
                             moved[factor].push(part);
                         }
                     }
+                }
+            }
+        }
+        self.sanitize(&mut moved);
+        (moved != *chosen).then_some(moved)
+    }
+
+    /// Returns the assignment in which axes that a tensor is split by, and that are used where it would be gathered for them,
+    /// split another factor that it has: rows are looked up in parts of each row, for which an all-to-all before and one behind
+    /// send less than a gather of all rows.
+    fn with_lost_axes_on_others(&self, chosen: &FactorParts) -> Option<FactorParts> {
+        let mut moved = chosen.clone();
+        let mut done = Parts::new();
+        for tensor in self.tensors.iter().filter(|t| !t.free) {
+            let factors = || tensor.mapping.dims.iter().flatten().map(|&f| usize::from(f));
+            let held = tensor.sharding.dims.iter().flat_map(|dim| parts(self.mesh, &dim.axes));
+            for part in held {
+                let is_split_by = |f: usize| moved[f].iter().any(|p| p.overlaps(part));
+                if factors().any(is_split_by) || done.iter().any(|d| d.overlaps(part)) {
+                    continue;
+                }
+                let mut freed = moved.clone();
+                for parts in &mut freed {
+                    parts.retain(|p| !p.overlaps(part));
+                }
+                let factor = self.room_for(tensor, &freed, i64::from(part.size), true);
+                // Behind another axis its blocks would come in an order that takes more than an all-to-all to undo.
+                let is_first = |f: &usize| freed[*f].iter().all(|p| done.contains(p));
+                if let Some(factor) = factor.filter(is_first) {
+                    freed[factor].push(part);
+                    moved = freed;
+                    done.push(part);
                 }
             }
         }

@@ -7,7 +7,7 @@
 
 use shardc_ir::{
     Access, Dense, Effect, Module, OpId, OpKind, Parts, RegionId, Rewriter, SecondaryMap, ShardingId,
-    TensorSharding, ValueId, Work,
+    TensorSharding, ValueId, ValueMap, Work, clone_region,
 };
 use smallvec::SmallVec;
 
@@ -279,6 +279,12 @@ pub(super) fn repeat(
     let kind = rw.module.ops[op].kind.clone();
     let ty = rw.module.values[rw.module.ops[op].results[0]].ty;
     let copy = rw.op1_like(op, kind, operands, ty);
+    let regions = rw.module.ops[op].regions.clone();
+    let regions = regions.into_iter().map(|region| clone_region(rw.module, region, &mut ValueMap::new()));
+    let regions: SmallVec<[RegionId; 1]> = regions.collect();
+    if let Some(repeated) = rw.module.def_op(copy) {
+        rw.module.ops[repeated].regions = regions;
+    }
     let sharding = rw.module.shardings.intern(sharding);
     rw.module.shardings.set(copy, Some(sharding));
     copy

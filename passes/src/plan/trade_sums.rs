@@ -1,16 +1,20 @@
-//! Products of which devices rather exchange the operands than sum the addends.
+//! Products, and rows of tables, of which devices rather exchange the operands than sum the addends.
 //!
 //! A product over a split dimension is a sum of what each device makes of its part. The gradient of a weight is one, over
 //! the batch: with data parallelism it is an all-reduce, twice the weight. Where the batch is small beside the weight,
 //! less is sent if devices exchange the operands: each makes a part of the result over the whole batch, with one operand
 //! gathered and the other moved by an all-to-all, and the parts are gathered, once the weight. Nobody computes more than before.
 //!
+//! Rows that are looked up in a split table are a sum of what each device finds, and the gradient of a table is one of what each
+//! device scatters into it. There an all-to-all takes parts of all rows to each device before, and one behind takes the parts of the
+//! result to where they are wanted.
+//!
 //! Planning looks at one operation at a time and leaves sums that operands agree on pending, since sums of sums are completed
 //! together and loops complete them once. So this comes after those, and looks at the sums that are then completed alone.
 
 use shardc_ir::{
-    AxisRef, Build, Mesh, MeshId, Module, OpId, OpKind, ReductionKind, RegionId, Rewriter, TensorSharding,
-    UseCounts, ValueId, Work,
+    AxisRef, Build, Dense, Mesh, MeshId, Module, OpId, OpKind, ReductionKind, RegionId, Rewriter,
+    TensorSharding, UseCounts, ValueId, Work,
 };
 use smallvec::SmallVec;
 
@@ -28,12 +32,7 @@ use crate::sharding::axes::{Parts, size_of};
 /// What is sent must become less than this part of it: a sum is one collective, and combined with others.
 const WORTHWHILE: f64 = 0.8;
 
-/// Each trade must save so many bytes. A sum goes with others in one collective and may wait until the end of the step; what
-/// takes its place are up to three collectives, which all devices wait for on the way. For less than this that takes longer on
-/// XLA's CPU devices, and on TPU by the compiler's own estimate.
-const WORTHWHILE_BYTES: f64 = 4.0 * 1024.0 * 1024.0;
-
-/// All trades together must save this part of what the program sends. A few percent are not worth it: a gather that compilers
+/// All trades of products together must save this part of what the program sends. A few percent are not worth it: a gather that compilers
 /// overlap with computing is done in steps, which take memory and time of their own (11 % more of the TPU compiler's cycles
 /// for 4 % of the bytes, in a ResNet-50 of which the last layer alone would be traded).
 const WORTHWHILE_IN_ALL: f64 = 0.06;
@@ -41,9 +40,8 @@ const WORTHWHILE_IN_ALL: f64 = 0.06;
 /// Lets devices exchange operands under `body` of a planned module where that costs less. Returns the number of sums that
 /// are no more; what made them stays, unused.
 pub(crate) fn trade_sums(module: &mut Module, body: RegionId) -> usize {
-    let is_any = |region: &RegionId| {
-        module.regions[*region].ops.iter().any(|&op| sum_of_product(module, op).is_some())
-    };
+    let is_any =
+        |region: &RegionId| module.regions[*region].ops.iter().any(|&op| completed_sum(module, op).is_some());
     let regions = program_regions(module, body);
     let Some(mesh_id) = planned_mesh(module, body).filter(|_| regions.iter().any(is_any)) else { return 0 };
     let mesh = module.meshes[mesh_id].clone();
@@ -51,9 +49,7 @@ pub(crate) fn trade_sums(module: &mut Module, body: RegionId) -> usize {
     // Planning has seen to what is computed from nothing.
     let free = FreeValues::default();
     let mut planner = Planner::new(&mesh);
-    if !is_worthwhile(module, &regions, (&mesh, mesh_id), (&readers, &free), &mut planner) {
-        return 0;
-    }
+    let trades_products = is_worthwhile(module, &regions, (&mesh, mesh_id), (&readers, &free), &mut planner);
     let mut traded = 0;
     let mut rw = Rewriter::new(module);
     for region in regions {
@@ -61,7 +57,8 @@ pub(crate) fn trade_sums(module: &mut Module, body: RegionId) -> usize {
         let mut copies = AvailableCopies::default();
         while let Some(op) = rw.next_op() {
             let trade = Trade::of(rw.module, op, (&mesh, mesh_id), (&readers, &free, &copies), &mut planner);
-            if let Some(trade) = trade {
+            let is_wanted = |trade: &Trade| trades_products || !is_product(rw.module, trade.sum.maker);
+            if let Some(trade) = trade.filter(is_wanted) {
                 trade.carry_out(&mut rw, op, &mut copies);
                 traded += 1;
             } else if let (OpKind::Reshard(to), &[value]) =
@@ -74,7 +71,11 @@ pub(crate) fn trade_sums(module: &mut Module, body: RegionId) -> usize {
     traded
 }
 
-/// Whether the trades of a program save enough of what it sends.
+fn is_product(module: &Module, op: OpId) -> bool {
+    module.ops[op].kind.def().work == Work::Contraction
+}
+
+/// Whether the trades of products in a program save enough of what it sends.
 fn is_worthwhile(
     module: &Module,
     regions: &[RegionId],
@@ -91,22 +92,22 @@ fn is_worthwhile(
             continue;
         };
         sent += planner.cost(from, module.shardings.get(*to), ty);
-        saved +=
-            Trade::of(module, op, mesh, (readers, free, &copies), planner).map_or(0.0, |trade| trade.saved);
+        let trade = Trade::of(module, op, mesh, (readers, free, &copies), planner);
+        saved += trade.filter(|trade| is_product(module, trade.sum.maker)).map_or(0.0, |trade| trade.saved);
     }
     saved >= WORTHWHILE_IN_ALL * sent
 }
 
 /// A completed sum.
 struct Sum {
-    /// What makes the addends.
-    product: OpId,
+    /// What makes the addends: a product, a lookup or a scatter.
+    maker: OpId,
     /// What transposes them, first to last.
     transposes: SmallVec<[OpId; 2]>,
 }
 
-/// Returns the sum that `op` completes, if it is that of a product, perhaps transposed.
-fn sum_of_product(module: &Module, op: OpId) -> Option<Sum> {
+/// Returns the sum that `op` completes, if it is that of a product, a lookup or a scatter, perhaps transposed.
+fn completed_sum(module: &Module, op: OpId) -> Option<Sum> {
     let data = &module.ops[op];
     let (OpKind::Reshard(_), &[mut value]) = (&data.kind, data.operands.as_slice()) else { return None };
     let pending = module.shardings.sharding_of(value)?;
@@ -115,19 +116,18 @@ fn sum_of_product(module: &Module, op: OpId) -> Option<Sum> {
     {
         return None;
     }
-    // A sum that is scattered has been weighed by planning, where operands and result disagree.
     let is_summed_over = |axis: AxisRef| pending.unreduced.iter().any(|sum| sum.axis == axis.axis);
-    if wanted.split_axes().any(is_summed_over) {
-        return None;
-    }
+    let is_scattered = wanted.split_axes().any(is_summed_over);
     let mut transposes = SmallVec::new();
     loop {
         let def = module.def_op(value)?;
         match &module.ops[def].kind {
             OpKind::Transpose { .. } => transposes.push(def),
-            kind if kind.def().work == Work::Contraction => {
+            // A product whose sum is scattered has been weighed by planning, where operands and result disagree.
+            _ if is_scattered && is_product(module, def) => return None,
+            kind if matches!(kind, OpKind::Gather(_) | OpKind::Scatter(_)) || is_product(module, def) => {
                 transposes.reverse();
-                return Some(Sum { product: def, transposes });
+                return Some(Sum { maker: def, transposes });
             }
             _ => return None,
         }
@@ -138,7 +138,7 @@ fn sum_of_product(module: &Module, op: OpId) -> Option<Sum> {
 /// How a sum is done without.
 struct Trade {
     sum: Sum,
-    /// The shardings of the operands of the product, and that of its result.
+    /// The shardings of the operands of what makes the addends, and that of its result.
     operands: SmallVec<[TensorSharding; 4]>,
     result: TensorSharding,
     /// What is saved, as a cost.
@@ -154,19 +154,19 @@ impl Trade {
         (readers, free, copies): (&UseCounts, &FreeValues, &AvailableCopies),
         planner: &mut Planner<'_>,
     ) -> Option<Trade> {
-        let sum = sum_of_product(module, op)?;
+        let sum = completed_sum(module, op)?;
         // Where somebody else reads the addends they are needed as they are.
-        let made = sum.transposes.iter().chain([&sum.product]).map(|&op| module.ops[op].results[0]);
+        let made = sum.transposes.iter().chain([&sum.maker]).map(|&op| module.ops[op].results[0]);
         if !made.into_iter().all(|value| readers.get(value) == 1) {
             return None;
         }
-        // What is wanted of the product, before it is transposed.
+        // What is wanted of the sum, before it is transposed.
         let mut wanted = module.shardings.sharding_of(module.ops[op].results[0])?.clone();
         for &transpose in sum.transposes.iter().rev() {
             wanted = transposed(module, transpose, &wanted, true)?;
         }
-        let rule = planning_rule(module, sum.product, rule_of(module, sum.product)?);
-        let mut site = site(module, (mesh, mesh_id), None, sum.product, &rule, copies, free)?;
+        let rule = planning_rule(module, sum.maker, rule_of(module, sum.maker)?);
+        let mut site = site(module, (mesh, mesh_id), None, sum.maker, &rule, copies, free)?;
         let agreed = site.as_planned()?;
         site.tensors.last_mut()?.sharding = &wanted;
         let before = site.cost(&agreed, planner);
@@ -180,7 +180,7 @@ impl Trade {
                 let cost = site.cost(&chosen, planner);
                 (chosen, cost)
             })
-            .filter(|&(_, cost)| cost < least && before - cost >= WORTHWHILE_BYTES)
+            .filter(|&(_, cost)| cost < least && before - cost >= cost::WORTH_EXCHANGING)
             .min_by(|(_, a), (_, b)| a.total_cmp(b))?;
         let mut operands: SmallVec<[TensorSharding; 4]> =
             site.tensors.iter().map(|tensor| site.sharding(tensor, &chosen)).collect();
@@ -188,15 +188,15 @@ impl Trade {
         Some(Trade { sum, operands, result, saved: before - cost })
     }
 
-    /// Makes the product anew before `op`, which now gathers its parts.
+    /// Does what made the addends anew before `op`, which now moves its parts.
     fn carry_out(self, rw: &mut Rewriter<'_>, op: OpId, copies: &mut AvailableCopies) {
         let Trade { sum, operands, result, .. } = self;
         let mut exchanged: SmallVec<[ValueId; 4]> = SmallVec::new();
-        for (value, sharding) in rw.module.ops[sum.product].operands.clone().into_iter().zip(operands) {
+        for (value, sharding) in rw.module.ops[sum.maker].operands.clone().into_iter().zip(operands) {
             exchanged.push(resharded(rw, value, sharding, copies));
         }
         let mut sharding = result;
-        let mut value = repeat(rw, sum.product, &exchanged, sharding.clone());
+        let mut value = repeat(rw, sum.maker, &exchanged, sharding.clone());
         for transpose in sum.transposes {
             let Some(next) = transposed(rw.module, transpose, &sharding, false) else { return };
             value = repeat(rw, transpose, &[value], next.clone());
@@ -216,6 +216,15 @@ fn resharded(
     let has = rw.module.shardings.sharding_of(value);
     if has.is_some_and(|has| has.same_placement(&sharding)) {
         return value;
+    }
+    // Zeros that are added to are made where they are wanted.
+    let def = rw.module.def_op(value).map(|op| (op, &rw.module.ops[op]));
+    if let Some((op, data)) = def
+        && matches!(data.kind, OpKind::BroadcastInDim { .. } | OpKind::Constant(Dense::Splat(_)))
+        && data.operands.iter().all(|&operand| rw.module.rank(operand) == 0)
+    {
+        let operands = data.operands.clone();
+        return repeat(rw, op, &operands, sharding);
     }
     let to = rw.module.shardings.intern(sharding);
     if let Some(copy) = copies.get(value, to) {

@@ -67,3 +67,27 @@ func.func @added(%x: tensor<16x4096xf32> {sdy.sharding = #sdy.sharding<@mesh, [{
   %3 = stablehlo.add %0, %2 : tensor<4096x2048xf32>
   return %3 : tensor<4096x2048xf32>
 }
+
+// -----
+
+// The gradient of a table: rows that are added are exchanged, each device adds parts of all, and the parts of the table are exchanged.
+sdy.mesh @mesh = <["data"=8]>
+
+// CHECK-LABEL: func.func @table
+// CHECK-DAG: %[[I:.*]] = sdy.reshard %arg0 <@mesh, [{}, {}]> : tensor<32768x1xi32>
+// CHECK-DAG: %[[U:.*]] = sdy.reshard %arg1 <@mesh, [{}, {"data"}]> : tensor<32768x128xf32>
+// CHECK: %[[S:.*]] = "stablehlo.scatter"(%{{.*}}, %[[I]], %[[U]])
+// CHECK: {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"data"}]>]>} : (tensor<16384x128xf32>,
+// CHECK: sdy.reshard %[[S]] <@mesh, [{"data"}, {}]> : tensor<16384x128xf32>
+func.func @table(%i: tensor<32768x1xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},
+    %u: tensor<32768x128xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>})
+    -> (tensor<16384x128xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %zero = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<16384x128xf32>
+  %0 = "stablehlo.scatter"(%zero, %i, %u) <{indices_are_sorted = false, unique_indices = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<16384x128xf32>, tensor<32768x1xi32>, tensor<32768x128xf32>) -> tensor<16384x128xf32>
+  return %0 : tensor<16384x128xf32>
+}

@@ -9,6 +9,9 @@
 //! from coming earlier. What the forward part only gave another form is then given that form again, and so is what the backward part
 //! converts itself: as a part where that narrows it, else behind the gather.
 //!
+//! A table of which rows are looked up, and that nothing else reads, is left to the compiler: it brings rows to their devices where that
+//! sends less than all of the table to each.
+//!
 //! The parameters of a unit are behind one barrier. With what is asked for of the unit itself they are gathered when the unit behind
 //! it is done; with what was asked for of that unit, while it is computed.
 
@@ -112,6 +115,8 @@ struct Flow {
     backward: FxHashSet<OpId>,
     /// The parameters that these need.
     asked: FxHashSet<ValueId>,
+    /// Forms of tables of which the forward part only looks up rows.
+    tables: FxHashSet<ValueId>,
     rows: Rows,
 }
 
@@ -175,7 +180,16 @@ impl Flow {
                 }
             }
         }
-        Flow { body, forward, forms, backward, asked, rows: rows(module, body, unshard) }
+        let is_table = |(&value, form): (&ValueId, &Form)| {
+            let whole = (unshard.whole)(module, form.arg);
+            let mut readers = users.get(&value).into_iter().flatten().filter(|op| forward.contains(op));
+            form.is_part
+                && whole.is_unsplit()
+                && !asked.contains(&form.arg)
+                && readers.all(|&op| looks_up(module, op, value))
+        };
+        let tables = forms.iter().filter(|&form| is_table(form)).map(|(&value, _)| value).collect();
+        Flow { body, forward, forms, backward, asked, tables, rows: rows(module, body, unshard) }
     }
 }
 
@@ -194,6 +208,12 @@ fn form_behind(module: &Module, op: OpId, form: Form, is_forward: bool) -> Optio
         }
         _ => None,
     }
+}
+
+/// Whether an operation looks up rows of `table`.
+fn looks_up(module: &Module, op: OpId, table: ValueId) -> bool {
+    let data = &module.ops[op];
+    matches!(data.kind, OpKind::Gather(_)) && data.operands.first() == Some(&table)
 }
 
 /// Whether an operation of the backward part needs whole what it reads of a parameter.
@@ -275,7 +295,8 @@ impl Walk<'_> {
             let stands = if self.flow.forward.contains(&op) {
                 // What is narrowed first is gathered behind.
                 let is_part = form_behind(rw.module, op, form, true) == Some(true);
-                (form.is_part && !is_part).then(|| self.gathered(rw, value, form.arg))
+                let is_table = self.flow.tables.contains(&value);
+                (form.is_part && !is_part && !is_table).then(|| self.gathered(rw, value, form.arg))
             } else if self.flow.backward.contains(&op) && needs_whole(rw.module, op, value, form) {
                 let again = self.numbers.get(&form.arg).is_some_and(|&i| self.unshard.is_again(i));
                 let how = if again { Whole::Again(self.asked_for(rw.module, &read)) } else { Whole::Kept };

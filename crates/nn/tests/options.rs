@@ -3,12 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use shardc_graph::{
-    DType::{F32, I32},
-    Graph, Mesh, Tensor,
+    DType::{BF16, F32, I32},
+    Graph, Keep, Mesh, Tensor,
 };
-use shardc_nn::layers::{Attention, Dense, Dropout, Moe, Places, Rope};
-use shardc_nn::models::{Bert, Decoder};
-use shardc_nn::{Lora, Scope, optim};
+use shardc_nn::layers::{Attention, Dense, Dropout, Gru, Lstm, Moe, Places, Rope, Seen, blockwise_attention};
+use shardc_nn::models::{Bert, Decoder, ResNet, Vit};
+use shardc_nn::{Init, Lora, Scope, optim};
 
 /// What is wrong with what `build` makes.
 fn said(build: impl for<'g> FnOnce(&'g Graph, &Scope<'g>) -> Tensor<'g>) -> Vec<String> {
@@ -79,4 +79,61 @@ fn errors_are_where_layers_were_applied() {
     at(&|g, p| {
         let _ = optim::accumulated(p, 2, &g.ones([4, 4], F32), |_, x| x);
     });
+    // Layers that are done in a loop, or again: 10 features do not divide into 4 heads.
+    at(&|g, p| {
+        let _ = Decoder::gpt2(16, 8, 10, 2, 4).apply(p, g.zeros([1, 4], I32), None);
+    });
+    at(&|g, p| {
+        let _ = Decoder::gpt2(16, 8, 10, 2, 4).prefill(p, g.zeros([1, 4], I32), None, 8);
+    });
+    at(&|g, p| {
+        let _ = Decoder::gpt2(16, 8, 10, 2, 4).next(p, g.zeros([1], I32), g.scalar(0.0, I32), 8);
+    });
+    at(&|g, p| {
+        let _ = Bert::new(16, 8, 10, 2, 4).apply(p, g.zeros([1, 4], I32), g.zeros([1, 4], I32));
+    });
+    at(&|g, p| {
+        let _ = Vit::new(2, 10, 2, 4, 3).apply(&p.checkpointed(Keep::Nothing), g.ones([1, 4, 4, 3], F32));
+    });
+    at(&|g, p| {
+        p.parameter("layer1.0.conv1.kernel", [1], Init::zeros());
+        let _ = ResNet::resnet18(3).small_images().apply(p, g.ones([1, 8, 8, 3], F32), true);
+    });
+    // Scans over blocks and positions.
+    at(&|g, _| {
+        let (q, k, v) = (g.ones([1, 2, 2, 4], F32), g.ones([1, 2, 2, 4], F32), g.ones([1, 2, 2, 3], F32));
+        let _ = blockwise_attention(q, k, v, &Seen::default(), 1, F32);
+    });
+    at(&|g, _| {
+        let (q, k) = (g.ones([1, 2, 2, 4], F32), g.ones([1, 2, 2, 4], BF16));
+        let _ = blockwise_attention(q, k, k, &Seen::default(), 1, F32);
+    });
+    at(&|g, p| {
+        p.parameter("hi.kernel", [1], Init::zeros());
+        let _ = Lstm::new(4).apply(p, g.ones([1, 2, 3], F32));
+    });
+    at(&|g, p| {
+        p.parameter("hr.kernel", [1], Init::zeros());
+        let _ = Gru::new(4).apply(p, g.ones([1, 2, 3], F32));
+    });
+    at(&|g, p| {
+        let _ = Gru::new(4).apply(p, g.ones([1, 2, 3], BF16));
+    });
+}
+
+/// A closure that is the user's own has the user's own lines.
+#[test]
+fn errors_in_closures_of_users_are_where_these_are() {
+    let g = Graph::new("step", &Mesh::new(&[]).unwrap());
+    let p = Scope::new(&g);
+    let mut wrong = Vec::new();
+    p.stack("h", 2, g.ones([1, 3], F32), |_, x| {
+        let (y, line) = (x + g.ones([4], F32), line!());
+        wrong.push(line);
+        let (_, line) = (x.sum(5), line!());
+        wrong.push(line);
+        y
+    });
+    let errors = p.finish(&[]).unwrap_err().0;
+    assert_eq!(errors.iter().map(|error| error.location.line()).collect::<Vec<_>>(), wrong);
 }

@@ -8,6 +8,7 @@
 //!   poisoned, too, and reports nothing.
 //! * No closure of a user's runs while the state is borrowed.
 
+mod caller;
 mod finish;
 mod maker;
 mod region;

@@ -54,6 +54,8 @@ pub(crate) struct State {
     pub(crate) is_finished: bool,
     /// What libraries that are built on graphs have made one of.
     pub(crate) made_once: FxHashSet<&'static str>,
+    /// Whose line everything is of while a library runs closures of its own: see [`Graph::track_caller`].
+    pub(crate) caller: Option<&'static Location<'static>>,
 }
 
 impl State {
@@ -83,6 +85,7 @@ impl State {
             result_specs: Vec::new(),
             is_finished: false,
             made_once: FxHashSet::default(),
+            caller: None,
         }
     }
 
@@ -125,7 +128,7 @@ impl State {
 
     /// The location of a line of the user's.
     pub(crate) fn line(&mut self, at: &'static Location<'static>) -> LocId {
-        let locs = &mut self.module.locs;
+        let (at, locs) = (self.caller.unwrap_or(at), &mut self.module.locs);
         *self.lines.entry(std::ptr::from_ref(at)).or_insert_with(|| {
             locs.intern(Loc::File { file: at.file().into(), line: at.line(), col: at.column(), to: None })
         })
@@ -195,7 +198,7 @@ impl State {
             _ => operands.iter().filter_map(|t| self.note(*t)).collect(),
         };
         let list = if kind.is_warning() { &mut self.warnings } else { &mut self.errors };
-        list.push(GraphError { kind, location: at, operands });
+        list.push(GraphError { kind, location: self.caller.unwrap_or(at), operands });
     }
 
     /// What people want to know of an operand.

@@ -24,12 +24,27 @@ pub fn blockwise_attention<'g>(
     if let Some(&nothing) = [q, k, v].iter().find(|t| t.is_poisoned()) {
         return nothing;
     }
-    let ([batch, time, heads, head_dim], [_, keys, kv_heads, _]) = (q.dims::<4>(), k.dims::<4>());
+    let ([_, _, heads, _], [_, keys, kv_heads, _]) = (q.dims::<4>(), k.dims::<4>());
     if kv_heads < 1 || heads % kv_heads != 0 || block < 1 || keys % block != 0 || seen.alibi {
         let text =
             format!("{heads} heads share {kv_heads} of {keys} keys, in blocks of {block}, without ALiBi");
         return g.refuse(&[q, k], text);
     }
+    g.track_caller(|| attended(q, k, v, seen, block, reduce))
+}
+
+/// What tensors of these ranks, whose heads and blocks divide, give.
+#[track_caller]
+fn attended<'g>(
+    q: Tensor<'g>,
+    k: Tensor<'g>,
+    v: Tensor<'g>,
+    seen: &Seen,
+    block: i64,
+    reduce: DType,
+) -> Tensor<'g> {
+    let g = q.graph();
+    let ([batch, time, heads, head_dim], [_, keys, kv_heads, _]) = (q.dims::<4>(), k.dims::<4>());
     let (group, blocks) = (heads / kv_heads, keys / block);
     let q = (q / (head_dim as f64).sqrt()).reshape([batch, time, kv_heads, group, head_dim]);
     let queries = g.arange(time, DType::I32);

@@ -42,6 +42,13 @@ impl Lstm {
         if x.rank() != 3 {
             return g.refuse(&[x], "a recurrent layer takes a tensor of shape [batch, time, features]");
         }
+        g.track_caller(|| self.scanned(p, x))
+    }
+
+    /// What comes out at each position of a tensor of rank 3.
+    #[track_caller]
+    fn scanned<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
+        let g = p.graph();
         let features = self.features;
         let gates = ["i", "f", "g", "o"];
         // One product for all positions and gates, and one for each step.
@@ -102,6 +109,13 @@ impl Gru {
         if x.rank() != 3 {
             return g.refuse(&[x], "a recurrent layer takes a tensor of shape [batch, time, features]");
         }
+        g.track_caller(|| self.scanned(p, x))
+    }
+
+    /// What comes out at each position of a tensor of rank 3.
+    #[track_caller]
+    fn scanned<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
+        let g = p.graph();
         let dense = Dense::new(self.features);
         let of_inputs = ["ir", "iz", "in"].map(|name| dense.apply(&p.at(name), x).swap_axes(0, 1));
         let kernels = ["hr", "hz", "hn"]

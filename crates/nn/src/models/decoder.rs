@@ -155,10 +155,12 @@ impl Decoder {
         x = dropout.apply(key.map(|key| key.fold_in(0)), x);
         let block = self.block();
         let layer = g.scalar(0.0, DType::I32);
-        let (x, _) = p.stack("h", self.num_layers, (x, layer), |p, (x, layer)| {
-            let next = layer + 1;
-            let keys = key.map(|key| key.fold_in(next).pair());
-            (block.apply(p, x, keys), next)
+        let (x, _) = g.track_caller(|| {
+            p.stack("h", self.num_layers, (x, layer), |p, (x, layer)| {
+                let next = layer + 1;
+                let keys = key.map(|key| key.fold_in(next).pair());
+                (block.apply(p, x, keys), next)
+            })
         });
         self.logits(p, block.norm(&p.at("ln_f"), x))
     }

@@ -75,7 +75,7 @@ impl Vit {
             norm_after: false,
             dropout: 0.0,
         };
-        let x = p.stack("h", self.num_layers, x, |p, x| block.apply(p, x, None));
+        let x = g.track_caller(|| p.stack("h", self.num_layers, x, |p, x| block.apply(p, x, None)));
         let x = block.norm(&p.at("ln_f"), x.slice(1, 0..1).squeeze(1));
         Dense::new(self.num_classes).apply(&p.at("head").output(), x)
     }
@@ -144,6 +144,6 @@ impl Bert {
             dropout: 0.0,
         };
         let x = block.norm(&p.at("ln_0"), x);
-        p.stack("h", self.num_layers, x, |p, x| block.apply(p, x, None))
+        g.track_caller(|| p.stack("h", self.num_layers, x, |p, x| block.apply(p, x, None)))
     }
 }

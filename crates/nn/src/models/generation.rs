@@ -22,8 +22,9 @@ impl<'g> Cache<'g> {
         let heads = [attention.num_kv_heads, attention.head_size(decoder.features)];
         let shape = [&[decoder.num_layers, batch, context][..], &heads].concat();
         let (p, dtype) = (p.at("cache"), p.policy().compute);
-        let kept =
-            ["key", "value"].map(|name| p.variable(name, Kind::Statistics, &shape, dtype, Init::zeros()));
+        let kept = p.graph().track_caller(|| {
+            ["key", "value"].map(|name| p.variable(name, Kind::Statistics, &shape, dtype, Init::zeros()))
+        });
         let first = p.variable("first", Kind::Counter, [batch], DType::I32, Init::zeros());
         Cache { kept, first, next: p.variable("next", Kind::Counter, (), DType::I32, Init::zeros()) }
     }
@@ -114,8 +115,10 @@ impl Decoder {
             x = x + self.table(positions).apply(&p.at("wpe"), at);
         }
         let block = self.block();
-        let (x, new) = p.stack_with("h", self.num_layers, x, |p, x| {
-            block.apply_attending(p, x, |p, x| self.attention.apply_prompt(p, x, begin))
+        let (x, new) = g.track_caller(|| {
+            p.stack_with("h", self.num_layers, x, |p, x| {
+                block.apply_attending(p, x, |p, x| self.attention.apply_prompt(p, x, begin))
+            })
         });
         let first = begin.unwrap_or_else(|| g.zeros([batch], DType::I32));
         let (start, end) = (g.scalar(0.0, DType::I32), g.scalar(time as f64, DType::I32));
@@ -158,11 +161,13 @@ impl Decoder {
             x = x + self.table(positions).apply(&p.at("wpe"), (position - first).expand_dims(1));
         }
         let (block, layer) = (self.block(), g.scalar(0.0, DType::I32));
-        let ((x, _), new) = p.stack_with("h", self.num_layers, (x, layer), |p, (x, layer)| {
-            let of_layer = cache.kept.map(|kept| kept.dynamic_index(0, layer));
-            let attend = |p: &Scope<'g>, x| self.attention.apply_next(p, x, of_layer, first, position);
-            let (x, new) = block.apply_attending(p, x, attend);
-            ((x, layer + 1), new)
+        let ((x, _), new) = g.track_caller(|| {
+            p.stack_with("h", self.num_layers, (x, layer), |p, (x, layer)| {
+                let of_layer = cache.kept.map(|kept| kept.dynamic_index(0, layer));
+                let attend = |p: &Scope<'g>, x| self.attention.apply_next(p, x, of_layer, first, position);
+                let (x, new) = block.apply_attending(p, x, attend);
+                ((x, layer + 1), new)
+            })
         });
         cache.keep(p, new, position, first, position + 1);
         let logits = self.logits(p, block.norm(&p.at("ln_f"), x)).squeeze(1);

@@ -87,7 +87,8 @@ impl ResNet {
             for block in 0..blocks {
                 let stride = if block == 0 && stage > 0 { 2 } else { 1 };
                 let name = format!("layer{}.{block}", stage + 1);
-                x = p.unit(name, x, |p, x| net.block(p, x, features, stride));
+                let block = || p.unit(name, x, |p, x| net.block(p, x, features, stride));
+                x = p.graph().track_caller(block);
             }
         }
         Dense::new(self.num_classes).apply(&p.at("fc").output(), x.mean([1, 2]))

@@ -153,6 +153,9 @@ impl<E: Examples> Source for Shuffled<E> {
     }
 
     fn rows(&mut self, batch: u64, rows: Range<usize>) -> Result<Rows, SourceError> {
+        if self.examples.count() == 0 {
+            return Err("there are no examples".into());
+        }
         let numbers = self.batches.at(batch, rows.start as u64..rows.end as u64).examples;
         self.examples.read(&numbers)
     }
@@ -162,6 +165,10 @@ impl<E: Examples> Source for Shuffled<E> {
     }
 
     fn rows_of(&self, batch: u64, full: usize) -> usize {
+        // Of no examples rows are asked for, which is an error: else every batch would be padding.
+        if self.examples.count() == 0 {
+            return full;
+        }
         usize::try_from(self.batches.size_at(batch)).unwrap_or(full).min(full)
     }
 
@@ -180,16 +187,30 @@ impl Arrays {
     /// Arrays by the names of inputs.
     ///
     /// # Errors
-    /// They have different numbers of examples, or one has none (SH1120); its data does not have the size that its type asks for.
+    /// They have different numbers of examples, or one has none, or no first dimension (SH1120); its data does not have the size that its type asks for.
     pub fn new(arrays: Vec<(&str, HostArray)>) -> Result<Arrays, Error> {
-        let count = arrays.first().and_then(|(_, array)| array.shape.first().copied());
+        let mut first: Option<(&str, usize)> = None;
         for (name, array) in &arrays {
             array.check()?;
-            if array.shape.first().copied() != count || count.is_none_or(|count| count == 0) {
-                let (ty, first) = (array.ty(), count.unwrap_or(0));
-                let text = format!("{name:?} is {ty}, and the first array has {first} examples");
-                return Err(Diagnostic::invalid("SH1120", text).into());
-            }
+            let (what, hint) = match (array.shape.first(), first) {
+                (None, _) => {
+                    ("no dimension that counts examples".to_owned(), "give it one, in front of the others")
+                }
+                (Some(0), _) => (
+                    "no examples".to_owned(),
+                    "its first dimension counts them: give it one or more, perhaps a filter or a limit left none",
+                ),
+                (Some(&count), Some((other, want))) if count != want => (
+                    format!("{count} examples, and {other:?} has {want}"),
+                    "give each array the same examples",
+                ),
+                (Some(&count), _) => {
+                    first.get_or_insert((name, count));
+                    continue;
+                }
+            };
+            let text = format!("{name:?} is {}, which has {what}", array.ty());
+            return Err(Diagnostic::invalid("SH1120", text).hint(hint).into());
         }
         Ok(Arrays { arrays: arrays.into_iter().map(|(name, array)| (name.to_owned(), array)).collect() })
     }

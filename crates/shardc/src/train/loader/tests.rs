@@ -133,8 +133,25 @@ fn what_is_left_over_is_filled_up_with_zeros() {
     let last = Plan::new(vec![input("x", 4, 1, 4, 1, false)], vec![3], None).unwrap();
     assert_eq!(values(last.blocks(&mut kept, 2).unwrap()), [0.0]);
     assert_eq!(Shuffled::new(arrays(), 4, 1).with_epochs(2).num_batches(), Some(4));
-    let uneven = vec![("x", points.clone()), ("y", HostArray::zeros(DType::I32, &[9]).unwrap())];
-    assert!(Arrays::new(uneven).unwrap_err().to_string().contains("10 examples"));
+}
+
+#[test]
+fn arrays_that_are_no_examples_are_told() {
+    let zeros = |shape: &[usize]| HostArray::zeros(DType::I32, shape).unwrap();
+    let error = |arrays| Arrays::new(arrays).unwrap_err().to_string();
+    assert_eq!(
+        error(vec![("x", zeros(&[4, 3])), ("y", zeros(&[0]))]),
+        "error[SH1120]: \"y\" is tensor<0xi32>, which has no examples; its first dimension counts them: give it one or more, perhaps a \
+         filter or a limit left none"
+    );
+    assert_eq!(
+        error(vec![("x", zeros(&[]))]),
+        "error[SH1120]: \"x\" is tensor<i32>, which has no dimension that counts examples; give it one, in front of the others"
+    );
+    assert_eq!(
+        error(vec![("x", zeros(&[10, 1])), ("y", zeros(&[9]))]),
+        "error[SH1120]: \"y\" is tensor<9xi32>, which has 9 examples, and \"x\" has 10; give each array the same examples"
+    );
 }
 
 #[test]
@@ -149,5 +166,14 @@ fn passages_are_read_out_of_a_file() {
     assert_eq!(rows[0].to_f64_vec(), [12., 13., 14., 15., 16., 17., 0., 1., 2., 3., 4., 5.]);
     assert!(whole.read(&[3]).unwrap_err().to_string().contains("SH1112"));
     assert_eq!(Passages::new("tokens", open(), 6).every(1).count(), 15);
-    assert_eq!(Passages::new("tokens", open(), 21).count(), 0);
+    // No passage at all is told, whatever becomes of the last batch: nothing but padding is no training.
+    for last in [LastBatch::Drop, LastBatch::Keep] {
+        let mut none = Shuffled::new(Passages::new("tokens", open(), 21), 2, 0).with_last(last);
+        let plan = Plan::new(vec![input("tokens", 2, 21, 1, 1, false)], vec![0], none.batch_size()).unwrap();
+        let error = plan.blocks(&mut none, 0).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "error[SH1122]: the source of batch 0 failed at the rows 0..2: there are no examples"
+        );
+    }
 }

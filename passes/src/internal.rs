@@ -1,6 +1,7 @@
 //! What `shardc-shardy` and `shardc-graph` read of this crate besides its passes. Nobody else should: it changes with the passes.
 
 pub use crate::analysis::inlined_size::check_size;
+pub use crate::collectives::verify::axes_results_vary_along;
 pub use crate::gspmd::text::{Cursor as TextCursor, TextError};
 pub use crate::propagate::projection::{FactorSharding, Projection, TensorFactors};
 pub use crate::propagate::{check_groups, whole_axes};

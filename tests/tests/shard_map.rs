@@ -82,6 +82,21 @@ const CASES: &[(&str, Make, Make)] =
             },
         ),
         (
+            "a sum by a ring, which is said to be the same on all devices",
+            |_, x, _| vec![x.tanh().reshape([4, 2, 16]).sum(0)],
+            |g, x, _| {
+                let ring = [(0, 1), (1, 2), (2, 3), (3, 0)];
+                vec![g.shard_map(x, &[spec!["data", None]], &[spec![None, None]], |x| {
+                    let x = x.tanh();
+                    let (sum, _) = g.fori(0, 3, (x, x), |_, (sum, x)| {
+                        let x = x.ppermute("data", &ring);
+                        (sum + x, x)
+                    });
+                    sum.assume_replicated("data")
+                })]
+            },
+        ),
+        (
             "what is read from around, and over one axis alone",
             |_, x, w| vec![x.dot(w) * 2.0],
             |g, x, w| {

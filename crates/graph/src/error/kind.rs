@@ -143,6 +143,19 @@ pub enum ErrorKind {
         /// The axes of the innermost `shard_map`.
         known: Vec<String>,
     },
+    /// A result of a `shard_map` that its specification takes from one device along an axis, where devices may have different ones.
+    #[error(
+        "devices along {} may return different values for result {result} of the shard_map, of which {spec} takes one",
+        quoted(axes)
+    )]
+    Varies {
+        /// Which result, in order.
+        result: usize,
+        /// Its specification.
+        spec: String,
+        /// The axes.
+        axes: Vec<String>,
+    },
     /// A parameter or a result that is marked in two ways.
     #[error("{what} is marked {before} and {after}")]
     MarkedTwice {
@@ -198,6 +211,7 @@ impl ErrorKind {
             ErrorKind::NotManual { .. } => "SH0621",
             ErrorKind::Untrained { .. } => "SH0620",
             ErrorKind::MarkedTwice { .. } => "SH0622",
+            ErrorKind::Varies { .. } => "SH0623",
         }
     }
 
@@ -284,6 +298,11 @@ impl ErrorKind {
             ErrorKind::MarkedTwice { .. } => {
                 Some("mark it once; clear_sharding takes the mark of a parameter away".to_owned())
             }
+            ErrorKind::Varies { axes, .. } => Some(format!(
+                "make it the same on all of them (psum, pmean, all_gather along {axes}), or name {axes} in its specification; where it is \
+                 the same, though that cannot be seen, say so with assume_replicated",
+                axes = quoted(axes),
+            )),
             ErrorKind::ZeroGradient => Some(
                 "use it in the loss, or leave it out; stop_gradient and integers let nothing through"
                     .to_owned(),
@@ -305,6 +324,16 @@ impl ErrorKind {
     #[track_caller]
     pub(crate) fn here(self) -> GraphError {
         GraphError { kind: self, location: Location::caller(), operands: Vec::new() }
+    }
+}
+
+/// Names in quotes, as a list in a sentence.
+fn quoted(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
+    match names.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, before)) => format!("{} and {last}", before.join(", ")),
+        None => String::new(),
     }
 }
 

@@ -47,6 +47,8 @@ pub(crate) struct State {
     groups: i64,
     /// The axes of each `shard_map` that is open, innermost last.
     pub(crate) manual: Vec<AxisList>,
+    /// The axes along which devices have the same tensor, by handle, though that cannot be seen.
+    pub(crate) assumed: FxHashMap<u32, AxisList>,
     /// How many channels of collectives there are.
     pub(crate) channels: i64,
     /// How results are to be split, by name, and who said so.
@@ -81,6 +83,7 @@ impl State {
             rules: Vec::new(),
             groups: 0,
             manual: Vec::new(),
+            assumed: FxHashMap::default(),
             channels: 0,
             result_specs: Vec::new(),
             is_finished: false,

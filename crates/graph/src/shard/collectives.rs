@@ -308,6 +308,27 @@ impl Graph {
     }
 }
 
+/// Axes of a `shard_map` that is open, by name.
+pub(super) fn manual_axes(m: &Maker<'_>, names: &[&str]) -> KindResult<AxisList> {
+    let mesh = &m.state.module.meshes[m.state.mesh];
+    let manual: AxisList = m.state.manual.iter().flatten().copied().collect();
+    let mut axes = AxisList::new();
+    for &name in names {
+        let axis = mesh.axes.get_index_of(name).map(AxisRef::whole);
+        match axis.filter(|axis| manual.contains(axis)) {
+            Some(axis) if axes.contains(&axis) => {
+                return Err(ErrorKind::Operands(format!("devices meet along {name:?} twice")));
+            }
+            Some(axis) => axes.push(axis),
+            None => {
+                let known = manual.iter().map(|&axis| mesh.axis_name(axis).to_owned()).collect();
+                return Err(ErrorKind::NotManual { axis: name.to_owned(), known });
+            }
+        }
+    }
+    Ok(axes)
+}
+
 /// Devices that meet.
 struct Met {
     groups: ReplicaGroups,
@@ -317,22 +338,8 @@ struct Met {
 impl Met {
     /// The devices along axes of a `shard_map` that is open.
     fn along(m: &Maker<'_>, names: &[&str]) -> KindResult<Met> {
+        let axes = manual_axes(m, names)?;
         let mesh = &m.state.module.meshes[m.state.mesh];
-        let manual: AxisList = m.state.manual.iter().flatten().copied().collect();
-        let mut axes = AxisList::new();
-        for &name in names {
-            let axis = mesh.axes.get_index_of(name).map(AxisRef::whole);
-            match axis.filter(|axis| manual.contains(axis)) {
-                Some(axis) if axes.contains(&axis) => {
-                    return Err(ErrorKind::Operands(format!("devices meet along {name:?} twice")));
-                }
-                Some(axis) => axes.push(axis),
-                None => {
-                    let known = manual.iter().map(|&axis| mesh.axis_name(axis).to_owned()).collect();
-                    return Err(ErrorKind::NotManual { axis: name.to_owned(), known });
-                }
-            }
-        }
         Ok(Met { groups: mesh.replica_groups(&axes), size: mesh.axes_size(&axes) })
     }
 

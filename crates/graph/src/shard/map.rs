@@ -13,7 +13,8 @@ impl Graph {
     /// Inside, devices meet by [`psum`](crate::Tensor::psum), [`all_gather`](crate::Tensor::all_gather) and others.
     ///
     /// Tensors that `body` reads from around it are there whole. Where a specification of a result leaves out an axis, devices along
-    /// it have to return the same.
+    /// it have to return the same: a sum over it, what it does not split, what is computed of such. What cannot be seen to be so is an
+    /// error, unless [`assume_replicated`](crate::Tensor::assume_replicated) says it.
     ///
     /// ```
     /// use shardc_graph::{DType::F32, Graph, Mesh, spec};
@@ -31,7 +32,8 @@ impl Graph {
     /// # }
     /// ```
     ///
-    /// Reported: there is not one specification for each tensor, one does not fit, or a dimension does not divide among its axes.
+    /// Reported: there is not one specification for each tensor, one does not fit, or a dimension does not divide among its axes;
+    /// devices along an axis that the specification of a result leaves out may return different values (SH0623).
     #[track_caller]
     pub fn shard_map<'g, I: Tree<'g>, O: Tree<'g>>(
         &'g self,
@@ -104,8 +106,10 @@ impl Graph {
             (tree.leaves(), tree)
         });
         self.state.borrow_mut().manual.pop();
-        let n = tree.leaves().len();
+        let returned = tree.leaves();
+        let n = returned.len();
         let Some(Built { region, types: local }) = built else { return tree.rebuilt(&self.poisoned(n)) };
+        let mut results = Vec::new();
         let made = self.make_many(&leaves, n, |m, values| {
             let (out_shardings, wholes) = blocks(m, &axes, "results", &local, out_specs, Way::ToWholes)?;
             let wholes: Vec<TypeId> = wholes.into_iter().flatten().collect();
@@ -117,8 +121,10 @@ impl Graph {
             }
             let spec = ManualSpec { in_shardings, out_shardings, manual_axes: axes.clone() };
             let operands = [values, &captured].concat();
-            Ok(m.with_types(OpKind::ManualComputation(Box::new(spec)), &operands, &wholes, &[region]))
+            results = m.with_types(OpKind::ManualComputation(Box::new(spec)), &operands, &wholes, &[region]);
+            Ok(results.clone())
         });
+        self.check_replicated(&results, &returned, out_specs);
         tree.rebuilt(&made)
     }
 

@@ -4,6 +4,7 @@ mod collectives;
 mod loading;
 mod map;
 mod mark;
+mod replicated;
 mod rules;
 
 pub use collectives::AxisNames;

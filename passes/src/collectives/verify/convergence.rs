@@ -12,6 +12,8 @@
 //! Relations are first looked at by coordinates ([`super::coordinates`]), of which there are few however many devices there
 //! are. Only where that leaves a doubt, each device is looked at ([`super::enumerated`]).
 
+mod results;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
     AxisList, AxisRef, CollectiveSpec, CustomCallSpec, Diagnostic, FuncId, ManualSpec, Mesh, Module, OpId,
@@ -23,6 +25,8 @@ use super::broken;
 use super::coordinates::{Coordinates, Cuts};
 use super::enumerated::Enumerated;
 use super::relations::Relations;
+pub use results::axes_results_vary_along;
+
 use crate::analysis::call_graph::{callee_of, callees_first};
 use crate::manual::{Scope, device_groups};
 use crate::sharding::interface::{Interface, InterfaceTensor};
@@ -107,10 +111,23 @@ pub(super) fn divergences(
     mesh: &Mesh,
 ) -> Result<Vec<(OpId, i64, i64)>, Diagnostic> {
     let devices = mesh.num_devices();
+    if let Some(coordinates) = Coordinates::new(devices, cuts_of(module, op, mesh))
+        && of_computation(Flow::new(module, devices, coordinates), op, mesh).is_empty()
+    {
+        return Ok(Vec::new());
+    }
+    for &region in &module.ops[op].regions {
+        enumerated(module, region, devices)?;
+    }
+    Ok(of_computation(Flow::new(module, devices, Enumerated::new(devices)), op, mesh))
+}
+
+/// Returns the digits that the manual computation `op` tells devices apart by.
+fn cuts_of(module: &Module, op: OpId, mesh: &Mesh) -> Cuts {
     let mut cuts = Cuts::default();
     cuts.axes(mesh, mesh.all_axes());
-    let inner = || module.ops[op].regions.iter().flat_map(|&region| module.walk(region));
-    for inner in inner().chain([op]) {
+    let inner = module.ops[op].regions.iter().flat_map(|&region| module.walk(region));
+    for inner in inner.chain([op]) {
         match &module.ops[inner].kind {
             OpKind::ManualComputation(spec) => {
                 for &sharding in &spec.in_shardings {
@@ -124,15 +141,7 @@ pub(super) fn divergences(
             }
         }
     }
-    if let Some(coordinates) = Coordinates::new(devices, cuts)
-        && of_computation(Flow::new(module, devices, coordinates), op, mesh).is_empty()
-    {
-        return Ok(Vec::new());
-    }
-    for &region in &module.ops[op].regions {
-        enumerated(module, region, devices)?;
-    }
-    Ok(of_computation(Flow::new(module, devices, Enumerated::new(devices)), op, mesh))
+    cuts
 }
 
 fn of_computation<'m, R: Relations>(
@@ -237,6 +246,8 @@ struct Flow<'m, R: Relations> {
     calls: Option<(&'m Mesh, &'m Signatures)>,
     /// Functions whose results do not follow from their arguments alone, or in which devices meet.
     talking: FxHashSet<FuncId>,
+    /// Whether the functions that a program calls, or composites stand for, are analyzed for each call, as if they were inlined.
+    follows_calls: bool,
 }
 
 /// A concatenation along a dimension, part by part. Small collectives are combined so, and sliced again: without this, a
@@ -272,6 +283,7 @@ impl<'m, R: Relations> Flow<'m, R> {
             written: None,
             calls: None,
             talking: FxHashSet::default(),
+            follows_calls: false,
         }
     }
 
@@ -371,6 +383,11 @@ impl<'m, R: Relations> Flow<'m, R> {
                 self.exchange(op, spec, true);
             }
             OpKind::ManualComputation(spec) => self.manual(op, spec, control),
+            OpKind::NamedComputation(_) => match data.regions.as_slice() {
+                &[body] => self.once(op, body, control),
+                _ => self.compute(op, control),
+            },
+            OpKind::Call { .. } | OpKind::Composite(_) if self.follows_calls => self.call(op, control),
             OpKind::Call { .. } if callee_of(module, op).is_some_and(|func| self.talking.contains(&func)) => {
                 self.check_all_converged(op, control);
                 let apart = self.relations.apart();
@@ -395,10 +412,7 @@ impl<'m, R: Relations> Flow<'m, R> {
             // Each value by itself.
             OpKind::OptimizationBarrier => {
                 for (&value, &result) in data.operands.iter().zip(&data.results) {
-                    self.of[result] = self.of[value];
-                    if let Some(known) = self.known.get(&value).cloned() {
-                        self.known.insert(result, known);
-                    }
+                    self.same(value, result);
                 }
             }
             OpKind::Concatenate { dim } => {
@@ -440,6 +454,59 @@ impl<'m, R: Relations> Flow<'m, R> {
             self.known.remove(&result);
         }
         self.set_all(&data.results, agreement);
+    }
+
+    /// Analyzes an operation that does `body` once, with its operands for the arguments.
+    fn once(&mut self, op: OpId, body: RegionId, control: Agreement) {
+        let module = self.module;
+        let (data, args) = (&module.ops[op], &module.regions[body].args);
+        if args.len() != data.operands.len() {
+            return self.compute(op, control);
+        }
+        for (&operand, &arg) in data.operands.iter().zip(args) {
+            self.same(operand, arg);
+        }
+        self.region(body, control);
+        let returned = self.returned(body).to_vec();
+        for (&value, &result) in returned.iter().zip(&data.results) {
+            self.same(value, result);
+        }
+    }
+
+    /// Analyzes the function that is called.
+    fn call(&mut self, op: OpId, control: Agreement) {
+        let module = self.module;
+        let callee = match &module.ops[op].kind {
+            OpKind::Composite(spec) => module.func_names.get(&spec.decomposition).copied(),
+            _ => callee_of(module, op),
+        };
+        let Some(body) = callee.and_then(|func| module.funcs[func].body) else {
+            // It may ask for the number of the device.
+            let apart = self.relations.apart();
+            return self.set_all(&module.ops[op].results, apart);
+        };
+        // What is known from another call does not hold in this one.
+        let (ops, regions) = module.walk_with_regions(body, |_| true);
+        let results = ops.iter().flat_map(|&op| &module.ops[op].results);
+        let args = regions.iter().flat_map(|&region| &module.regions[region].args);
+        for value in results.chain(args) {
+            self.of[*value] = Agreement::ALIKE;
+            self.known.remove(value);
+            self.parts.remove(value);
+        }
+        for op in &ops {
+            self.begun.remove(op);
+        }
+        self.once(op, body, control);
+    }
+
+    /// Takes what holds of one value over to another that is equal to it.
+    fn same(&mut self, value: ValueId, other: ValueId) {
+        self.of[other] = self.of[value];
+        match self.known.get(&value).cloned() {
+            Some(known) => self.known.insert(other, known),
+            None => self.known.remove(&other),
+        };
     }
 
     fn all(&mut self, values: &[ValueId]) -> Agreement {

@@ -35,6 +35,7 @@ use shardc_ir::{
     Diagnostic, FuncId, Module, OpId, OpKind, RegionId, SpmdMode, check_result_types, collective_fault,
 };
 
+pub use self::convergence::axes_results_vary_along;
 pub(crate) use self::pending::verify_pending;
 pub(crate) use self::written::written_partings;
 use super::devices;

@@ -313,8 +313,8 @@ impl Pass<'_> {
         match &data.kind {
             OpKind::Return => self.require_all(op, returns, copies),
             OpKind::ShardingConstraint(_) | OpKind::Reshard(_) => {
-                let operand = data.operands[0];
-                if let Some(sharding) = self.rw.module.shardings.of(data.results[0]) {
+                let (operand, result) = (data.operands[0], data.results[0]);
+                if let Some(sharding) = self.rw.module.shardings.of(result) {
                     // Addends that are at hand need not be made of the sum.
                     let known = copies.get(operand, sharding).filter(|_| self.is_pending(sharding));
                     if let Some(copy) =
@@ -323,6 +323,13 @@ impl Pass<'_> {
                         self.rw.module.ops[op].operands[0] = copy;
                     }
                     self.rw.module.ops[op].kind = OpKind::Reshard(sharding);
+                    // What was gathered and is wanted in parts after all is there as it was.
+                    let before = self.rw.module.shardings.of(operand).filter(|&before| before != sharding);
+                    if let Some(before) = before
+                        && ![before, sharding].into_iter().any(|id| self.is_pending(id))
+                    {
+                        copies.insert(result, before, operand);
+                    }
                 }
             }
             OpKind::OptimizationBarrier => {

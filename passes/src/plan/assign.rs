@@ -57,7 +57,7 @@ pub(crate) struct Site<'a> {
 
 impl Site<'_> {
     /// Returns the assignment of least cost, in bytes that a device sends. Not all assignments are tried, of which there are
-    /// exponentially many: at most eight for each tensor.
+    /// exponentially many: at most eight for each tensor, and an exchange in place of each.
     pub(crate) fn assign(&self, planner: &mut Planner<'_>) -> FactorParts {
         // The common case, and the only one for most operations of a well annotated program; costs are not even computed.
         if let Some(agreed) = self.agreed() {
@@ -80,8 +80,8 @@ impl Site<'_> {
                     continue;
                 }
                 let gathered = self.without_windows(&candidate).or_else(|| self.without_sums(&candidate));
-                // What gathering a dimension sets free may split another one, so both are tried with and without that; of a table
-                // in which rows are looked up that is an exchange.
+                // What gathering a dimension sets free may split another one, so both are tried with and without that. Of a table in
+                // which rows are looked up that would be an exchange, which has to save more than others (`exchanged`).
                 let is_table = matches!(self.kind, OpKind::Gather(_));
                 let moved = [Some(&candidate), gathered.as_ref().filter(|_| !is_table)]
                     .map(|c| c.and_then(|c| self.with_unused_axes(c)));

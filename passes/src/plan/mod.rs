@@ -7,7 +7,9 @@
 //! Where the tensors of an operation agree on every factor, that is the answer. Where not, each tensor proposes its own
 //! assignment, the others add what does not collide with it, and the cheapest wins: bytes that reshards send, arithmetic and
 //! memory traffic, in one unit (see [`cost`]). Axes that an assignment leaves unused because the operation needs a
-//! dimension whole may split another dimension instead: an all-to-all there and back sends less than an all-gather. What a
+//! dimension whole may split another dimension instead: an all-to-all there and back sends less than an all-gather. Where two
+//! tensors want an axis for different factors, as a table and what is looked up in it do, one that both have may be split in place of
+//! these (`Site::exchanged`). What a
 //! reshard made before stays at hand for later operations (`available`). The result over a split reduction is a *pending sum*
 //! (`unreduced` axes); its reshard completes it, as an all-reduce or, where the wanted sharding uses the axes, as a
 //! reduce-scatter.

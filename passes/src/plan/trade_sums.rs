@@ -92,8 +92,10 @@ fn is_worthwhile(
             continue;
         };
         sent += planner.cost(from, module.shardings.get(*to), ty);
-        let trade = Trade::of(module, op, mesh, (readers, free, &copies), planner);
-        saved += trade.filter(|trade| is_product(module, trade.sum.maker)).map_or(0.0, |trade| trade.saved);
+        if completed_sum(module, op).is_some_and(|sum| is_product(module, sum.maker)) {
+            let trade = Trade::of(module, op, mesh, (readers, free, &copies), planner);
+            saved += trade.map_or(0.0, |trade| trade.saved);
+        }
     }
     saved >= WORTHWHILE_IN_ALL * sent
 }

@@ -24,62 +24,49 @@ pub fn blockwise_attention<'g>(
     if let Some(&nothing) = [q, k, v].iter().find(|t| t.is_poisoned()) {
         return nothing;
     }
-    let ([_, _, heads, _], [_, keys, kv_heads, _]) = (q.dims::<4>(), k.dims::<4>());
+    let ([batch, time, heads, head_dim], [_, keys, kv_heads, _]) = (q.dims::<4>(), k.dims::<4>());
     if kv_heads < 1 || heads % kv_heads != 0 || block < 1 || keys % block != 0 || seen.alibi {
         let text =
             format!("{heads} heads share {kv_heads} of {keys} keys, in blocks of {block}, without ALiBi");
         return g.refuse(&[q, k], text);
     }
-    g.track_caller(|| attended(q, k, v, seen, block, reduce))
-}
-
-/// What tensors of these ranks, whose heads and blocks divide, give.
-#[track_caller]
-fn attended<'g>(
-    q: Tensor<'g>,
-    k: Tensor<'g>,
-    v: Tensor<'g>,
-    seen: &Seen,
-    block: i64,
-    reduce: DType,
-) -> Tensor<'g> {
-    let g = q.graph();
-    let ([batch, time, heads, head_dim], [_, keys, kv_heads, _]) = (q.dims::<4>(), k.dims::<4>());
-    let (group, blocks) = (heads / kv_heads, keys / block);
-    let q = (q / (head_dim as f64).sqrt()).reshape([batch, time, kv_heads, group, head_dim]);
-    let queries = g.arange(time, DType::I32);
-    let by_blocks = |t: Tensor<'g>| t.reshape([batch, blocks, block, kv_heads, head_dim]).swap_axes(0, 1);
-    let xs = (by_blocks(k), by_blocks(v), g.arange(blocks, DType::I32));
-    let row = [batch, kv_heads, group, time];
-    let start = (
-        g.full(row, lowest(reduce), reduce),
-        g.zeros(row, reduce),
-        g.zeros([batch, kv_heads, group, time, head_dim], reduce),
-    );
-    let ((_, sum, mixed), ()) = g.scan(start, xs, |carry, (k, v, number)| {
-        let next = g.checkpoint(
-            Keep::Nothing,
-            (carry, (q, k, v), number),
-            |((most, sum, mixed), (q, k, v), number)| {
-                let mut scores = g.einsum("btkgd,bskd->bkgts", &[q, k]).to(reduce);
-                if let Some(cap) = seen.softcap {
-                    scores = (scores / cap).tanh() * cap;
-                }
-                let at = number * block + g.arange(block, DType::I32);
-                if let Some(mask) = seen.mask(queries, at) {
-                    scores = mask.broadcast_to(scores.shape()).select(scores, lowest(reduce));
-                }
-                let largest = most.max(scores.amax(-1)).stop_gradient();
-                let weights = (scores - largest.expand_dims(-1)).exp();
-                // What is not seen has no weight, also where nothing has been seen yet.
-                let weights = scores.le(lowest(reduce)).select(0.0, weights);
-                let less = (most - largest).exp();
-                let of_block = g.einsum("bkgts,bskd->bkgtd", &[weights.to(v.dtype()), v]).to(reduce);
-                (largest, sum * less + weights.sum(-1), mixed * less.expand_dims(-1) + of_block)
-            },
+    g.track_caller(|| {
+        let (group, blocks) = (heads / kv_heads, keys / block);
+        let q = (q / (head_dim as f64).sqrt()).reshape([batch, time, kv_heads, group, head_dim]);
+        let queries = g.arange(time, DType::I32);
+        let by_blocks = |t: Tensor<'g>| t.reshape([batch, blocks, block, kv_heads, head_dim]).swap_axes(0, 1);
+        let xs = (by_blocks(k), by_blocks(v), g.arange(blocks, DType::I32));
+        let row = [batch, kv_heads, group, time];
+        let start = (
+            g.full(row, lowest(reduce), reduce),
+            g.zeros(row, reduce),
+            g.zeros([batch, kv_heads, group, time, head_dim], reduce),
         );
-        (next, ())
-    });
-    let y = mixed / sum.expand_dims(-1);
-    y.transpose(&[0, 3, 1, 2, 4]).reshape([batch, time, heads, head_dim]).to(v.dtype())
+        let ((_, sum, mixed), ()) = g.scan(start, xs, |carry, (k, v, number)| {
+            let next = g.checkpoint(
+                Keep::Nothing,
+                (carry, (q, k, v), number),
+                |((most, sum, mixed), (q, k, v), number)| {
+                    let mut scores = g.einsum("btkgd,bskd->bkgts", &[q, k]).to(reduce);
+                    if let Some(cap) = seen.softcap {
+                        scores = (scores / cap).tanh() * cap;
+                    }
+                    let at = number * block + g.arange(block, DType::I32);
+                    if let Some(mask) = seen.mask(queries, at) {
+                        scores = mask.broadcast_to(scores.shape()).select(scores, lowest(reduce));
+                    }
+                    let largest = most.max(scores.amax(-1)).stop_gradient();
+                    let weights = (scores - largest.expand_dims(-1)).exp();
+                    // What is not seen has no weight, also where nothing has been seen yet.
+                    let weights = scores.le(lowest(reduce)).select(0.0, weights);
+                    let less = (most - largest).exp();
+                    let of_block = g.einsum("bkgts,bskd->bkgtd", &[weights.to(v.dtype()), v]).to(reduce);
+                    (largest, sum * less + weights.sum(-1), mixed * less.expand_dims(-1) + of_block)
+                },
+            );
+            (next, ())
+        });
+        let y = mixed / sum.expand_dims(-1);
+        y.transpose(&[0, 3, 1, 2, 4]).reshape([batch, time, heads, head_dim]).to(v.dtype())
+    })
 }

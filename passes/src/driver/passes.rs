@@ -383,6 +383,7 @@ pub const PASSES: &[Pass] = &[
                 backend: match context.options.value(TARGET) {
                     "cpu" => Backend::Cpu,
                     "gpu" => Backend::Gpu,
+                    "tpu" => Backend::Tpu,
                     _ => Backend::Any,
                 },
                 processes,
@@ -433,7 +434,7 @@ pub fn find(name: &str) -> Option<&'static Pass> {
 const STRATEGY: PassOption = PassOption { name: "strategy", values: &["as-annotated", "batch-first"] };
 
 /// For which client of XLA the program is.
-const TARGET: PassOption = PassOption { name: "target", values: &["any", "cpu", "gpu"] };
+const TARGET: PassOption = PassOption { name: "target", values: &["any", "cpu", "gpu", "tpu"] };
 const PROCESSES: PassOption = PassOption { name: "processes", values: &["1", "2", "4", "8"] };
 
 fn entry(module: &Module) -> Result<FuncId, Vec<Diagnostic>> {

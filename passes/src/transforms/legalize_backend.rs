@@ -14,6 +14,7 @@
 //!   have them widened, the results of Fourier transforms are pinned to row-major order, and collectives in loops and branches take
 //!   turns with those around them ([`Backend::Cpu`]).
 //! * But for the CPU and for GPUs sums of complex numbers are scattered as those of their parts ([`Backend::Any`]).
+//! * For XLA's TPU compiler gradients that devices exchange are pinned to row-major order ([`Backend::Tpu`]).
 //! * For XLA's compiler for GPUs a value that is returned several times takes the memory of one argument ([`Backend::Gpu`]).
 //! * Where several processes share the devices ([`BackendOptions::processes`]), collectives between them are calls of the runtime.
 
@@ -24,7 +25,7 @@ use shardc_ir::{
 };
 
 use super::{
-    across_processes, complex_sums, dense_ragged, donated_once, one_memory, order_collectives, row_major_fft,
+    across_processes, complex_sums, dense_ragged, donated_once, one_memory, order_collectives, row_major,
     wide_products,
 };
 
@@ -34,9 +35,12 @@ const MAX_DEPTH: usize = 128;
 /// Which of XLA's compilers takes a program, where it makes a difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
-    /// One that takes what StableHLO says, such as the TPU compiler, but for sums of complex numbers that are scattered.
+    /// One that takes what StableHLO says, but for sums of complex numbers that are scattered.
     #[default]
     Any,
+    /// That for TPUs. It lets an update of a parameter take over the order of dimensions that is least work for an `all_to_all`
+    /// before it, and copies parameter and state into that and back.
+    Tpu,
     /// That of the CPU client. It has one memory, and knows no call that moves values to another. It has no `ragged_dot`, and no
     /// product of `bf16` that gives `f32`. It lets a Fourier transform take over the order of dimensions that an `all_gather` after
     /// it wants, and then refuses at run time to do it in that order; and it mixes up collectives in loops with others.
@@ -78,8 +82,11 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
     for func in module.funcs.keys().collect::<Vec<_>>() {
         legalize_signature(module, func);
     }
-    if options.backend == Backend::Any {
+    if matches!(options.backend, Backend::Any | Backend::Tpu) {
         complex_sums::take_apart(module);
+    }
+    if options.backend == Backend::Tpu {
+        row_major::pin_exchanged_gradients(module);
     }
     if options.backend == Backend::Gpu {
         donated_once::keep(module);
@@ -88,7 +95,7 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
         one_memory::stay(module);
         dense_ragged::write_dense(module);
         wide_products::widen(module);
-        row_major_fft::pin(module);
+        row_major::pin_transforms(module);
         if options.processes > 1 {
             let devices = options.num_devices.unwrap_or(1);
             across_processes::split(module, devices, options.processes, options.spmd_mode)?;

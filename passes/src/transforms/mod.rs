@@ -21,6 +21,6 @@ pub mod legalize_backend;
 pub mod merge_reductions;
 mod one_memory;
 mod order_collectives;
-mod row_major_fft;
+mod row_major;
 pub mod unquantize;
 mod wide_products;

@@ -108,7 +108,7 @@ pub fn backend_for(kind: PluginKind) -> Backend {
     match kind {
         PluginKind::Cpu => Backend::Cpu,
         PluginKind::Cuda => Backend::Gpu,
-        PluginKind::Tpu => Backend::Any,
+        PluginKind::Tpu => Backend::Tpu,
     }
 }
 

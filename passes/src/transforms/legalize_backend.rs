@@ -14,7 +14,7 @@
 //!   have them widened, the results of Fourier transforms are pinned to row-major order, and collectives in loops and branches take
 //!   turns with those around them ([`Backend::Cpu`]).
 //! * But for the CPU and for GPUs sums of complex numbers are scattered as those of their parts ([`Backend::Any`]).
-//! * For XLA's TPU compiler gradients that devices exchange are pinned to row-major order ([`Backend::Tpu`]).
+//! * For XLA's TPU compiler gradients lie as the parameters that they update do ([`Backend::Tpu`]).
 //! * For XLA's compiler for GPUs a value that is returned several times takes the memory of one argument ([`Backend::Gpu`]).
 //! * Where several processes share the devices ([`BackendOptions::processes`]), collectives between them are calls of the runtime.
 
@@ -25,8 +25,8 @@ use shardc_ir::{
 };
 
 use super::{
-    across_processes, complex_sums, dense_ragged, donated_once, one_memory, order_collectives, row_major,
-    wide_products,
+    across_processes, complex_sums, dense_ragged, donated_once, gradient_layouts, one_memory,
+    order_collectives, row_major_fft, wide_products,
 };
 
 /// Regions within regions, so that neither this nor the recursion of MLIR's readers overflows the stack.
@@ -38,8 +38,8 @@ pub enum Backend {
     /// One that takes what StableHLO says, but for sums of complex numbers that are scattered.
     #[default]
     Any,
-    /// That for TPUs. It lets an update of a parameter take over the order of dimensions that is least work for an `all_to_all`
-    /// before it, and copies parameter and state into that and back.
+    /// That for TPUs. It lets the update of a parameter take over the order of dimensions of a gradient that is added to rows or
+    /// exchanged, and copies parameter and state into that and back.
     Tpu,
     /// That of the CPU client. It has one memory, and knows no call that moves values to another. It has no `ragged_dot`, and no
     /// product of `bf16` that gives `f32`. It lets a Fourier transform take over the order of dimensions that an `all_gather` after
@@ -86,7 +86,7 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
         complex_sums::take_apart(module);
     }
     if options.backend == Backend::Tpu {
-        row_major::pin_exchanged_gradients(module);
+        gradient_layouts::pin(module);
     }
     if options.backend == Backend::Gpu {
         donated_once::keep(module);
@@ -95,7 +95,7 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
         one_memory::stay(module);
         dense_ragged::write_dense(module);
         wide_products::widen(module);
-        row_major::pin_transforms(module);
+        row_major_fft::pin(module);
         if options.processes > 1 {
             let devices = options.num_devices.unwrap_or(1);
             across_processes::split(module, devices, options.processes, options.spmd_mode)?;

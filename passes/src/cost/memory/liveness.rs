@@ -315,7 +315,15 @@ impl<'m> Estimate<'m> {
                 self.behind_barrier(&At { op, region, step, outside }, &mut table);
                 continue;
             }
+            if let Some(bytes) =
+                self.program.copied_into_rows(op).filter(|_| outside.contains(&data.operands[0]))
+            {
+                table.add(Buffer { bytes, value: None, first: step, last: step });
+            }
             for &result in &data.results {
+                if let Some(bytes) = self.program.size_before_copy(result) {
+                    table.add(Buffer { bytes, value: None, first: step, last: step });
+                }
                 if outside.contains(&result) {
                     if self.is_copied(op, result, region) {
                         table.add_beside(self.buffer(result, step, step));

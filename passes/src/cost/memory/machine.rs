@@ -151,6 +151,23 @@ impl Machine {
     }
 }
 
+/// Returns the dimensions of an argument of a TPU's program from the one along the lanes to the outermost, as its client lays the argument
+/// out: row by row, where no other pair of dimensions in tiles is padded less, or else the other way round. `None` of sizes of
+/// which that is not known.
+#[must_use]
+pub(crate) fn order_of_argument(shape: &[i64]) -> Option<SmallVec<[usize; 4]>> {
+    let sizes: SmallVec<[u64; 6]> = shape.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
+    if sizes.len() < 2 || sizes.contains(&0) {
+        return None;
+    }
+    let last = sizes.len() - 1;
+    let least = pairs(sizes.len()).map(|(lane, row)| padded(&sizes, lane, row)).min()?;
+    match padded(&sizes, last, last - 1) == least {
+        true => Some((0..=last).rev().collect()),
+        false => (last == 1).then(|| (0..=last).collect()),
+    }
+}
+
 /// The bytes of elements in tiles. A predicate takes a byte.
 fn in_bytes(elements: u64, bits: u32) -> u64 {
     if bits == 1 { elements } else { elements.saturating_mul(u64::from(bits)).div_ceil(8) }

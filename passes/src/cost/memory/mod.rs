@@ -42,6 +42,7 @@ use shardc_ir::{AttrDict, Class, Diagnostic, FuncId, Module, OpId, TypeId};
 pub use self::in_memory::{InMemory, at_peak};
 use self::liveness::{Estimate, Moment, Peak};
 pub use self::machine::Machine;
+pub(crate) use self::machine::order_of_argument;
 use crate::report::byte_size::bytes_text;
 
 /// What a program of one device needs.
@@ -564,6 +565,32 @@ mod tests {
         assert_eq!(of(Machine::TpuV5p, "16x256", "16x128", aliased), 2 * whole);
         assert_eq!(of(Machine::TpuV5p, "16x250", "16x125", aliased), whole, "in another layout, and copied");
         assert_eq!(of(Machine::Plain, "16x256", "16x128", aliased), 0);
+    }
+
+    #[test]
+    fn rows_of_a_gradient_are_padded_only_as_it_is_made() {
+        let of = |width: i64, update: &str| {
+            let text = format!(
+                "func.func @main(%x: tensor<4096x{width}xf32> {{tf.aliasing_output = 0 : i32}}, %at: tensor<8x1xi32>, %added: tensor<8x{width}xf32>) -> tensor<4096x{width}xf32> {{
+                    %z = stablehlo.constant dense<0.0> : tensor<4096x{width}xf32>
+                    %0 = \"stablehlo.scatter\"(%z, %at, %added) <{{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}}> ({{
+                    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+                      %s = stablehlo.add %l, %r : tensor<f32>
+                      stablehlo.return %s : tensor<f32>
+                    }}) : (tensor<4096x{width}xf32>, tensor<8x1xi32>, tensor<8x{width}xf32>) -> tensor<4096x{width}xf32>
+                    {update}
+                    return %1 : tensor<4096x{width}xf32>
+                }}"
+            );
+            let module = shardc_stablehlo::parse(&text).unwrap();
+            temporaries_with_calls(&module, module.entry().unwrap(), Machine::TpuV5e, &|_| 0)
+        };
+        let bytes = |lanes: u64| 4 * 4096 * lanes;
+        let subtracted = |width| format!("%1 = stablehlo.subtract %x, %0 : tensor<4096x{width}xf32>");
+        assert_eq!(of(256, &subtracted(256)), bytes(256), "whole tiles are not copied");
+        assert_eq!(of(8, &subtracted(8)), bytes(128) + bytes(8));
+        // What is no gradient stays as it is made.
+        assert_eq!(of(8, "%1 = stablehlo.reverse %0, dims = [0] : tensor<4096x8xf32>"), bytes(128));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::gathered::Gathered;
 use super::machine::{Machine, TiledDims};
 use super::stacks;
 use crate::propagate::is_elementwise;
+use crate::transforms::gradient_layouts::orders_of_gradients;
 
 /// What holds for operations and values of a function, by their numbers.
 pub(super) struct Program<'m> {
@@ -28,6 +29,8 @@ pub(super) struct Program<'m> {
     convolved: FxHashMap<&'m Shape, TiledDims>,
     /// What is looked up by rows, what is added to rows, and the tables that it is added to.
     in_rows: FxHashSet<ValueId>,
+    /// Gradients that are copied into the order of dimensions in which parameters lie, as soon as they are made.
+    relaid: FxHashSet<ValueId>,
     /// Arguments of which loops read a copy, and the bytes of each copy.
     copied: FxHashMap<ValueId, u64>,
     gathered: Gathered,
@@ -49,6 +52,7 @@ impl<'m> Program<'m> {
             narrow: vec![false; values],
             convolved: FxHashMap::default(),
             in_rows: FxHashSet::default(),
+            relaid: if machine.is_tpu() { relaid(module, body) } else { FxHashSet::default() },
             copied: if machine.is_tpu() {
                 stacks::copied(module, body, machine)
             } else {
@@ -97,10 +101,25 @@ impl<'m> Program<'m> {
     pub(super) fn size(&self, value: ValueId) -> u64 {
         let Some(ty) = self.module.stored(value) else { return 0 };
         let bits = if self.is_rounded(value) { 16 } else { ty.dtype.bits() };
-        if self.in_rows.contains(&value) {
+        if self.in_rows.contains(&value) && !self.relaid.contains(&value) {
             return self.machine.bytes_in_rows(ty, bits);
         }
         self.machine.bytes(ty, bits, self.convolved.get(&ty.shape).copied())
+    }
+
+    /// Returns the bytes that a value has besides its own as an operation makes it: that of a gradient which is copied.
+    pub(super) fn size_before_copy(&self, value: ValueId) -> Option<u64> {
+        let ty = self.module.stored(value).filter(|_| self.relaid.contains(&value))?;
+        Some(self.machine.bytes_in_rows(ty, ty.dtype.bits()))
+    }
+
+    /// Returns the bytes of the copy of a table that an operation looks rows up in, or adds them to, where arguments of its shape lie
+    /// otherwise.
+    pub(super) fn copied_into_rows(&self, op: OpId) -> Option<u64> {
+        let table = *self.module.ops[op].operands.first()?;
+        let ty = self.module.stored(table).filter(|_| rows_of(self.module, op).is_some())?;
+        let bytes = self.machine.bytes_in_rows(ty, ty.dtype.bits());
+        (bytes > self.size(table)).then_some(bytes)
     }
 
     /// Returns the bytes of a value without any padding.
@@ -392,6 +411,15 @@ fn fuses_nothing(kind: &OpKind) -> bool {
                 | OpKind::ReduceWindow(_)
                 | OpKind::SelectAndScatter(_)
         )
+}
+
+/// Gradients that are made in another order of dimensions than parameters lie in.
+fn relaid(module: &Module, body: RegionId) -> FxHashSet<ValueId> {
+    let is_made_so = |op: OpId, order: &[usize]| {
+        matches!(module.ops[op].kind, OpKind::Scatter(_)) && order.iter().rev().is_sorted()
+    };
+    let orders = orders_of_gradients(module, body).into_iter();
+    orders.filter(|(op, order)| !is_made_so(*op, order)).map(|(op, _)| module.ops[op].results[0]).collect()
 }
 
 /// The rows that a lookup gives, or that are added to those of a table.

@@ -71,14 +71,23 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
 fn compare(subject: &Subject, shardc: &Path, compiler: &Compiler, dir: &Path) -> Result<Option<Row>> {
     let Subject { name, file, .. } = subject;
     let (program, manifest) = (dir.join("ours.mlir"), dir.join("ours.json"));
+    let partitioned = dir.join("partitioned.mlir");
     let mut partition = Command::new(shardc);
-    partition.arg("partition").arg(file).arg("-o").arg(&program).arg("--manifest").arg(&manifest);
+    partition.arg("partition").arg(file).arg("-o").arg(&partitioned).arg("--manifest").arg(&manifest);
     let done = partition.output().with_context(|| format!("starting {}", process::shown(&partition)))?;
     if !done.status.success() {
         let said = String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned();
         println!("{name}: shardc does not partition it: {said}");
         return Ok(None);
     }
+    // What `shardc compile` hands to the compiler.
+    let mut legalize = Command::new(shardc);
+    legalize
+        .arg("opt")
+        .arg(&partitioned)
+        .args(["--passes", "legalize-backend{target=tpu}", "-o"])
+        .arg(&program);
+    process::output(&mut legalize)?;
     let text = fs::read_to_string(&manifest).with_context(|| format!("reading {}", manifest.display()))?;
     let manifest: Value = serde_json::from_str(&text).context("reading the manifest")?;
     let devices = manifest["num_devices"].as_u64().unwrap_or(0);

@@ -30,8 +30,8 @@ pub(super) fn pin(module: &mut Module) {
     });
 }
 
-/// Returns what makes values in an order of its own that results of a function depend on element by element, and the order in which
-/// parameters of their shapes lie: the dimension along the lanes first.
+/// Returns what makes values that results of a function depend on element by element in another order than parameters of their
+/// shapes lie in, and that order: the dimension along the lanes first.
 pub(crate) fn orders_of_gradients(module: &Module, body: RegionId) -> FxHashMap<OpId, SmallVec<[usize; 4]>> {
     let results = module.terminator(body).map(|end| &module.ops[end].operands);
     let mut todo: Vec<ValueId> = results.into_iter().flatten().copied().collect();
@@ -39,23 +39,26 @@ pub(crate) fn orders_of_gradients(module: &Module, body: RegionId) -> FxHashMap<
     let mut orders = FxHashMap::default();
     while let Some(value) = todo.pop() {
         let Some(op) = module.def_op(value).filter(|&op| seen.insert(op)) else { continue };
-        let shape = module.shape(value);
-        if has_order(module, op) {
-            orders.extend(order_of_argument(shape).map(|order| (op, order)));
-        } else if is_elementwise(module, op) || matches!(module.ops[op].kind, OpKind::AllReduce { .. }) {
-            todo.extend(module.ops[op].operands.iter().filter(|&&operand| module.shape(operand) == shape));
-        }
+        let (data, shape) = (&module.ops[op], module.shape(value));
+        let order = match data.kind {
+            // Rows that are added to lie row by row.
+            OpKind::Scatter(_) if data.results.len() == 1 => {
+                order_of_argument(shape).filter(|order| order.is_sorted())
+            }
+            OpKind::AllToAll { split_dim, concat_dim, .. } if concat_dim > split_dim => {
+                order_of_argument(shape)
+            }
+            OpKind::AllReduce { .. } => {
+                todo.extend(&data.operands);
+                continue;
+            }
+            _ if is_elementwise(module, op) => {
+                todo.extend(data.operands.iter().filter(|&&operand| module.shape(operand) == shape));
+                continue;
+            }
+            _ => None,
+        };
+        orders.extend(order.map(|order| (op, order)));
     }
     orders
-}
-
-/// Whether an operation of one result makes it in an order of its own.
-fn has_order(module: &Module, op: OpId) -> bool {
-    let is_alone = module.ops[op].results.len() == 1;
-    is_alone
-        && match module.ops[op].kind {
-            OpKind::Scatter(_) => true,
-            OpKind::AllToAll { split_dim, concat_dim, .. } => concat_dim > split_dim,
-            _ => false,
-        }
 }

@@ -415,11 +415,7 @@ fn fuses_nothing(kind: &OpKind) -> bool {
 
 /// Gradients that are made in another order of dimensions than parameters lie in.
 fn relaid(module: &Module, body: RegionId) -> FxHashSet<ValueId> {
-    let is_made_so = |op: OpId, order: &[usize]| {
-        matches!(module.ops[op].kind, OpKind::Scatter(_)) && order.iter().rev().is_sorted()
-    };
-    let orders = orders_of_gradients(module, body).into_iter();
-    orders.filter(|(op, order)| !is_made_so(*op, order)).map(|(op, _)| module.ops[op].results[0]).collect()
+    orders_of_gradients(module, body).keys().map(|&op| module.ops[op].results[0]).collect()
 }
 
 /// The rows that a lookup gives, or that are added to those of a table.

@@ -7,10 +7,10 @@ use rustc_hash::FxHashSet;
 use shardc_ir::{Class, Diagnostic, OpId, OpKind, ShardingId, Span, TensorSharding, TensorType, TypeId};
 
 use super::subject::{Subject, count};
+use crate::analysis::elementwise::is_elementwise;
 use crate::analysis::regions::program_ops;
 use crate::analysis::trip_count::run_counts;
 use crate::plan::{Gather, Plan, gathered};
-use crate::propagate::is_elementwise;
 use crate::report::byte_size::bytes_text;
 use crate::report::warnings::merged;
 use crate::reshard::{Planner, path_bytes};

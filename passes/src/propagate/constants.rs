@@ -164,7 +164,7 @@ impl Splitter<'_> {
                 self.known.funcs.contains(name) && !self.known.varying_funcs.contains(name)
             }),
             OpKind::NamedComputation(spec) => !self.known.varying_computations.contains(&spec.name),
-            _ => super::schedule::is_elementwise(self.module, op),
+            _ => crate::analysis::elementwise::is_elementwise(self.module, op),
         }
     }
 

@@ -36,7 +36,6 @@ pub use factors::PropagationStrategy;
 pub use finish::whole_axes;
 pub use groups::check as check_groups;
 pub use provenance::{AnnotationSource, Arrival, AxisRole, Cause, Chain, Provenance, Round, Subject};
-pub(crate) use schedule::is_elementwise;
 
 use shardc_ir::{Diagnostic, FuncId, Module, OpId, RegionId, ValueId};
 

@@ -14,6 +14,7 @@
 use shardc_ir::{Access, Module, OpId, OpKind};
 
 use super::factors::Direction;
+use crate::analysis::elementwise::is_elementwise;
 use crate::rules::sharding_rule::FactorKind;
 
 /// Number of levels.
@@ -112,19 +113,5 @@ impl Profile {
             // There are four directions, so that the two forms cannot meet: 0 to 3, and 4 to 19.
             Profile::ByKind(a, b) => 4 + a as u32 * 4 + b as u32,
         }
-    }
-}
-
-/// Whether each result element depends on the operand elements at the same place only. Constraints count too:
-/// they leave every element where it is.
-pub(crate) fn is_elementwise(module: &Module, op: OpId) -> bool {
-    let data = &module.ops[op];
-    match data.kind.def().access {
-        Access::SamePlace => true,
-        Access::SamePlaceIfSameShape => match (data.operands.first(), data.results.first()) {
-            (Some(&a), Some(&b)) => module.shape(a) == module.shape(b),
-            _ => false,
-        },
-        Access::Rearranges | Access::SlicesAtRunTime | Access::Broadcasts | Access::Other => false,
     }
 }

@@ -15,7 +15,7 @@ mod donated_once;
 pub mod fold_pads;
 pub mod fold_reshapes;
 pub mod fused_parts;
-pub(crate) mod gradient_layouts;
+mod gradient_layouts;
 pub mod group_form;
 pub mod inline;
 mod layout_constraint;

@@ -8,8 +8,8 @@
 use rustc_hash::FxHashSet;
 use shardc_ir::{AttrDict, FuncId, Module, OpId, OpKind, ValueId};
 
-use super::machine::{LANES, SUBLANES};
 use super::stacks::read_across;
+use crate::analysis::tiles::{LANES, SUBLANES};
 
 /// Which values of a function have memory in the heap, too.
 #[derive(Default)]

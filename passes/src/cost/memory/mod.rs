@@ -42,7 +42,6 @@ use shardc_ir::{AttrDict, Class, Diagnostic, FuncId, Module, OpId, TypeId};
 pub use self::in_memory::{InMemory, at_peak};
 use self::liveness::{Estimate, Moment, Peak};
 pub use self::machine::Machine;
-pub(crate) use self::machine::order_of_argument;
 use crate::report::byte_size::bytes_text;
 
 /// What a program of one device needs.

@@ -6,8 +6,8 @@ use shardc_ir::{DType, EntityRef, FuncId, Module, OpId, OpKind, Precision, Regio
 use super::gathered::Gathered;
 use super::machine::{Machine, TiledDims};
 use super::stacks;
-use crate::propagate::is_elementwise;
-use crate::transforms::gradient_layouts::orders_of_gradients;
+use crate::analysis::elementwise::is_elementwise;
+use crate::analysis::gradient_orders::orders_of_gradients;
 
 /// What holds for operations and values of a function, by their numbers.
 pub(super) struct Program<'m> {

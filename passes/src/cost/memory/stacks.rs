@@ -14,9 +14,10 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId};
 
-use super::machine::{LANES, Machine, SUBLANES};
+use super::machine::Machine;
 use super::narrowed::{self, narrowed};
 use crate::analysis::carried::arguments_in_loops;
+use crate::analysis::tiles::{LANES, SUBLANES};
 
 /// Arguments of a function of which loops read a copy, and the bytes of each copy: in another layout, or narrower.
 pub(super) fn copied(module: &Module, body: RegionId, machine: Machine) -> FxHashMap<ValueId, u64> {

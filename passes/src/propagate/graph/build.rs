@@ -8,8 +8,9 @@ use shardc_ir::{FuncId, Module, OpId, OpKind, RegionId, SecondaryMap, TensorType
 use smallvec::SmallVec;
 
 use super::{Boundary, FuncResult, Graph, NONE, Node, NodeRule};
+use crate::analysis::elementwise::is_elementwise;
 use crate::propagate::flow::Parents;
-use crate::propagate::schedule::{OpClass, is_elementwise};
+use crate::propagate::schedule::OpClass;
 use crate::rules::sharding_rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
 use crate::rules::{RuleOptions, has_rule, is_told_by_types, rule_with};
 

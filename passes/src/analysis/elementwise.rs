@@ -1,0 +1,17 @@
+//! Operations whose every result element depends on one place of their operands.
+
+use shardc_ir::{Access, Module, OpId};
+
+/// Whether each result element depends on the operand elements at the same place only. Constraints count too:
+/// they leave every element where it is.
+pub(crate) fn is_elementwise(module: &Module, op: OpId) -> bool {
+    let data = &module.ops[op];
+    match data.kind.def().access {
+        Access::SamePlace => true,
+        Access::SamePlaceIfSameShape => match (data.operands.first(), data.results.first()) {
+            (Some(&a), Some(&b)) => module.shape(a) == module.shape(b),
+            _ => false,
+        },
+        Access::Rearranges | Access::SlicesAtRunTime | Access::Broadcasts | Access::Other => false,
+    }
+}

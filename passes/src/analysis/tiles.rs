@@ -1,0 +1,44 @@
+//! The tiles in which a TPU stores tensors: 8 rows of 128 elements of 32 bits, cut along two dimensions of a tensor.
+
+use smallvec::SmallVec;
+
+/// Elements along the fastest dimension of a tile.
+pub(crate) const LANES: u64 = 128;
+
+/// Rows of a tile.
+pub(crate) const SUBLANES: u64 = 8;
+
+/// Returns the dimensions of an argument of a TPU's program from the one along the lanes to the outermost, as its client lays the argument
+/// out: row by row, where no other pair of dimensions in tiles is padded less, or else the other way round. `None` of sizes of
+/// which that is not known.
+#[must_use]
+pub(crate) fn order_of_argument(shape: &[i64]) -> Option<SmallVec<[usize; 4]>> {
+    let sizes: SmallVec<[u64; 6]> = shape.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
+    if sizes.len() < 2 || sizes.contains(&0) {
+        return None;
+    }
+    let last = sizes.len() - 1;
+    let least = pairs(sizes.len()).map(|(lane, row)| padded(&sizes, lane, row)).min()?;
+    match padded(&sizes, last, last - 1) == least {
+        true => Some((0..=last).rev().collect()),
+        false => (last == 1).then(|| (0..=last).collect()),
+    }
+}
+
+/// The pairs of dimensions that tiles can cut: that of the lanes, and that of the rows.
+pub(crate) fn pairs(rank: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..rank).flat_map(move |lane| (0..rank).map(move |row| (lane, row))).filter(|(lane, row)| lane != row)
+}
+
+/// The elements of a tensor of these sizes, none of them zero, in tiles that cut two of its dimensions.
+pub(crate) fn padded(sizes: &[u64], lane: usize, row: usize) -> u64 {
+    let elements = sizes.iter().fold(1, |all: u64, &n| all.saturating_mul(n));
+    let (lane, row) = (sizes[lane], sizes[row]);
+    let tiled = lane.next_multiple_of(LANES).saturating_mul(rows(row));
+    (elements / lane / row).saturating_mul(tiled)
+}
+
+/// Rows as tiles hold them: those of a tensor with fewer than eight are smaller.
+fn rows(n: u64) -> u64 {
+    if n < SUBLANES { n.next_power_of_two() } else { n.next_multiple_of(SUBLANES) }
+}

@@ -42,3 +42,20 @@ pub(crate) fn padded(sizes: &[u64], lane: usize, row: usize) -> u64 {
 fn rows(n: u64) -> u64 {
     if n < SUBLANES { n.next_power_of_two() } else { n.next_multiple_of(SUBLANES) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_lie_row_by_row_unless_that_is_padded_more() {
+        let of = |shape: &[i64]| order_of_argument(shape).map(SmallVec::into_vec);
+        assert_eq!(of(&[4096, 256]), Some(vec![1, 0]));
+        assert_eq!(of(&[400_028, 16]), Some(vec![0, 1]), "columns along the lanes");
+        assert_eq!(of(&[128, 128]), Some(vec![1, 0]), "either is padded as little");
+        assert_eq!(of(&[2, 4096, 256]), Some(vec![2, 1, 0]));
+        assert_eq!(of(&[2, 4096, 3]), None, "more orders than one are padded less");
+        assert_eq!(of(&[4096]), None);
+        assert_eq!(of(&[0, 16]), None);
+    }
+}

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use super::machine::Machine;
 use super::program::Program;
 use crate::analysis::regions::has_program_regions;
+use crate::analysis::tiles;
 
 /// What runs at some time: the number of an operation in a region, and within that operation one of a region of it, and
 /// so on. Empty where nothing is kept.
@@ -476,8 +477,7 @@ impl<'m> Estimate<'m> {
     /// Whether a result of the function is computed in another layout and copied: that of a product whose rows are no whole
     /// tiles, while another of its dimensions is. Results lie row by row.
     fn is_copied(&self, op: OpId, result: ValueId, region: RegionId) -> bool {
-        /// Elements along the fastest dimension of a tile.
-        const LANES: i64 = 128;
+        const LANES: i64 = tiles::LANES as i64;
         let shape = self.module.shape(result);
         let Some((last, rest)) = shape.split_last() else { return false };
         if !self.program.machine.is_tpu()

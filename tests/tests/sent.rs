@@ -1,0 +1,119 @@
+//! What each program sends, and what a device needs for it: the files of `sent/` have both, so that a change to planning shows as a
+//! difference of lines. `SHARDC_BLESS=1` writes them anew.
+//!
+//! Programs with annotations and training steps are the shared data's; without it the tests say so and skip, and fail under
+//! `SHARDC_REQUIRE=shared`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::{env, fs};
+
+use shardc::{Compiler, Error, Output};
+use shardc_ir::Module;
+use shardc_passes::annotations::spec::MeshSpec;
+use shardc_passes::cost::traffic::summarize;
+use shardc_strategy::{Said, Settings, apply, roles};
+use shardc_tests::skip::{Need, skipped};
+use shardc_tests::steps::STEPS;
+use shardc_tests::{files, root, shared};
+
+/// Strategies that training steps are split by, in words, and the mesh.
+const STRATEGIES: &[(&str, &str)] = &[
+    ("no_shard", "fsdp=8"),
+    ("zero1", "fsdp=8"),
+    ("shard_grad_op", "fsdp=8"),
+    ("full_shard", "fsdp=8"),
+    ("hybrid_shard", "node=2,fsdp=4"),
+    ("full_shard", "data=2,model=4"),
+    ("full_shard sequence_parallel", "data=2,model=4"),
+    ("full_shard", "data=2,context=4"),
+];
+
+#[test]
+fn programs_with_annotations() {
+    let Some(folder) = shared() else {
+        return skipped(Need::Shared, "programs of the shared data, which is not here").unwrap();
+    };
+    for (from, listed) in [("jax", "jax.txt"), ("torch_xla", "torch_xla.txt")] {
+        let mut lines = String::new();
+        for path in files(&folder.join("corpus").join(from), "mlir").unwrap() {
+            let module = Compiler::read(&fs::read(&path).unwrap()).unwrap();
+            line(&mut lines, &path.file_stem().unwrap().to_string_lossy(), module);
+        }
+        check(listed, &lines);
+    }
+}
+
+#[test]
+fn training_steps() {
+    let Some(folder) = shared() else {
+        return skipped(Need::Shared, "training steps of the shared data, which is not here").unwrap();
+    };
+    let mut lines = String::new();
+    for path in files(&folder.join("unsharded"), "mlir").unwrap() {
+        let step = Compiler::read(&fs::read(&path).unwrap()).unwrap();
+        let name = path.file_stem().unwrap().to_string_lossy();
+        split(&mut lines, &name, |_| step.clone());
+    }
+    for step in STEPS {
+        split(&mut lines, &format!("own {}", step.name), |mesh| step.on(mesh).module);
+    }
+    check("training_steps.txt", &lines);
+}
+
+/// Adds a line for each strategy.
+fn split(lines: &mut String, name: &str, step: impl Fn(&str) -> Module) {
+    for (words, mesh) in STRATEGIES {
+        let mut step = step(mesh);
+        let roles = roles(&step, &Said::default()).unwrap();
+        let settings = Settings::from_words(words).unwrap();
+        let (name, mesh) = (format!("{name} {words} {mesh}"), mesh.parse::<MeshSpec>().unwrap().to_mesh());
+        match apply(&mut step, &roles, &settings, &mesh) {
+            Ok(_) => line(lines, &name, step),
+            Err(why) => writeln!(lines, "{name}: is refused: {}", why[0].code).unwrap(),
+        }
+    }
+}
+
+/// Adds what a program sends by each collective, and what a device needs.
+fn line(lines: &mut String, name: &str, module: Module) {
+    let what = match Compiler::new().partition_module(module) {
+        Ok(output) => told(&output),
+        Err(Error::Diagnostics(why)) => format!("is refused: {}", why[0].code),
+        Err(error) => panic!("{name}: {error}"),
+    };
+    writeln!(lines, "{name}: {what}").unwrap();
+}
+
+fn told(output: &Output) -> String {
+    let kinds = summarize(&output.module);
+    let sent: u64 = kinds.iter().map(|kind| kind.bytes_in_run).sum();
+    let mut told = format!("sends {sent}, needs {}", output.memory().peak);
+    for kind in &kinds {
+        write!(told, ", {} {}", kind.runs, kind.kind).unwrap();
+    }
+    told
+}
+
+/// Compares the lines with those of a file, or writes it anew where that is asked for.
+fn check(file: &str, lines: &str) {
+    let path = root().join("sent").join(file);
+    if env::var_os("SHARDC_BLESS").is_some() {
+        return fs::write(&path, lines).unwrap();
+    }
+    let listed = fs::read_to_string(&path).unwrap_or_default();
+    let mut faults = String::new();
+    for line in listed.lines().filter(|&line| !lines.lines().any(|now| now == line)) {
+        writeln!(faults, "- {line}").unwrap();
+    }
+    for line in lines.lines().filter(|&line| !listed.lines().any(|was| was == line)) {
+        writeln!(faults, "+ {line}").unwrap();
+    }
+    assert!(faults.is_empty(), "{} (SHARDC_BLESS=1 writes it anew):\n{faults}", shown(&path));
+}
+
+fn shown(path: &Path) -> String {
+    format!("tests/sent/{}", path.file_name().unwrap().to_string_lossy())
+}

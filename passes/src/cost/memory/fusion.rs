@@ -28,7 +28,8 @@ const MANY: u64 = 1 << 20;
 /// What it takes to compute a value again.
 struct Again {
     region: RegionId,
-    /// The number of the operation that reads the value last.
+    /// The number of the operation that makes the value, and of the one that reads it last.
+    number: u32,
     until: u32,
     /// How many values may yet be looked at from here, and in all.
     left: u32,
@@ -38,6 +39,8 @@ struct Again {
     read: u64,
     /// Whether of this something is kept longer that must be in memory.
     is_from_memory: bool,
+    /// Whether of this a product is kept longer, which then is in memory in place of the value.
+    is_from_product: bool,
 }
 
 impl Estimate<'_> {
@@ -108,17 +111,19 @@ impl Estimate<'_> {
         let seen = FxHashSet::default();
         let mut again = Again {
             region,
+            number,
             until,
             left: LOOKED_AT,
             in_all: LOOKED_AT_IN_ALL,
             seen,
             read: 0,
             is_from_memory: false,
+            is_from_product: false,
         };
         let cost = data.operands.iter().map(|&v| self.cost(v, 0, &mut again)).fold(0, u64::saturating_add);
         let kept = made.saturating_mul(u64::from(until - number));
         // Numbers of a row, such as its maximum, are kept beside the rows.
-        let beside = if again.is_from_memory { kept / BESIDE } else { 0 };
+        let beside = if again.is_from_memory && !again.is_from_product { kept / BESIDE } else { 0 };
         if cost >= kept.saturating_add(beside) {
             return false;
         }
@@ -139,7 +144,9 @@ impl Estimate<'_> {
             again.read = again.read.saturating_add(traffic);
             return 0;
         };
-        let kept = kept.max(self.until(value, again.region));
+        // A product that is part of its reader is in memory for nobody else.
+        let is_part = self.program.joins_reader(def);
+        let kept = if is_part { again.number } else { kept.max(self.until(value, again.region)) };
         let keeping = weight.saturating_mul(u64::from(again.until.saturating_sub(kept)));
         let before = again.read;
         if again.left > 0 && again.in_all > 0 {
@@ -162,6 +169,7 @@ impl Estimate<'_> {
         }
         again.read = before.saturating_add(traffic);
         again.is_from_memory |= keeping > 0 && self.program.is_hard(def);
+        again.is_from_product |= keeping > 0 && is_part;
         keeping
     }
 }

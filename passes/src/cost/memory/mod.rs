@@ -333,6 +333,33 @@ mod tests {
     }
 
     #[test]
+    fn a_product_that_is_part_of_its_reader_is_not_kept_for_others() {
+        // Weights of an attention with a scale for each row, read again where other layers have come between.
+        let kept = on_a_tpu(
+            "func.func @main(%x: tensor<256x256xf32>, %y: tensor<256x256xf32>) -> tensor<256x256xf32> {
+            %zero = stablehlo.constant dense<0.0> : tensor<f32>
+            %sums = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<256x256xf32>, tensor<f32>) -> tensor<256xf32>
+            %scale = stablehlo.cosine %sums : tensor<256xf32>
+            %once = stablehlo.optimization_barrier %scale : tensor<256xf32>
+            %scales = stablehlo.broadcast_in_dim %scale, dims = [0] : (tensor<256xf32>) -> tensor<256x256xf32>
+            %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+            %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<256x256xf32>) -> tensor<256x256xf32>
+            %2 = stablehlo.multiply %1, %scales : tensor<256x256xf32>
+            %3 = stablehlo.exponential %2 : tensor<256x256xf32>
+            %4 = stablehlo.dot_general %3, %y, contracting_dims = [1] x [0] : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+            %5 = stablehlo.cholesky %4, lower = true : tensor<256x256xf32>
+            %6 = stablehlo.cholesky %5, lower = true : tensor<256x256xf32>
+            %7 = stablehlo.multiply %6, %3 : tensor<256x256xf32>
+            %8 = stablehlo.reduce(%7 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<256x256xf32>, tensor<f32>) -> tensor<256xf32>
+            %9 = stablehlo.broadcast_in_dim %once, dims = [0] : (tensor<256xf32>) -> tensor<256x256xf32>
+            %10 = stablehlo.subtract %6, %9 : tensor<256x256xf32>
+            %11 = stablehlo.multiply %10, %3 : tensor<256x256xf32>
+            return %11 : tensor<256x256xf32> }",
+        );
+        assert!(kept >= 3 * 256 * 256 * 4, "the weights, beside what the layer reads and makes: {kept}");
+    }
+
+    #[test]
     fn a_product_of_a_gpu_is_an_operation_of_its_own() {
         let text = "func.func @main(%x: tensor<256x256xf32>) -> tensor<256x256xf32> {
             %0 = stablehlo.tanh %x : tensor<256x256xf32>

@@ -4,6 +4,10 @@
 //! computed from such values alone. A collective of invariant values moves before the loop; what leads to it is copied.
 //! Only out of loops that are known to run at least once, so that nothing is sent that was not sent before, and only as
 //! long as what they keep for it stays small.
+//!
+//! A barrier hands on what is invariant, too, as it does where the backward part computes a layer again: tables that are made of
+//! parameters before the loop are gathered there. But a parameter behind a barrier is gathered again on purpose, since all that are
+//! gathered at one time would not fit.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Build, Module, OpId, OpKind, RegionId, Rewriter, ValueId, ValueMap, clone_op};
@@ -45,11 +49,13 @@ fn out_of_loop(rw: &mut Rewriter<'_>, op: OpId, mut budget: u64) -> usize {
     }
     let mut map = carried_unchanged(module, op, body);
     let mut copied = FxHashSet::default();
-    let own: FxHashMap<ValueId, OpId> = module.regions[body]
-        .ops
-        .iter()
-        .flat_map(|&inner| module.ops[inner].results.iter().map(move |&v| (v, inner)))
-        .collect();
+    let mut own = made_in(module, body);
+    for &inner in &module.regions[body].ops {
+        for (behind, before) in handed_on(module, inner, &map, &own) {
+            own.remove(&behind);
+            map.insert(behind, before);
+        }
+    }
     let moved: FxHashSet<OpId> = chosen.iter().copied().collect();
     rw.module.retain_ops(body, |_, op| !moved.contains(&op));
     for &collective in &chosen {
@@ -58,6 +64,12 @@ fn out_of_loop(rw: &mut Rewriter<'_>, op: OpId, mut budget: u64) -> usize {
         rw.insert(collective);
     }
     chosen.len()
+}
+
+/// What makes the values of a region.
+fn made_in(module: &Module, region: RegionId) -> FxHashMap<ValueId, OpId> {
+    let ops = module.regions[region].ops.iter();
+    ops.flat_map(|&op| module.ops[op].results.iter().map(move |&v| (v, op))).collect()
 }
 
 /// Maps carried values that the body returns as it got them to what they are outside.
@@ -73,15 +85,61 @@ fn carried_unchanged(module: &Module, op: OpId, body: RegionId) -> ValueMap {
     map
 }
 
+/// What a barrier of the body hands on that is invariant, with the value outside of the loop: `own` are the values of the body.
+fn handed_on(
+    module: &Module,
+    op: OpId,
+    unchanged: &ValueMap,
+    own: &FxHashMap<ValueId, OpId>,
+) -> Vec<(ValueId, ValueId)> {
+    let data = &module.ops[op];
+    if !matches!(data.kind, OpKind::OptimizationBarrier) {
+        return Vec::new();
+    }
+    let outside = |&value: &ValueId| {
+        let before = unchanged.get(value);
+        let is_outside = before != value || module.def_op(value).is_some() && !own.contains_key(&value);
+        (is_outside && is_computed(module, before)).then_some(before)
+    };
+    let pairs = data.results.iter().zip(&data.operands);
+    pairs.filter_map(|(&behind, before)| Some((behind, outside(before)?))).collect()
+}
+
+/// Whether a value is computed, rather than an argument, or a part or another form of one.
+fn is_computed(module: &Module, mut value: ValueId) -> bool {
+    while let Some(def) = module.def_op(value) {
+        let data = &module.ops[def];
+        let at = match data.kind {
+            OpKind::Convert
+            | OpKind::Reshape
+            | OpKind::Transpose { .. }
+            | OpKind::Slice(_)
+            | OpKind::DynamicSlice { .. } => 0,
+            OpKind::OptimizationBarrier => data.results.iter().position(|&v| v == value).unwrap_or(0),
+            _ => return true,
+        };
+        let Some(&before) = data.operands.get(at) else { return true };
+        value = before;
+    }
+    false
+}
+
 /// Returns the collectives of invariant values, in order, as far as the loop may keep what they make.
 fn choose(module: &Module, op: OpId, body: RegionId, budget: &mut u64) -> Vec<OpId> {
     let unchanged = carried_unchanged(module, op, body);
     // What differs from one time round to the next.
     let mut varying: FxHashSet<ValueId> = FxHashSet::default();
     varying.extend(module.regions[body].args.iter().filter(|&&arg| unchanged.get(arg) == arg));
+    let own = made_in(module, body);
     let mut chosen = Vec::new();
     for &inner in &module.regions[body].ops {
         let data = &module.ops[inner];
+        if matches!(data.kind, OpKind::OptimizationBarrier) {
+            let through: FxHashSet<ValueId> =
+                handed_on(module, inner, &unchanged, &own).into_iter().map(|(behind, _)| behind).collect();
+            varying.extend(data.results.iter().filter(|&v| !through.contains(v)));
+            continue;
+        }
         let is_collective = data.kind.collective().is_some();
         let can_move = is_collective || data.regions.is_empty() && module.is_pure(data);
         let mut moves = can_move && !data.operands.iter().any(|v| varying.contains(v));

@@ -1,9 +1,12 @@
 //! Constraints on activations: where they are split otherwise than the batch and weights would have them.
 //!
 //! * *Sequence parallelism*: sums between layers are split along their sequence over the axes of tensor parallelism, so that
-//!   normalizations are done in parts, and a layer's product ends in a reduce-scatter rather than in an all-reduce.
+//!   normalizations are done in parts, and a layer's product ends in a reduce-scatter rather than in an all-reduce. Its products
+//!   within are split by heads or hidden features, as in Megatron (Korthikanti et al., 2022): sequences that are split everywhere
+//!   would gather keys and values, and weights whole.
 //! * *Context parallelism*: where an argument's sequence does not divide, as one token more does not, the pieces that are cut out of
-//!   it are split.
+//!   it are split. Scores of an attention are split by queries, forwards and backwards; they have the sequence twice, and split
+//!   by keys in one place and by queries in another they would be exchanged, which is the most that a layer has.
 //! * *Expert parallelism*: what goes to experts and comes from them is split by expert, so that examples are exchanged.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -24,6 +27,10 @@ pub(super) struct Dimensions<'a> {
     pub(super) batch: &'a FxHashSet<u32>,
     /// The class of features between layers.
     pub(super) features: Option<u32>,
+    /// Classes that tensor parallelism splits within layers: heads, hidden features.
+    pub(super) inner: &'a FxHashSet<u32>,
+    /// Classes that are sequences, which context parallelism splits.
+    pub(super) sequences: &'a FxHashSet<u32>,
     /// Classes that count experts.
     pub(super) experts: &'a FxHashSet<u32>,
     /// Arguments with a sequence that does not divide, and its dimension.
@@ -82,7 +89,20 @@ impl Plan<'_> {
                     found.results.insert(op, sharding);
                 }
             }
-            OpKind::DotGeneral(_) if !self.axes.expert.is_empty() => {
+            OpKind::Reduce { dims } if !self.axes.context.is_empty() => {
+                if let Some(sharding) = self.by_query(module, mesh, data.operands[0], dims) {
+                    found.operands.entry(op).or_default().push((0, sharding));
+                }
+            }
+            OpKind::DotGeneral(_) => {
+                if self.sequence_parallel
+                    && let Some(sharding) = self.by_inner(module, mesh, data.results[0])
+                {
+                    found.results.insert(op, sharding);
+                }
+                if self.axes.expert.is_empty() {
+                    return;
+                }
                 let of_operands: Vec<(usize, TensorSharding)> = data
                     .operands
                     .iter()
@@ -126,6 +146,47 @@ impl Plan<'_> {
         }
         let mut sharding = self.like_batch(module, value, &self.axes.data);
         sharding.dims[sequence] = DimSharding::closed(&along);
+        prioritize(&mut sharding, BATCH_FIRST);
+        Some(sharding)
+    }
+
+    /// What is made of examples within a layer: its heads or hidden features are split over the axes of tensor parallelism, and its
+    /// sequence over none of them.
+    fn by_inner(&self, module: &Module, mesh: &Mesh, value: ValueId) -> Option<TensorSharding> {
+        let of = self.dims.classes.of(value);
+        let n = mesh.axes_size(&self.axes.tensor);
+        let is_split = |&dim: &usize| self.dims.inner.contains(&of[dim]) && module.shape(value)[dim] % n == 0;
+        let inner = (0..of.len()).find(is_split).filter(|_| n > 1)?;
+        if !of.iter().any(|class| self.dims.batch.contains(class)) {
+            return None;
+        }
+        let mut sharding = self.like_batch(module, value, &self.axes.data);
+        sharding.dims[inner] = DimSharding::closed(&self.axes.tensor);
+        prioritize(&mut sharding, BATCH_FIRST);
+        Some(sharding)
+    }
+
+    /// Scores that are reduced along keys: examples and queries are split.
+    fn by_query(
+        &self,
+        module: &Module,
+        mesh: &Mesh,
+        scores: ValueId,
+        reduced: &[u32],
+    ) -> Option<TensorSharding> {
+        let of = self.dims.classes.of(scores);
+        if !of.iter().any(|class| self.dims.batch.contains(class)) {
+            return None;
+        }
+        let sequences = (0..of.len()).filter(|&dim| self.dims.sequences.contains(&of[dim]));
+        let (keys, queries): (Vec<usize>, Vec<usize>) =
+            sequences.partition(|&dim| reduced.contains(&(dim as u32)));
+        let (&[_], &[query]) = (keys.as_slice(), queries.as_slice()) else { return None };
+        if module.shape(scores)[query] % mesh.axes_size(&self.axes.context) != 0 {
+            return None;
+        }
+        let mut sharding = self.like_batch(module, scores, &self.axes.data);
+        sharding.dims[query] = DimSharding::closed(&self.axes.context);
         prioritize(&mut sharding, BATCH_FIRST);
         Some(sharding)
     }

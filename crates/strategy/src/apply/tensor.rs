@@ -23,7 +23,8 @@ const SHARERS: usize = 3;
 
 /// The classes of dimensions that are split.
 pub(super) struct Inner {
-    classes: FxHashSet<u32>,
+    /// Those of dimensions within layers.
+    pub(super) classes: FxHashSet<u32>,
     /// Those of vocabularies.
     vocabularies: FxHashSet<u32>,
     features: Option<u32>,

@@ -18,6 +18,10 @@ pub(super) struct Within {
     batch: FxHashSet<u32>,
     /// The class of features between layers.
     features: Option<u32>,
+    /// The classes that tensor parallelism splits within layers.
+    inner: FxHashSet<u32>,
+    /// The classes of sequences that context parallelism splits.
+    sequence_classes: FxHashSet<u32>,
     experts: FxHashSet<u32>,
     /// Of state, the dimension that tensor parallelism splits.
     pub(super) tensor_dims: FxHashMap<ValueId, usize>,
@@ -45,6 +49,27 @@ fn fed_classes(
         }
     }
     fed
+}
+
+/// The classes of sequences: of these dimensions of arguments, and of the pieces that are cut out of them, as tokens and the next
+/// tokens are.
+fn sequence_classes(
+    module: &Module,
+    body: RegionId,
+    classes: &DimensionClasses,
+    sequences: &FxHashMap<ValueId, usize>,
+) -> FxHashSet<u32> {
+    let class = |value: ValueId, dim: usize| classes.of(value).get(dim).copied();
+    let mut of: FxHashSet<u32> = sequences.iter().filter_map(|(&arg, &dim)| class(arg, dim)).collect();
+    for op in module.walk(body) {
+        let data = &module.ops[op];
+        if matches!(data.kind, OpKind::Slice(_))
+            && let Some(&dim) = sequences.get(&data.operands[0])
+        {
+            of.extend(class(data.results[0], dim));
+        }
+    }
+    of
 }
 
 impl Within {
@@ -83,6 +108,7 @@ impl Within {
             };
             out.tensor_dims = state.iter().filter_map(dim).collect();
             out.features = inner.features();
+            out.inner = inner.classes;
         }
         let n = mesh.axes_size(&axes.context);
         if n > 1 {
@@ -95,6 +121,7 @@ impl Within {
             out.sequences = roles.arguments.iter().zip(args).filter_map(sequence).collect();
             let is_uneven = |(arg, dim): &(&ValueId, &usize)| module.shape(**arg)[**dim] % n != 0;
             out.uneven = out.sequences.iter().filter(is_uneven).map(|(&arg, &dim)| (arg, dim)).collect();
+            out.sequence_classes = sequence_classes(module, body, &classes, &out.sequences);
         }
         out.classes = Some(classes);
         out
@@ -113,6 +140,8 @@ impl Within {
             classes,
             batch: &self.batch,
             features: self.features,
+            inner: &self.inner,
+            sequences: &self.sequence_classes,
             experts: &self.experts,
             uneven: &self.uneven,
         };

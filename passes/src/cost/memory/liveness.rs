@@ -336,7 +336,19 @@ impl<'m> Estimate<'m> {
                     let bytes = self.program.size(result);
                     self.write_over(&At { op, region, step, outside }, bytes, &is_kept, &mut table);
                 }
-                let last = self.last_step(result, region).max(step);
+                let mut last = self.last_step(result, region).max(step);
+                if let Some(sum) =
+                    self.program.added_to(op).filter(|&sum| sum == result || table.of(sum).is_some())
+                {
+                    for rows in self.leaves(op, region) {
+                        table.extend(rows, last);
+                    }
+                    let first = table.of(sum).map_or(step, |buffer| buffer.first);
+                    if let Some(bytes) = self.program.flat_places(op) {
+                        table.add_beside(Buffer { bytes, value: None, first, last });
+                    }
+                    last = if sum == result { last } else { step };
+                }
                 let first = if self.program.starts_early(op) { (step - 1).max(1) } else { step };
                 table.add(self.buffer(result, first, last));
             }

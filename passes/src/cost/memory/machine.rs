@@ -42,6 +42,11 @@ const LOST: u64 = 11;
 /// what is gathered one after the other.
 const LOST_ON_GPUS: u64 = 9;
 
+/// What the table takes row by row from which on a TPU's compiler leaves it and its rows as they lie: of 2^18 to 2^20 rows of 2 to 64 numbers
+/// of 32 bits each lay along the lanes, 512 MiB at most, and of 2^21 and more, 1 GiB at least, none. What rows are only looked up in was
+/// seen to lie so from 256 MiB on, but not always.
+const TOO_MUCH_IN_ROWS: u64 = 1 << 30;
+
 impl Machine {
     /// Whether tensors lie in tiles.
     pub(super) fn is_tpu(self) -> bool {
@@ -111,6 +116,13 @@ impl Machine {
         }
     }
 
+    /// Whether each row of a table lies along the lanes where rows of it are looked up, or are added to it.
+    pub(super) fn puts_in_rows(self, table: &TensorType) -> bool {
+        let bits = table.dtype.bits();
+        let bytes = self.bytes_in_rows(table, bits);
+        bytes < TOO_MUCH_IN_ROWS || bytes == self.bytes(table, bits, None)
+    }
+
     /// Returns the bytes of a tensor that lies such that parts along a dimension can be gathered, if it does not lie so anyway: tiles cut
     /// that dimension in all layouts that waste least, and the part that it has is no whole number of them. It is outermost then, and
     /// the others lie row by row.
@@ -130,6 +142,19 @@ impl Machine {
         let mut others = (0..sizes.len()).rev().filter(|&other| other != dim);
         let (lane, row) = (others.next()?, others.next()?);
         Some(in_bytes(padded(&sizes, lane, row), bits))
+    }
+
+    /// Returns the bytes of a tensor that lies such that blocks at one place along a dimension can be read, if it does not lie so anyway:
+    /// that dimension is in tiles in all layouts that waste least.
+    pub(super) fn bytes_by_blocks(self, ty: &TensorType, dim: usize) -> Option<u64> {
+        let sizes: SmallVec<[u64; 6]> = ty.shape.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
+        if !self.is_tpu() || sizes.contains(&0) {
+            return None;
+        }
+        let without = pairs(sizes.len()).filter(|&(lane, row)| lane != dim && row != dim);
+        let least = without.map(|(lane, row)| padded(&sizes, lane, row)).min()?;
+        let bytes = in_bytes(least, ty.dtype.bits());
+        (bytes > self.bytes_of_argument(ty)).then_some(bytes)
     }
 
     /// Whether temporaries of which `live` bytes are alive at one time stay in the fast memory.

@@ -9,6 +9,7 @@
 //! * what a compiler fuses into its readers takes no memory, but keeps what it reads until it is read itself (`fusion`);
 //! * what several read at different places is computed once, on a TPU, and so is what rows are looked up in (`program`);
 //! * operations run in the order of the text, but updates of what the caller gets back run as soon as they can;
+//! * rows that are added to zeros, and those to others, are gathered first and then added one after the other (`program`);
 //! * what computes element by element and what updates a part is written over what it reads for the last time;
 //! * what is behind a barrier is what was before it, and is not copied;
 //! * a loop has its state once, and what its body needs besides (`liveness`);
@@ -665,5 +666,83 @@ mod tests {
         assert_eq!(of("return %1 : tensor<16x16xf32>"), 2 * 16 * 128);
         let other = "%2 = stablehlo.add %1, %0 : tensor<16x16xf32>\nreturn %2 : tensor<16x16xf32>";
         assert_eq!(of(other), 4 * 16 * 128);
+    }
+
+    /// The temporaries of a TPU's program.
+    fn of_tpu(text: &str) -> u64 {
+        let module = shardc_stablehlo::parse(text).unwrap();
+        temporaries_with_calls(&module, module.entry().unwrap(), Machine::TpuV5e, &|_| 0)
+    }
+
+    /// Adds eight rows to zeros of a table.
+    fn scattered(result: &str, table: &str, places: &str, rows: &str, dims: &str) -> String {
+        format!(
+            "{result} = \"stablehlo.scatter\"(%z, %at, {rows}) <{{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [{dims}], scatter_dims_to_operand_dims = [{dims}], index_vector_dim = 1>}}> ({{
+            ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+              %s = stablehlo.add %l, %r : tensor<f32>
+              stablehlo.return %s : tensor<f32>
+            }}) : (tensor<{table}xf32>, tensor<{places}xi32>, tensor<8x2xf32>) -> tensor<{table}xf32>\n"
+        )
+    }
+
+    #[test]
+    fn a_table_that_rows_would_pad_too_much_lies_as_it_is() {
+        let of = |rows: u64| {
+            let table = format!("{rows}x2");
+            of_tpu(&format!(
+                "func.func @main(%at: tensor<8x1xi32>, %added: tensor<8x2xf32>) -> tensor<{table}xf32> {{
+                    %z = stablehlo.constant dense<0.0> : tensor<{table}xf32>
+                    {}
+                    %1 = stablehlo.reverse %0, dims = [0] : tensor<{table}xf32>
+                    return %1 : tensor<{table}xf32>
+                }}",
+                scattered("%0", &table, "8x1", "%added", "0")
+            ))
+        };
+        assert_eq!(of(1 << 20), (4 << 20) * 128, "512 MiB");
+        assert_eq!(of(1 << 21), (4 << 21) * 2, "not 1 GiB");
+    }
+
+    #[test]
+    fn rows_are_added_to_a_sum_as_soon_as_they_are_added_to_zeros() {
+        let of = |count: usize| {
+            let mut text =
+                scattered("%s0", "16x4096x8", "8x2", "%added", "0, 1").replace("8x2xf32", "8x8xf32");
+            let mut sum = "%s0".to_owned();
+            for at in 1..count {
+                let next = scattered(&format!("%s{at}"), "16x4096x8", "8x2", "%added", "0, 1");
+                text += &next.replace("8x2xf32", "8x8xf32");
+                writeln!(text, "%t{at} = stablehlo.add {sum}, %s{at} : tensor<16x4096x8xf32>").unwrap();
+                sum = format!("%t{at}");
+            }
+            of_tpu(&format!(
+                "func.func @main(%at: tensor<8x2xi32>, %added: tensor<8x8xf32>) -> tensor<16x4096x8xf32> {{
+                    %z = stablehlo.constant dense<0.0> : tensor<16x4096x8xf32>
+                    {text}
+                    %1 = stablehlo.reverse {sum}, dims = [1] : tensor<16x4096x8xf32>
+                    return %1 : tensor<16x4096x8xf32>
+                }}"
+            ))
+        };
+        let (table, places) = (4 * 16 * 4096 * 128, 8 * 4);
+        assert_eq!(of(2), 2 * table + 2 * places, "and places of two numbers as one");
+        assert_eq!(of(5), 2 * table + 5 * places);
+    }
+
+    #[test]
+    fn blocks_are_looked_up_in_a_copy_that_no_tile_cuts_along_them() {
+        let text = "func.func @main(%x: tensor<256x84x84x4xui8>, %ats: tensor<64x1xi32>) -> tensor<64x84x84x4xui8> {
+            %n = stablehlo.constant dense<0> : tensor<i32>
+            %none = stablehlo.constant dense<0> : tensor<64x84x84x4xui8>
+            %r:3 = stablehlo.while(%i = %n, %xs = %x, %z = %none) : tensor<i32>, tensor<256x84x84x4xui8>, tensor<64x84x84x4xui8> cond {
+              %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+              stablehlo.return %c : tensor<i1>
+            } do {
+              %y = \"stablehlo.gather\"(%xs, %ats) <{dimension_numbers = #stablehlo.gather<offset_dims = [1, 2, 3], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 84, 84, 4>}> : (tensor<256x84x84x4xui8>, tensor<64x1xi32>) -> tensor<64x84x84x4xui8>
+              stablehlo.return %i, %xs, %y : tensor<i32>, tensor<256x84x84x4xui8>, tensor<64x84x84x4xui8>
+            }
+            return %r#2 : tensor<64x84x84x4xui8> }";
+        // Tiles of four colours by 128 columns.
+        assert_eq!(of_tpu(text), (256 + 64) * 84 * 4 * 128);
     }
 }

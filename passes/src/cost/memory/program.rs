@@ -36,6 +36,8 @@ pub(super) struct Program<'m> {
     gathered: Gathered,
     /// Whether a value is reduced, as it is or converted.
     reduced: Vec<bool>,
+    /// What is added to a sum of scattered rows and is read by nothing else, and the first rows of that sum.
+    sums: FxHashMap<ValueId, ValueId>,
 }
 
 impl<'m> Program<'m> {
@@ -60,6 +62,7 @@ impl<'m> Program<'m> {
             },
             gathered: if machine.is_tpu() { Gathered::of(module, func) } else { Gathered::default() },
             reduced: vec![false; values],
+            sums: FxHashMap::default(),
         };
         let (walk, regions) = module.walk_with_regions(body, |_| true);
         for &region in &regions {
@@ -75,7 +78,7 @@ impl<'m> Program<'m> {
         for &op in &walk {
             program.elementwise[op.index()] = is_elementwise(module, op) || is_one_of_a_row(module, op);
             program.note_convolution(op);
-            if let Some(rows) = rows_of(module, op) {
+            if let Some(rows) = program.padded_rows_of(op) {
                 program.in_rows.extend(module.ops[op].results.iter().copied().chain([rows]));
             }
         }
@@ -85,6 +88,7 @@ impl<'m> Program<'m> {
                 program.hard[result.index()] = reads[result.index()].are_apart;
             }
         }
+        program.note_sums(&walk, &reads);
         // Readers come after what they read, so that what holds for their results is known.
         let mut all_round = vec![true; values];
         for &op in walk.iter().rev() {
@@ -117,9 +121,40 @@ impl<'m> Program<'m> {
     /// otherwise.
     pub(super) fn copied_into_rows(&self, op: OpId) -> Option<u64> {
         let table = *self.module.ops[op].operands.first()?;
-        let ty = self.module.stored(table).filter(|_| rows_of(self.module, op).is_some())?;
+        let ty = self.module.stored(table).filter(|_| self.padded_rows_of(op).is_some())?;
         let bytes = self.machine.bytes_in_rows(ty, ty.dtype.bits());
         (bytes > self.size(table)).then_some(bytes)
+    }
+
+    /// The rows that a lookup gives, or that are added to those of a table, where each of them lies along the lanes.
+    fn padded_rows_of(&self, op: OpId) -> Option<ValueId> {
+        let rows = rows_of(self.module, op).filter(|_| !moves_blocks(self.module, op))?;
+        let table = self.module.stored(*self.module.ops[op].operands.first()?)?;
+        self.machine.puts_in_rows(table).then_some(rows)
+    }
+
+    /// The first of the tables that are added to each other, of which an operation makes one by adding rows to zeros. Each is added as soon as
+    /// it is made, but the rows of all of them are gathered before. The gradient of a table that rows are looked up in at several places is such
+    /// a sum.
+    pub(super) fn added_to(&self, op: OpId) -> Option<ValueId> {
+        let data = &self.module.ops[op];
+        let (&made, &zeros) = (data.results.first()?, data.operands.first()?);
+        if !self.machine.is_tpu()
+            || !matches!(data.kind, OpKind::Scatter(_))
+            || !self.is_made_by(zeros, is_from_nothing)
+        {
+            return None;
+        }
+        self.sums.get(&made).copied()
+    }
+
+    /// Returns the bytes of the places of what an operation adds to a table, each as one number, if they have several: a TPU computes them first.
+    pub(super) fn flat_places(&self, op: OpId) -> Option<u64> {
+        let data = &self.module.ops[op];
+        let OpKind::Scatter(spec) = &data.kind else { return None };
+        let places = self.weight(*data.operands.get(1)?);
+        let numbers = spec.scatter_dims_to_operand_dims.len() as u64;
+        (numbers > 1).then_some(places / numbers.max(1))
     }
 
     /// Returns the bytes of a value without any padding.
@@ -203,6 +238,44 @@ impl<'m> Program<'m> {
             }
         }
         reads
+    }
+
+    /// Notes sums of scattered rows, in the order of the text.
+    fn note_sums(&mut self, walk: &[OpId], reads: &[Reads]) {
+        use shardc_ir::BinaryOp as B;
+        let is_scattered = |v: ValueId| {
+            let def = self.module.def_op(v).filter(|_| reads[v.index()].count == 1);
+            def.is_some_and(|def| matches!(self.module.ops[def].kind, OpKind::Scatter(_)))
+        };
+        // The first rows of each sum.
+        let mut first: FxHashMap<ValueId, ValueId> = FxHashMap::default();
+        for &op in walk {
+            let data = &self.module.ops[op];
+            let (OpKind::Binary(B::Add), &[a, b], &[sum]) =
+                (&data.kind, &data.operands[..], &data.results[..])
+            else {
+                continue;
+            };
+            let known = |v: ValueId| {
+                first
+                    .get(&v)
+                    .copied()
+                    .filter(|_| reads[v.index()].count == 1)
+                    .or(is_scattered(v).then_some(v))
+            };
+            for (so_far, added) in [(a, b), (b, a)] {
+                let is_here = |v: ValueId| self.home[v.index()] == self.home[sum.index()];
+                if let Some(table) = known(so_far).filter(|&table| is_here(table))
+                    && is_scattered(added)
+                    && is_here(added)
+                    && self.module.def_op(table) < self.module.def_op(added)
+                {
+                    first.insert(sum, table);
+                    self.sums.extend([(table, table), (added, table)]);
+                    break;
+                }
+            }
+        }
     }
 
     fn note_convolution(&mut self, op: OpId) {
@@ -430,6 +503,18 @@ fn rows_of(module: &Module, op: OpId) -> Option<ValueId> {
     };
     let last = module.rank(rows).checked_sub(1)?;
     dims.iter().any(|&dim| dim as usize == last).then_some(rows)
+}
+
+/// Whether what an operation looks up, or adds, is no row but a block of several dimensions: it lies in whatever order wastes least.
+pub(super) fn moves_blocks(module: &Module, op: OpId) -> bool {
+    let data = &module.ops[op];
+    let (value, dims) = match &data.kind {
+        OpKind::Gather(spec) => (data.results.first(), &spec.offset_dims),
+        OpKind::Scatter(spec) => (data.operands.last(), &spec.update_window_dims),
+        _ => return false,
+    };
+    let shape: &[i64] = value.map_or(&[], |&v| module.shape(v));
+    dims.iter().filter(|&&dim| shape.get(dim as usize).is_some_and(|&n| n > 1)).count() > 1
 }
 
 /// Whether a scatter changes one element of each row: compilers select it by comparing places, as they do for the gradient

@@ -9,6 +9,9 @@
 //! tiles. `[features / 8, 12, 64]` lies with its features along the lanes, since heads and size would be padded the most, and 96 of
 //! them are no whole tile. It is gathered with its features outermost, and heads and size are padded in the copy.
 //!
+//! An argument that loops look blocks of several dimensions up in, such as the frames of a batch, is copied so that the dimension along which
+//! they are looked up is in no tile.
+//!
 //! Of a stack whose rows are [`narrowed`], the copy is narrow.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -16,6 +19,7 @@ use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId};
 
 use super::machine::Machine;
 use super::narrowed::{self, narrowed};
+use super::program::moves_blocks;
 use crate::analysis::carried::arguments_in_loops;
 use crate::analysis::tiles::{LANES, SUBLANES};
 
@@ -56,6 +60,15 @@ pub(super) fn copied(module: &Module, body: RegionId, machine: Machine) -> FxHas
                     && without_ones(module.shape(*operand)).eq(without_ones(module.shape(result)))
                 {
                     hand_on(&mut row_of, operand, result);
+                }
+            }
+            OpKind::Gather(spec) if moves_blocks(module, op) => {
+                if let (Some(&arg), &[dim]) =
+                    (data.operands.first().and_then(|v| is.get(v)), &spec.start_index_map[..])
+                    && let Some(bytes) =
+                        module.stored(arg).and_then(|ty| machine.bytes_by_blocks(ty, dim as usize))
+                {
+                    copied.insert(arg, bytes);
                 }
             }
             OpKind::DotGeneral(_) => {

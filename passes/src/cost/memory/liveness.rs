@@ -5,7 +5,7 @@ use shardc_ir::{EntityRef, FuncId, Module, OpId, OpKind, RegionId, ValueId};
 use smallvec::SmallVec;
 
 use super::machine::Machine;
-use super::program::Program;
+use super::program::{Program, is_from_nothing};
 use crate::analysis::regions::has_program_regions;
 use crate::analysis::tiles;
 
@@ -55,6 +55,9 @@ struct At<'a> {
 
 /// How many operations that are fused into one are looked at to find what it could be written over.
 const LOOKED_AT: usize = 40;
+
+/// The most bytes of a value that others are said to be computed from nothing beside, as random bits are from a key.
+const LITTLE: u64 = 4096;
 
 /// How many operations may be between what frees more than it makes and where it could run: nearer by, the TPU compiler was seen to
 /// keep the order of the text.
@@ -159,6 +162,9 @@ impl<'m> Estimate<'m> {
             return None;
         }
         let mut most = Peak::default();
+        if self.is_one_operation(op) {
+            return Some(most);
+        }
         for &inner in &data.regions {
             let peak = self.region(inner, &outside_of(self.module, inner, &data.kind));
             if peak.bytes > most.bytes {
@@ -166,6 +172,28 @@ impl<'m> Estimate<'m> {
             }
         }
         Some(most)
+    }
+
+    /// Whether a TPU computes all that a loop changes with one operation, which writes over the state: large tensors of one shape, element
+    /// by element, as the rounds of random bits are.
+    fn is_one_operation(&self, op: OpId) -> bool {
+        let module = self.module;
+        let data = &module.ops[op];
+        let Some(&body) = data.regions.get(1).filter(|_| matches!(data.kind, OpKind::While)) else {
+            return false;
+        };
+        let mut shapes: Vec<&[i64]> = Vec::new();
+        let is_large = |v: &ValueId| self.program.weight(*v) > LITTLE;
+        let is_one = self.program.machine.is_tpu()
+            && module.regions[body].ops.iter().all(|&inner| {
+                let inner_data = &module.ops[inner];
+                let large: Vec<ValueId> = inner_data.results.iter().copied().filter(is_large).collect();
+                shapes.extend(large.iter().map(|&v| module.shape(v)));
+                let is_small = large.is_empty();
+                inner_data.kind.collective().is_none()
+                    && (is_small || is_from_nothing(&inner_data.kind) || self.program.is_elementwise(inner))
+            });
+        is_one && !shapes.is_empty() && shapes.iter().all(|&shape| shape == shapes[0])
     }
 
     /// Calls `read` for each value that an operation and everything nested in it reads.
@@ -298,6 +326,7 @@ impl<'m> Estimate<'m> {
         let ops = &module.regions[region].ops;
         let mut table = Buffers::default();
         let together = self.made_together(region);
+        let begun = self.begun_together(region, order);
         for &arg in module.regions[region].args.iter().filter(|&&arg| self.program.is_copied_first(arg)) {
             let last = self.last_step(arg, region).max(1);
             table.add(self.buffer(arg, 1, last));
@@ -349,7 +378,11 @@ impl<'m> Estimate<'m> {
                     }
                     last = if sum == result { last } else { step };
                 }
-                let first = if self.program.starts_early(op) { (step - 1).max(1) } else { step };
+                let first = match begun.get(&op) {
+                    Some(&first) => first,
+                    None if self.program.starts_early(op) => (step - 1).max(1),
+                    None => step,
+                };
                 table.add(self.buffer(result, first, last));
             }
         }
@@ -457,6 +490,53 @@ impl<'m> Estimate<'m> {
             }
         }
         together
+    }
+
+    /// What loops begin with that a TPU makes with one operation for all of them, and the step of the first: of one shape, computed from
+    /// little that is known from the start. So begin the random bits of all layers whose keys are known before the first layer; those of
+    /// layers that are computed again wait behind a barrier.
+    fn begun_together(&self, region: RegionId, order: &[usize]) -> FxHashMap<OpId, u32> {
+        let module = self.module;
+        let mut begun = FxHashMap::default();
+        if !self.program.machine.is_tpu() {
+            return begun;
+        }
+        let ops = &module.regions[region].ops;
+        // What is computed from little alone.
+        let mut little: FxHashSet<ValueId> = FxHashSet::default();
+        for &op in ops {
+            let data = &module.ops[op];
+            let is_known = |&v: &ValueId| {
+                little.contains(&v)
+                    || self.program.made_in(v, region).is_none() && self.program.weight(v) <= LITTLE
+            };
+            if data.operands.iter().all(is_known) && data.kind.collective().is_none() {
+                little.extend(data.results.iter().copied());
+            }
+        }
+        let mut steps: FxHashMap<OpId, u32> = FxHashMap::default();
+        for (step, &number) in (1..).zip(order) {
+            steps.insert(ops[number], step);
+        }
+        let mut first: FxHashMap<&[i64], u32> = FxHashMap::default();
+        for &number in order {
+            let data = &module.ops[ops[number]];
+            if !matches!(data.kind, OpKind::While) {
+                continue;
+            }
+            for &value in &data.operands {
+                if let Some(def) = self.program.made_in(value, region)
+                    && let Some(&step) = steps.get(&def)
+                    && little.contains(&value)
+                    && self.program.is_elementwise(def)
+                    && self.leaves(def, region).iter().all(|&v| self.program.weight(v) <= LITTLE)
+                {
+                    let first = first.entry(module.shape(value)).or_insert(step);
+                    begun.insert(def, step.min(*first));
+                }
+            }
+        }
+        begun
     }
 
     /// Whether an operation writes its result beside a value that is made together with another one. XLA shares the memory of an operand that

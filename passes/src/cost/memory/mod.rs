@@ -9,6 +9,8 @@
 //! * what a compiler fuses into its readers takes no memory, but keeps what it reads until it is read itself (`fusion`);
 //! * what several read at different places is computed once, on a TPU, and so is what rows are looked up in (`program`);
 //! * operations run in the order of the text, but updates of what the caller gets back run as soon as they can;
+//! * what loops over random bits begin with is made for all of them at once where their keys are known from the start, and each
+//!   loop writes over it (`liveness`);
 //! * rows that are added to zeros, and those to others, are gathered first and then added one after the other (`program`);
 //! * what computes element by element and what updates a part is written over what it reads for the last time;
 //! * what is behind a barrier is what was before it, and is not copied;
@@ -744,5 +746,46 @@ mod tests {
             return %r#2 : tensor<64x84x84x4xui8> }";
         // Tiles of four colours by 128 columns.
         assert_eq!(of_tpu(text), (256 + 64) * 84 * 4 * 128);
+    }
+
+    #[test]
+    fn loops_over_random_bits_begin_together_where_their_keys_are_known() {
+        // Each loop changes its state with one operation, which writes over it.
+        let of = |machine: Machine, second_key: &str| {
+            let mut text = String::new();
+            for (at, key) in ["%k", second_key].iter().enumerate() {
+                writeln!(
+                    text,
+                    "%b{at} = stablehlo.broadcast_in_dim {key}, dims = [] : (tensor<ui32>) -> tensor<64x128xui32>
+                    %s{at} = stablehlo.add %b{at}, %places : tensor<64x128xui32>
+                    %r{at}:2 = stablehlo.while(%i = %n, %a = %s{at}) : tensor<i32>, tensor<64x128xui32> cond {{
+                      %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+                      stablehlo.return %c : tensor<i1>
+                    }} do {{
+                      %p = stablehlo.add %a, %a : tensor<64x128xui32>
+                      %q = stablehlo.xor %p, %a : tensor<64x128xui32>
+                      stablehlo.return %i, %q : tensor<i32>, tensor<64x128xui32>
+                    }}
+                    %m{at} = stablehlo.reduce(%r{at}#1 init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<64x128xui32>, tensor<ui32>) -> tensor<ui32>"
+                )
+                .unwrap();
+            }
+            let text = format!(
+                "func.func @main(%k: tensor<ui32>) -> (tensor<ui32>, tensor<ui32>) {{
+                    %n = stablehlo.constant dense<0> : tensor<i32>
+                    %zero = stablehlo.constant dense<0> : tensor<ui32>
+                    %places = stablehlo.iota dim = 0 : tensor<64x128xui32>
+                    {text}
+                    return %m0, %m1 : tensor<ui32>, tensor<ui32>
+                }}"
+            );
+            let module = shardc_stablehlo::parse(&text).unwrap();
+            temporaries_with_calls(&module, module.entry().unwrap(), machine, &|_| 0)
+        };
+        let bits = 4 * 64 * 128;
+        let little = 4096;
+        let is_about = |bytes: u64, all: u64| all <= bytes && bytes < all + little;
+        assert!(is_about(of(Machine::TpuV5e, "%k"), 2 * bits), "{}", of(Machine::TpuV5e, "%k"));
+        assert!(of(Machine::Plain, "%k") < 3 * bits);
     }
 }

@@ -8,7 +8,8 @@
 //!
 //! * what a compiler fuses into its readers takes no memory, but keeps what it reads until it is read itself (`fusion`);
 //! * what several read at different places is computed once, on a TPU, and so is what rows are looked up in (`program`);
-//! * operations run in the order of the text, but updates of what the caller gets back run as soon as they can;
+//! * operations run in the order of the text, but updates of what the caller gets back run as soon as they can, and so do others far
+//!   behind that free more than they make, or make next to nothing of what they read;
 //! * what loops over random bits begin with is made for all of them at once where their keys are known from the start, and each
 //!   loop writes over it (`liveness`);
 //! * rows that are added to zeros, and those to others, are gathered first and then added one after the other (`program`);
@@ -787,5 +788,35 @@ mod tests {
         let is_about = |bytes: u64, all: u64| all <= bytes && bytes < all + little;
         assert!(is_about(of(Machine::TpuV5e, "%k"), 2 * bits), "{}", of(Machine::TpuV5e, "%k"));
         assert!(of(Machine::Plain, "%k") < 3 * bits);
+    }
+
+    #[test]
+    fn what_is_reduced_to_next_to_nothing_layers_behind_is_reduced_when_it_can_be() {
+        let of = |between: u32| {
+            let mut text = "%0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+                %z = stablehlo.constant dense<0.0> : tensor<f32>
+                %c0 = stablehlo.custom_call @C(%v) : (tensor<8xf32>) -> tensor<8xf32>\n"
+                .to_owned();
+            for at in 1..=between {
+                writeln!(
+                    text,
+                    "%c{at} = stablehlo.custom_call @C(%c{}) : (tensor<8xf32>) -> tensor<8xf32>",
+                    at - 1
+                )
+                .unwrap();
+            }
+            of_tpu(&format!(
+                "func.func @main(%x: tensor<2048x2048xf32>, %v: tensor<8xf32>) -> (tensor<2048xf32>, tensor<8xf32>, tensor<2048x2048xf32>) {{
+                    {text}
+                    %y = stablehlo.dot_general %x, %x, contracting_dims = [0] x [0] : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+                    %w = stablehlo.custom_call @C(%y) : (tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+                    %sum = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<2048x2048xf32>, tensor<f32>) -> tensor<2048xf32>
+                    return %sum, %c{between}, %w : tensor<2048xf32>, tensor<8xf32>, tensor<2048x2048xf32>
+                }}"
+            ))
+        };
+        let matrix = 4 * 2048 * 2048;
+        assert!(of(8) >= 2 * matrix, "the order of the text");
+        assert!(of(600) < 2 * matrix);
     }
 }

@@ -2,14 +2,18 @@
 //! difference of lines. `SHARDC_BLESS=1` writes them anew.
 //!
 //! Programs with annotations and training steps are the shared data's; without it the tests say so and skip, and fail under
-//! `SHARDC_REQUIRE=shared`.
+//! `SHARDC_REQUIRE=shared`. Steps of real size are what JAX prints of `data/real_steps.py`: that needs `SHARDC_PYTHON`, a Python with
+//! jax, and is the same under `SHARDC_REQUIRE=python`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
+use std::process::Command;
 use std::{env, fs};
 
+use serde::Deserialize;
 use shardc::{Compiler, Error, Output};
 use shardc_ir::Module;
 use shardc_passes::annotations::spec::MeshSpec;
@@ -55,17 +59,61 @@ fn training_steps() {
     for path in files(&folder.join("unsharded"), "mlir").unwrap() {
         let step = Compiler::read(&fs::read(&path).unwrap()).unwrap();
         let name = path.file_stem().unwrap().to_string_lossy();
-        split(&mut lines, &name, |_| step.clone());
+        split(&mut lines, &name, STRATEGIES, |_| step.clone());
     }
     for step in STEPS {
-        split(&mut lines, &format!("own {}", step.name), |mesh| step.on(mesh).module);
+        split(&mut lines, &format!("own {}", step.name), STRATEGIES, |mesh| step.on(mesh).module);
     }
     check("training_steps.txt", &lines);
 }
 
+/// A step of real size, and what each of its arguments is written as.
+#[derive(Deserialize)]
+struct Step {
+    text: String,
+    roles: Vec<String>,
+}
+
+/// Those of `data/real_steps.py` that are looked at here; all of them would take minutes.
+const REAL_STEPS: &[&str] = &[
+    "dlrm",
+    "fno",
+    "hyena",
+    "llama_muon",
+    "mamba",
+    "moe_sort",
+    "nerf",
+    "perceiver",
+    "ppo_gae",
+    "rwkv",
+    "t5",
+    "vit_large",
+];
+
+#[test]
+fn steps_of_real_size() {
+    let Some(python) = env::var_os("SHARDC_PYTHON") else {
+        return skipped(Need::Python, "SHARDC_PYTHON names no Python with jax").unwrap();
+    };
+    let script = root().join("tests/data/real_steps.py");
+    let output =
+        Command::new(python).arg(script).args(REAL_STEPS).env("JAX_PLATFORMS", "cpu").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let steps: BTreeMap<String, Step> = serde_json::from_slice(&output.stdout).unwrap();
+    let mut lines = String::new();
+    for (name, step) in &steps {
+        let module = Compiler::read(step.text.as_bytes()).unwrap();
+        let found = roles(&module, &Said::default()).unwrap();
+        let found: Vec<&str> = found.arguments.iter().map(|argument| argument.role.as_str()).collect();
+        assert_eq!(found, step.roles, "{name}");
+        split(&mut lines, name, &[("full_shard", "fsdp=8")], |_| module.clone());
+    }
+    check("real_steps.txt", &lines);
+}
+
 /// Adds a line for each strategy.
-fn split(lines: &mut String, name: &str, step: impl Fn(&str) -> Module) {
-    for (words, mesh) in STRATEGIES {
+fn split(lines: &mut String, name: &str, strategies: &[(&str, &str)], step: impl Fn(&str) -> Module) {
+    for (words, mesh) in strategies {
         let mut step = step(mesh);
         let roles = roles(&step, &Said::default()).unwrap();
         let settings = Settings::from_words(words).unwrap();

@@ -146,9 +146,10 @@ impl Estimate<'_> {
         };
         // A product that is part of its reader is in memory for nobody else.
         let is_part = self.program.joins_reader(def);
-        let kept = if is_part { again.number } else { kept.max(self.until(value, again.region)) };
+        let kept = kept.max(self.until(value, again.region));
+        let kept = if is_part { kept.min(again.number) } else { kept };
         let keeping = weight.saturating_mul(u64::from(again.until.saturating_sub(kept)));
-        let before = again.read;
+        let (before, was_from_product) = (again.read, again.is_from_product);
         if again.left > 0 && again.in_all > 0 {
             again.left -= 1;
             again.in_all -= 1;
@@ -168,6 +169,8 @@ impl Estimate<'_> {
             }
         }
         again.read = before.saturating_add(traffic);
+        // What this could be computed from is not read.
+        again.is_from_product = was_from_product;
         again.is_from_memory |= keeping > 0 && self.program.is_hard(def);
         again.is_from_product |= keeping > 0 && is_part;
         keeping

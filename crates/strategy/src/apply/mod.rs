@@ -8,6 +8,7 @@ mod experts;
 mod kept_stacks;
 mod offload;
 mod placement;
+mod random_bits;
 mod rows;
 mod tensor;
 mod unshard;
@@ -117,6 +118,10 @@ pub fn apply_units(
         let batch = batch_classes(&classes, roles, &args);
         let has_batch = |value: ValueId| classes.of(value).iter().any(|class| batch.contains(class));
         compute::narrow(module, body, &stacked, &has_batch, dtype, settings.fp32_reduce_scatter);
+    }
+    if let Some(classes) = DimensionClasses::of_func(module, func) {
+        let batch = batch_classes(&classes, roles, &args);
+        random_bits::wait(module, body, &|value| classes.of(value).iter().any(|class| batch.contains(class)));
     }
     let within = Within::of(module, (func, body), roles, &args, (&stacked, &axes, mesh));
     if !axes.context.is_empty() && within.sequences.is_empty() {

@@ -1,0 +1,620 @@
+//! The estimate of small programs, each of which shows one rule.
+
+use std::fmt::Write as _;
+
+use super::*;
+use liveness::FAR_BEHIND;
+
+/// The temporaries of a function of one argument of 1024 bytes; nothing is fused into a decomposition, which is written
+/// `%0 = C %x`, nor is it fused into anything.
+fn of(body: &str) -> u64 {
+    let module = parsed("", body);
+    temporaries(&module, module.entry().unwrap())
+}
+
+fn parsed(attributes: &str, body: &str) -> Module {
+    let lines = body.lines().map(|line| match line.split_once("C ") {
+        Some((result, operand)) => {
+            format!("{result} stablehlo.cholesky {}, lower = true : tensor<16x16xf32>\n", operand.trim())
+        }
+        None => format!("{line}\n"),
+    });
+    let text = format!(
+        "func.func @main(%x: tensor<16x16xf32> {attributes}) -> tensor<16x16xf32> {{ {} }}",
+        lines.collect::<String>()
+    );
+    shardc_stablehlo::parse(&text).unwrap()
+}
+
+#[test]
+fn values_are_kept_until_they_are_last_read() {
+    let chain = "%0 = C %x\n%1 = C %0\n%2 = C %1\n%3 = C %2\n";
+    assert_eq!(of(&format!("{chain} return %3 : tensor<16x16xf32>")), 2048, "the result is none");
+    let kept =
+        format!("{chain} %4 = stablehlo.add %3, %1 : tensor<16x16xf32>\n return %4 : tensor<16x16xf32>");
+    assert_eq!(of(&kept), 3072);
+}
+
+#[test]
+fn what_is_fused_takes_no_memory_and_keeps_what_it_reads() {
+    let text = "%0 = C %x
+        %1 = stablehlo.cosine %0 : tensor<16x16xf32>
+        %2 = C %x
+        %3 = C %2
+        %4 = stablehlo.add %3, %1 : tensor<16x16xf32>
+        return %4 : tensor<16x16xf32>";
+    assert_eq!(of(text), 3072);
+}
+
+fn on_a_tpu(text: &str) -> u64 {
+    let module = shardc_stablehlo::parse(text).unwrap();
+    temporaries_with_calls(&module, module.entry().unwrap(), Machine::TpuV5e, &|_| 0)
+}
+
+#[test]
+fn what_is_read_at_different_places_is_computed_once() {
+    let of = |second: &str| {
+        on_a_tpu(&format!(
+            "func.func @main(%x: tensor<512x256xf32>) -> tensor<256x256xf32> {{
+            %0 = stablehlo.cosine %x : tensor<512x256xf32>
+            %r = stablehlo.reshape %0 : (tensor<512x256xf32>) -> tensor<512x256xf32>
+            %1 = stablehlo.slice %0 [0:256, 0:256] : (tensor<512x256xf32>) -> tensor<256x256xf32>
+            %2 = stablehlo.slice %r [{second}, 0:256] : (tensor<512x256xf32>) -> tensor<256x256xf32>
+            %3 = stablehlo.multiply %1, %2 : tensor<256x256xf32>
+            return %3 : tensor<256x256xf32> }}"
+        ))
+    };
+    assert_eq!(of("256:512"), 512 * 256 * 4);
+    let one = on_a_tpu(
+        "func.func @main(%x: tensor<512x256xf32>) -> tensor<256x256xf32> {
+        %0 = stablehlo.cosine %x : tensor<512x256xf32>
+        %1 = stablehlo.slice %0 [0:256, 0:256] : (tensor<512x256xf32>) -> tensor<256x256xf32>
+        %2 = stablehlo.slice %0 [0:256, 0:256] : (tensor<512x256xf32>) -> tensor<256x256xf32>
+        %3 = stablehlo.multiply %1, %2 : tensor<256x256xf32>
+        return %3 : tensor<256x256xf32> }",
+    );
+    assert_eq!(one, 0, "both are the same");
+}
+
+#[test]
+fn a_table_that_rows_are_looked_up_in_is_in_memory() {
+    let of = |table: &str| {
+        on_a_tpu(&format!(
+            "func.func @main(%x: tensor<512x256xf32>, %y: tensor<512x256xbf16>, %i: tensor<8x1xi32>) -> tensor<8x256xf32> {{
+            {table}
+            %1 = \"stablehlo.gather\"(%0, %i) <{{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 256>}}> : (tensor<512x256xf32>, tensor<8x1xi32>) -> tensor<8x256xf32>
+            return %1 : tensor<8x256xf32> }}"
+        ))
+    };
+    assert_eq!(of("%0 = stablehlo.cosine %x : tensor<512x256xf32>"), 512 * 256 * 4);
+    let converted = "%0 = stablehlo.convert %y : (tensor<512x256xbf16>) -> tensor<512x256xf32>";
+    assert_eq!(of(converted), 0, "what is found is converted");
+}
+
+#[test]
+fn what_is_read_for_the_last_time_is_written_over() {
+    let text = "%0 = C %x
+        %1 = stablehlo.cosine %0 : tensor<16x16xf32>
+        %2 = C %1
+        %3 = stablehlo.add %2, %1 : tensor<16x16xf32>
+        return %3 : tensor<16x16xf32>";
+    assert_eq!(of(text), 2048);
+}
+
+#[test]
+fn a_tpu_v5p_writes_nothing_over_what_it_reduces_where_it_makes_it() {
+    let of = |reduced: &str, machine: Machine| {
+        let text = format!(
+            "func.func @main(%x: tensor<256x256xf32>) -> (tensor<256xf32>, tensor<256x256xf32>) {{
+            %zero = stablehlo.constant dense<0.0> : tensor<f32>
+            %0 = stablehlo.cholesky %x, lower = true : tensor<256x256xf32>
+            %1 = stablehlo.reduce({reduced} init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<256x256xf32>, tensor<f32>) -> tensor<256xf32>
+            %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<256xf32>) -> tensor<256x256xf32>
+            %3 = stablehlo.divide %0, %2 : tensor<256x256xf32>
+            %4 = stablehlo.cholesky %3, lower = true : tensor<256x256xf32>
+            return %1, %4 : tensor<256xf32>, tensor<256x256xf32> }}"
+        );
+        let module = shardc_stablehlo::parse(&text).unwrap();
+        temporaries_with_calls(&module, module.entry().unwrap(), machine, &|_| 0)
+    };
+    let one = 256 * 256 * 4;
+    assert_eq!(of("%0", Machine::TpuV5p), 2 * one);
+    assert_eq!(of("%x", Machine::TpuV5p), one);
+    assert_eq!(of("%0", Machine::TpuV5e), one);
+    assert_eq!(of("%0", Machine::Plain), one, "as an operation of its own");
+}
+
+#[test]
+fn a_table_is_not_written_over_the_product_that_its_rows_are_reduced_with() {
+    let of = |last: &str| {
+        let text = format!(
+            "func.func @main(%x: tensor<256x256xf32>, %at: tensor<256x1xi32>) -> tensor<256x256xf32> {{
+            %zero = stablehlo.constant dense<0.0> : tensor<f32>
+            %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+            %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.maximum across dimensions = [1] : (tensor<256x256xf32>, tensor<f32>) -> tensor<256xf32>
+            %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<256xf32>) -> tensor<256x256xf32>
+            %3 = stablehlo.subtract %0, %2 : tensor<256x256xf32>
+            {last}
+            return %4 : tensor<256x256xf32> }}"
+        );
+        let module = shardc_stablehlo::parse(&text).unwrap();
+        temporaries_with_calls(&module, module.entry().unwrap(), Machine::TpuV5e, &|_| 0)
+    };
+    let one = 256 * 256 * 4;
+    let looked_up = "%4 = \"stablehlo.gather\"(%3, %at) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 256>}> : (tensor<256x256xf32>, tensor<256x1xi32>) -> tensor<256x256xf32>";
+    let (table, computed) = (of(looked_up), of("%4 = stablehlo.tanh %3 : tensor<256x256xf32>"));
+    assert!(table >= 2 * one, "the product, and the table: {table}");
+    assert!(computed < 2 * one, "computed from the product: {computed}");
+}
+
+#[test]
+fn a_product_that_is_part_of_its_reader_is_not_kept_for_others() {
+    // Weights of an attention with a scale for each row, read again where other layers have come between.
+    let kept = on_a_tpu(
+        "func.func @main(%x: tensor<256x256xf32>, %y: tensor<256x256xf32>) -> tensor<256x256xf32> {
+        %zero = stablehlo.constant dense<0.0> : tensor<f32>
+        %sums = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<256x256xf32>, tensor<f32>) -> tensor<256xf32>
+        %scale = stablehlo.cosine %sums : tensor<256xf32>
+        %once = stablehlo.optimization_barrier %scale : tensor<256xf32>
+        %scales = stablehlo.broadcast_in_dim %scale, dims = [0] : (tensor<256xf32>) -> tensor<256x256xf32>
+        %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+        %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<256x256xf32>) -> tensor<256x256xf32>
+        %2 = stablehlo.multiply %1, %scales : tensor<256x256xf32>
+        %3 = stablehlo.exponential %2 : tensor<256x256xf32>
+        %4 = stablehlo.dot_general %3, %y, contracting_dims = [1] x [0] : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+        %5 = stablehlo.cholesky %4, lower = true : tensor<256x256xf32>
+        %6 = stablehlo.cholesky %5, lower = true : tensor<256x256xf32>
+        %7 = stablehlo.multiply %6, %3 : tensor<256x256xf32>
+        %8 = stablehlo.reduce(%7 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<256x256xf32>, tensor<f32>) -> tensor<256xf32>
+        %9 = stablehlo.broadcast_in_dim %once, dims = [0] : (tensor<256xf32>) -> tensor<256x256xf32>
+        %10 = stablehlo.subtract %6, %9 : tensor<256x256xf32>
+        %11 = stablehlo.multiply %10, %3 : tensor<256x256xf32>
+        return %11 : tensor<256x256xf32> }",
+    );
+    assert!(kept >= 3 * 256 * 256 * 4, "the weights, beside what the layer reads and makes: {kept}");
+}
+
+#[test]
+fn a_product_of_a_gpu_is_an_operation_of_its_own() {
+    let text = "func.func @main(%x: tensor<256x256xf32>) -> tensor<256x256xf32> {
+        %0 = stablehlo.tanh %x : tensor<256x256xf32>
+        %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<256x256xf32>) -> tensor<256x256xf32>
+        %2 = stablehlo.dot_general %x, %1, contracting_dims = [1] x [0] : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+        %3 = stablehlo.exponential %2 : tensor<256x256xf32>
+        %4 = stablehlo.cholesky %3, lower = true : tensor<256x256xf32>
+        return %4 : tensor<256x256xf32> }";
+    let module = shardc_stablehlo::parse(text).unwrap();
+    let of = |machine| temporaries_with_calls(&module, module.entry().unwrap(), machine, &|_| 0);
+    let one = 256 * 256 * 4;
+    assert_eq!(of(Machine::Plain), one, "all in one operation");
+    assert_eq!(of(Machine::Gpu), 2 * one, "what is multiplied, read as it lies, and the product");
+}
+
+#[test]
+fn a_barrier_copies_nothing() {
+    let body = |behind: &str| {
+        format!(
+            "%0 = C %x
+            %1 = C %0
+            %b:2 = stablehlo.optimization_barrier %0, %x : tensor<16x16xf32>, tensor<16x16xf32>
+            %2 = C %b#{behind}
+            %3 = stablehlo.add %2, %0 : tensor<16x16xf32>
+            %4 = stablehlo.add %3, %1 : tensor<16x16xf32>
+            return %4 : tensor<16x16xf32>"
+        )
+    };
+    assert_eq!(of(&body("0")), 3072, "%0 is read on both sides");
+    assert_eq!(of(&body("1")), 3072, "an argument has memory outside");
+    let row = "%0 = C %x
+        %r = stablehlo.reshape %0 : (tensor<16x16xf32>) -> tensor<256xf32>
+        %b = stablehlo.optimization_barrier %r : tensor<256xf32>
+        %s = stablehlo.reshape %b : (tensor<256xf32>) -> tensor<16x16xf32>
+        %1 = C %s
+        %2 = stablehlo.add %1, %0 : tensor<16x16xf32>
+        return %2 : tensor<16x16xf32>";
+    assert_eq!(of(row), 2048, "another shape is the same memory");
+}
+
+/// The product of two matrices.
+fn dot(result: &str, a: &str, b: &str) -> String {
+    format!(
+        "{result} = stablehlo.dot_general {a}, {b}, contracting_dims = [1] x [0] : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>\n"
+    )
+}
+
+#[test]
+fn what_can_be_computed_again_is_not_kept() {
+    let text = |kept: &str| {
+        let (first, second, third) = (dot("%2", "%1", "%1"), dot("%5", "%4", "%1"), dot("%6", "%5", kept));
+        format!(
+            "%0 = C %x\n%1 = stablehlo.cosine %0 : tensor<16x16xf32>\n{first}%3 = C %2\n%4 = C %3\n{second}{third}return %6 : tensor<16x16xf32>"
+        )
+    };
+    assert_eq!(of(&text("%0")), 3072, "%0 and two of the decompositions");
+    assert_eq!(of(&text("%5")), 3072, "%1 and two of the decompositions");
+}
+
+#[test]
+fn an_update_runs_as_soon_as_it_can_and_frees_its_gradient() {
+    let text = format!(
+        "func.func @main(%w: tensor<16x16xf32> {{tf.aliasing_output = 0 : i32}}) -> (tensor<16x16xf32>, tensor<f32>) {{
+        %c = stablehlo.constant dense<0.0> : tensor<f32>
+        %0 = stablehlo.cholesky %w, lower = true : tensor<16x16xf32>
+        {}%2 = stablehlo.cholesky %w, lower = true : tensor<16x16xf32>
+        {}%4 = stablehlo.reduce(%3 init: %c) applies stablehlo.add across dimensions = [0, 1] : (tensor<16x16xf32>, tensor<f32>) -> tensor<f32>
+        %5 = stablehlo.subtract %w, %1 : tensor<16x16xf32>
+        return %5, %4 : tensor<16x16xf32>, tensor<f32> }}",
+        dot("%1", "%0", "%0"),
+        dot("%3", "%2", "%2")
+    );
+    let module = shardc_stablehlo::parse(&text).unwrap();
+    let need = estimate(&module, module.entry().unwrap(), Machine::Plain);
+    assert_eq!(
+        need.temporaries, 2048,
+        "a decomposition and its product, but not the first product until the end"
+    );
+}
+
+#[test]
+fn what_frees_more_than_it_makes_runs_before_the_end_of_the_text_alone() {
+    // A chain of matrices, and behind it all products of them, each of 128 bytes, whose own products are added up.
+    let of = |matrices: usize| {
+        let mut text = String::from("%0 = C %x\n");
+        for at in 1..matrices {
+            let _ = writeln!(text, "%{at} = C %{}", at - 1);
+        }
+        let _ = writeln!(
+            text,
+            "%rows = stablehlo.slice %0 [0:2, 0:16] : (tensor<16x16xf32>) -> tensor<2x16xf32>
+             %s0 = stablehlo.slice %0 [0:2, 0:2] : (tensor<16x16xf32>) -> tensor<2x2xf32>"
+        );
+        for at in 1..matrices {
+            let before = at - 1;
+            let _ = writeln!(
+                text,
+                "%p{at} = stablehlo.dot_general %rows, %{at}, contracting_dims = [1] x [0] : (tensor<2x16xf32>, tensor<16x16xf32>) -> tensor<2x16xf32>
+                 %q{at} = stablehlo.dot_general %p{at}, %rows, contracting_dims = [1] x [1] : (tensor<2x16xf32>, tensor<2x16xf32>) -> tensor<2x2xf32>
+                 %s{at} = stablehlo.add %s{before}, %q{at} : tensor<2x2xf32>"
+            );
+        }
+        let last = matrices - 1;
+        let _ = writeln!(
+            text,
+            "%t = stablehlo.dot_general %s{last}, %rows, contracting_dims = [0] x [0] : (tensor<2x2xf32>, tensor<2x16xf32>) -> tensor<2x16xf32>
+             %b = stablehlo.dot_general %t, %t, contracting_dims = [0] x [0] : (tensor<2x16xf32>, tensor<2x16xf32>) -> tensor<16x16xf32>
+             return %b : tensor<16x16xf32>"
+        );
+        of(&text)
+    };
+    let near = FAR_BEHIND as usize / 3;
+    let kept = of(near);
+    assert!(kept >= 1024 * near as u64, "{kept} bytes of {near} matrices");
+    let far = 4 * FAR_BEHIND as usize;
+    let kept = of(far);
+    assert!(kept <= 4 * 1024 + 128 * far as u64, "{kept} bytes of {far} matrices");
+}
+
+#[test]
+fn a_loop_has_its_state_once() {
+    let text = "%0 = C %x
+        %n = stablehlo.constant dense<0> : tensor<i32>
+        %r = stablehlo.while(%a = %0) : tensor<16x16xf32> cond {
+          %c = stablehlo.compare LT, %n, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %c : tensor<i1>
+        } do {
+          %1 = stablehlo.slice %a [0:4, 0:16] : (tensor<16x16xf32>) -> tensor<4x16xf32>
+          %2 = stablehlo.dynamic_update_slice %a, %1, %n, %n : (tensor<16x16xf32>, tensor<4x16xf32>, tensor<i32>, tensor<i32>) -> tensor<16x16xf32>
+          stablehlo.return %2 : tensor<16x16xf32>
+        }
+        %s = C %r
+        return %s : tensor<16x16xf32>";
+    assert_eq!(of(text), 1024, "the state");
+}
+
+/// The temporaries of a loop that takes a row of a stack of four and computes `%y` from it, by `body`, and `%none`.
+fn of_rows(machine: Machine, stack: &str, result: &str, body: &str) -> u64 {
+    let (_, row) = stack.split_once('x').unwrap();
+    let (sizes, _) = row.rsplit_once('x').unwrap();
+    let (sizes, rank) = (sizes.replace('x', ", "), row.matches('x').count());
+    let (indices, types) = (", %n".repeat(rank), ", tensor<i32>".repeat(rank));
+    let text = format!(
+        "func.func @main(%w: tensor<{stack}>) -> tensor<{result}> {{
+        %n = stablehlo.constant dense<0> : tensor<i32>
+        %none = stablehlo.constant dense<0.0> : tensor<{result}>
+        %r:3 = stablehlo.while(%i = %n, %ws = %w, %z = %none) : tensor<i32>, tensor<{stack}>, tensor<{result}> cond {{
+          %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %c : tensor<i1>
+        }} do {{
+          %row = stablehlo.dynamic_slice %ws, %i{indices}, sizes = [1, {sizes}] : (tensor<{stack}>, tensor<i32>{types}) -> tensor<1x{row}>
+          {body}
+          stablehlo.return %i, %ws, %y : tensor<i32>, tensor<{stack}>, tensor<{result}>
+        }}
+        return %r#2 : tensor<{result}> }}"
+    );
+    let module = shardc_stablehlo::parse(&text).unwrap();
+    temporaries_with_calls(&module, module.entry().unwrap(), machine, &|_| 0)
+}
+
+#[test]
+fn a_stack_whose_rows_are_cut_across_tiles_is_copied() {
+    // Rows of 8 by 128 features, by heads and sizes of them, which are columns of the product or rows of it.
+    let of = |machine: Machine, contracted: &str, result: &str| {
+        let body = format!(
+            "%h = stablehlo.reshape %row : (tensor<1x8x8x128xf32>) -> tensor<8x8x128xf32>
+            %y = stablehlo.dot_general %h, %h, contracting_dims = {contracted} : (tensor<8x8x128xf32>, tensor<8x8x128xf32>) -> tensor<{result}>"
+        );
+        of_rows(machine, "4x8x8x128xf32", result, &body)
+    };
+    let stack = 4 * 8 * 8 * 128 * 4;
+    let cut_across = |machine| of(machine, "[0] x [0]", "8x128x8x128xf32");
+    assert_eq!(cut_across(Machine::TpuV5p) - cut_across(Machine::Plain), stack);
+    let along = |machine| of(machine, "[0, 1] x [0, 1]", "128x128xf32");
+    assert_eq!(along(Machine::TpuV5p), along(Machine::Plain));
+}
+
+#[test]
+fn a_stack_whose_rows_are_gathered_by_less_than_tiles_is_copied() {
+    // Features in parts, by heads and sizes of them, which are padded from 4 by 64 to 4 by 128.
+    let of = |machine: Machine, part: u32, whole: u32| {
+        let body = format!(
+            "%y = \"stablehlo.all_gather\"(%row) <{{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}}> : (tensor<1x{part}x4x64xf32>) -> tensor<1x{whole}x4x64xf32>"
+        );
+        of_rows(machine, &format!("4x{part}x4x64xf32"), &format!("1x{whole}x4x64xf32"), &body)
+    };
+    let copied = |part: u32| of(Machine::TpuV5p, part, 2 * part) - of(Machine::Plain, part, 2 * part);
+    let rows = |features: u64| features * 4 * 64 * 4;
+    let padding = rows(128 - 96) + rows(256 - 192);
+    assert_eq!(copied(96), 4 * 2 * rows(96) + padding, "the stack, and rows with features along the lanes");
+    assert_eq!(copied(128), 0, "whole tiles");
+}
+
+#[test]
+fn a_stack_whose_rows_are_only_narrowed_is_copied_so() {
+    let of = |machine: Machine, last: &str| {
+        let body = format!(
+            "%h = stablehlo.reshape %row : (tensor<1x8x128xf32>) -> tensor<8x128xf32>
+            %0 = stablehlo.convert %h : (tensor<8x128xf32>) -> tensor<8x128xbf16>
+            %1 = stablehlo.dot_general %0, %0, contracting_dims = [1] x [1] : (tensor<8x128xbf16>, tensor<8x128xbf16>) -> tensor<8x8xf32>
+            {last}"
+        );
+        of_rows(machine, "4x8x128xf32", "8x8xf32", &body)
+    };
+    let narrow = "%y = stablehlo.add %1, %1 : tensor<8x8xf32>";
+    let wide = "%2 = stablehlo.slice %h [0:8, 0:8] : (tensor<8x128xf32>) -> tensor<8x8xf32>
+                %y = stablehlo.add %1, %2 : tensor<8x8xf32>";
+    assert_eq!(of(Machine::TpuV5p, narrow) - of(Machine::TpuV5p, wide), 4 * 8 * 128 * 2);
+}
+
+#[test]
+fn what_a_tpu_gathers_as_a_result_is_copied_and_so_is_the_argument_below() {
+    let of = |machine: Machine, whole: &str, part: &str, attributes: &str| {
+        let text = format!(
+            "func.func @main(%p: tensor<{whole}xf32> {attributes}, %part: tensor<{part}xf32>) -> tensor<{whole}xf32> {{
+            %0 = \"stablehlo.all_gather\"(%part) <{{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}}> : (tensor<{part}xf32>) -> tensor<{whole}xf32>
+            return %0 : tensor<{whole}xf32> }}"
+        );
+        let module = shardc_stablehlo::parse(&text).unwrap();
+        temporaries_with_calls(&module, module.entry().unwrap(), machine, &|_| 0)
+    };
+    let (whole, aliased) = (16 * 256 * 4, "{tf.aliasing_output = 0 : i32}");
+    assert_eq!(of(Machine::TpuV5p, "16x256", "16x128", ""), whole);
+    assert_eq!(of(Machine::TpuV5p, "16x256", "16x128", aliased), 2 * whole);
+    assert_eq!(of(Machine::TpuV5p, "16x250", "16x125", aliased), whole, "in another layout, and copied");
+    assert_eq!(of(Machine::Plain, "16x256", "16x128", aliased), 0);
+}
+
+#[test]
+fn rows_of_a_gradient_are_padded_only_as_it_is_made() {
+    let of = |width: i64, update: &str| {
+        let text = format!(
+            "func.func @main(%x: tensor<4096x{width}xf32> {{tf.aliasing_output = 0 : i32}}, %at: tensor<8x1xi32>, %added: tensor<8x{width}xf32>) -> tensor<4096x{width}xf32> {{
+                %z = stablehlo.constant dense<0.0> : tensor<4096x{width}xf32>
+                %0 = \"stablehlo.scatter\"(%z, %at, %added) <{{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}}> ({{
+                ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+                  %s = stablehlo.add %l, %r : tensor<f32>
+                  stablehlo.return %s : tensor<f32>
+                }}) : (tensor<4096x{width}xf32>, tensor<8x1xi32>, tensor<8x{width}xf32>) -> tensor<4096x{width}xf32>
+                {update}
+                return %1 : tensor<4096x{width}xf32>
+            }}"
+        );
+        let module = shardc_stablehlo::parse(&text).unwrap();
+        temporaries_with_calls(&module, module.entry().unwrap(), Machine::TpuV5e, &|_| 0)
+    };
+    let bytes = |lanes: u64| 4 * 4096 * lanes;
+    let subtracted = |width| format!("%1 = stablehlo.subtract %x, %0 : tensor<4096x{width}xf32>");
+    assert_eq!(of(256, &subtracted(256)), bytes(256), "whole tiles are not copied");
+    assert_eq!(of(8, &subtracted(8)), bytes(128) + bytes(8));
+    // What is no gradient stays as it is made.
+    assert_eq!(of(8, "%1 = stablehlo.reverse %0, dims = [0] : tensor<4096x8xf32>"), bytes(128));
+}
+
+#[test]
+fn an_argument_that_gives_its_memory_is_there_all_the_time() {
+    let body = "%0 = C %x
+        %1 = C %0
+        %2 = stablehlo.add %1, %x : tensor<16x16xf32>
+        return %2 : tensor<16x16xf32>";
+    for attributes in ["{tf.aliasing_output = 0 : i32}", "{jax.buffer_donor = true}"] {
+        let module = parsed(attributes, body);
+        let need = estimate(&module, module.entry().unwrap(), Machine::Plain);
+        assert_eq!((need.arguments, need.aliases, need.peak), (1024, 1024, 3072));
+    }
+    let module = parsed("", body);
+    assert_eq!(estimate(&module, module.entry().unwrap(), Machine::Plain).peak, 4096);
+}
+
+#[test]
+fn a_loop_needs_what_its_body_needs() {
+    let text = "%0 = C %x
+        %n = stablehlo.constant dense<false> : tensor<i1>
+        %r = stablehlo.while(%a = %x) : tensor<16x16xf32> cond {
+          stablehlo.return %n : tensor<i1>
+        } do {
+          %1 = C %0
+          %2 = C %1
+          %3 = C %2
+          stablehlo.return %3 : tensor<16x16xf32>
+        }
+        return %r : tensor<16x16xf32>";
+    let module = parsed("", text);
+    let need = need(&module, module.entry().unwrap(), Machine::Plain);
+    assert_eq!(need.estimate.temporaries, 1024 + 2048);
+    let numbers: Vec<usize> = need.at.iter().map(|&(_, number)| number).collect();
+    assert_eq!(numbers, [2, 1], "the second operation of the loop, which is the third of the function");
+}
+
+#[test]
+fn what_only_products_read_is_rounded_on_a_tpu() {
+    let text = |last: &str| format!("%0 = C %x\n{}{last}", dot("%1", "%0", "%0"));
+    let of = |last: &str| {
+        let module = parsed("", &text(last));
+        let func = module.entry().unwrap();
+        temporaries_with_calls(&module, func, Machine::TpuV5e, &|_| 0)
+    };
+    assert_eq!(of("return %1 : tensor<16x16xf32>"), 2 * 16 * 128);
+    let other = "%2 = stablehlo.add %1, %0 : tensor<16x16xf32>\nreturn %2 : tensor<16x16xf32>";
+    assert_eq!(of(other), 4 * 16 * 128);
+}
+
+/// Adds eight rows to zeros of a table.
+fn scattered(result: &str, table: &str, places: &str, rows: &str, dims: &str) -> String {
+    format!(
+        "{result} = \"stablehlo.scatter\"(%z, %at, {rows}) <{{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [{dims}], scatter_dims_to_operand_dims = [{dims}], index_vector_dim = 1>}}> ({{
+        ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+          %s = stablehlo.add %l, %r : tensor<f32>
+          stablehlo.return %s : tensor<f32>
+        }}) : (tensor<{table}xf32>, tensor<{places}xi32>, tensor<8x2xf32>) -> tensor<{table}xf32>\n"
+    )
+}
+
+#[test]
+fn a_table_that_rows_would_pad_too_much_lies_as_it_is() {
+    let of = |rows: u64| {
+        let table = format!("{rows}x2");
+        on_a_tpu(&format!(
+            "func.func @main(%at: tensor<8x1xi32>, %added: tensor<8x2xf32>) -> tensor<{table}xf32> {{
+                %z = stablehlo.constant dense<0.0> : tensor<{table}xf32>
+                {}
+                %1 = stablehlo.reverse %0, dims = [0] : tensor<{table}xf32>
+                return %1 : tensor<{table}xf32>
+            }}",
+            scattered("%0", &table, "8x1", "%added", "0")
+        ))
+    };
+    assert_eq!(of(1 << 20), (4 << 20) * 128, "512 MiB");
+    assert_eq!(of(1 << 21), (4 << 21) * 2, "not 1 GiB");
+}
+
+#[test]
+fn rows_are_added_to_a_sum_as_soon_as_they_are_added_to_zeros() {
+    let of = |count: usize| {
+        let mut text = scattered("%s0", "16x4096x8", "8x2", "%added", "0, 1").replace("8x2xf32", "8x8xf32");
+        let mut sum = "%s0".to_owned();
+        for at in 1..count {
+            let next = scattered(&format!("%s{at}"), "16x4096x8", "8x2", "%added", "0, 1");
+            text += &next.replace("8x2xf32", "8x8xf32");
+            writeln!(text, "%t{at} = stablehlo.add {sum}, %s{at} : tensor<16x4096x8xf32>").unwrap();
+            sum = format!("%t{at}");
+        }
+        on_a_tpu(&format!(
+            "func.func @main(%at: tensor<8x2xi32>, %added: tensor<8x8xf32>) -> tensor<16x4096x8xf32> {{
+                %z = stablehlo.constant dense<0.0> : tensor<16x4096x8xf32>
+                {text}
+                %1 = stablehlo.reverse {sum}, dims = [1] : tensor<16x4096x8xf32>
+                return %1 : tensor<16x4096x8xf32>
+            }}"
+        ))
+    };
+    let (table, places) = (4 * 16 * 4096 * 128, 8 * 4);
+    assert_eq!(of(2), 2 * table + 2 * places, "and places of two numbers as one");
+    assert_eq!(of(5), 2 * table + 5 * places);
+}
+
+#[test]
+fn blocks_are_looked_up_in_a_copy_that_no_tile_cuts_along_them() {
+    let text = "func.func @main(%x: tensor<256x84x84x4xui8>, %ats: tensor<64x1xi32>) -> tensor<64x84x84x4xui8> {
+        %n = stablehlo.constant dense<0> : tensor<i32>
+        %none = stablehlo.constant dense<0> : tensor<64x84x84x4xui8>
+        %r:3 = stablehlo.while(%i = %n, %xs = %x, %z = %none) : tensor<i32>, tensor<256x84x84x4xui8>, tensor<64x84x84x4xui8> cond {
+          %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %c : tensor<i1>
+        } do {
+          %y = \"stablehlo.gather\"(%xs, %ats) <{dimension_numbers = #stablehlo.gather<offset_dims = [1, 2, 3], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 84, 84, 4>}> : (tensor<256x84x84x4xui8>, tensor<64x1xi32>) -> tensor<64x84x84x4xui8>
+          stablehlo.return %i, %xs, %y : tensor<i32>, tensor<256x84x84x4xui8>, tensor<64x84x84x4xui8>
+        }
+        return %r#2 : tensor<64x84x84x4xui8> }";
+    // Tiles of four colours by 128 columns.
+    assert_eq!(on_a_tpu(text), (256 + 64) * 84 * 4 * 128);
+}
+
+#[test]
+fn loops_over_random_bits_begin_together_where_their_keys_are_known() {
+    // Each loop changes its state with one operation, which writes over it.
+    let of = |machine: Machine, second_key: &str| {
+        let mut text = String::new();
+        for (at, key) in ["%k", second_key].iter().enumerate() {
+            writeln!(
+                text,
+                "%b{at} = stablehlo.broadcast_in_dim {key}, dims = [] : (tensor<ui32>) -> tensor<64x128xui32>
+                %s{at} = stablehlo.add %b{at}, %places : tensor<64x128xui32>
+                %r{at}:2 = stablehlo.while(%i = %n, %a = %s{at}) : tensor<i32>, tensor<64x128xui32> cond {{
+                  %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+                  stablehlo.return %c : tensor<i1>
+                }} do {{
+                  %p = stablehlo.add %a, %a : tensor<64x128xui32>
+                  %q = stablehlo.xor %p, %a : tensor<64x128xui32>
+                  stablehlo.return %i, %q : tensor<i32>, tensor<64x128xui32>
+                }}
+                %m{at} = stablehlo.reduce(%r{at}#1 init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<64x128xui32>, tensor<ui32>) -> tensor<ui32>"
+            )
+            .unwrap();
+        }
+        let text = format!(
+            "func.func @main(%k: tensor<ui32>) -> (tensor<ui32>, tensor<ui32>) {{
+                %n = stablehlo.constant dense<0> : tensor<i32>
+                %zero = stablehlo.constant dense<0> : tensor<ui32>
+                %places = stablehlo.iota dim = 0 : tensor<64x128xui32>
+                {text}
+                return %m0, %m1 : tensor<ui32>, tensor<ui32>
+            }}"
+        );
+        let module = shardc_stablehlo::parse(&text).unwrap();
+        temporaries_with_calls(&module, module.entry().unwrap(), machine, &|_| 0)
+    };
+    let bits = 4 * 64 * 128;
+    let little = 4096;
+    let is_about = |bytes: u64, all: u64| all <= bytes && bytes < all + little;
+    assert!(is_about(of(Machine::TpuV5e, "%k"), 2 * bits), "{}", of(Machine::TpuV5e, "%k"));
+    assert!(of(Machine::Plain, "%k") < 3 * bits);
+}
+
+#[test]
+fn what_is_reduced_to_next_to_nothing_layers_behind_is_reduced_when_it_can_be() {
+    let of = |between: u32| {
+        let mut text = "%0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+            %z = stablehlo.constant dense<0.0> : tensor<f32>
+            %c0 = stablehlo.custom_call @C(%v) : (tensor<8xf32>) -> tensor<8xf32>\n"
+            .to_owned();
+        for at in 1..=between {
+            writeln!(
+                text,
+                "%c{at} = stablehlo.custom_call @C(%c{}) : (tensor<8xf32>) -> tensor<8xf32>",
+                at - 1
+            )
+            .unwrap();
+        }
+        on_a_tpu(&format!(
+            "func.func @main(%x: tensor<2048x2048xf32>, %v: tensor<8xf32>) -> (tensor<2048xf32>, tensor<8xf32>, tensor<2048x2048xf32>) {{
+                {text}
+                %y = stablehlo.dot_general %x, %x, contracting_dims = [0] x [0] : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+                %w = stablehlo.custom_call @C(%y) : (tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+                %sum = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<2048x2048xf32>, tensor<f32>) -> tensor<2048xf32>
+                return %sum, %c{between}, %w : tensor<2048xf32>, tensor<8xf32>, tensor<2048x2048xf32>
+            }}"
+        ))
+    };
+    let matrix = 4 * 2048 * 2048;
+    assert!(of(8) >= 2 * matrix, "the order of the text");
+    assert!(of(600) < 2 * matrix);
+}

@@ -6,7 +6,7 @@
 //!   and completes their sum once, after the loop;
 //! * [`clean_collectives`], on the localized one: equal collectives become one (`deduplicate`), permutes of a permute become one (`compose`), those of a loop that do the
 //!   same each time round leave it (`hoist`), all-gathers are done again where memory is short (`rematerialize`), small ones that
-//!   do not depend on each other become one (`combine`), and those that nobody needs go.
+//!   do not depend on each other become one (`combine`), sums of what became one take it whole (`whole`), and those that nobody needs go.
 //!
 //! What is kept longer than before costs memory, so each step is bounded by [`CleanOptions`]. No step moves a collective
 //! to where it could run more often.
@@ -18,6 +18,7 @@ mod defer;
 mod hoist;
 mod rematerialize;
 mod sink;
+mod whole;
 
 use shardc_ir::{FuncId, Module, Op, OpId, RegionId, SpmdMode};
 
@@ -130,6 +131,7 @@ pub fn clean_collectives(module: &mut Module, func: FuncId, options: &CleanOptio
         report.repeated = rematerialize::repeat(module, func, body, memory, options.machine);
     }
     report.combined = combine::combine(module, body, options);
+    whole::sum_whole(module, body, &report.combined);
     dce_where(module, body, is_needless);
     if let Some((SpmdMode::Partition, _)) = devices(module) {
         // New expressions of constants may stand before loops.

@@ -1,8 +1,9 @@
 //! Arguments that are stacks of layers: loops take one row of them at a time.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Module, OpKind, RegionId, ValueId};
 use shardc_passes::analysis::carried::arguments_in_loops;
+use shardc_passes::propagate::DimensionClasses;
 
 /// Which dimension of each argument is better left whole: loops take one row of it at a time.
 ///
@@ -48,5 +49,13 @@ impl Stacked {
     /// Whether loops take rows of a dimension of an argument.
     pub(crate) fn is_stacked(&self, arg: ValueId, dim: usize) -> bool {
         self.dims.get(&arg).and_then(|dims| dims.get(dim)).copied().unwrap_or(false)
+    }
+    /// The classes of dimensions of which loops take rows.
+    pub(crate) fn classes(&self, classes: &DimensionClasses) -> FxHashSet<u32> {
+        let of_arg = |(&arg, dims): (&ValueId, &Vec<bool>)| {
+            let of = classes.of(arg).iter().zip(dims);
+            of.filter(|(_, is_stacked)| **is_stacked).map(|(&class, _)| class).collect::<Vec<_>>()
+        };
+        self.dims.iter().flat_map(of_arg).collect()
     }
 }

@@ -51,15 +51,15 @@ pub(super) fn constrain(
         plan.of_op(module, op, &mut found);
     }
     if !found.operands.is_empty() || !found.results.is_empty() {
-        insert(&mut Rewriter::new(module), body, &found);
+        insert(module, body, &found);
     }
 }
 
 /// Shardings by operation: of its first result, and of operands by number.
 #[derive(Default)]
-struct Found {
-    results: FxHashMap<OpId, TensorSharding>,
-    operands: FxHashMap<OpId, Vec<(usize, TensorSharding)>>,
+pub(super) struct Found {
+    pub(super) results: FxHashMap<OpId, TensorSharding>,
+    pub(super) operands: FxHashMap<OpId, Vec<(usize, TensorSharding)>>,
 }
 
 struct Plan<'a> {
@@ -210,12 +210,17 @@ impl Plan<'_> {
     }
 }
 
-fn insert(rw: &mut Rewriter<'_>, region: RegionId, found: &Found) {
+/// Constrains what was found under a body.
+pub(super) fn insert(module: &mut Module, body: RegionId, found: &Found) {
+    insert_under(&mut Rewriter::new(module), body, found);
+}
+
+fn insert_under(rw: &mut Rewriter<'_>, region: RegionId, found: &Found) {
     rw.enter(region);
     while let Some(op) = rw.next_op() {
         if has_program_regions(&rw.module.ops[op].kind) {
             for inner in rw.module.ops[op].regions.clone() {
-                insert(rw, inner, found);
+                insert_under(rw, inner, found);
             }
         }
         for (i, sharding) in found.operands.get(&op).into_iter().flatten() {

@@ -6,6 +6,7 @@ mod compute;
 mod dims;
 mod experts;
 mod kept_stacks;
+mod layers;
 mod offload;
 mod placement;
 mod random_bits;
@@ -31,6 +32,7 @@ use crate::settings::{Settings, Sharding};
 use crate::stacked::Stacked;
 use crate::units::{Units, Wrap};
 use axes::Axes;
+use layers::Layers;
 use unshard::Unshard;
 use within::Within;
 
@@ -122,6 +124,14 @@ pub fn apply_units(
     if let Some(classes) = DimensionClasses::of_func(module, func) {
         let batch = batch_classes(&classes, roles, &args);
         random_bits::wait(module, body, &|value| classes.of(value).iter().any(|class| batch.contains(class)));
+        let layers = stacked.classes(&classes);
+        let examples: Vec<ValueId> = roles.of(Role::Batch).map(|i| args[i]).collect();
+        Layers { classes: &classes, batch: &batch, layers: &layers }.split(
+            module,
+            body,
+            (id, &axes),
+            &examples,
+        );
     }
     let within = Within::of(module, (func, body), roles, &args, (&stacked, &axes, mesh));
     if !axes.context.is_empty() && within.sequences.is_empty() {

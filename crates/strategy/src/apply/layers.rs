@@ -1,0 +1,137 @@
+//! Products of an optimizer are split by layers.
+//!
+//! Muon and Shampoo multiply each layer's matrix with itself, many times over. Split within the matrix, each of these products would
+//! exchange it; a stack of layers has them side by side, and split by layers each device has all that some of them need. The stack is
+//! exchanged once before and once after.
+
+use rustc_hash::FxHashSet;
+use shardc_ir::{
+    AxisRef, DimSharding, Mesh, MeshId, Module, OpId, OpKind, RegionId, SubAxis, TensorSharding, ValueId,
+};
+use shardc_passes::propagate::DimensionClasses;
+
+use super::activations::{Found, insert};
+use super::axes::Axes;
+use super::{THEN_STATE, prioritize};
+
+/// What is known of a step's dimensions.
+pub(super) struct Layers<'a> {
+    pub(super) classes: &'a DimensionClasses,
+    /// Classes that count examples.
+    pub(super) batch: &'a FxHashSet<u32>,
+    /// Classes that count the layers of a stack.
+    pub(super) layers: &'a FxHashSet<u32>,
+}
+
+impl Layers<'_> {
+    /// Splits products of the update under a body without calls by layers: what comes from these arguments with examples and has none.
+    pub(super) fn split(
+        &self,
+        module: &mut Module,
+        body: RegionId,
+        (mesh, axes): (MeshId, &Axes),
+        examples: &[ValueId],
+    ) {
+        if axes.shard.is_empty() || self.layers.is_empty() {
+            return;
+        }
+        let behind = behind(module, body, examples);
+        let returned = module.terminator(body).map_or(&[][..], |end| &module.ops[end].operands);
+        let is_inner = |op: &OpId| !module.ops[*op].results.iter().any(|result| returned.contains(result));
+        let inner: FxHashSet<OpId> = behind.iter().copied().filter(is_inner).collect();
+        let mut found = Found::default();
+        for op in behind {
+            self.of_op(module, op, (mesh, axes), &inner, &mut found);
+        }
+        if !found.results.is_empty() {
+            insert(module, body, &found);
+        }
+    }
+
+    /// Splits a product and what it reads, if it is one of layers. What `inner` makes, only the optimizer reads.
+    fn of_op(
+        &self,
+        module: &Module,
+        op: OpId,
+        (mesh, axes): (MeshId, &Axes),
+        inner: &FxHashSet<OpId>,
+        found: &mut Found,
+    ) {
+        let data = &module.ops[op];
+        let OpKind::DotGeneral(spec) = &data.kind else { return };
+        let (lhs, rhs, result) = (data.operands[0], data.operands[1], data.results[0]);
+        let has_examples =
+            |value: ValueId| self.classes.of(value).iter().any(|class| self.batch.contains(class));
+        if has_examples(lhs) || has_examples(rhs) {
+            return;
+        }
+        let counts_layers = |dim: u32| {
+            self.classes.of(lhs).get(dim as usize).is_some_and(|class| self.layers.contains(class))
+        };
+        let Some(at) = spec.lhs_batch.iter().position(|&dim| counts_layers(dim)) else { return };
+        let layers = module.shape(result)[at];
+        let Some(along) = along(&module.meshes[mesh], axes, layers) else { return };
+        let split = |value: ValueId, dim: usize| {
+            let mut sharding = TensorSharding::open(mesh, module.rank(value));
+            sharding.dims[dim] = DimSharding::closed(&along);
+            prioritize(&mut sharding, THEN_STATE);
+            sharding
+        };
+        let of_operands = [(lhs, spec.lhs_batch[at] as usize), (rhs, spec.rhs_batch[at] as usize)];
+        for (i, (operand, dim)) in of_operands.into_iter().enumerate() {
+            let (source, source_dim) = transposed_from(module, operand, dim);
+            match module.def_op(source).filter(|def| inner.contains(def)) {
+                Some(def) if module.ops[def].results.len() == 1 => {
+                    found.results.insert(def, split(source, source_dim));
+                }
+                _ => found.operands.entry(op).or_default().push((i, split(operand, dim))),
+            }
+        }
+        found.results.insert(op, split(result, at));
+    }
+}
+
+/// The axes that so many layers are split along: all that split weights if they divide them, else those that split state, or as much of
+/// these as there are layers for.
+fn along(mesh: &Mesh, axes: &Axes, layers: i64) -> Option<Vec<AxisRef>> {
+    let all: Vec<AxisRef> = axes.shard.iter().chain(&axes.tensor).copied().collect();
+    if layers % mesh.axes_size(&all) == 0 {
+        return Some(all);
+    }
+    let n = mesh.axes_size(&axes.shard);
+    if layers >= n {
+        return Some(axes.shard.clone());
+    }
+    let &[axis] = axes.shard.as_slice() else { return None };
+    let size = (2..=layers).rev().find(|size| layers % size == 0 && n % size == 0)?;
+    Some(vec![AxisRef { sub: Some(SubAxis { pre: 1, size: u32::try_from(size).ok()? }), ..axis }])
+}
+
+/// What a value is a transpose of, and which dimension of that is `dim`.
+fn transposed_from(module: &Module, mut value: ValueId, mut dim: usize) -> (ValueId, usize) {
+    while let Some(def) = module.def_op(value)
+        && let OpKind::Transpose { permutation } = &module.ops[def].kind
+    {
+        dim = permutation[dim] as usize;
+        value = module.ops[def].operands[0];
+    }
+    (value, dim)
+}
+
+/// The operations under a body that depend on what these arguments are.
+fn behind(module: &Module, body: RegionId, args: &[ValueId]) -> Vec<OpId> {
+    let mut known: FxHashSet<ValueId> = args.iter().copied().collect();
+    let mut all = Vec::new();
+    for &op in module.regions[body].ops.iter() {
+        let data = &module.ops[op];
+        let inner: Vec<OpId> = data.regions.iter().flat_map(|&region| module.walk(region)).collect();
+        let mut reads =
+            std::iter::once(op).chain(inner.iter().copied()).flat_map(|op| &module.ops[op].operands);
+        if reads.any(|value| known.contains(value)) {
+            known.extend(&data.results);
+            all.push(op);
+            all.extend(inner);
+        }
+    }
+    all
+}

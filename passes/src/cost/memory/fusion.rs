@@ -4,8 +4,7 @@
 //! * What computes element by element and is read once.
 //! * The same read more often, where each reader can compute it again. A compiler does so where that moves no more bytes than
 //!   to write the value once and to read it each time; and it is done only where it keeps fewer bytes for less long.
-//! * A product whose one reader computes on its result element by element: the two are one operation. But not where that reader
-//!   converts it for others, one of which reduces it: the product and what it is reduced to are made together.
+//! * A product that is part of its reader ([`products`](super::products)): from it nothing is computed again.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{EntityRef, OpId, RegionId, ValueId};
@@ -25,11 +24,13 @@ const BESIDE: u64 = 64;
 /// The most that is told of how often a fused operation is computed: chains of them multiply.
 const MANY: u64 = 1 << 20;
 
+/// More than anything costs.
+const NEVER: u64 = 1 << 62;
+
 /// What it takes to compute a value again.
 struct Again {
     region: RegionId,
-    /// The number of the operation that makes the value, and of the one that reads it last.
-    number: u32,
+    /// The number of the operation that reads the value last.
     until: u32,
     /// How many values may yet be looked at from here, and in all.
     left: u32,
@@ -39,8 +40,6 @@ struct Again {
     read: u64,
     /// Whether of this something is kept longer that must be in memory.
     is_from_memory: bool,
-    /// Whether of this a product is kept longer, which then is in memory in place of the value.
-    is_from_product: bool,
 }
 
 impl Estimate<'_> {
@@ -111,19 +110,17 @@ impl Estimate<'_> {
         let seen = FxHashSet::default();
         let mut again = Again {
             region,
-            number,
             until,
             left: LOOKED_AT,
             in_all: LOOKED_AT_IN_ALL,
             seen,
             read: 0,
             is_from_memory: false,
-            is_from_product: false,
         };
         let cost = data.operands.iter().map(|&v| self.cost(v, 0, &mut again)).fold(0, u64::saturating_add);
         let kept = made.saturating_mul(u64::from(until - number));
         // Numbers of a row, such as its maximum, are kept beside the rows.
-        let beside = if again.is_from_memory && !again.is_from_product { kept / BESIDE } else { 0 };
+        let beside = if again.is_from_memory { kept / BESIDE } else { 0 };
         if cost >= kept.saturating_add(beside) {
             return false;
         }
@@ -144,12 +141,12 @@ impl Estimate<'_> {
             again.read = again.read.saturating_add(traffic);
             return 0;
         };
-        // A product that is part of its reader is in memory for nobody else.
-        let is_part = self.program.joins_reader(def);
+        if self.program.is_left_alone(def) {
+            return NEVER;
+        }
         let kept = kept.max(self.until(value, again.region));
-        let kept = if is_part { kept.min(again.number) } else { kept };
         let keeping = weight.saturating_mul(u64::from(again.until.saturating_sub(kept)));
-        let (before, was_from_product) = (again.read, again.is_from_product);
+        let before = again.read;
         if again.left > 0 && again.in_all > 0 {
             again.left -= 1;
             again.in_all -= 1;
@@ -169,10 +166,7 @@ impl Estimate<'_> {
             }
         }
         again.read = before.saturating_add(traffic);
-        // What this could be computed from is not read.
-        again.is_from_product = was_from_product;
         again.is_from_memory |= keeping > 0 && self.program.is_hard(def);
-        again.is_from_product |= keeping > 0 && is_part;
         keeping
     }
 }

@@ -5,7 +5,7 @@ use shardc_ir::{EntityRef, FuncId, Module, OpId, OpKind, RegionId, ValueId};
 use smallvec::SmallVec;
 
 use super::machine::Machine;
-use super::program::{Program, is_from_nothing};
+use super::program::{Program, is_from_nothing, is_product};
 use crate::analysis::regions::has_program_regions;
 use crate::analysis::tiles;
 
@@ -506,6 +506,10 @@ impl<'m> Estimate<'m> {
             read.retain(|&v| elements(v) == reduced);
             read.sort();
             read.dedup();
+            // Of a product and something else the product, which has this for its second result.
+            if read.len() > 1 {
+                read.retain(|&v| module.def_op(v).is_some_and(|def| is_product(&module.ops[def].kind)));
+            }
             if let [value] = read[..] {
                 together.insert(value);
             }
@@ -561,15 +565,17 @@ impl<'m> Estimate<'m> {
     }
 
     /// Whether an operation writes its result beside a value that is made together with another one. XLA shares the memory of an operand that
-    /// is an operation's only result (`HeapSimulator`). That was seen of a v5p; for a v5e what is read is computed again from such a value
-    /// instead, and is not kept, unless it must be in memory itself, as the table of a lookup in logarithms of probabilities must.
+    /// is an operation's only result (`HeapSimulator`). So the gradient of scores lies beside that of the weights of an attention, whose rows
+    /// are summed as it is made. From what no product makes, a v5e computes again what is read instead, and does not keep it, unless it must
+    /// be in memory itself, as the table of a lookup in logarithms of probabilities must.
     fn is_written_beside(&self, op: OpId, value: ValueId) -> bool {
-        let is_one_with_its_sums = || {
-            let is_product = |def: OpId| matches!(self.module.ops[def].kind, OpKind::DotGeneral(_));
-            self.module.def_op(value).is_some_and(|def| is_product(def) || self.program.is_elementwise(def))
-        };
+        let module = self.module;
+        let is_of_product = || module.def_op(value).is_some_and(|def| is_product(&module.ops[def].kind));
+        let is_computed = || module.def_op(value).is_some_and(|def| self.program.is_elementwise(def));
         self.program.is_elementwise(op)
-            && (self.program.machine == Machine::TpuV5p || self.program.is_hard(op) && is_one_with_its_sums())
+            && (self.program.machine == Machine::TpuV5p
+                || is_of_product()
+                || self.program.is_hard(op) && is_computed())
     }
 
     /// The values in memory that an operation and those that are fused into it read.

@@ -21,7 +21,8 @@
 //! * what a TPU gathers as a result is copied there, and so is the argument whose memory it takes (`gathered`);
 //! * what fits in the fast memory of a TPU has tuple index tables in the main memory instead (`tables`);
 //! * tensors lie in tiles on TPUs, which pads them, and what only products read is kept with 16 bits (`program`, `machine`);
-//! * products of GPUs are operations of their own, with which nothing is fused (`program`).
+//! * a product is one operation with what computes on it element by element; from exponentials that are made with scores all else is
+//!   computed (`products`). Products of GPUs are operations of their own, with which nothing is fused.
 //!
 //! The call of a function that is partitioned by itself takes what the function keeps besides its arguments.
 //!
@@ -35,6 +36,7 @@ mod in_memory;
 mod liveness;
 mod machine;
 mod narrowed;
+mod products;
 mod program;
 mod stacks;
 mod tables;

@@ -5,7 +5,7 @@ use shardc_ir::{DType, EntityRef, FuncId, Module, OpId, OpKind, Precision, Regio
 
 use super::gathered::Gathered;
 use super::machine::{Machine, TiledDims};
-use super::stacks;
+use super::{products, stacks};
 use crate::analysis::elementwise::is_elementwise;
 use crate::analysis::gradient_orders::orders_of_gradients;
 
@@ -20,7 +20,9 @@ pub(super) struct Program<'m> {
     /// Whether an operation is fused into its readers wherever these are.
     always: Vec<bool>,
     /// Whether a product becomes part of its one reader, which computes on its result element by element.
-    joins_reader: Vec<bool>,
+    pub(super) joins_reader: Vec<bool>,
+    /// Whether a product is made together with what its rows are reduced to.
+    pub(super) with_rows: Vec<bool>,
     /// Whether a value must be in memory, since something reads it that fuses with nothing.
     hard: Vec<bool>,
     /// Whether all that reads a value of 32 bits are products, which round it to 16: those are what is kept.
@@ -34,8 +36,6 @@ pub(super) struct Program<'m> {
     /// Arguments of which loops read a copy, and the bytes of each copy.
     copied: FxHashMap<ValueId, u64>,
     gathered: Gathered,
-    /// Whether a value is reduced, as it is or converted.
-    reduced: Vec<bool>,
     /// What is added to a sum of scattered rows and is read by nothing else, and the first rows of that sum.
     sums: FxHashMap<ValueId, ValueId>,
 }
@@ -50,6 +50,7 @@ impl<'m> Program<'m> {
             elementwise: vec![false; ops],
             always: vec![false; ops],
             joins_reader: vec![false; ops],
+            with_rows: vec![false; ops],
             hard: vec![false; values],
             narrow: vec![false; values],
             convolved: FxHashMap::default(),
@@ -61,7 +62,6 @@ impl<'m> Program<'m> {
                 FxHashMap::default()
             },
             gathered: if machine.is_tpu() { Gathered::of(module, func) } else { Gathered::default() },
-            reduced: vec![false; values],
             sums: FxHashMap::default(),
         };
         let (walk, regions) = module.walk_with_regions(body, |_| true);
@@ -95,6 +95,7 @@ impl<'m> Program<'m> {
             program.look_at(op, &reads);
             program.look_at_operands(op, &reads, &mut all_round);
         }
+        products::join(&mut program, &walk, &reads);
         for (value, reads) in reads.iter().enumerate() {
             program.narrow[value] = all_round[value] && reads.count > 0;
         }
@@ -194,6 +195,24 @@ impl<'m> Program<'m> {
 
     pub(super) fn joins_reader(&self, op: OpId) -> bool {
         self.joins_reader[op.index()]
+    }
+
+    /// Whether nothing is computed again from what an operation makes: a product that is part of its reader is in memory for nobody
+    /// else, and what is made of one with its rows is kept.
+    pub(super) fn is_left_alone(&self, op: OpId) -> bool {
+        self.joins_reader[op.index()] || self.with_rows[op.index()]
+    }
+
+    /// Whether a value is made in the region that an operation is in.
+    pub(super) fn is_in_region_of(&self, value: ValueId, op: OpId) -> bool {
+        let of_op = self.module.ops[op].results.first().map(|v| self.home[v.index()]);
+        of_op == Some(self.home[value.index()])
+    }
+
+    /// Has what an operation makes in memory, and not as part of what reads it.
+    pub(super) fn put_in_memory(&mut self, op: OpId, made: ValueId) {
+        self.always[op.index()] = false;
+        self.hard[made.index()] = true;
     }
 
     /// Whether a result of the operation must be in memory.
@@ -319,25 +338,12 @@ impl<'m> Program<'m> {
             }
             _ => self.is_elementwise(op) && is_read_once,
         };
-        if is_product(&data.kind) && !is_hard && is_read_once && !self.machine.multiplies_alone() {
-            let is_reduced = data.results.iter().any(|v| self.reduced[v.index()]);
-            let reader = data.results.first().and_then(|v| reads[v.index()].last);
-            self.joins_reader[op.index()] = reader.is_some_and(|reader| {
-                is_elementwise(self.module, reader) && !is_reduced
-                    || matches!(self.module.ops[reader].kind, OpKind::Transpose { .. })
-            });
-        }
     }
 
     /// Notes what an operation asks of its operands.
     fn look_at_operands(&mut self, op: OpId, reads: &[Reads], all_round: &mut [bool]) {
         let data = &self.module.ops[op];
         let of_result = |table: &[bool]| data.results.first().is_some_and(|v| table[v.index()]);
-        let reduces = match &data.kind {
-            OpKind::Reduce { .. } => true,
-            OpKind::Convert => of_result(&self.reduced),
-            _ => false,
-        };
         let multiplies_alone = is_product(&data.kind) && self.machine.multiplies_alone();
         let fuses_nothing = fuses_nothing(&data.kind) || multiplies_alone;
         // A product reads a transposed operand as it lies.
@@ -377,7 +383,6 @@ impl<'m> Program<'m> {
                 _ => rounds,
             };
             all_round[operand.index()] &= is_rounded;
-            self.reduced[operand.index()] |= reduces;
         }
     }
 
@@ -400,11 +405,11 @@ impl<'m> Program<'m> {
 
 /// How a value is read.
 #[derive(Clone, Copy, Default)]
-struct Reads {
+pub(super) struct Reads {
     /// The number of operands that are this value, in all regions.
-    count: u32,
+    pub(super) count: u32,
     /// What reads it last.
-    last: Option<OpId>,
+    pub(super) last: Option<OpId>,
     /// Whether two that read it find its elements in other places.
     are_apart: bool,
 }

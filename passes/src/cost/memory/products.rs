@@ -1,0 +1,215 @@
+//! Which products are part of what reads them.
+//!
+//! A product whose one reader computes on its result element by element is one operation with it (an output fusion of XLA), but
+//!
+//! * not where that reader converts it for others, one of which reduces it: the product and what it is reduced to are made together;
+//! * not where rows of it are compared with their largest, as scores of an attention are, and are too long for one operation to have
+//!   them whole: it then makes the rows and the largest of each. Of shorter ones it makes the exponentials at once, from which all else
+//!   is computed;
+//! * not where that reader is part of several others itself, as what widens a product is, and rows are reduced of it;
+//! * an operation has one product. Where two are added, one is in memory before.
+
+use shardc_ir::reducer::reduction_of;
+use shardc_ir::{EntityRef, Module, OpId, OpKind, ReductionKind, ValueId};
+
+use super::program::{Program, Reads, is_product};
+use crate::analysis::elementwise::is_elementwise;
+
+/// The most elements of a row that an operation of a TPU has whole: of scores with 8192 keys exponentials were made at once, and of
+/// 8320 and more, scores.
+const WHOLE_ROW: i64 = 8192;
+
+/// Finds the products that are part of their readers, among these operations in the order of the text.
+pub(super) fn join(program: &mut Program<'_>, walk: &[OpId], reads: &[Reads]) {
+    if program.machine.multiplies_alone() {
+        return;
+    }
+    let reduced = reduced(program.module, walk);
+    for &op in walk {
+        program.joins_reader[op.index()] = joins_reader(program, op, reads, &reduced);
+    }
+    one_each(program, walk, reads, &reduced);
+}
+
+fn joins_reader(program: &Program<'_>, op: OpId, reads: &[Reads], reduced: &[Reduced]) -> bool {
+    let data = &program.module.ops[op];
+    let Some(&result) = data.results.first().filter(|_| is_product(&data.kind)) else { return false };
+    let (reads, reduced) = (reads[result.index()], reduced[result.index()]);
+    let Some(reader) = reads.last.filter(|_| reads.count <= 1 && !program.is_hard(op)) else { return false };
+    let is_in_memory = reduced.as_it_is || reduced.has_long_rows;
+    is_elementwise(program.module, reader) && !is_in_memory
+        || matches!(program.module.ops[reader].kind, OpKind::Transpose { .. })
+}
+
+/// What reduces a value.
+#[derive(Clone, Copy, Default)]
+struct Reduced {
+    /// Whether it is reduced as it is, or converted.
+    as_it_is: bool,
+    /// Whether the largest of long rows is found of what is computed from it element by element.
+    has_long_rows: bool,
+    /// Whether rows of what is computed from it element by element are reduced.
+    in_rows: bool,
+}
+
+fn reduced(module: &Module, walk: &[OpId]) -> Vec<Reduced> {
+    let mut reduced = vec![Reduced::default(); module.values.len()];
+    for &op in walk.iter().rev() {
+        let data = &module.ops[op];
+        let of_result = data.results.first().map_or(Reduced::default(), |v| reduced[v.index()]);
+        for (at, &operand) in data.operands.iter().enumerate() {
+            let of = &mut reduced[operand.index()];
+            match &data.kind {
+                OpKind::Reduce { dims } if at == 0 => {
+                    let shape = module.shape(operand);
+                    let row: i64 = dims.iter().filter_map(|&dim| shape.get(dim as usize)).product();
+                    let region = data.regions.first();
+                    let of_row = region.and_then(|&region| reduction_of(module, region, data.results.len()));
+                    of.as_it_is = true;
+                    of.in_rows |= dims.iter().any(|&dim| dim as usize + 1 == shape.len());
+                    of.has_long_rows |= row > WHOLE_ROW && of_row == Some(ReductionKind::Max);
+                }
+                OpKind::Convert => {
+                    of.as_it_is |= of_result.as_it_is;
+                    of.has_long_rows |= of_result.has_long_rows;
+                    of.in_rows |= of_result.in_rows;
+                }
+                _ if is_elementwise(module, op) => {
+                    of.has_long_rows |= of_result.has_long_rows;
+                    of.in_rows |= of_result.in_rows;
+                }
+                _ => {}
+            }
+        }
+    }
+    reduced
+}
+
+/// Puts products in memory so that no operation has two, and none is made for several.
+fn one_each(program: &mut Program<'_>, walk: &[OpId], reads: &[Reads], reduced: &[Reduced]) {
+    let module = program.module;
+    // The product that an operation is made with, if it is part of what reads it.
+    let mut product_of: Vec<Option<OpId>> = vec![None; module.ops.len()];
+    for &op in walk {
+        let data = &module.ops[op];
+        let mut parts: Vec<(OpId, ValueId)> = Vec::new();
+        let operands = if is_product(&data.kind) { &[][..] } else { &data.operands[..] };
+        for &operand in operands {
+            let def = module.def_op(operand).filter(|_| program.is_in_region_of(operand, op));
+            let part = def.filter(|def| product_of[def.index()].is_some()).map(|def| (def, operand));
+            parts.extend(part.filter(|part| !parts.contains(part)));
+        }
+        // An operation is made with the last of them.
+        parts.sort_unstable();
+        let part = parts.pop();
+        for (def, value) in parts {
+            product_of[def.index()] = None;
+            program.joins_reader[def.index()] = false;
+            program.put_in_memory(def, value);
+        }
+        if program.joins_reader[op.index()] {
+            product_of[op.index()] = Some(op);
+        } else if let Some(product) = part.and_then(|(def, _)| product_of[def.index()])
+            && program.is_always_fused(op)
+        {
+            let is_for_several = data.results.iter().any(|v| reads[v.index()].count > 1);
+            let is_reduced = data.results.iter().any(|v| reduced[v.index()].in_rows);
+            if is_for_several && is_reduced {
+                program.joins_reader[product.index()] = false;
+                program.with_rows[product.index()] = true;
+            } else {
+                product_of[op.index()] = Some(product);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cost::memory::{Machine, temporaries_with_calls};
+
+    fn on_a_tpu(text: &str) -> u64 {
+        let module = shardc_stablehlo::parse(text).unwrap();
+        temporaries_with_calls(&module, module.entry().unwrap(), Machine::TpuV5e, &|_| 0)
+    }
+
+    /// What the forward and backward part of an attention of 16 queries take, in units of scores of 16 bits.
+    fn attention(keys: u64) -> u64 {
+        let (scores, wide) = (format!("tensor<16x{keys}xbf16>"), format!("tensor<16x{keys}xf32>"));
+        let (key, query) = (format!("tensor<{keys}x128xbf16>"), "tensor<16x128xbf16>");
+        let row = "tensor<16xf32>";
+        let by_keys = "contracting_dims = [1] x [1]";
+        let by_scores = "contracting_dims = [1] x [0]";
+        let rows = |op: &str, of: &str| {
+            format!(
+                "stablehlo.reduce({of}) applies stablehlo.{op} across dimensions = [1] : ({wide}, tensor<f32>) -> {row}"
+            )
+        };
+        let spread = |of: &str| format!("stablehlo.broadcast_in_dim {of}, dims = [0] : ({row}) -> {wide}");
+        let text = format!(
+            "func.func @main(%q: {query}, %k: {key}, %v: {key}) -> {query} {{
+            %zero = stablehlo.constant dense<0.0> : tensor<f32>
+            %s = stablehlo.dot_general %q, %k, {by_keys} : ({query}, {key}) -> {scores}
+            %sw = stablehlo.convert %s : ({scores}) -> {wide}
+            %scale = stablehlo.constant dense<0.125> : tensor<f32>
+            %scales = stablehlo.broadcast_in_dim %scale, dims = [] : (tensor<f32>) -> {wide}
+            %w = stablehlo.multiply %sw, %scales : {wide}
+            %m = {}
+            %ms = {}
+            %d = stablehlo.subtract %w, %ms : {wide}
+            %e = stablehlo.exponential %d : {wide}
+            %n = {}
+            %ns = {}
+            %p = stablehlo.divide %e, %ns : {wide}
+            %pn = stablehlo.convert %p : ({wide}) -> {scores}
+            %o = stablehlo.dot_general %pn, %v, {by_scores} : ({scores}, {key}) -> {query}
+            %dp = stablehlo.dot_general %o, %v, {by_keys} : ({query}, {key}) -> {scores}
+            %dpw = stablehlo.convert %dp : ({scores}) -> {wide}
+            %t = stablehlo.multiply %dpw, %e : {wide}
+            %r = {}
+            %rs = {}
+            %u = stablehlo.subtract %dpw, %rs : {wide}
+            %ds = stablehlo.multiply %u, %e : {wide}
+            %dsn = stablehlo.convert %ds : ({wide}) -> {scores}
+            %a = stablehlo.dot_general %dsn, %k, {by_scores} : ({scores}, {key}) -> {query}
+            %b = stablehlo.dot_general %dsn, %v, {by_scores} : ({scores}, {key}) -> {query}
+            %c = stablehlo.add %a, %b : {query}
+            return %c : {query} }}",
+            rows("maximum", "%w init: %zero"),
+            spread("%m"),
+            rows("add", "%e init: %zero"),
+            spread("%n"),
+            rows("add", "%t init: %zero"),
+            spread("%r"),
+        );
+        on_a_tpu(&text) / (16 * keys * 2)
+    }
+
+    #[test]
+    fn exponentials_are_made_with_scores_whose_rows_fit_in_one_operation() {
+        assert_eq!(attention(8192), 4, "exponentials of 32 bits, and the gradients of weights and of scores");
+        assert_eq!(
+            attention(8320),
+            2,
+            "scores in place of exponentials, over which their gradients are written"
+        );
+    }
+
+    #[test]
+    fn of_two_products_that_are_added_one_is_in_memory() {
+        let square = "tensor<512x512xf32>";
+        let (narrow, factor) = ("tensor<512x128xf32>", format!("cholesky %x, lower = true : {square}"));
+        let of = "contracting_dims = [1] x [0]";
+        let text = format!(
+            "func.func @main(%x: {square}, %y: {narrow}) -> {narrow} {{
+            %a = stablehlo.{factor}
+            %0 = stablehlo.dot_general %a, %y, {of} : ({square}, {narrow}) -> {narrow}
+            %b = stablehlo.{factor}
+            %1 = stablehlo.dot_general %b, %y, {of} : ({square}, {narrow}) -> {narrow}
+            %2 = stablehlo.add %0, %1 : {narrow}
+            return %2 : {narrow} }}"
+        );
+        let one = 512 * 512 * 4;
+        assert!(on_a_tpu(&text) < 2 * one, "the first factor is not kept for the sum");
+    }
+}

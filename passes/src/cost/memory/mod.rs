@@ -15,7 +15,7 @@
 //! * rows that are added to zeros, and those to others, are gathered first and then added one after the other (`program`);
 //! * what computes element by element and what updates a part is written over what it reads for the last time;
 //! * what is behind a barrier is what was before it, and is not copied;
-//! * a TPU puts zeros between elements in memory, as the levels of an `associative_scan` ask for (`program`);
+//! * a TPU takes every other element, and puts zeros between elements, in memory, as the levels of an `associative_scan` ask for (`program`);
 //! * a loop has its state once, and what its body needs besides (`liveness`);
 //! * stacks of layers whose rows a TPU cannot multiply or gather as they lie are copied once (`stacks`), and so are those whose rows
 //!   loops only narrow (`narrowed`);

@@ -329,7 +329,7 @@ impl<'m> Program<'m> {
             // Bitcasts on row-major layouts, and what is no tensor to speak of.
             OpKind::Reshape | OpKind::Constant(_) | OpKind::ReplicaId | OpKind::PartitionId => true,
             OpKind::Transpose { .. } if self.machine.multiplies_alone() => true,
-            _ if is_hard || self.puts_between(op) => false,
+            _ if is_hard || self.is_strided(op) => false,
             kind if is_rearranged(kind) => true,
             // Widening is done again by each reader. Narrowing is kept: the narrow value frees the wide one.
             OpKind::Convert => {
@@ -345,7 +345,7 @@ impl<'m> Program<'m> {
         let data = &self.module.ops[op];
         let of_result = |table: &[bool]| data.results.first().is_some_and(|v| table[v.index()]);
         let multiplies_alone = is_product(&data.kind) && self.machine.multiplies_alone();
-        let fuses_nothing = fuses_nothing(&data.kind) || multiplies_alone || self.puts_between(op);
+        let fuses_nothing = fuses_nothing(&data.kind) || multiplies_alone || self.is_strided(op);
         // A product reads a transposed operand as it lies.
         let is_reformed = matches!(data.kind, OpKind::Reshape)
             || self.machine.multiplies_alone() && matches!(data.kind, OpKind::Transpose { .. });
@@ -386,10 +386,15 @@ impl<'m> Program<'m> {
         }
     }
 
-    /// Whether an operation puts something between elements, as `associative_scan` does to add every other one: a TPU does that in memory.
-    fn puts_between(&self, op: OpId) -> bool {
-        matches!(&self.module.ops[op].kind, OpKind::Pad(spec) if spec.interior.iter().any(|&n| n > 0))
-            && self.machine.is_tpu()
+    /// Whether an operation takes every other element, or puts something between elements, as `associative_scan` does: a TPU does both in
+    /// memory.
+    fn is_strided(&self, op: OpId) -> bool {
+        let is_strided = match &self.module.ops[op].kind {
+            OpKind::Pad(spec) => spec.interior.iter().any(|&n| n > 0),
+            OpKind::Slice(spec) => spec.stride.iter().any(|&n| n > 1),
+            _ => false,
+        };
+        is_strided && self.machine.is_tpu()
     }
 
     fn is_made_by(&self, value: ValueId, is_such: impl Fn(&OpKind) -> bool) -> bool {

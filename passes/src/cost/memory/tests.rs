@@ -175,24 +175,27 @@ fn a_product_that_is_part_of_its_reader_is_not_kept_for_others() {
 }
 
 #[test]
-fn zeros_are_put_between_elements_in_memory() {
-    let of = |padding: &str, rows: u64| {
+fn strides_are_taken_in_memory() {
+    let of = |moved: &str, rows: u64| {
         on_a_tpu(&format!(
             "func.func @main(%x: tensor<256x256xf32>) -> tensor<{rows}x256xf32> {{
             %zero = stablehlo.constant dense<0.0> : tensor<f32>
             %0 = stablehlo.cosine %x : tensor<256x256xf32>
-            %1 = stablehlo.pad %0, %zero, {padding} : (tensor<256x256xf32>, tensor<f32>) -> tensor<{rows}x256xf32>
+            %1 = stablehlo.{moved} -> tensor<{rows}x256xf32>
             %2 = stablehlo.sine %1 : tensor<{rows}x256xf32>
             return %2 : tensor<{rows}x256xf32> }}"
         ))
     };
+    let pad =
+        |padding: &str| of(&format!("pad %0, %zero, {padding} : (tensor<256x256xf32>, tensor<f32>)"), 512);
     let one = 256 * 256 * 4;
-    assert!(
-        of("low = [0, 0], high = [256, 0], interior = [0, 0]", 512) < one,
-        "what is read pads as it reads"
-    );
-    let between = of("low = [0, 0], high = [1, 0], interior = [1, 0]", 512);
+    let behind = pad("low = [0, 0], high = [256, 0], interior = [0, 0]");
+    assert!(behind < one, "what is read pads as it reads: {behind}");
+    let between = pad("low = [0, 0], high = [1, 0], interior = [1, 0]");
     assert!(between >= 3 * one, "the rows, and twice as many: {between}");
+    let slice = |range: &str| of(&format!("slice %0 [{range}, 0:256] : (tensor<256x256xf32>)"), 128);
+    assert!(slice("0:128") < one, "what is read is cut as it is read");
+    assert!(slice("0:256:2") >= one + one / 2, "the rows, and every other one");
 }
 
 #[test]

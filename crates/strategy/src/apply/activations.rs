@@ -11,13 +11,12 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
-    AxisRef, BinaryOp, Build, DimSharding, Mesh, MeshId, Module, OpId, OpKind, RegionId, Rewriter,
-    TensorSharding, ValueId,
+    AxisRef, BinaryOp, DimSharding, Mesh, MeshId, Module, OpId, OpKind, RegionId, TensorSharding, ValueId,
 };
-use shardc_passes::analysis::regions::has_program_regions;
 use shardc_passes::propagate::DimensionClasses;
 
 use super::axes::Axes;
+use super::constraints::Constraints;
 use super::{BATCH_FIRST, prioritize};
 
 /// What is known of a step's dimensions.
@@ -46,20 +45,11 @@ pub(super) fn constrain(
     sequence_parallel: bool,
 ) {
     let plan = Plan { mesh, axes, dims, sequence_parallel };
-    let mut found = Found::default();
+    let mut found = Constraints::default();
     for op in module.walk(body) {
         plan.of_op(module, op, &mut found);
     }
-    if !found.operands.is_empty() || !found.results.is_empty() {
-        insert(module, body, &found);
-    }
-}
-
-/// Shardings by operation: of its first result, and of operands by number.
-#[derive(Default)]
-pub(super) struct Found {
-    pub(super) results: FxHashMap<OpId, TensorSharding>,
-    pub(super) operands: FxHashMap<OpId, Vec<(usize, TensorSharding)>>,
+    found.insert(module, body);
 }
 
 struct Plan<'a> {
@@ -70,7 +60,7 @@ struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    fn of_op(&self, module: &Module, op: OpId, found: &mut Found) {
+    fn of_op(&self, module: &Module, op: OpId, found: &mut Constraints) {
         let data = &module.ops[op];
         let mesh = &module.meshes[self.mesh];
         match &data.kind {
@@ -208,37 +198,4 @@ impl Plan<'_> {
         prioritize(&mut sharding, BATCH_FIRST);
         Some(sharding)
     }
-}
-
-/// Constrains what was found under a body.
-pub(super) fn insert(module: &mut Module, body: RegionId, found: &Found) {
-    insert_under(&mut Rewriter::new(module), body, found);
-}
-
-fn insert_under(rw: &mut Rewriter<'_>, region: RegionId, found: &Found) {
-    rw.enter(region);
-    while let Some(op) = rw.next_op() {
-        if has_program_regions(&rw.module.ops[op].kind) {
-            for inner in rw.module.ops[op].regions.clone() {
-                insert_under(rw, inner, found);
-            }
-        }
-        for (i, sharding) in found.operands.get(&op).into_iter().flatten() {
-            let value = rw.module.ops[op].operands[*i];
-            let constrained = constraint(rw, value, sharding);
-            rw.module.ops[op].operands[*i] = constrained;
-        }
-        if let Some(sharding) = found.results.get(&op) {
-            let result = rw.module.ops[op].results[0];
-            rw.keep();
-            let constrained = constraint(rw, result, sharding);
-            rw.stand_for(result, constrained);
-        }
-    }
-}
-
-fn constraint(rw: &mut Rewriter<'_>, value: ValueId, sharding: &TensorSharding) -> ValueId {
-    let interned = rw.module.shardings.intern(sharding.clone());
-    let ty = rw.module.values[value].ty;
-    rw.op1(OpKind::ShardingConstraint(interned), &[value], ty)
 }

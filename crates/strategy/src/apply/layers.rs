@@ -10,8 +10,8 @@ use shardc_ir::{
 };
 use shardc_passes::propagate::DimensionClasses;
 
-use super::activations::{Found, insert};
 use super::axes::Axes;
+use super::constraints::Constraints;
 use super::{THEN_STATE, prioritize};
 
 /// What is known of a step's dimensions.
@@ -39,23 +39,22 @@ impl Layers<'_> {
         let returned = module.terminator(body).map_or(&[][..], |end| &module.ops[end].operands);
         let is_inner = |op: &OpId| !module.ops[*op].results.iter().any(|result| returned.contains(result));
         let inner: FxHashSet<OpId> = behind.iter().copied().filter(is_inner).collect();
-        let mut found = Found::default();
+        let mut found = Constraints::default();
         for op in behind {
             self.of_op(module, op, (mesh, axes), &inner, &mut found);
         }
-        if !found.results.is_empty() {
-            insert(module, body, &found);
-        }
+        found.insert(module, body);
     }
 
-    /// Splits a product and what it reads, if it is one of layers. What `inner` makes, only the optimizer reads.
+    /// Splits a product and what it reads, if it is one of layers. What `inner` operations make is not returned, and is split where it is
+    /// made, once for all that reads it.
     fn of_op(
         &self,
         module: &Module,
         op: OpId,
         (mesh, axes): (MeshId, &Axes),
         inner: &FxHashSet<OpId>,
-        found: &mut Found,
+        found: &mut Constraints,
     ) {
         let data = &module.ops[op];
         let OpKind::DotGeneral(spec) = &data.kind else { return };

@@ -3,6 +3,7 @@
 mod activations;
 mod axes;
 mod compute;
+mod constraints;
 mod dims;
 mod experts;
 mod kept_stacks;

@@ -1,0 +1,45 @@
+//! Constraints that are found in one walk over a step and written in another.
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{Module, OpId, RegionId, Rewriter, TensorSharding};
+use shardc_passes::analysis::regions::has_program_regions;
+
+use super::constrained;
+
+/// Shardings by operation: of its first result, which all that read it find so, and of operands by number, which the operation alone
+/// does.
+#[derive(Default)]
+pub(super) struct Constraints {
+    pub(super) results: FxHashMap<OpId, TensorSharding>,
+    pub(super) operands: FxHashMap<OpId, Vec<(usize, TensorSharding)>>,
+}
+
+impl Constraints {
+    /// Writes them under a body.
+    pub(super) fn insert(&self, module: &mut Module, body: RegionId) {
+        if !self.operands.is_empty() || !self.results.is_empty() {
+            self.insert_under(&mut Rewriter::new(module), body);
+        }
+    }
+
+    fn insert_under(&self, rw: &mut Rewriter<'_>, region: RegionId) {
+        rw.enter(region);
+        while let Some(op) = rw.next_op() {
+            if has_program_regions(&rw.module.ops[op].kind) {
+                for inner in rw.module.ops[op].regions.clone() {
+                    self.insert_under(rw, inner);
+                }
+            }
+            for (i, sharding) in self.operands.get(&op).into_iter().flatten() {
+                let value = rw.module.ops[op].operands[*i];
+                rw.module.ops[op].operands[*i] = constrained(rw, value, sharding.clone());
+            }
+            if let Some(sharding) = self.results.get(&op) {
+                let result = rw.module.ops[op].results[0];
+                rw.keep();
+                let constrained = constrained(rw, result, sharding.clone());
+                rw.stand_for(result, constrained);
+            }
+        }
+    }
+}

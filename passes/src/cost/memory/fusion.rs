@@ -7,9 +7,10 @@
 //! * A product that is part of its reader ([`products`](super::products)): from it nothing is computed again.
 
 use rustc_hash::FxHashSet;
-use shardc_ir::{EntityRef, OpId, RegionId, ValueId};
+use shardc_ir::{BinaryOp, EntityRef, OpId, OpKind, RegionId, ValueId};
 
 use super::liveness::Estimate;
+use super::machine::Machine;
 
 /// How many values are looked at, one after the other, to see what an operation could be computed from again, and in all.
 const LOOKED_AT: u32 = 48;
@@ -102,7 +103,7 @@ impl Estimate<'_> {
         if self.program.is_always_fused(op) {
             return true;
         }
-        if !self.program.is_elementwise(op) || self.program.is_hard(op) {
+        if !self.program.is_elementwise(op) || self.program.is_hard(op) || self.is_quotient_kept(op, region) {
             return false;
         }
         let data = &self.module.ops[op];
@@ -128,6 +129,21 @@ impl Estimate<'_> {
         let written = data.results.iter().map(|&v| self.program.traffic(v)).fold(0, u64::saturating_add);
         let stored = again.read.saturating_add(written.saturating_mul(readers + 1));
         readers.saturating_mul(again.read) <= stored
+    }
+
+    /// Whether several products read a quotient, as those of an attention do its probabilities, and the compiler divides once for all of them:
+    /// that for v5p does, that for v5e does not.
+    fn is_quotient_kept(&self, op: OpId, region: RegionId) -> bool {
+        let module = self.module;
+        let mut divides = op;
+        while matches!(module.ops[divides].kind, OpKind::Convert | OpKind::Reshape)
+            && let Some(def) = self.program.made_in(module.ops[divides].operands[0], region)
+        {
+            divides = def;
+        }
+        self.program.machine == Machine::TpuV5p
+            && self.program.is_multiplied_often(op)
+            && matches!(module.ops[divides].kind, OpKind::Binary(BinaryOp::Divide))
     }
 
     /// Returns what it costs to have `value` when it is computed again from, in bytes times operations: how much longer it is

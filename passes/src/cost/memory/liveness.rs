@@ -71,6 +71,10 @@ const LITTLE: u64 = 4096;
 /// keep the order of the text.
 pub(super) const FAR_BEHIND: u32 = 32;
 
+/// The part of what an operation makes that it must free beyond that to run [early](FAR_BEHIND). The gradient of a table of f32, made of logits
+/// as large and of activations beside, was seen to wait: for the time in which it is made, both are there.
+const FREED_BEYOND: u64 = 4;
+
 /// Liveness of one function.
 pub(super) struct Estimate<'m> {
     pub(super) module: &'m Module,
@@ -283,7 +287,7 @@ impl<'m> Estimate<'m> {
             && made().saturating_mul(NEXT_TO_NOTHING) <= read()
     }
 
-    /// From when on an operation, the last in the text to read some values, frees more than it makes, if all that comes before it in the
+    /// From when on an operation, the last in the text to read some values, frees [more](FREED_BEYOND) than it makes, if all that comes before it in the
     /// text has read these by then.
     fn frees_more(
         &self,
@@ -305,7 +309,7 @@ impl<'m> Estimate<'m> {
         let mut bytes = 0u64;
         let (at, _) = freed.into_iter().find(|&(_, v)| {
             bytes = bytes.saturating_add(size(v));
-            bytes > made
+            bytes > made.saturating_add(made / FREED_BEYOND)
         })?;
         Some(at)
     }

@@ -36,6 +36,9 @@ const FAST_MEMORY: u64 = 64 << 20;
 /// What a heap takes beside the buffers that the estimate has alive at one time, as a part of these. Most of the compiler's own
 /// assignments of the programs of docs/QUALITY.md take 0.3 to 8 % more than they have alive, tables of tuples included, and a few up to
 /// 17 %: lifetimes differ, so that no packing is perfect. The rest makes up for what the estimate fuses and the compiler keeps.
+///
+/// The compiler places buffers in the order in which they are made, each in the smallest gap that holds it. That done with its own lifetimes gives
+/// its heaps within 4 %; done with those of the estimate it loses 0 to 31 %, and tells nothing of what is lost.
 const LOST: u64 = 11;
 
 /// The same for GPUs: 1.3 to 10 % of GPT-2 under four strategies, more of programs of less than a megabyte, where XLA gathers together

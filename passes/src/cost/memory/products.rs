@@ -7,6 +7,8 @@
 //!   them whole: it then makes the rows and the largest of each. Of shorter ones it makes the exponentials at once, from which all else
 //!   is computed;
 //! * not where that reader is part of several others itself, as what widens a product is, and rows are reduced of it;
+//! * not where other products read it transposed, or collectives do: it is made as it stands there, where it is not larger than what it is made
+//!   of. Larger, it waits for its readers;
 //! * an operation has one product. Where two are added, one is in memory before.
 
 use shardc_ir::reducer::reduction_of;
@@ -31,14 +33,30 @@ pub(super) fn join(program: &mut Program<'_>, walk: &[OpId], reads: &[Reads]) {
     one_each(program, walk, reads, &reduced);
 }
 
-fn joins_reader(program: &Program<'_>, op: OpId, reads: &[Reads], reduced: &[Reduced]) -> bool {
+fn joins_reader(program: &Program<'_>, op: OpId, reads_of: &[Reads], reduced: &[Reduced]) -> bool {
     let data = &program.module.ops[op];
     let Some(&result) = data.results.first().filter(|_| is_product(&data.kind)) else { return false };
-    let (reads, reduced) = (reads[result.index()], reduced[result.index()]);
+    let (reads, reduced) = (reads_of[result.index()], reduced[result.index()]);
     let Some(reader) = reads.last.filter(|_| reads.count <= 1 && !program.is_hard(op)) else { return false };
     let is_in_memory = reduced.as_it_is || reduced.has_long_rows;
-    is_elementwise(program.module, reader) && !is_in_memory
-        || matches!(program.module.ops[reader].kind, OpKind::Transpose { .. })
+    match &program.module.ops[reader].kind {
+        OpKind::Transpose { .. } => {
+            let weight = |v: &ValueId| program.weight(*v);
+            let is_largest = data.operands.iter().all(|v| weight(v) < weight(&result));
+            is_largest || is_written_transposed(program.module, reader, reads_of)
+        }
+        _ => is_elementwise(program.module, reader) && !is_in_memory,
+    }
+}
+
+/// Whether what a transpose makes is returned, or read last by what computes element by element.
+fn is_written_transposed(module: &Module, transpose: OpId, reads_of: &[Reads]) -> bool {
+    let transposed = module.ops[transpose].results.first();
+    let reader = transposed.and_then(|v| reads_of[v.index()].last);
+    reader.is_none_or(|reader| {
+        is_elementwise(module, reader)
+            || matches!(module.ops[reader].kind, OpKind::Return | OpKind::Transpose { .. })
+    })
 }
 
 /// What reduces a value.
@@ -128,10 +146,23 @@ fn one_each(program: &mut Program<'_>, walk: &[OpId], reads: &[Reads], reduced: 
 mod tests {
     use crate::cost::memory::{Machine, temporaries_with_calls};
 
-    fn on_a_tpu(text: &str) -> u64 {
+    fn on(machine: Machine, text: &str) -> u64 {
         let module = shardc_stablehlo::parse(text).unwrap();
-        temporaries_with_calls(&module, module.entry().unwrap(), Machine::TpuV5e, &|_| 0)
+        temporaries_with_calls(&module, module.entry().unwrap(), machine, &|_| 0)
     }
+
+    fn on_a_tpu(text: &str) -> u64 {
+        on(Machine::TpuV5e, text)
+    }
+
+    const SQUARE: &str = "tensor<512x512xf32>";
+    const OF_SQUARE: u64 = 4 * 512 * 512;
+    const NARROW: &str = "tensor<512x128xf32>";
+
+    /// Decompositions one after the other, of which two are in memory at a time.
+    const CHAIN: &str = "%c1 = stablehlo.cholesky %x, lower = true : tensor<512x512xf32>
+        %c2 = stablehlo.cholesky %c1, lower = true : tensor<512x512xf32>
+        %c3 = stablehlo.cholesky %c2, lower = true : tensor<512x512xf32>";
 
     /// What the forward and backward part of an attention of 16 queries take, in units of scores of 16 bits.
     fn attention(keys: u64) -> u64 {
@@ -197,8 +228,8 @@ mod tests {
 
     #[test]
     fn of_two_products_that_are_added_one_is_in_memory() {
-        let square = "tensor<512x512xf32>";
-        let (narrow, factor) = ("tensor<512x128xf32>", format!("cholesky %x, lower = true : {square}"));
+        let (square, narrow) = (SQUARE, NARROW);
+        let factor = format!("cholesky %x, lower = true : {square}");
         let of = "contracting_dims = [1] x [0]";
         let text = format!(
             "func.func @main(%x: {square}, %y: {narrow}) -> {narrow} {{
@@ -209,7 +240,64 @@ mod tests {
             %2 = stablehlo.add %0, %1 : {narrow}
             return %2 : {narrow} }}"
         );
-        let one = 512 * 512 * 4;
-        assert!(on_a_tpu(&text) < 2 * one, "the first factor is not kept for the sum");
+        assert!(on_a_tpu(&text) < 2 * OF_SQUARE, "the first factor is not kept for the sum");
+    }
+
+    #[test]
+    fn a_product_that_another_reads_transposed_is_made_at_once() {
+        let text = format!(
+            "func.func @main(%x: {SQUARE}, %y: {NARROW}) -> tensor<128x512xf32> {{
+            %p = stablehlo.cholesky %x, lower = true : {SQUARE}
+            %v = stablehlo.dot_general %p, %y, contracting_dims = [1] x [0] : ({SQUARE}, {NARROW}) -> {NARROW}
+            %t = stablehlo.transpose %v, dims = [1, 0] : ({NARROW}) -> tensor<128x512xf32>
+            {CHAIN}
+            %r = stablehlo.dot_general %t, %c3, contracting_dims = [1] x [0] : (tensor<128x512xf32>, {SQUARE}) -> tensor<128x512xf32>
+            return %r : tensor<128x512xf32> }}"
+        );
+        let kept = OF_SQUARE / 4 / 2;
+        assert_eq!(on_a_tpu(&text), 2 * OF_SQUARE + kept, "it is there beside the chain, in 16 bits");
+    }
+
+    #[test]
+    fn a_product_that_is_larger_than_what_it_is_made_of_waits_for_what_reads_it_transposed() {
+        let text = format!(
+            "func.func @main(%x: {SQUARE}, %y: tensor<512x8xf32>) -> {SQUARE} {{
+            %v = stablehlo.dot_general %y, %y, contracting_dims = [1] x [1] : (tensor<512x8xf32>, tensor<512x8xf32>) -> {SQUARE}
+            %t = stablehlo.transpose %v, dims = [1, 0] : ({SQUARE}) -> {SQUARE}
+            {CHAIN}
+            %r = stablehlo.dot_general %t, %c3, contracting_dims = [1] x [0] : ({SQUARE}, {SQUARE}) -> {SQUARE}
+            return %r : {SQUARE} }}"
+        );
+        assert_eq!(on_a_tpu(&text), 2 * OF_SQUARE, "it is not there beside the chain");
+    }
+
+    #[test]
+    fn a_product_that_adds_nothing_is_a_multiplication() {
+        let text = format!(
+            "func.func @main(%x: {SQUARE}, %h: tensor<512xf32>, %y: {NARROW}) -> {NARROW} {{
+            %w = stablehlo.cholesky %x, lower = true : {SQUARE}
+            %m = stablehlo.dot_general %h, %w, batching_dims = [0] x [0], contracting_dims = [] x [] : (tensor<512xf32>, {SQUARE}) -> {SQUARE}
+            %r = stablehlo.dot_general %m, %y, contracting_dims = [1] x [0] : ({SQUARE}, {NARROW}) -> {NARROW}
+            return %r : {NARROW} }}"
+        );
+        assert_eq!(on_a_tpu(&text), OF_SQUARE, "only what is multiplied is in memory");
+    }
+
+    #[test]
+    fn a_quotient_that_two_products_read_is_kept_on_a_v5p() {
+        let of = "contracting_dims = [1] x [0]";
+        let (half, product) = ("tensor<512x512xbf16>", "tensor<512x128xbf16>");
+        let text = format!(
+            "func.func @main(%x: {SQUARE}, %n: {SQUARE}, %y: {product}) -> ({product}, {product}, {SQUARE}) {{
+            %e = stablehlo.cholesky %x, lower = true : {SQUARE}
+            %q = stablehlo.divide %e, %n : {SQUARE}
+            %p = stablehlo.convert %q : ({SQUARE}) -> {half}
+            %a = stablehlo.dot_general %p, %y, {of} : ({half}, {product}) -> {product}
+            %b = stablehlo.dot_general %p, %a, {of} : ({half}, {product}) -> {product}
+            %c = stablehlo.cholesky %e, lower = true : {SQUARE}
+            return %a, %b, %c : {product}, {product}, {SQUARE} }}"
+        );
+        assert_eq!(on(Machine::TpuV5e, &text), OF_SQUARE, "divided in each product");
+        assert_eq!(on(Machine::TpuV5p, &text), OF_SQUARE + OF_SQUARE / 2);
     }
 }

@@ -27,6 +27,8 @@ pub(super) struct Program<'m> {
     hard: Vec<bool>,
     /// Whether all that reads a value of 32 bits are products, which round it to 16: those are what is kept.
     narrow: Vec<bool>,
+    /// How many products read a value, transposed or as it is.
+    multiplied: Vec<u32>,
     /// How tensors of a shape that a convolution reads or makes lie in memory, and those that are padded of such ones.
     convolved: FxHashMap<&'m Shape, TiledDims>,
     /// What is looked up by rows, what is added to rows, and the tables that it is added to.
@@ -53,6 +55,7 @@ impl<'m> Program<'m> {
             with_rows: vec![false; ops],
             hard: vec![false; values],
             narrow: vec![false; values],
+            multiplied: vec![0; values],
             convolved: FxHashMap::default(),
             in_rows: FxHashSet::default(),
             relaid: if machine.is_tpu() { relaid(module, body) } else { FxHashSet::default() },
@@ -76,7 +79,8 @@ impl<'m> Program<'m> {
             }
         }
         for &op in &walk {
-            program.elementwise[op.index()] = is_elementwise(module, op) || is_one_of_a_row(module, op);
+            program.elementwise[op.index()] =
+                is_elementwise(module, op) || is_one_of_a_row(module, op) || is_outer(&module.ops[op].kind);
             program.note_convolution(op);
             if let Some(rows) = program.padded_rows_of(op) {
                 program.in_rows.extend(module.ops[op].results.iter().copied().chain([rows]));
@@ -178,6 +182,11 @@ impl<'m> Program<'m> {
     /// The operation of the region that makes a value, if one of them does.
     pub(super) fn made_in(&self, value: ValueId, region: RegionId) -> Option<OpId> {
         self.module.def_op(value).filter(|_| self.home[value.index()] == Some(region))
+    }
+
+    /// Whether several products read a result of the operation.
+    pub(super) fn is_multiplied_often(&self, op: OpId) -> bool {
+        self.module.ops[op].results.iter().any(|v| self.multiplied[v.index()] > 1)
     }
 
     pub(super) fn is_elementwise(&self, op: OpId) -> bool {
@@ -351,7 +360,7 @@ impl<'m> Program<'m> {
             || self.machine.multiplies_alone() && matches!(data.kind, OpKind::Transpose { .. });
         let hands_on = is_reformed && of_result(&self.hard);
         let rounds = match &data.kind {
-            OpKind::DotGeneral(spec) => is_default(&spec.precision),
+            OpKind::DotGeneral(spec) => is_default(&spec.precision) && !is_outer(&data.kind),
             OpKind::Convolution(spec) => is_default(&spec.precision),
             kind if is_form(kind) || self.is_scaling(op) => of_result(all_round),
             _ => false,
@@ -367,7 +376,14 @@ impl<'m> Program<'m> {
             let is_converted = self.is_made_by(table, |kind| matches!(kind, OpKind::Convert));
             self.hard[table.index()] |= !is_converted;
         }
+        let multiplied = match data.results.first() {
+            _ if is_product(&data.kind) => 1,
+            Some(&same) if is_form(&data.kind) => self.multiplied[same.index()],
+            _ => 0,
+        };
         for (at, &operand) in data.operands.iter().enumerate() {
+            let times = &mut self.multiplied[operand.index()];
+            *times = times.saturating_add(multiplied);
             let is_made_there =
                 matches!(data.kind, OpKind::While) && self.is_made_by(operand, is_from_nothing);
             // What is put elsewhere is not written for a barrier that hands it on to nobody, but only orders it.
@@ -425,8 +441,15 @@ pub(super) struct Reads {
     are_apart: bool,
 }
 
+/// Whether an operation multiplies elements of two operands and adds none of these products: XLA makes an elementwise multiplication of it
+/// (`AlgebraicSimplifier::HandleDot`).
+fn is_outer(kind: &OpKind) -> bool {
+    matches!(kind, OpKind::DotGeneral(spec) if spec.lhs_contract.is_empty())
+}
+
+/// Whether an operation adds up products of elements of two operands.
 pub(super) fn is_product(kind: &OpKind) -> bool {
-    matches!(kind, OpKind::DotGeneral(_) | OpKind::Convolution(_))
+    matches!(kind, OpKind::DotGeneral(_) | OpKind::Convolution(_)) && !is_outer(kind)
 }
 
 fn is_default(precision: &[Precision]) -> bool {

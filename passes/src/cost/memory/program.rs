@@ -370,10 +370,14 @@ impl<'m> Program<'m> {
         {
             self.hard[rows.index()] = true;
         }
-        if matches!(data.kind, OpKind::Gather(_)) && self.machine.is_tpu() {
-            // What is looked up in a converted table is converted instead.
+        if let OpKind::Gather(spec) = &data.kind
+            && self.machine.is_tpu()
+        {
+            // Rows that are looked up in a converted table are converted instead, but not what is taken of each row, as `take_along_axis` does
+            // of logits: these are in memory converted, beside those that others read.
             let table = data.operands[0];
-            let is_converted = self.is_made_by(table, |kind| matches!(kind, OpKind::Convert));
+            let is_converted = spec.operand_batching_dims.is_empty()
+                && self.is_made_by(table, |kind| matches!(kind, OpKind::Convert));
             self.hard[table.index()] |= !is_converted;
         }
         let multiplied = match data.results.first() {

@@ -92,6 +92,15 @@ fn a_table_that_rows_are_looked_up_in_is_in_memory() {
 }
 
 #[test]
+fn what_is_taken_of_each_row_is_taken_of_the_converted_rows() {
+    let text = "func.func @main(%y: tensor<512x256xbf16>, %i: tensor<512x1x1xi32>) -> tensor<512x1xf32> {
+        %0 = stablehlo.convert %y : (tensor<512x256xbf16>) -> tensor<512x256xf32>
+        %1 = \"stablehlo.gather\"(%0, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<512x256xf32>, tensor<512x1x1xi32>) -> tensor<512x1xf32>
+        return %1 : tensor<512x1xf32> }";
+    assert_eq!(on_a_tpu(text), 512 * 256 * 4);
+}
+
+#[test]
 fn what_is_read_for_the_last_time_is_written_over() {
     let text = "%0 = C %x
         %1 = stablehlo.cosine %0 : tensor<16x16xf32>

@@ -131,9 +131,12 @@ impl Estimate<'_> {
         readers.saturating_mul(again.read) <= stored
     }
 
-    /// Whether several products read a quotient, as those of an attention do its probabilities, and the compiler divides once for all of them:
-    /// that for v5p does, that for v5e does not.
+    /// Whether several products read a quotient, as those of an attention read its probabilities, and the compiler divides once for all of
+    /// them: libtpu does for a v5p, and divides in each product for a v5e.
     fn is_quotient_kept(&self, op: OpId, region: RegionId) -> bool {
+        if self.program.machine != Machine::TpuV5p || !self.program.is_multiplied_often(op) {
+            return false;
+        }
         let module = self.module;
         let mut divides = op;
         while matches!(module.ops[divides].kind, OpKind::Convert | OpKind::Reshape)
@@ -141,9 +144,7 @@ impl Estimate<'_> {
         {
             divides = def;
         }
-        self.program.machine == Machine::TpuV5p
-            && self.program.is_multiplied_often(op)
-            && matches!(module.ops[divides].kind, OpKind::Binary(BinaryOp::Divide))
+        matches!(module.ops[divides].kind, OpKind::Binary(BinaryOp::Divide))
     }
 
     /// Returns what it costs to have `value` when it is computed again from, in bytes times operations: how much longer it is

@@ -71,8 +71,8 @@ const LITTLE: u64 = 4096;
 /// keep the order of the text.
 pub(super) const FAR_BEHIND: u32 = 32;
 
-/// The part of what an operation makes that it must free beyond that to run [early](FAR_BEHIND). The gradient of a table of f32, made of logits
-/// as large and of activations beside, was seen to wait: for the time in which it is made, both are there.
+/// The part of what an operation makes that it must free beyond as much to run [early](FAR_BEHIND). The gradient of a table in f32, made of
+/// logits as large and of a few activations, was seen to wait: while it is made, both are there.
 const FREED_BEYOND: u64 = 4;
 
 /// Liveness of one function.
@@ -287,8 +287,8 @@ impl<'m> Estimate<'m> {
             && made().saturating_mul(NEXT_TO_NOTHING) <= read()
     }
 
-    /// From when on an operation, the last in the text to read some values, frees [more](FREED_BEYOND) than it makes, if all that comes before it in the
-    /// text has read these by then.
+    /// From when on an operation, the last in the text to read some values, frees [more](FREED_BEYOND) than it makes, if all that comes
+    /// before it in the text has read these by then.
     fn frees_more(
         &self,
         op: OpId,

@@ -23,7 +23,8 @@
 //! * what fits in the fast memory of a TPU has tuple index tables in the main memory instead (`tables`);
 //! * tensors lie in tiles on TPUs, which pads them, and what only products read is kept with 16 bits (`program`, `machine`);
 //! * a product is one operation with what computes on it element by element; from exponentials that are made with scores all else is
-//!   computed (`products`), but for a v5p a quotient that several products read is kept (`fusion`). Products of GPUs are operations of their own, with which nothing is fused.
+//!   computed (`products`), but for a v5p a quotient that several products read is kept (`fusion`). Products of GPUs are operations of
+//!   their own, with which nothing is fused.
 //!
 //! The call of a function that is partitioned by itself takes what the function keeps besides its arguments.
 //!

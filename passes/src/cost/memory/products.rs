@@ -274,11 +274,12 @@ mod tests {
     #[test]
     fn a_product_that_adds_nothing_is_a_multiplication() {
         let text = format!(
-            "func.func @main(%x: {SQUARE}, %h: tensor<512xf32>, %y: {NARROW}) -> {NARROW} {{
+            "func.func @main(%x: {SQUARE}, %h: tensor<512xf32>, %y: {NARROW}) -> ({NARROW}, {SQUARE}) {{
             %w = stablehlo.cholesky %x, lower = true : {SQUARE}
             %m = stablehlo.dot_general %h, %w, batching_dims = [0] x [0], contracting_dims = [] x [] : (tensor<512xf32>, {SQUARE}) -> {SQUARE}
             %r = stablehlo.dot_general %m, %y, contracting_dims = [1] x [0] : ({SQUARE}, {NARROW}) -> {NARROW}
-            return %r : {NARROW} }}"
+            %c = stablehlo.cholesky %w, lower = true : {SQUARE}
+            return %r, %c : {NARROW}, {SQUARE} }}"
         );
         assert_eq!(on_a_tpu(&text), OF_SQUARE, "only what is multiplied is in memory");
     }
@@ -288,9 +289,10 @@ mod tests {
         let of = "contracting_dims = [1] x [0]";
         let (half, product) = ("tensor<512x512xbf16>", "tensor<512x128xbf16>");
         let text = format!(
-            "func.func @main(%x: {SQUARE}, %n: {SQUARE}, %y: {product}) -> ({product}, {product}, {SQUARE}) {{
+            "func.func @main(%x: {SQUARE}, %n: tensor<512xf32>, %y: {product}) -> ({product}, {product}, {SQUARE}) {{
             %e = stablehlo.cholesky %x, lower = true : {SQUARE}
-            %q = stablehlo.divide %e, %n : {SQUARE}
+            %ns = stablehlo.broadcast_in_dim %n, dims = [0] : (tensor<512xf32>) -> {SQUARE}
+            %q = stablehlo.divide %e, %ns : {SQUARE}
             %p = stablehlo.convert %q : ({SQUARE}) -> {half}
             %a = stablehlo.dot_general %p, %y, {of} : ({half}, {product}) -> {product}
             %b = stablehlo.dot_general %p, %a, {of} : ({half}, {product}) -> {product}

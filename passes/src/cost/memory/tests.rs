@@ -290,41 +290,44 @@ fn an_update_runs_as_soon_as_it_can_and_frees_its_gradient() {
 
 #[test]
 fn what_frees_more_than_it_makes_runs_before_the_end_of_the_text_alone() {
-    // A chain of matrices, and behind it all products of them, each of 128 bytes, whose own products are added up.
-    let of = |matrices: usize| {
+    // A chain of matrices, and behind it all products of them, each of so many rows of 64 bytes, whose own products are added up.
+    let of = |matrices: usize, rows: usize| {
+        let (part, square) = (format!("tensor<{rows}x16xf32>"), format!("tensor<{rows}x{rows}xf32>"));
         let mut text = String::from("%0 = C %x\n");
         for at in 1..matrices {
             let _ = writeln!(text, "%{at} = C %{}", at - 1);
         }
         let _ = writeln!(
             text,
-            "%rows = stablehlo.slice %0 [0:2, 0:16] : (tensor<16x16xf32>) -> tensor<2x16xf32>
-             %s0 = stablehlo.slice %0 [0:2, 0:2] : (tensor<16x16xf32>) -> tensor<2x2xf32>"
+            "%rows = stablehlo.slice %0 [0:{rows}, 0:16] : (tensor<16x16xf32>) -> {part}
+             %s0 = stablehlo.slice %0 [0:{rows}, 0:{rows}] : (tensor<16x16xf32>) -> {square}"
         );
         for at in 1..matrices {
             let before = at - 1;
             let _ = writeln!(
                 text,
-                "%p{at} = stablehlo.dot_general %rows, %{at}, contracting_dims = [1] x [0] : (tensor<2x16xf32>, tensor<16x16xf32>) -> tensor<2x16xf32>
-                 %q{at} = stablehlo.dot_general %p{at}, %rows, contracting_dims = [1] x [1] : (tensor<2x16xf32>, tensor<2x16xf32>) -> tensor<2x2xf32>
-                 %s{at} = stablehlo.add %s{before}, %q{at} : tensor<2x2xf32>"
+                "%p{at} = stablehlo.dot_general %rows, %{at}, contracting_dims = [1] x [0] : ({part}, tensor<16x16xf32>) -> {part}
+                 %q{at} = stablehlo.dot_general %p{at}, %rows, contracting_dims = [1] x [1] : ({part}, {part}) -> {square}
+                 %s{at} = stablehlo.add %s{before}, %q{at} : {square}"
             );
         }
         let last = matrices - 1;
         let _ = writeln!(
             text,
-            "%t = stablehlo.dot_general %s{last}, %rows, contracting_dims = [0] x [0] : (tensor<2x2xf32>, tensor<2x16xf32>) -> tensor<2x16xf32>
-             %b = stablehlo.dot_general %t, %t, contracting_dims = [0] x [0] : (tensor<2x16xf32>, tensor<2x16xf32>) -> tensor<16x16xf32>
+            "%t = stablehlo.dot_general %s{last}, %rows, contracting_dims = [0] x [0] : ({square}, {part}) -> {part}
+             %b = stablehlo.dot_general %t, %t, contracting_dims = [0] x [0] : ({part}, {part}) -> tensor<16x16xf32>
              return %b : tensor<16x16xf32>"
         );
         of(&text)
     };
     let near = FAR_BEHIND as usize / 3;
-    let kept = of(near);
+    let kept = of(near, 2);
     assert!(kept >= 1024 * near as u64, "{kept} bytes of {near} matrices");
     let far = 4 * FAR_BEHIND as usize;
-    let kept = of(far);
+    let kept = of(far, 2);
     assert!(kept <= 4 * 1024 + 128 * far as u64, "{kept} bytes of {far} matrices");
+    let kept = of(far, 15);
+    assert!(kept >= 1024 * far as u64, "{kept} bytes: hardly more is freed than is made");
 }
 
 #[test]

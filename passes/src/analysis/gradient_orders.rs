@@ -1,41 +1,72 @@
 //! In which order of dimensions gradients lie on a TPU, and the parameters that they update.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId};
-use smallvec::SmallVec;
+use shardc_ir::{Module, OpKind, RegionId, ValueId};
 
 use super::elementwise::is_elementwise;
-use super::tiles::order_of_argument;
+use super::tiles::{Order, order_of_argument};
 
-/// Returns what makes values that results of a function depend on element by element in another order than parameters of their
-/// shapes lie in, and that order: the dimension along the lanes first.
-pub(crate) fn orders_of_gradients(module: &Module, body: RegionId) -> FxHashMap<OpId, SmallVec<[usize; 4]>> {
+/// Sums of more bytes are made as parameters lie.
+const SMALL: i64 = 1 << 20;
+
+/// Returns the gradients that could be in an order of their own, and the order in which parameters of their shapes lie. What results of
+/// a function depend on element by element, gathered or not, is one of them if the operation that makes it has its own order, or if
+/// devices sum it and it is small.
+pub(crate) fn orders_of_gradients(module: &Module, body: RegionId) -> FxHashMap<ValueId, Order> {
     let results = module.terminator(body).map(|end| &module.ops[end].operands);
     let mut todo: Vec<ValueId> = results.into_iter().flatten().copied().collect();
-    let mut seen: FxHashSet<OpId> = FxHashSet::default();
+    let mut seen: FxHashSet<ValueId> = FxHashSet::default();
     let mut orders = FxHashMap::default();
     while let Some(value) = todo.pop() {
-        let Some(op) = module.def_op(value).filter(|&op| seen.insert(op)) else { continue };
+        let Some(op) = module.def_op(value).filter(|_| seen.insert(value)) else { continue };
         let (data, shape) = (&module.ops[op], module.shape(value));
-        let order = match data.kind {
-            // Rows that are added to lie row by row.
-            OpKind::Scatter(_) if data.results.len() == 1 => {
-                order_of_argument(shape).filter(|order| order.is_sorted())
-            }
-            OpKind::AllToAll { split_dim, concat_dim, .. } if concat_dim > split_dim => {
-                order_of_argument(shape)
-            }
-            OpKind::AllReduce { .. } => {
-                todo.extend(&data.operands);
-                continue;
+        let is_small = module.stored(value).and_then(|ty| ty.num_bytes()).is_some_and(|bytes| bytes <= SMALL);
+        if (has_its_own_order(module, value) || is_small && is_part_of_a_sum(module, value))
+            && let Some(order) = order_of_argument(shape)
+        {
+            orders.insert(value, order);
+        }
+        match data.kind {
+            OpKind::AllGather { .. } => todo.extend(data.operands.first()),
+            OpKind::AllReduce { .. } | OpKind::OptimizationBarrier => {
+                todo.extend(data.results.iter().position(|&r| r == value).map(|i| data.operands[i]));
             }
             _ if is_elementwise(module, op) => {
                 todo.extend(data.operands.iter().filter(|&&operand| module.shape(operand) == shape));
-                continue;
             }
-            _ => None,
-        };
-        orders.extend(order.map(|order| (op, order)));
+            _ => {}
+        }
     }
     orders
+}
+
+/// Whether a value is what devices summed, or a part of that.
+fn is_part_of_a_sum(module: &Module, mut value: ValueId) -> bool {
+    while let Some(op) = module.def_op(value) {
+        let data = &module.ops[op];
+        match data.kind {
+            OpKind::AllReduce { .. } | OpKind::ReduceScatter { .. } => return true,
+            OpKind::Reshape
+            | OpKind::Slice(_)
+            | OpKind::DynamicSlice { .. }
+            | OpKind::Transpose { .. }
+            | OpKind::Reverse { .. } => value = data.operands[0],
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Whether a value is made in another order than parameters of its shape lie in.
+pub(crate) fn has_its_own_order(module: &Module, value: ValueId) -> bool {
+    let Some(op) = module.def_op(value) else { return false };
+    let (data, shape) = (&module.ops[op], module.shape(value));
+    match data.kind {
+        // Rows that are added to lie row by row.
+        OpKind::Scatter(_) if data.results.len() == 1 => {
+            order_of_argument(shape).is_some_and(|order| order.is_sorted())
+        }
+        OpKind::AllToAll { split_dim, concat_dim, .. } => concat_dim > split_dim,
+        _ => false,
+    }
 }

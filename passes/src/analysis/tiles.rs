@@ -8,21 +8,25 @@ pub(crate) const LANES: u64 = 128;
 /// Rows of a tile.
 pub(crate) const SUBLANES: u64 = 8;
 
-/// Returns the dimensions of an argument of a TPU's program from the one along the lanes to the outermost, as its client lays the argument
-/// out: row by row, where no other pair of dimensions in tiles is padded less, or else the other way round. `None` of sizes of
-/// which that is not known.
+/// The dimensions of a tensor, from the one along the lanes to the outermost.
+pub(crate) type Order = SmallVec<[usize; 4]>;
+
+/// Returns the order of dimensions of an argument of a TPU's program, as its client lays the argument
+/// out: row by row, where no other pair of dimensions in tiles is padded less. Of the pairs that are padded least it takes the last
+/// dimension that it can along the lanes, then the last one along the rows; the others are row by row.
 #[must_use]
-pub(crate) fn order_of_argument(shape: &[i64]) -> Option<SmallVec<[usize; 4]>> {
+pub(crate) fn order_of_argument(shape: &[i64]) -> Option<Order> {
     let sizes: SmallVec<[u64; 6]> = shape.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
     if sizes.len() < 2 || sizes.contains(&0) {
         return None;
     }
     let last = sizes.len() - 1;
     let least = pairs(sizes.len()).map(|(lane, row)| padded(&sizes, lane, row)).min()?;
-    match padded(&sizes, last, last - 1) == least {
-        true => Some((0..=last).rev().collect()),
-        false => (last == 1).then(|| (0..=last).collect()),
-    }
+    let is_least = |&(lane, row): &(usize, usize)| padded(&sizes, lane, row) == least;
+    let row_by_row = Some((last, last - 1)).filter(is_least);
+    let (lane, row) = row_by_row.or_else(|| pairs(sizes.len()).filter(is_least).max())?;
+    let others = (0..=last).rev().filter(|&dim| dim != lane && dim != row);
+    Some([lane, row].into_iter().chain(others).collect())
 }
 
 /// The pairs of dimensions that tiles can cut: that of the lanes, and that of the rows.
@@ -54,7 +58,8 @@ mod tests {
         assert_eq!(of(&[400_028, 16]), Some(vec![0, 1]), "columns along the lanes");
         assert_eq!(of(&[128, 128]), Some(vec![1, 0]), "either is padded as little");
         assert_eq!(of(&[2, 4096, 256]), Some(vec![2, 1, 0]));
-        assert_eq!(of(&[2, 4096, 3]), None, "more orders than one are padded less");
+        assert_eq!(of(&[64, 8, 8]), Some(vec![0, 2, 1]), "a short dimension is not along the lanes");
+        assert_eq!(of(&[7, 7, 3, 2]), Some(vec![1, 3, 2, 0]), "of equal ones the last");
         assert_eq!(of(&[4096]), None);
         assert_eq!(of(&[0, 16]), None);
     }

@@ -86,7 +86,7 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
         complex_sums::take_apart(module);
     }
     if options.backend == Backend::Tpu {
-        gradient_layouts::pin(module);
+        gradient_layouts::pin_gradients(module);
     }
     if options.backend == Backend::Gpu {
         donated_once::keep(module);
@@ -95,7 +95,7 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
         one_memory::stay(module);
         dense_ragged::write_dense(module);
         wide_products::widen(module);
-        row_major_fft::pin(module);
+        row_major_fft::pin_transforms(module);
         if options.processes > 1 {
             let devices = options.num_devices.unwrap_or(1);
             across_processes::split(module, devices, options.processes, options.spmd_mode)?;

@@ -5,17 +5,17 @@
 
 use shardc_ir::{Module, OpKind, Rewriter};
 
-use super::layout_constraint::pin_result;
+use super::layout_constraint::pin;
 
 /// Pins the results of all transforms.
-pub(super) fn pin(module: &mut Module) {
+pub(super) fn pin_transforms(module: &mut Module) {
     let mut rw = Rewriter::new(module);
     for body in rw.module.bodies().collect::<Vec<_>>() {
         rw.each_op(body, &mut |rw, op| {
-            if let (OpKind::Fft { .. }, [result]) = (&rw.module.ops[op].kind, &rw.module.ops[op].results[..])
-            {
-                let order: Vec<usize> = (0..rw.module.rank(*result)).rev().collect();
-                pin_result(rw, op, &order);
+            let data = &rw.module.ops[op];
+            if let (OpKind::Fft { .. }, &[result]) = (&data.kind, &data.results[..]) {
+                let order: Vec<usize> = (0..rw.module.rank(result)).rev().collect();
+                pin(rw, result, &order);
             }
         });
     }

@@ -7,7 +7,7 @@ use super::gathered::Gathered;
 use super::machine::{Machine, TiledDims};
 use super::{products, stacks};
 use crate::analysis::elementwise::is_elementwise;
-use crate::analysis::gradient_orders::orders_of_gradients;
+use crate::analysis::gradient_orders::{has_its_own_order, orders_of_gradients};
 
 /// What holds for operations and values of a function, by their numbers.
 pub(super) struct Program<'m> {
@@ -531,7 +531,7 @@ fn fuses_nothing(kind: &OpKind) -> bool {
 
 /// Gradients that are made in another order of dimensions than parameters lie in.
 fn relaid(module: &Module, body: RegionId) -> FxHashSet<ValueId> {
-    orders_of_gradients(module, body).keys().map(|&op| module.ops[op].results[0]).collect()
+    orders_of_gradients(module, body).into_keys().filter(|&value| has_its_own_order(module, value)).collect()
 }
 
 /// The rows that a lookup gives, or that are added to those of a table.

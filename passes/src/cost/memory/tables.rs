@@ -8,13 +8,19 @@
 //! * one for an argument, which is prefetched, and eight for one of more than 1 MiB, which is prefetched in four slices;
 //! * three quarters for a result that takes the memory of an argument: most are evicted, and any other result is written where it is;
 //! * three quarters for a result that is computed, several of them at once as a parameter and its state are; none for zeros;
-//! * one and a half for an all-gather or a collective-permute, which starts in one operation and ends in another, and is taken apart;
+//! * one and a half for an all-gather or a collective-permute, which starts in one operation and ends in another, and is taken apart; half
+//!   of one for a gather of results, behind which is little to do meanwhile;
 //! * a quarter for a product, beside some of which something else is computed, and for an all-reduce, which is of many tensors at once;
 //! * two for a loop, which has its state as a tuple before and after.
+//!
+//! Numbers lie in the main memory too, each where a table would. Many are alive at one time where devices sum a norm of all gradients, whose
+//! parts wait for each other.
 
-use shardc_ir::{FuncId, Module, OpKind, RegionId, TypeId, ValueId};
+use rustc_hash::FxHashSet;
+use shardc_ir::{FuncId, Module, OpId, OpKind, RegionId, TypeId, ValueId};
 
 use super::program::{is_from_nothing, is_product};
+use crate::analysis::elementwise::is_elementwise;
 
 /// What a table takes, aligned.
 const TABLE: u64 = 16 << 10;
@@ -34,17 +40,61 @@ pub(super) fn bytes(module: &Module, func: FuncId, body: RegionId, aliased: usiz
     let arguments = &module.funcs[func].params;
     let sliced = arguments.iter().filter(|&ty| is_sliced(ty)).count();
     // In quarters of a table; a large argument has seven tables more than another.
+    let gathered = gathers_of_results(module, returned);
     let mut quarters = 4 * (arguments.len() + 7 * sliced) + 3 * aliased.min(results) + 3 * results;
     for op in module.walk(body) {
         quarters += match &module.ops[op].kind {
             OpKind::While => 8,
+            OpKind::AllGather { .. } if gathered.contains(&op) => 2,
             OpKind::AllGather { .. } | OpKind::CollectivePermute { .. } => 6,
-            OpKind::AllReduce { .. } => 1,
+            OpKind::AllReduce { .. } => 1 + 4 * waiting_numbers(module, op),
             kind if is_product(kind) => 1,
             _ => 0,
         };
     }
     TABLE / 4 * quarters as u64
+}
+
+/// Returns the all-gathers of what is returned, or of updates of that.
+fn gathers_of_results(module: &Module, returned: &[ValueId]) -> FxHashSet<OpId> {
+    let mut todo: Vec<ValueId> = returned.to_vec();
+    let mut seen: FxHashSet<OpId> = FxHashSet::default();
+    let mut gathers = FxHashSet::default();
+    while let Some(value) = todo.pop() {
+        let Some(op) = module.def_op(value).filter(|&op| seen.insert(op)) else { continue };
+        match module.ops[op].kind {
+            OpKind::AllGather { .. } => {
+                gathers.insert(op);
+            }
+            OpKind::Reshape | OpKind::Transpose { .. } | OpKind::Slice(_) => {
+                todo.extend(module.ops[op].operands.first());
+            }
+            _ if is_elementwise(module, op) => todo.extend(&module.ops[op].operands),
+            _ => {}
+        }
+    }
+    gathers
+}
+
+/// Returns how many numbers, to which tensors are reduced, wait for others before devices sum what is computed of them.
+fn waiting_numbers(module: &Module, all_reduce: OpId) -> usize {
+    let is_number = |value: &ValueId| module.rank(*value) == 0;
+    let mut seen: FxHashSet<OpId> = FxHashSet::default();
+    let mut waiting = 0;
+    for &summed in module.ops[all_reduce].operands.iter().filter(|&value| is_number(value)) {
+        let mut todo = vec![summed];
+        let mut numbers = 0;
+        while let Some(value) = todo.pop() {
+            let Some(op) = module.def_op(value).filter(|&op| seen.insert(op)) else { continue };
+            if matches!(module.ops[op].kind, OpKind::Reduce { .. }) {
+                numbers += 1;
+            } else if is_elementwise(module, op) {
+                todo.extend(module.ops[op].operands.iter().copied().filter(is_number));
+            }
+        }
+        waiting += if numbers > 1 { numbers } else { 0 };
+    }
+    waiting
 }
 
 #[cfg(test)]
@@ -84,6 +134,47 @@ mod tests {
         };
         assert_eq!(of(262_144), 4 + 3);
         assert_eq!(of(262_145), 8 * 4 + 3);
+    }
+
+    #[test]
+    fn gathers_of_results_have_few_tables() {
+        let of = |body: &str| quarters("(%x: tensor<8xf32>, %y: tensor<16xf32>) -> tensor<16xf32>", body, 0);
+        let gather = "%0 = \"stablehlo.all_gather\"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<8xf32>) -> tensor<16xf32>";
+        let alone = of("return %y : tensor<16xf32>");
+        assert_eq!(of(&format!("{gather} return %0 : tensor<16xf32>")), alone + 2);
+        let updated = "%1 = stablehlo.add %y, %0 : tensor<16xf32> return %1 : tensor<16xf32>";
+        assert_eq!(of(&format!("{gather} {updated}")), alone + 2, "an update that is gathered");
+        let read = "%1 = stablehlo.reverse %0, dims = [0] : tensor<16xf32> return %1 : tensor<16xf32>";
+        assert_eq!(
+            of(&format!("{gather} {read}")),
+            alone + 6,
+            "what is computed of it is no gather of a result"
+        );
+    }
+
+    #[test]
+    fn numbers_that_wait_for_each_other_take_what_tables_take() {
+        let of = |summed: &str, reduced: &str| {
+            quarters(
+                "(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<f32>",
+                &format!(
+                    "%zero = stablehlo.constant dense<0.0> : tensor<f32>
+                    %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
+                    %1 = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
+                    %2 = stablehlo.add %0, %1 : tensor<f32>
+                    %3 = \"stablehlo.all_reduce\"(%{summed}) <{{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}}> ({{
+                    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+                      %s = stablehlo.add %l, %r : tensor<f32>
+                      stablehlo.return %s : tensor<f32>
+                    }}) : (tensor<{reduced}>) -> tensor<{reduced}>
+                    return %2 : tensor<f32>"
+                ),
+                0,
+            )
+        };
+        let tensor = of("x", "8xf32");
+        assert_eq!(of("0", "f32"), tensor, "one alone does not wait");
+        assert_eq!(of("2", "f32"), tensor + 8);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 sdy.mesh @mesh = <["x"=2]>
 
 // CHECK-LABEL: func.func @main
-func.func @main(%w: tensor<32x16xf32>, %momentum: tensor<32x16xf32>, %kernel: tensor<3x3x8x4xf32>, %parts: tensor<16x16xf32>, %narrow: tensor<64x8x8xf32>, %bias: tensor<16xf32>, %x: tensor<8x32xf32>, %dy: tensor<8x16xf32>, %flat: tensor<1040xf32>, %dk: tensor<3x3x8x4xf32>, %dn: tensor<64x8x8xf32>, %large: tensor<1024x512xf32>, %dl: tensor<1024x512xf32>) -> (tensor<32x16xf32>, tensor<32x16xf32>, tensor<3x3x8x4xf32>, tensor<16x32xf32>, tensor<64x8x8xf32>, tensor<16xf32>, tensor<1024x512xf32>) {
+func.func @main(%w: tensor<32x16xf32>, %momentum: tensor<32x16xf32>, %kernel: tensor<3x3x8x4xf32>, %parts: tensor<16x16xf32>, %narrow: tensor<64x8x8xf32>, %bias: tensor<16xf32>, %x: tensor<8x32xf32>, %dy: tensor<8x16xf32>, %flat: tensor<1040xf32>, %dk: tensor<3x3x8x4xf32>, %dn: tensor<64x8x8xf32>, %large: tensor<1024x512xf32>, %dl: tensor<1024x512xf32>, %at: tensor<i32>) -> (tensor<32x16xf32>, tensor<32x16xf32>, tensor<3x3x8x4xf32>, tensor<16x32xf32>, tensor<64x8x8xf32>, tensor<16xf32>, tensor<1024x512xf32>) {
   // An all-reduce of several gradients: each is pinned but the vector, which has one order only. The longer dimension is along the lanes.
   // CHECK: %[[SUM:.*]]:3 = "stablehlo.all_reduce"
   // CHECK: %[[W:.*]] = stablehlo.custom_call @LayoutConstraint(%[[SUM]]#0) {operand_layouts = [dense<[0, 1]> : tensor<2xindex>], result_layouts = [dense<[0, 1]> : tensor<2xindex>]}
@@ -32,7 +32,10 @@ func.func @main(%w: tensor<32x16xf32>, %momentum: tensor<32x16xf32>, %kernel: te
   // CHECK: %[[SCATTERED:.*]] = "stablehlo.reduce_scatter"
   // CHECK: %[[PART:.*]] = stablehlo.slice %[[SCATTERED]]
   // CHECK-NEXT: %[[ROWS:.*]] = stablehlo.reshape %[[PART]]
-  // CHECK-NEXT: %[[R:.*]] = stablehlo.custom_call @LayoutConstraint(%[[ROWS]])
+  // CHECK-NEXT: %[[COLUMNS:.*]] = stablehlo.transpose %[[ROWS]]
+  // CHECK-NEXT: %[[REVERSED:.*]] = stablehlo.reverse %[[COLUMNS]]
+  // CHECK-NEXT: %[[OWN:.*]] = stablehlo.dynamic_slice %[[REVERSED]]
+  // CHECK-NEXT: %[[R:.*]] = stablehlo.custom_call @LayoutConstraint(%[[OWN]])
   // CHECK-NEXT: stablehlo.subtract %arg3, %[[R]]
   // CHECK-NEXT: stablehlo.all_gather
   %scattered = "stablehlo.reduce_scatter"(%flat) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, scatter_dimension = 0 : i64}> ({
@@ -40,9 +43,12 @@ func.func @main(%w: tensor<32x16xf32>, %momentum: tensor<32x16xf32>, %kernel: te
     %s = stablehlo.add %l, %r : tensor<f32>
     stablehlo.return %s : tensor<f32>
   }) : (tensor<1040xf32>) -> tensor<520xf32>
-  %part = stablehlo.slice %scattered [0:256] : (tensor<520xf32>) -> tensor<256xf32>
-  %rows = stablehlo.reshape %part : (tensor<256xf32>) -> tensor<16x16xf32>
-  %new_part = stablehlo.subtract %parts, %rows : tensor<16x16xf32>
+  %part = stablehlo.slice %scattered [0:512] : (tensor<520xf32>) -> tensor<512xf32>
+  %rows = stablehlo.reshape %part : (tensor<512xf32>) -> tensor<16x32xf32>
+  %columns = stablehlo.transpose %rows, dims = [1, 0] : (tensor<16x32xf32>) -> tensor<32x16xf32>
+  %reversed = stablehlo.reverse %columns, dims = [0] : tensor<32x16xf32>
+  %own = stablehlo.dynamic_slice %reversed, %at, %at, sizes = [16, 16] : (tensor<32x16xf32>, tensor<i32>, tensor<i32>) -> tensor<16x16xf32>
+  %new_part = stablehlo.subtract %parts, %own : tensor<16x16xf32>
   %whole = "stablehlo.all_gather"(%new_part) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<16x16xf32>) -> tensor<16x32xf32>
   // What is large is made as the parameter lies, and what no device sums keeps its order: a product can be fused with the update.
   // CHECK-NOT: LayoutConstraint

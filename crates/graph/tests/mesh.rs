@@ -11,4 +11,5 @@ fn a_mesh_is_made_of_ids_shape_and_names() {
     assert_eq!((mesh.get_axis_index("b"), mesh.axis_size("c")), (Some(1), None));
     assert_eq!(Mesh::one_d(8, "x").unwrap().shape(), [8]);
     assert!(Mesh::from_ids(&[0, 1], &[2], &["a", "b"]).is_err());
+    assert!(Mesh::from_ids(&[-1, 0], &[2], &["a"]).is_err(), "PyTorch/XLA takes negative ids");
 }

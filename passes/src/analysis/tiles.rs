@@ -11,9 +11,9 @@ pub(crate) const SUBLANES: u64 = 8;
 /// The dimensions of a tensor, from the one along the lanes to the outermost.
 pub(crate) type Order = SmallVec<[usize; 4]>;
 
-/// Returns the order of dimensions of an argument of a TPU's program, as its client lays the argument
-/// out: row by row, where no other pair of dimensions in tiles is padded less. Of the pairs that are padded least it takes the last
-/// dimension that it can along the lanes, then the last one along the rows; the others are row by row.
+/// Returns the order of dimensions of an argument of a TPU's program, as its client lays the argument out: row by row, where no other
+/// pair of dimensions in tiles is padded less. Of the pairs that are padded least it takes the last dimension that it can along the
+/// lanes, then the last one along the rows; the others are row by row. `None` of a vector, and of what has no elements.
 #[must_use]
 pub(crate) fn order_of_argument(shape: &[i64]) -> Option<Order> {
     let sizes: SmallVec<[u64; 6]> = shape.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();

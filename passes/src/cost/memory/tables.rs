@@ -39,8 +39,8 @@ pub(super) fn bytes(module: &Module, func: FuncId, body: RegionId, aliased: usiz
     };
     let arguments = &module.funcs[func].params;
     let sliced = arguments.iter().filter(|&ty| is_sliced(ty)).count();
-    // In quarters of a table; a large argument has seven tables more than another.
     let gathered = gathers_of_results(module, returned);
+    // In quarters of a table; a large argument has seven tables more than another.
     let mut quarters = 4 * (arguments.len() + 7 * sliced) + 3 * aliased.min(results) + 3 * results;
     for op in module.walk(body) {
         quarters += match &module.ops[op].kind {
@@ -92,6 +92,7 @@ fn waiting_numbers(module: &Module, all_reduce: OpId) -> usize {
                 todo.extend(module.ops[op].operands.iter().copied().filter(is_number));
             }
         }
+        // One alone waits for nothing.
         waiting += if numbers > 1 { numbers } else { 0 };
     }
     waiting

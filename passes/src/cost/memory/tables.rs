@@ -145,6 +145,11 @@ mod tests {
         assert_eq!(of(&format!("{gather} return %0 : tensor<16xf32>")), alone + 2);
         let updated = "%1 = stablehlo.add %y, %0 : tensor<16xf32> return %1 : tensor<16xf32>";
         assert_eq!(of(&format!("{gather} {updated}")), alone + 2, "an update that is gathered");
+        let part = "%1 = stablehlo.reshape %0 : (tensor<16xf32>) -> tensor<4x4xf32>
+            %2 = stablehlo.transpose %1, dims = [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>
+            %3 = stablehlo.slice %2 [0:4, 0:4] : (tensor<4x4xf32>) -> tensor<4x4xf32>
+            %4 = stablehlo.reshape %3 : (tensor<4x4xf32>) -> tensor<16xf32> return %4 : tensor<16xf32>";
+        assert_eq!(of(&format!("{gather} {part}")), alone + 2, "what is part of a gather");
         let read = "%1 = stablehlo.reverse %0, dims = [0] : tensor<16xf32> return %1 : tensor<16xf32>";
         assert_eq!(
             of(&format!("{gather} {read}")),

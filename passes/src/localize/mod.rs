@@ -197,9 +197,12 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
     module.set_process_counts(replicas, partitions);
     module.shardings.clear_values();
     module.mesh_names.clear();
+    // Where there is one partition XLA's partitioner does not run, and leaves marks behind that do not fit any more once XLA
+    // has taken values out of tuples.
+    let is_marked = partitions > 1;
     for func in module.funcs.values_mut() {
         func.res_shardings.fill(None.into());
-        if mode == SpmdMode::Partition {
+        if is_marked {
             for attrs in func.arg_attrs.iter_mut().chain(&mut func.res_attrs) {
                 attrs.set(MARK, Attr::Str("{manual}".into()));
             }
@@ -231,7 +234,7 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
         }
         // XLA adds and drops values of a loop's tuple; a mark on the loop itself would then not fit.
         let bare = matches!(op.kind, OpKind::Return | OpKind::While | OpKind::Case | OpKind::If);
-        if mode == SpmdMode::Partition && !bare {
+        if is_marked && !bare {
             op.attrs.set(MARK, Attr::Str("{manual}".into()));
         }
     }

@@ -8,8 +8,8 @@
 //! * Meshes, shardings, and attributes that hold them are dropped. Plugins need not know the `sdy` dialect.
 //! * Comparisons of integers say whether these have a sign.
 //! * The module says how many replicas or partitions run it, and its entry function is called `main`.
-//! * Among partitions ([`SpmdMode::Partition`]) operations and the entry's signature are marked `{manual}`, which XLA asks
-//!   for wherever there is more than one partition.
+//! * Among several partitions ([`SpmdMode::Partition`]) operations and the entry's signature are marked `{manual}`, which XLA asks
+//!   for; of one alone nothing is, since its partitioner, which would take the marks away, does not run then.
 //! * For XLA's CPU client values stay in its one memory, products in groups are plain ones, those that are wider than their operands
 //!   have them widened, the results of Fourier transforms are pinned to row-major order, and collectives in loops and branches take
 //!   turns with those around them ([`Backend::Cpu`]).
@@ -102,11 +102,11 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
         }
         order_collectives::order(module);
     }
-    if options.spmd_mode == SpmdMode::Partition {
-        mark_manual(module);
-    }
     strip(&mut module.attrs);
     set_device_counts(module, options);
+    if options.spmd_mode == SpmdMode::Partition && module.num_partitions() > Some(1) {
+        mark_manual(module);
+    }
     if options.num_devices.is_some() {
         rename_entry(module);
     }

@@ -1,6 +1,8 @@
 // Loops, branches and terminators carry no mark: XLA takes values out of their tuples and puts others in.
 // RUN: shardc opt %s --passes legalize-backend --spmd-mode partition | FileCheck %s
 
+sdy.mesh @mesh = <["x"=2]>
+
 // CHECK-LABEL: func.func @main
 func.func @main(%p: tensor<i1>, %x: tensor<8xf32>) -> tensor<8xf32> {
   // CHECK-NEXT: "stablehlo.if"(%arg0) ({

@@ -5,14 +5,17 @@ use std::collections::VecDeque;
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Module, OpId, RegionId, ValueId};
 
-/// What an operation reads, with what its regions read.
+/// What an operation reads of what is around it: its operands, and what its regions read that they do not define.
 pub(crate) fn reads(module: &Module, op: OpId) -> Vec<ValueId> {
     let data = &module.ops[op];
     let mut out = data.operands.to_vec();
     for &region in &data.regions {
-        for inner in module.walk(region) {
-            out.extend(&module.ops[inner].operands);
-        }
+        let (inner, regions) = module.walk_with_regions(region, |_| true);
+        let results = inner.iter().flat_map(|&op| &module.ops[op].results);
+        let own: FxHashSet<ValueId> =
+            regions.iter().flat_map(|&region| &module.regions[region].args).chain(results).copied().collect();
+        let read = inner.iter().flat_map(|&op| &module.ops[op].operands);
+        out.extend(read.filter(|value| !own.contains(value)));
     }
     out
 }
@@ -33,13 +36,15 @@ pub(crate) fn users(module: &Module, body: RegionId) -> FxHashMap<ValueId, Vec<O
     users
 }
 
-/// The operations that values are computed by.
+/// The operations that values are computed by, with those in their regions.
 pub(crate) fn computed_by(module: &Module, values: impl IntoIterator<Item = ValueId>) -> FxHashSet<OpId> {
     let mut seen = FxHashSet::default();
     let mut todo: Vec<OpId> = values.into_iter().filter_map(|value| module.def_op(value)).collect();
     while let Some(op) = todo.pop() {
         if seen.insert(op) {
             todo.extend(reads(module, op).into_iter().filter_map(|value| module.def_op(value)));
+            let regions = module.ops[op].regions.iter();
+            seen.extend(regions.flat_map(|&region| module.walk(region)));
         }
     }
     seen

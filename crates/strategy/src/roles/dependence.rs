@@ -220,16 +220,13 @@ pub(super) fn is_number(module: &Module, value: ValueId) -> bool {
 }
 
 /// The values that `value` is computed from by way of floats, and itself: those of a forward part, where it is a loss. Of loops
-/// `once`, those of one trip.
+/// `once`, those of one trip. `owner` has for each region the operation that it is of.
 pub(super) fn forward_of(
     module: &Module,
-    body: RegionId,
+    owner: &FxHashMap<RegionId, OpId>,
     value: ValueId,
     once: &FxHashSet<OpId>,
 ) -> FxHashSet<ValueId> {
-    let ops = module.walk(body);
-    let regions = ops.iter().flat_map(|&op| module.ops[op].regions.iter().map(move |&region| (region, op)));
-    let owner: FxHashMap<RegionId, OpId> = regions.collect();
     let (mut seen, mut todo) = (FxHashSet::default(), vec![value]);
     while let Some(value) = todo.pop() {
         if !is_float(module, value) || !seen.insert(value) {
@@ -264,13 +261,24 @@ pub(super) fn forward_of(
             }
         }
     }
-    // What a loop hands on, and none reads, is computed forward too.
-    for data in ops.iter().map(|&op| &module.ops[op]).filter(|data| matches!(data.kind, OpKind::While)) {
-        let yielded = data.regions.last().map(|&body| handed(module, body)).unwrap_or_default();
-        let carried = data.results.iter().zip(yielded);
-        seen.extend(
-            carried.filter(|(_, value)| seen.contains(*value)).map(|(&result, _)| result).collect::<Vec<_>>(),
-        );
+    // What a loop or a branch hands on, and none reads, is computed forward too.
+    let mut owners: Vec<OpId> = owner.values().copied().collect();
+    owners.sort_unstable();
+    owners.dedup();
+    for data in owners.into_iter().map(|op| &module.ops[op]) {
+        let regions = match data.kind {
+            OpKind::While => data.regions.last().map(std::slice::from_ref).unwrap_or_default(),
+            OpKind::Case | OpKind::If => data.regions.as_slice(),
+            _ => continue,
+        };
+        for &region in regions {
+            // Not what it takes from around and hands on as it is.
+            let is_computed = |value: &ValueId| module.def_op(*value).is_some() && seen.contains(value);
+            let handed = data.results.iter().zip(handed(module, region));
+            let forward = handed.filter(|(_, value)| is_computed(value)).map(|(&result, _)| result);
+            let forward: Vec<ValueId> = forward.collect();
+            seen.extend(forward);
+        }
     }
     seen
 }

@@ -40,6 +40,10 @@ pub(super) struct Facts<'m> {
     /// Loops of whole training steps: they carry state to its next value.
     pub(super) step_loops: FxHashSet<OpId>,
     users: FxHashMap<ValueId, Vec<OpId>>,
+    /// The operation that each region but the body is of.
+    pub(super) owner: FxHashMap<RegionId, OpId>,
+    /// The operations in regions.
+    pub(super) nested: FxHashSet<OpId>,
 }
 
 impl<'m> Facts<'m> {
@@ -64,30 +68,23 @@ impl<'m> Facts<'m> {
         };
         // What a loss is told by: state, or what there are gradients by.
         let moved: Vec<bool> = next.iter().zip(&gradient).map(|(n, g)| n.is_some() || g.is_some()).collect();
-        let says_parameters = said.roles.iter().any(|(_, role)| role.is_weight());
-        let found = || loss(module, func, (&next, &moved), returned, &all, &floats);
-        let loss = said.loss.filter(|&i| i < returned.len()).or_else(found);
-        if loss.is_none() && !says_parameters && trains == Trains::Yes {
-            let message = "no result of the program is one number that depends on its arguments";
-            let hint =
-                "a training step returns its loss; name the result that is it, or what its parameters are";
-            return Err(Diagnostic::invalid("SH1250", message).hint(hint));
-        }
-        let mut loss_needs = Arguments::default();
-        for &value in loss.map_or(returned, |loss| &returned[loss..=loss]) {
-            loss_needs.add(&all.of(value));
-        }
         let mut users: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();
+        let (mut owner, mut nested) = (FxHashMap::default(), FxHashSet::default());
         for op in module.walk(body) {
-            for &operand in &module.ops[op].operands {
+            let data = &module.ops[op];
+            for &operand in &data.operands {
                 users.entry(operand).or_default().push(op);
+            }
+            for &region in &data.regions {
+                owner.insert(region, op);
+                nested.extend(&module.regions[region].ops);
             }
         }
         let given = (0..args.len()).filter(|&i| next[i].is_none() && module.rank(args[i]) > 0);
-        Ok(Facts {
+        let mut facts = Facts {
             needs: next.iter().map(|r| r.map(|r| all.of(returned[r])).unwrap_or_default()).collect(),
             given: given.map(Arguments::one).fold(Arguments::default(), |sum, one| sum.union(&one)),
-            loss_needs,
+            loss_needs: Arguments::default(),
             module,
             func,
             body,
@@ -95,12 +92,26 @@ impl<'m> Facts<'m> {
             returned,
             next,
             gradient,
-            loss,
+            loss: None,
             all,
             floats,
             step_loops,
             users,
-        })
+            owner,
+            nested,
+        };
+        facts.loss = said.loss.filter(|&i| i < returned.len()).or_else(|| loss(&facts, &moved));
+        let says_parameters = said.roles.iter().any(|(_, role)| role.is_weight());
+        if facts.loss.is_none() && !says_parameters && trains == Trains::Yes {
+            let message = "no result of the program is one number that depends on its arguments";
+            let hint =
+                "a training step returns its loss; name the result that is it, or what its parameters are";
+            return Err(Diagnostic::invalid("SH1250", message).hint(hint));
+        }
+        for &value in facts.loss.map_or(returned, |loss| &returned[loss..=loss]) {
+            facts.loss_needs.add(&facts.all.of(value));
+        }
+        Ok(facts)
     }
 
     pub(super) fn dtype(&self, i: usize) -> Option<DType> {

@@ -1,41 +1,46 @@
 //! Losses: which result is one, and what it is computed by.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{FuncId, Module, OpId, ValueId};
+use shardc_ir::{OpId, ValueId};
 
 use super::dependence::{Arguments, Dependence, Through, forward_of, is_number};
 use super::facts::Facts;
+use super::state::trained_by;
 
-/// The result that is the loss: one number of floats that is no state, and that moves with as much state and is computed from as
-/// much data as any. Of several, the one that is called so, or the one that is computed first.
-pub(super) fn loss(
-    module: &Module,
-    func: FuncId,
-    (next, moved): (&[Option<usize>], &[bool]),
-    returned: &[ValueId],
-    all: &Dependence<'_>,
-    floats: &Dependence<'_>,
-) -> Option<usize> {
-    let body = module.funcs[func].body?;
-    let args = &module.regions[body].args;
-    let candidates: Vec<usize> =
-        (0..returned.len()).filter(|&i| is_number(module, returned[i]) && !next.contains(&Some(i))).collect();
-    let moves_with = |i: usize| floats.of(returned[i]).iter().filter(|&a| moved[a]).count();
+/// The result that is the loss: one number of floats that is no state, that trains as much state, or moves with as much, and is
+/// computed from as much data as any. Of several, the one that is called so, or the one that is computed first.
+///
+/// `moved` says of each argument whether it is state, or what there is a gradient by.
+pub(super) fn loss(facts: &Facts<'_>, moved: &[bool]) -> Option<usize> {
+    let Facts { module, returned, .. } = facts;
+    let moves_with = |i: usize| facts.floats.of(returned[i]).iter().filter(|&a| moved[a]).count();
+    let mut candidates: Vec<(usize, usize)> = (0..returned.len())
+        .filter(|&i| is_number(module, returned[i]) && !facts.next.contains(&Some(i)))
+        .map(|i| (i, moves_with(i)))
+        .filter(|&(_, of)| of > 0)
+        .collect();
+    // The norm of an update moves with more than the loss does, is computed from tables of rates too, and trains nothing.
+    if candidates.len() > 1 {
+        let trained = candidates.iter().map(|&(i, _)| (i, trained_by(facts, returned[i])));
+        let trained: Vec<(usize, usize)> = trained.filter(|&(_, of)| of > 0).collect();
+        if !trained.is_empty() {
+            candidates = trained;
+        }
+    }
     // Numbers are rates and temperatures, or their moments, which a next temperature is computed from.
-    let is_data = |a: usize| !moved[a] && module.rank(args[a]) > 0;
-    let data = |i: usize| all.of(returned[i]).iter().filter(|&a| is_data(a)).count();
-    let (moved, most) =
-        (candidates.iter().map(|&i| moves_with(i)).max()?, candidates.iter().map(|&i| data(i)).max()?);
-    let is_called =
-        |i: usize| module.funcs[func].result_name(i).is_some_and(|name| name.to_lowercase().contains("loss"));
+    let is_data = |a: usize| !moved[a] && facts.rank(a) > 0;
+    let data = |i: usize| facts.all.of(returned[i]).iter().filter(|&a| is_data(a)).count();
+    let most_data = candidates.iter().map(|&(i, _)| data(i)).max()?;
+    candidates.retain(|&(i, _)| data(i) == most_data);
+    let most = candidates.iter().map(|&(_, of)| of).max()?;
+    let func = &module.funcs[facts.func];
+    let is_called = |i: usize| func.result_name(i).is_some_and(|name| name.to_lowercase().contains("loss"));
     // Not by their numbers: what was a call has later ones than what is behind it.
     let order: FxHashMap<OpId, usize> =
-        module.regions[body].ops.iter().enumerate().map(|(at, &op)| (op, at)).collect();
+        module.regions[facts.body].ops.iter().enumerate().map(|(at, &op)| (op, at)).collect();
     let made = |i: usize| module.def_op(returned[i]).and_then(|op| order.get(&op));
-    candidates
-        .into_iter()
-        .filter(|&i| moves_with(i) > 0 && 2 * moves_with(i) >= moved && data(i) == most)
-        .min_by_key(|&i| (!is_called(i), made(i)))
+    let of_most = candidates.into_iter().filter(|&(_, of)| 2 * of >= most).map(|(i, _)| i);
+    of_most.min_by_key(|&i| (!is_called(i), made(i)))
 }
 
 /// The forward part of a step, which ends with a loss.
@@ -57,7 +62,7 @@ impl<'m> Forward<'m> {
         let (mut moves_with, mut values) = (Arguments::default(), FxHashSet::default());
         for &loss in losses {
             moves_with.add(&facts.floats.of(loss));
-            values.extend(forward_of(facts.module, facts.body, loss, &facts.step_loops));
+            values.extend(forward_of(facts.module, &facts.owner, loss, &facts.step_loops));
         }
         let args: FxHashSet<ValueId> = facts.args.iter().copied().collect();
         let moved = values.iter().filter(|value| !args.contains(value)).map(|&v| (v, facts.floats.of(v)));

@@ -7,6 +7,7 @@
 //!   what the forward part computes with the parameter, where statistics need what is before them alone (`loss.rs`). It is no value of
 //!   the forward part itself, as the last state of a recurrent layer is, and it does not only follow other parameters. Of several losses
 //!   the others may train what the first does not.
+//! * The **loss** is one number that trains as much of the state as any; the norm of an update moves with more, and trains nothing.
 //! * State that the next value of a parameter is computed from is the **optimizer's**, and so is what follows parameters: averages,
 //!   targets and slow copies of them. Where the rest of it is computed from that state and it starts anew or only adds up, it is an
 //!   **accumulator of gradients**.

@@ -1,15 +1,26 @@
 //! Which result is the next value of an argument.
 //!
 //! A step says so of what it donates. Of other arguments it is found: a next value is computed element by element from the value
-//! before it, and from others of its shape. What it is a sum with, as a parameter is of its update, comes first; where that leaves
-//! several, those that have one candidate take it from the others, as moments do.
+//! before it, and from others of its shape. What it is a sum with, as a parameter is of its update, comes first, then what it is a sum
+//! of multiples with, as momentum is of gradients that are masked; where that leaves several, those that have one candidate take it
+//! from the others, as moments do.
 
 use rustc_hash::FxHashSet;
-use shardc_ir::{AttrDict, BinaryOp, FuncId, Module, OpKind, ValueId};
+use shardc_ir::{AttrDict, BinaryOp, Dense, FuncId, Module, OpKind, ValueId};
 use shardc_passes::rules::is_identity_call;
 
 use super::dependence::is_number;
 use crate::flow::handed;
+
+/// By what arithmetic a value is computed from others element by element.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    /// Sums, in which they stand as they are.
+    Sums,
+    /// Sums of multiples, each by one number for all elements.
+    Multiples,
+    Anything,
+}
 
 /// For each argument the result that is its next value, if any.
 pub(super) fn next_values(
@@ -33,18 +44,18 @@ pub(super) fn next_values(
     let mut free: Vec<usize> =
         (0..returned.len()).filter(|&r| !args.contains(&returned[r]) && !next.contains(&Some(r))).collect();
     let mut left: FxHashSet<usize> = open.into_iter().collect();
-    for sums_alone in [true, false] {
-        if !sums_alone {
+    for by in [By::Sums, By::Multiples, By::Anything] {
+        if by != By::Sums {
             // One number of floats is a loss, or a metric, unless a parameter that is one number is computed from it.
             let states: Vec<usize> = next.iter().flatten().copied().filter(|&r| is_number(r)).collect();
             let made_from: Vec<FxHashSet<ValueId>> =
-                states.iter().map(|&r| reached(module, returned[r], false)).collect();
+                states.iter().map(|&r| reached(module, returned[r], By::Anything)).collect();
             free.retain(|&r| !is_number(r) || made_from.iter().any(|from| from.contains(&returned[r])));
         }
         let reached: Vec<Vec<usize>> = free
             .iter()
             .map(|&r| {
-                let from = reached(module, returned[r], sums_alone);
+                let from = reached(module, returned[r], by);
                 (0..args.len())
                     .filter(|&i| ty(args[i]) == ty(returned[r]) && from.contains(&args[i]))
                     .collect()
@@ -71,7 +82,7 @@ pub(super) fn next_values(
     }
     // A parameter in fewer bits is made anew of its copy in f32.
     for r in free {
-        let is_made_of_state = !reached(module, returned[r], false).is_disjoint(&states(args, &next));
+        let is_made_of_state = !reached(module, returned[r], By::Anything).is_disjoint(&states(args, &next));
         let same = |&i: &usize| left.contains(&i) && ty(args[i]) == ty(returned[r]);
         if let Some(i) = (0..args.len()).find(same).filter(|_| is_made_of_state) {
             next[i] = Some(r);
@@ -103,9 +114,8 @@ pub(super) fn gradients(module: &Module, args: &[ValueId], returned: &[ValueId])
     out
 }
 
-/// The arguments that a value is computed from element by element: by any arithmetic, or only by sums, in which they stand as they
-/// are.
-fn reached(module: &Module, value: ValueId, sums_alone: bool) -> FxHashSet<ValueId> {
+/// The values that a value is computed from element by element by some arithmetic.
+fn reached(module: &Module, value: ValueId, by: By) -> FxHashSet<ValueId> {
     let shape = module.shape(value);
     let (mut seen, mut todo) = (FxHashSet::from_iter([value]), vec![value]);
     while let Some(value) = todo.pop() {
@@ -131,7 +141,10 @@ fn reached(module: &Module, value: ValueId, sums_alone: bool) -> FxHashSet<Value
             OpKind::Binary(BinaryOp::Add | BinaryOp::Subtract) | OpKind::Select | OpKind::Convert => true,
             OpKind::ShardingConstraint(_) | OpKind::OptimizationBarrier => true,
             OpKind::CustomCall(call) => *call.target == *"Sharding" || is_identity_call(&call.target),
-            OpKind::Binary(_) | OpKind::Unary(_) | OpKind::Clamp => !sums_alone,
+            OpKind::Binary(BinaryOp::Multiply | BinaryOp::Divide) if by == By::Multiples => {
+                data.operands.iter().any(|&v| is_one_number(module, v))
+            }
+            OpKind::Binary(_) | OpKind::Unary(_) | OpKind::Clamp => by == By::Anything,
             _ => false,
         };
         if !goes_on {
@@ -143,4 +156,17 @@ fn reached(module: &Module, value: ValueId, sums_alone: bool) -> FxHashSet<Value
         todo.extend(operands.map(|(_, &v)| v).filter(|&v| module.shape(v) == shape && seen.insert(v)));
     }
     seen
+}
+
+/// Whether all elements of a value are one number.
+fn is_one_number(module: &Module, value: ValueId) -> bool {
+    let Some(op) = module.def_op(value) else { return module.rank(value) == 0 };
+    let data = &module.ops[op];
+    match &data.kind {
+        OpKind::Constant(dense) => matches!(dense, Dense::Splat(_)),
+        OpKind::BroadcastInDim { .. } | OpKind::Convert => {
+            data.operands.first().is_some_and(|&of| is_one_number(module, of))
+        }
+        _ => module.rank(value) == 0,
+    }
 }

@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 use shardc_ir::{BinaryOp, Linear, OpKind, ValueDef, ValueId};
 
 use super::Role;
-use super::dependence::{Arguments, is_number};
+use super::dependence::{Arguments, is_float, is_number};
 use super::facts::Facts;
 use super::loss::Forward;
 use crate::flow::{computed_by, handed, reads};
@@ -37,6 +37,15 @@ pub(super) fn state_roles(facts: &Facts<'_>, roles: &mut [Option<Role>]) {
     }
 }
 
+/// How much state a number trains: its next value needs what the number is computed from that moves with it.
+pub(super) fn trained_by(facts: &Facts<'_>, number: ValueId) -> usize {
+    let states = States { facts, forwards: vec![Forward::of(facts, &[number])] };
+    let forward = &states.forwards[0];
+    (0..facts.args.len())
+        .filter(|&i| states.is_trained(i, forward) && states.needs_forward(i, forward))
+        .count()
+}
+
 struct States<'f, 'm> {
     facts: &'f Facts<'m>,
     /// The forward part of the loss, and those of losses that train what it does not.
@@ -65,8 +74,15 @@ impl States<'_, '_> {
                 continue;
             }
             let forward = Forward::of(facts, &[value]);
-            let trained: Vec<usize> = untold.into_iter().filter(|&i| self.is_trained(i, &forward)).collect();
-            if trained.is_empty() {
+            // A product of momentum and gradient moves with momentum, whose next value needs the gradient; and the norm of an
+            // update with the scales of moments in eight bits, which are computed from these.
+            let is_trained = |&i: &usize| {
+                let is_own = || self.needs_forward(i, &forward) && self.is_updated(i);
+                self.is_trained(i, &forward) && (!self.is_of_optimizer(i, roles) || is_own())
+            };
+            let trained: Vec<usize> = untold.into_iter().filter(is_trained).collect();
+            // The norm of all weights moves with one that is kept, too.
+            if !trained.iter().any(|&i| self.is_asked(i, &forward)) {
                 continue;
             }
             for i in trained {
@@ -76,12 +92,16 @@ impl States<'_, '_> {
         }
     }
 
-    /// Whether state of floats is neither trained nor what parameters are trained by.
+    /// Whether state of floats has no role yet, and does not follow what a loss moves with.
     fn is_untold(&self, i: usize, roles: &[Option<Role>]) -> bool {
-        let needs = &self.facts.needs;
-        let is_used = |p: usize| p != i && roles[p] == Some(Role::Parameter) && needs[p].contains(i);
-        let is_of_optimizer = || !self.moves_loss(i) && (0..roles.len()).any(is_used);
-        self.is_float_state(i) && roles[i].is_none() && !is_of_optimizer() && !self.follows(i)
+        self.is_float_state(i) && roles[i].is_none() && !self.follows(i)
+    }
+
+    /// Whether parameters are trained by state that moves no loss.
+    fn is_of_optimizer(&self, i: usize, roles: &[Option<Role>]) -> bool {
+        let is_used =
+            |p: usize| p != i && roles[p] == Some(Role::Parameter) && self.facts.needs[p].contains(i);
+        !self.moves_loss(i) && (0..roles.len()).any(is_used)
     }
 
     fn is_float_state(&self, i: usize) -> bool {
@@ -99,12 +119,11 @@ impl States<'_, '_> {
         else {
             return false;
         };
-        let needs = &facts.needs[i];
-        let is_other = |j: usize| j != i && self.is_float_state(j) && forward.moves_with.contains(j);
-        // Nothing is asked of a parameter that is kept, or whose gradient is stopped: it only decays.
-        if !needs.meets(&facts.given) && !needs.iter().any(is_other) {
+        // A parameter that is kept, or whose gradient is stopped, only decays.
+        if !self.is_asked(i, forward) {
             return facts.rank(i) > 0;
         }
+        let needs = &facts.needs[i];
         let is_by_gradient = || match facts.rank(i) {
             // A scale of the loss depends on gradients too, but only on whether they are finite.
             0 => forward.beyond(next).contains(i) && self.needs_floats(i),
@@ -116,6 +135,50 @@ impl States<'_, '_> {
             2 * joined.iter().filter(|&&j| needs.contains(j)).count() >= joined.len()
         };
         !forward.values.contains(&next) && is_by_gradient() && needs_most() && !self.follows(i)
+    }
+
+    /// Whether a next value needs data, or other state that a loss moves with.
+    fn is_asked(&self, i: usize, forward: &Forward<'_>) -> bool {
+        let needs = &self.facts.needs[i];
+        let is_other = |j: usize| j != i && self.is_float_state(j) && forward.moves_with.contains(j);
+        needs.meets(&self.facts.given) || needs.iter().any(is_other)
+    }
+
+    /// Whether a next value is computed from the one before element by element.
+    fn is_updated(&self, i: usize) -> bool {
+        let module = self.facts.module;
+        let arg = self.facts.args[i];
+        let mut todo: Vec<ValueId> = self.facts.next_value(i).into_iter().collect();
+        let mut seen: FxHashSet<ValueId> = FxHashSet::default();
+        while let Some(value) = todo.pop() {
+            if value == arg {
+                return true;
+            }
+            if module.shape(value) != module.shape(arg) || !seen.insert(value) {
+                continue;
+            }
+            let ValueDef::Result(op, at) = module.values[value].def() else { continue };
+            let (data, at) = (&module.ops[op], at as usize);
+            match data.kind {
+                OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Convert | OpKind::Select | OpKind::Clamp => {
+                    todo.extend(&data.operands);
+                }
+                OpKind::OptimizationBarrier | OpKind::ShardingConstraint(_) => {
+                    todo.extend(data.operands.get(at))
+                }
+                OpKind::Case | OpKind::If => {
+                    todo.extend(data.regions.iter().filter_map(|&region| handed(module, region).get(at)));
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Whether a next value is none of the forward part, and needs what that computes with the state.
+    fn needs_forward(&self, i: usize, forward: &Forward<'_>) -> bool {
+        let next = self.facts.next_value(i).filter(|next| !forward.values.contains(next));
+        next.is_some_and(|next| forward.beyond(next).contains(i))
     }
 
     /// Whether the next value of one number is computed from arrays by way of floats.
@@ -149,7 +212,7 @@ impl States<'_, '_> {
     }
 
     /// Whether a next value needs the data that a piece of state is multiplied with in the forward part: where the loss is linear in
-    /// a weight, nothing else tells of a gradient.
+    /// a weight, or the backward part computes again what moves with it, nothing else tells of a gradient.
     fn needs_partner(&self, i: usize, next: ValueId, forward: &Forward<'_>) -> bool {
         let module = self.facts.module;
         let mut partners: FxHashSet<ValueId> = FxHashSet::default();
@@ -165,10 +228,14 @@ impl States<'_, '_> {
                     | OpKind::ShardingConstraint(_) => {
                         todo.extend(&data.results);
                     }
+                    OpKind::While => {
+                        let carried = data.operands.iter().enumerate().filter(|(_, v)| **v == value);
+                        let body = data.regions.last().map(|&body| &module.regions[body].args);
+                        todo.extend(carried.filter_map(|(at, _)| body?.get(at)));
+                    }
                     _ if is_forward && data.kind.def().linear == Linear::EitherSums => {
-                        let is_data =
-                            |v: &ValueId| *v != value && self.facts.all.of(*v).meets(&self.facts.given);
-                        partners.extend(data.operands.iter().filter(|v| is_data(v)));
+                        let others = data.operands.iter().filter(|v| **v != value);
+                        partners.extend(others.flat_map(|&v| self.sources(v)).filter(|&v| self.is_data(v)));
                     }
                     _ => {}
                 }
@@ -176,6 +243,32 @@ impl States<'_, '_> {
         }
         let ops = computed_by(module, [next]);
         ops.into_iter().any(|op| reads(module, op).iter().any(|value| partners.contains(value)))
+    }
+
+    fn is_data(&self, value: ValueId) -> bool {
+        self.facts.all.of(value).meets(&self.facts.given)
+    }
+
+    /// The value itself, or of one in a loop, the floats around all loops that it is computed from: the loop that computes gradients
+    /// takes its parts of the same.
+    fn sources(&self, value: ValueId) -> Vec<ValueId> {
+        let (module, facts) = (self.facts.module, self.facts);
+        let (mut sources, mut seen, mut todo) = (Vec::new(), FxHashSet::default(), vec![value]);
+        while let Some(value) = todo.pop() {
+            if !seen.insert(value) {
+                continue;
+            }
+            match module.values[value].def() {
+                ValueDef::Result(op, _) if facts.nested.contains(&op) => todo.extend(reads(module, op)),
+                ValueDef::Arg(region, at) if region != facts.body => {
+                    let init = facts.owner.get(&region).map(|&op| module.ops[op].operands.get(at as usize));
+                    todo.extend(init.flatten());
+                }
+                _ => sources.push(value),
+            }
+        }
+        sources.retain(|&source| source == value || is_float(module, source));
+        sources
     }
 
     /// Whether a piece of state follows others that a loss moves with, as averages and copies of parameters do: its next value is

@@ -7,6 +7,8 @@
 
 #[path = "drawn/mod.rs"]
 mod drawn;
+#[path = "drawn/recipes.rs"]
+mod recipes;
 
 use std::env;
 use std::process::{Command, ExitCode};
@@ -24,6 +26,7 @@ use shardc_tests::shared;
 use shardc_tests::skip::{Need, skipped};
 
 use drawn::{Failure, Outcome, caught, fails, mode, say, sweep};
+use recipes::recipe;
 
 /// How many programs a plain test run tries.
 const CASES: u64 = 200;
@@ -127,7 +130,7 @@ fn main() -> ExitCode {
     // Before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let trial = Trial::test("random gradients", || {
-        sweep("gradients", CASES, true, &check)?;
+        sweep("gradients", CASES, &recipe(true), Recipe::text, check)?;
         let (smooth, rough) = (SMOOTH.load(Ordering::Relaxed), ROUGH.load(Ordering::Relaxed));
         say(&format!("{smooth} derivatives equal differences; {rough} are at corners or no numbers"));
         Ok(())

@@ -6,36 +6,29 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use serde::Deserialize;
-use shardc::{Compiler, Output, exec};
+use shardc::{Compiler, exec};
 use shardc_ir::Module;
 use shardc_passes::annotations::spec::MeshSpec;
-use shardc_runtime::{HostArray, plugin};
-use shardc_strategy::{Role, Roles, Said, Settings, apply, roles};
+use shardc_runtime::plugin;
+use shardc_strategy::{Roles, Said, Settings, apply, roles};
 use shardc_tests::devices::{Reference, Verdict, client, compare};
-use shardc_tests::root;
 use shardc_tests::skip::{Need, skipped};
-
-/// A step, and what each of its arguments is written as.
-#[derive(Deserialize)]
-struct Step {
-    text: String,
-    roles: Vec<String>,
-    batch_dims: Vec<Option<usize>>,
-}
-
-impl Step {
-    fn module(&self) -> Module {
-        Compiler::read(self.text.as_bytes()).unwrap()
-    }
-}
+use shardc_tests::training::{JaxStep, jax_steps, with_both_signs};
 
 /// Steps whose state is told by donations alone, since next values are not computed from it element by element.
-const TOLD_BY_DONATION: &[&str] =
-    &["accumulated_only", "lbfgs", "memory_of_segments", "moments_in_eight_bits", "spectral_norm"];
+const TOLD_BY_DONATION: &[&str] = &[
+    "accumulated_only",
+    "delayed_scaling",
+    "lbfgs",
+    "memory_of_segments",
+    "moments_in_eight_bits",
+    "momentum_contrast",
+    "prodigy",
+    "spectral_norm",
+];
 
 /// What computes layers again, of steps whose layers are read by several losses too.
 const AGAIN: &str = "full_shard auto_wrap activation_checkpointing";
@@ -62,7 +55,7 @@ fn main() -> ExitCode {
     plugin::quiet_plugin_logs();
     let trials = [("roles", known as fn(&Steps) -> Result<(), String>), ("values", equal)];
     let trials = trials.map(|(name, test)| {
-        Trial::test(name, move || match steps()? {
+        Trial::test(name, move || match jax_steps()? {
             Some(steps) => Ok::<(), Failed>(test(&steps)?),
             None => Ok(skipped(Need::Python, "SHARDC_PYTHON names no Python with jax")?),
         })
@@ -70,21 +63,10 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials.into()).exit_code()
 }
 
-type Steps = BTreeMap<String, Step>;
+type Steps = BTreeMap<String, JaxStep>;
 
-/// The steps, if there is a Python.
-fn steps() -> Result<Option<Steps>, String> {
-    let Some(python) = std::env::var_os("SHARDC_PYTHON") else { return Ok(None) };
-    let script = root().join("tests/data/training_steps.py");
-    let output = Command::new(python).arg(script).env("JAX_PLATFORMS", "cpu").output();
-    let output = output.map_err(|error| error.to_string())?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
-    }
-    serde_json::from_slice(&output.stdout).map(Some).map_err(|error| error.to_string())
-}
-
-/// The arguments of each step are what they are written as, whether or not it donates its state, and whatever it returns first.
+/// The arguments of each step are what they are written as, whether or not it donates its state, and whatever it returns first or
+/// besides.
 fn known(steps: &Steps) -> Result<(), String> {
     let mut faults = String::new();
     for (name, step) in steps {
@@ -95,6 +77,7 @@ fn known(steps: &Steps) -> Result<(), String> {
             Ok::<(), String>(())
         };
         check(&module, "")?;
+        check(&step.with_norms(), ", norms returned")?;
         donate_nothing(&mut module);
         if TOLD_BY_DONATION.contains(&name.as_str()) {
             let mut missed = String::new();
@@ -130,7 +113,7 @@ fn reverse_results(module: &mut Module) {
     module.ops[end].operands.reverse();
 }
 
-fn tell_faults(what: &str, step: &Step, found: &Roles, faults: &mut String) {
+fn tell_faults(what: &str, step: &JaxStep, found: &Roles, faults: &mut String) {
     assert_eq!(found.arguments.len(), step.roles.len(), "{what}");
     for ((argument, role), dim) in found.arguments.iter().zip(&step.roles).zip(&step.batch_dims) {
         let is_dim = role != "batch" || argument.batch_dim == *dim;
@@ -156,7 +139,9 @@ fn equal(steps: &Steps) -> Result<(), String> {
             let reference = match &mut reference {
                 Some(reference) => reference,
                 none => {
-                    let inputs = inputs(&roles, &output).map_err(|error| error.to_string())?;
+                    let inputs = exec::random_inputs(&output.interface, 1);
+                    let inputs = inputs.and_then(|inputs| with_both_signs(&roles, inputs));
+                    let inputs = inputs.map_err(|error| error.to_string())?;
                     let made = none.insert(Reference::on(&client, original.clone(), inputs)?);
                     let without = made.without_numbers();
                     if !without.is_empty() {
@@ -174,18 +159,6 @@ fn equal(steps: &Steps) -> Result<(), String> {
         }
     }
     if faults.is_empty() { Ok(()) } else { Err(faults) }
-}
-
-/// Random inputs: weights of both signs, so that no layer is saturated.
-fn inputs(roles: &Roles, output: &Output) -> Result<Vec<HostArray>, shardc::Error> {
-    let mut inputs = exec::random_inputs(&output.interface, 1)?;
-    for (array, argument) in inputs.iter_mut().zip(&roles.arguments) {
-        if argument.role == Role::Parameter && array.dtype.is_float() {
-            let weights: Vec<f64> = array.to_f64_vec().iter().map(|x| (x - 0.5) / 2.0).collect();
-            *array = HostArray::from_f64(array.dtype, &array.shape, &weights)?;
-        }
-    }
-    Ok(inputs)
 }
 
 fn annotated(original: &Module, roles: &Roles, words: &str, mesh: &str) -> Result<Module, String> {

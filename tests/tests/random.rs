@@ -10,6 +10,8 @@
 
 #[path = "drawn/mod.rs"]
 mod drawn;
+#[path = "drawn/recipes.rs"]
+mod recipes;
 
 use std::process::ExitCode;
 
@@ -21,6 +23,7 @@ use shardc_stablehlo::{PrintForm, PrintOptions, print};
 use shardc_tests::random::Recipe;
 
 use drawn::{Failure, Outcome, caught, fails, mode, sweep};
+use recipes::recipe;
 
 /// How many programs a plain test run tries.
 const CASES: u64 = 24;
@@ -97,7 +100,8 @@ fn main() -> ExitCode {
     // Before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let trial = Trial::test("random programs", || {
-        Ok(sweep("random", CASES, false, &|client, recipe, case| check(client, recipe, mode(case), case))?)
+        let check = |client: &Client, recipe: &Recipe, case| check(client, recipe, mode(case), case);
+        Ok(sweep("random", CASES, &recipe(false), Recipe::text, check)?)
     });
     libtest_mimic::run(&Arguments::from_args(), vec![trial]).exit_code()
 }

@@ -63,9 +63,9 @@ enum Command {
         after_help = "Examples:\n  cargo xtask conformance\n  cargo xtask conformance read\n  cargo xtask conformance shardy transforms/propagation -v"
     )]
     Conformance(conformance::ConformanceArgs),
-    /// Partition random programs and compare them on 8 virtual devices and on one.
+    /// Partition random programs, or training steps by random settings, and compare them on 8 virtual devices and on one.
     #[command(
-        after_help = "Examples:\n  cargo xtask sweep --cases 2000 --seed 7\n  cargo xtask sweep --seed 7 --first 1234 --cases 1    # one that failed, again"
+        after_help = "Examples:\n  cargo xtask sweep --cases 2000 --seed 7\n  cargo xtask sweep --of settings --cases 1000\n  cargo xtask sweep --seed 7 --first 1234 --cases 1    # one that failed, again"
     )]
     Sweep(sweep::SweepArgs),
     /// Fuzz: damaged text, bytecode and partitions, hostile meshes, passes in any order, wrong inputs, any attributes.

@@ -77,6 +77,21 @@ def adam(params, m, v, count, grads, rate=1e-3):
     return params, m, v, count
 
 
+def with_norms(train, roles):
+    """The step, which also returns norms of updates, of state and of what it will be, and what updates have in common with old moments."""
+    def step(*arguments):
+        results = train(*arguments)
+        state = [(old, new, role) for old, new, role in zip(
+            (argument for argument, role in zip(arguments, roles) if role in STATE), results, (role for role in roles if role in STATE))]
+        of = lambda letter, at: [
+            leaf for entry in state if entry[2] == letter for leaf in jax.tree.leaves(entry[at]) if jnp.issubdtype(leaf.dtype, jnp.floating)]
+        norm = lambda leaves: sum((leaf.astype(jnp.float32) ** 2).sum() for leaf in leaves)
+        update = [new - old for old, new in zip(of("P", 0), of("P", 1))]
+        moments = sum((old * new).sum() for old, new in zip(of("O", 0), of("O", 1)))
+        return *results, *map(norm, (update, of("P", 0), of("P", 1), of("O", 0), of("O", 1))), moments
+    return step
+
+
 def lowered(train, arguments, roles, dims):
     donated = tuple(i for i, role in enumerate(roles) if role in STATE)
     text = jax.jit(train, donate_argnums=donated, keep_unused=True).lower(*arguments).as_text(debug_info=True)
@@ -89,6 +104,12 @@ def lowered(train, arguments, roles, dims):
     return {"text": text, **found}
 
 
-def show(*names):
-    """Prints the steps of these names, all if there are none."""
-    print(json.dumps({name: lowered(*STEPS[name]) for name in names or STEPS}))
+def show(*names, norms=False):
+    """Prints the steps of these names, all if there are none; of each what it is if it returns norms, too, where that is asked for."""
+    steps = {}
+    for name in names or STEPS:
+        train, arguments, roles, dims = STEPS[name]
+        steps[name] = lowered(train, arguments, roles, dims)
+        if norms:
+            steps[name]["with_norms"] = lowered(with_norms(train, roles), arguments, roles, dims)["text"]
+    print(json.dumps(steps))

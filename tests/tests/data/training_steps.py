@@ -1,4 +1,5 @@
-"""Prints training steps of many kinds as JSON: {name: {"text": StableHLO, "roles": [...], "batch_dims": [...]}}; see `steps.py`.
+"""Prints training steps of many kinds as JSON: {name: {"text": StableHLO, "roles": [...], "batch_dims": [...], "with_norms": StableHLO}};
+see `steps.py`.
 
     JAX_PLATFORMS=cpu python training_steps.py        (written for jax 0.10.2)
 """
@@ -6,13 +7,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax, nn
 from steps import KEY, adam, array, average, cast, cross_entropy, ints, mlp, mlp_of, norm, sgd, show, step, tree_map
-
-MODEL = mlp_of(24, 64, 10)
-X, Y = array(32, 24), ints(32)
-
-
-def classify(params, x, y):
-    return cross_entropy(mlp(params, x), y)
+from training_steps import layers, losses, methods  # noqa: F401, each adds its steps
+from training_steps.common import MODEL, X, Y, classify
 
 
 # Optimizers.
@@ -622,4 +618,4 @@ def complex_weights():
     return train, (params, params, array(8, 32, 2), array(8, 32))
 
 
-show()
+show(norms=True)

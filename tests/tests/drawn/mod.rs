@@ -1,4 +1,4 @@
-//! Random programs, drawn by seed and number of the case, and made smaller where they fail.
+//! Cases that are drawn by seed and number, and made smaller where they fail.
 
 use std::{
     collections::BTreeMap,
@@ -9,40 +9,15 @@ use std::{
 };
 
 use proptest::{
-    array::uniform3,
-    collection::vec,
-    prelude::any,
     strategy::{Strategy, ValueTree},
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
 };
 use shardc::SpmdMode;
 use shardc_runtime::Client;
 use shardc_tests::devices::client;
-use shardc_tests::random::{MeshRecipe, Recipe};
 
 /// How often a failing program is made smaller, unless `SHARDC_SHRINKS` says so.
 const SHRINKS: u64 = 120;
-
-/// Checks one program, with the number of its case.
-pub(crate) type Check<'a> = dyn Fn(&Client, &Recipe, u64) -> Result<Outcome, Failure> + 'a;
-
-fn recipe(floats: bool) -> impl Strategy<Value = Recipe> {
-    // Devices in the order of their numbers half of the time.
-    let order = proptest::prop_oneof![proptest::strategy::Just(0), any::<u16>()];
-    let mesh = (any::<u16>(), order).prop_map(|(axes, order)| MeshRecipe { axes, order });
-    let parameters = vec(proptest::array::uniform10(any::<u16>()), 1..5);
-    let ops = vec(proptest::array::uniform12(any::<u16>()), 1..11);
-    (mesh, uniform3(any::<u16>()), parameters, ops, any::<u16>()).prop_map(
-        move |(mesh, sizes, parameters, ops, outputs)| Recipe {
-            mesh,
-            sizes,
-            parameters,
-            ops,
-            outputs,
-            floats,
-        },
-    )
-}
 
 /// How a case that did not fail went.
 #[derive(Debug, PartialEq)]
@@ -90,11 +65,18 @@ fn runner(seed: u64, case: u64) -> TestRunner {
     TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
 }
 
-/// Draws programs, checks each, and shows small ones of those that failed. `name` is the folder that they are written to.
+/// Draws cases, checks each with its number, and shows small ones of those that failed. `name` is the folder that they are written to,
+/// as `show` has them.
 ///
 /// # Errors
 /// Some failed, or more than a quarter was refused.
-pub(crate) fn sweep(name: &str, cases: u64, floats: bool, check: &Check<'_>) -> Result<(), String> {
+pub(crate) fn sweep<R>(
+    name: &str,
+    cases: u64,
+    drawn: &impl Strategy<Value = R>,
+    show: impl Fn(&R) -> String,
+    check: impl Fn(&Client, &R, u64) -> Result<Outcome, Failure>,
+) -> Result<(), String> {
     let Some(client) = client()? else { return Ok(()) };
     let (cases, seed, first) =
         (number("SHARDC_CASES", cases), number("SHARDC_SEED", 1), number("SHARDC_FIRST", 0));
@@ -106,11 +88,10 @@ pub(crate) fn sweep(name: &str, cases: u64, floats: bool, check: &Check<'_>) -> 
         if case > first && case % 500 == 0 {
             say(&format!("{} of {cases} cases", case - first));
         }
-        let mut tree = recipe(floats).new_tree(&mut runner(seed, case)).map_err(|e| e.to_string())?;
+        let mut tree = drawn.new_tree(&mut runner(seed, case)).map_err(|e| e.to_string())?;
         // Where the back end ends the process, this says on what.
-        let running = |recipe: &Recipe| {
-            std::fs::write(dir.join("running.mlir"), recipe.text()).map_err(|e| e.to_string())
-        };
+        let running =
+            |drawn: &R| std::fs::write(dir.join("running.mlir"), show(drawn)).map_err(|e| e.to_string());
         running(&tree.current())?;
         let mut failure = match check(&client, &tree.current(), case) {
             Ok(Outcome::Equal) => continue,
@@ -143,13 +124,13 @@ pub(crate) fn sweep(name: &str, cases: u64, floats: bool, check: &Check<'_>) -> 
             }
         }
         let file = dir.join(format!("seed{seed}-case{case}.mlir"));
-        std::fs::write(&file, smallest.text()).map_err(|e| e.to_string())?;
+        std::fs::write(&file, show(&smallest)).map_err(|e| e.to_string())?;
         say(&format!(
             "case {case} ({:?}, {}): {}\n{}\n{}\n",
             mode(case),
             file.display(),
             failure.kind,
-            smallest.text(),
+            show(&smallest),
             failure.details
         ));
     }

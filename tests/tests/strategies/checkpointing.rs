@@ -7,7 +7,7 @@ use shardc_strategy::{Settings, Sharding, Wrap};
 
 use super::annotated_by;
 use super::closed_form::sent;
-use super::programs::PROGRAMS;
+use shardc_tests::training::PROGRAMS;
 
 /// Steps of many layers outside of loops; what temporaries are at most, as estimated, and what is sent, of what they are without. Of GPT-2 they
 /// are 0.46 of it by libtpu (v5p:2x2x2).

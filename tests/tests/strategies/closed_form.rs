@@ -15,9 +15,9 @@ use shardc::{Compiler, Output};
 use shardc_passes::cost::traffic::summarize;
 use shardc_strategy::{Role, Settings, Sharding};
 
-use super::programs::{PROGRAMS, Program};
 use super::reads::{self, Reads};
 use super::{STRATEGIES, annotated_by};
+use shardc_tests::training::{PROGRAMS, Program};
 
 /// How far from the closed form a program may be: 1 %.
 const TOLERANCE: f64 = 0.01;

@@ -6,7 +6,6 @@
 mod checkpointing;
 mod closed_form;
 mod fused;
-mod programs;
 mod reads;
 
 use std::fmt::Write as _;
@@ -21,8 +20,7 @@ use shardc_strategy::{PerParameter, Role, Settings, Sharding, apply, kept};
 use shardc_tests::devices::{Reference, Verdict, client, compare};
 use shardc_tests::shared;
 use shardc_tests::skip::{Need, skipped};
-
-use programs::{PROGRAMS, Program};
+use shardc_tests::training::{PROGRAMS, Program};
 
 /// Each strategy on a mesh of eight devices.
 const STRATEGIES: &[(&str, Sharding, &str)] = &[

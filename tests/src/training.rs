@@ -1,0 +1,155 @@
+//! Training steps that have no annotations: those of the shared data, some of our own graphs, and what JAX prints of
+//! `data/training_steps.py`.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+use serde_json::Value;
+use shardc::Compiler;
+use shardc::strategy::roles_of;
+use shardc_ir::Module;
+use shardc_runtime::HostArray;
+use shardc_strategy::{Role, Roles, Said, roles};
+
+use crate::{root, shared, steps};
+
+/// A training step.
+#[derive(Debug)]
+pub struct Program {
+    /// What it is called.
+    pub name: String,
+    step: Step,
+    /// Whether it is small enough to run.
+    pub is_executable: bool,
+}
+
+/// Where a step comes from.
+#[derive(Debug)]
+enum Step {
+    /// A file, which has no mesh.
+    Read(Box<Module>, Roles),
+    /// A graph of our own, which is written for a mesh.
+    Own(steps::Step),
+}
+
+impl Program {
+    /// The step, for a mesh that is written `name=size,..`, and what its arguments are.
+    ///
+    /// # Panics
+    ///
+    /// If that is no mesh.
+    #[must_use]
+    pub fn on(&self, mesh: &str) -> (Module, Roles) {
+        match &self.step {
+            Step::Read(module, roles) => ((**module).clone(), roles.clone()),
+            Step::Own(step) => {
+                let step = step.on(mesh);
+                let roles = roles_of(&step).unwrap();
+                (step.module, roles)
+            }
+        }
+    }
+
+    /// Whether it is a graph of our own, which has a mesh already.
+    #[must_use]
+    pub fn has_mesh(&self) -> bool {
+        matches!(self.step, Step::Own(_))
+    }
+
+    fn read(name: &str, text: &[u8], is_executable: bool) -> Program {
+        let module = Compiler::read(text).unwrap();
+        let roles = roles(&module, &Said::default()).unwrap();
+        Program { name: name.to_owned(), step: Step::Read(Box::new(module), roles), is_executable }
+    }
+}
+
+/// Those of the shared data and of our own graphs.
+///
+/// # Panics
+///
+/// Where the shared data is not.
+pub static PROGRAMS: LazyLock<Vec<Program>> = LazyLock::new(|| {
+    let folder = shared().unwrap().join("unsharded");
+    let manifest: Value =
+        serde_json::from_slice(&std::fs::read(folder.join("manifest.json")).unwrap()).unwrap();
+    let read = |program: &Value| {
+        let text = std::fs::read(folder.join(program["file"].as_str().unwrap())).unwrap();
+        Program::read(program["name"].as_str().unwrap(), &text, program["executable"] == true)
+    };
+    let own = steps::STEPS.iter().map(|&step| Program {
+        name: format!("own {}", step.name),
+        step: Step::Own(step),
+        is_executable: step.is_executable,
+    });
+    manifest["programs"].as_array().unwrap().iter().map(read).chain(own).collect()
+});
+
+/// A step as JAX prints it, and what its arguments are written as.
+#[derive(Debug, Deserialize)]
+pub struct JaxStep {
+    text: String,
+    /// What each argument is.
+    pub roles: Vec<String>,
+    /// The dimension of examples of each argument of the batch.
+    pub batch_dims: Vec<Option<usize>>,
+    with_norms: String,
+}
+
+impl JaxStep {
+    /// The step.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be read.
+    #[must_use]
+    pub fn module(&self) -> Module {
+        Compiler::read(self.text.as_bytes()).unwrap()
+    }
+
+    /// The step, which also returns norms of its state and of its update.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be read.
+    #[must_use]
+    pub fn with_norms(&self) -> Module {
+        Compiler::read(self.with_norms.as_bytes()).unwrap()
+    }
+
+    /// The step as a program.
+    #[must_use]
+    pub fn program(&self, name: &str) -> Program {
+        Program::read(name, self.text.as_bytes(), true)
+    }
+}
+
+/// The steps of `data/training_steps.py` by their names, if `SHARDC_PYTHON` says which Python prints them.
+///
+/// # Errors
+/// It does not run, or has no JAX.
+pub fn jax_steps() -> Result<Option<BTreeMap<String, JaxStep>>, String> {
+    let Some(python) = std::env::var_os("SHARDC_PYTHON") else { return Ok(None) };
+    let script = root().join("tests/data/training_steps.py");
+    let output = Command::new(python).arg(script).env("JAX_PLATFORMS", "cpu").output();
+    let output = output.map_err(|error| error.to_string())?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    serde_json::from_slice(&output.stdout).map(Some).map_err(|error| error.to_string())
+}
+
+/// Makes parameters of random inputs have both signs, so that no layer is saturated.
+///
+/// # Errors
+/// A type has no numbers.
+pub fn with_both_signs(roles: &Roles, mut inputs: Vec<HostArray>) -> Result<Vec<HostArray>, shardc::Error> {
+    for (array, argument) in inputs.iter_mut().zip(&roles.arguments) {
+        if argument.role == Role::Parameter && array.dtype.is_float() {
+            let weights: Vec<f64> = array.to_f64_vec().iter().map(|x| (x - 0.5) / 2.0).collect();
+            *array = HostArray::from_f64(array.dtype, &array.shape, &weights)?;
+        }
+    }
+    Ok(inputs)
+}

@@ -1,0 +1,1 @@
+"""Steps that `training_steps.py` prints, by subject."""

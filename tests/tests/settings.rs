@@ -1,0 +1,198 @@
+//! Random settings of strategies on random meshes: training steps that they split give what they give on one device.
+//!
+//! `cargo test -p shardc-tests --test settings` tries a few; `cargo xtask sweep --of settings --cases 2000 --seed 7` many more. What is
+//! drawn depends on the seed and the number of the case alone: `SHARDC_SEED=7 SHARDC_FIRST=1234 SHARDC_CASES=1`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+#[path = "drawn/mod.rs"]
+mod drawn;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use proptest::array::{uniform4, uniform7};
+use proptest::option::of;
+use proptest::prelude::{Just, Strategy as Draw, any};
+use proptest::sample::select;
+use shardc::{Compiler, Error, exec};
+use shardc_ir::Class;
+use shardc_passes::annotations::spec::MeshSpec;
+use shardc_runtime::{Client, plugin};
+use shardc_strategy::{Prefetch, Settings, Sharding, Wrap, apply};
+use shardc_tests::devices::{Reference, Verdict, compare};
+use shardc_tests::shared;
+use shardc_tests::skip::{Need, skipped};
+use shardc_tests::training::{PROGRAMS, Program, jax_steps, with_both_signs};
+
+use drawn::{Failure, Outcome, caught, fails, mode, sweep};
+
+/// How many cases a plain test run tries.
+const CASES: u64 = 24;
+
+/// Names of axes, which say what these split, major to minor.
+const AXES: &[&[&str]] = &[
+    &["fsdp"],
+    &["node", "fsdp"],
+    &["data", "model"],
+    &["model"],
+    &["data", "expert"],
+    &["node", "fsdp", "model"],
+    &["model", "data"],
+    &["expert", "data", "model"],
+    &["data", "context"],
+    &["context", "model"],
+    &["node", "data", "context", "model"],
+];
+
+/// How a step is split.
+#[derive(Clone, Debug)]
+struct Case {
+    /// Which step, of as many as there are.
+    step: usize,
+    settings: Settings,
+    axes: Vec<(&'static str, usize)>,
+    /// The device at each position of the mesh, where that is not its number.
+    order: Option<Vec<usize>>,
+}
+
+impl Case {
+    /// How it is split on a mesh that a step can be split on, as the command line takes it.
+    fn mesh(&self, program: &Program) -> String {
+        let has_sequences = has_sequences(program);
+        let name = |name: &'static str| if name == "context" && !has_sequences { "more" } else { name };
+        let axes: Vec<String> = self.axes.iter().map(|(axis, n)| format!("{}={n}", name(axis))).collect();
+        let mesh = axes.join(",");
+        match &self.order {
+            Some(order) if !program.has_mesh() => {
+                let ids: Vec<String> = order.iter().map(ToString::to_string).collect();
+                format!("{mesh}@{}", ids.join(","))
+            }
+            _ => mesh,
+        }
+    }
+}
+
+/// Whether a step can be split along sequences.
+fn has_sequences(program: &Program) -> bool {
+    let mesh = "context=2";
+    let (mut module, roles) = program.on(mesh);
+    apply(&mut module, &roles, &Settings::default(), &mesh.parse::<MeshSpec>().unwrap().to_mesh()).is_ok()
+}
+
+fn settings() -> impl Draw<Value = Settings> {
+    use Sharding::{FullShard, HybridShard, HybridShardZero2, NoShard, ShardGradOp, Zero1};
+    let sharding = select(vec![FullShard, ShardGradOp, Zero1, NoShard, HybridShard, HybridShardZero2]);
+    let units = select(vec![Wrap::Layers, Wrap::Always, Wrap::Nothing]);
+    let sizes = (0..12_u32).prop_map(|bits| Wrap::Size(1 << bits));
+    let wrap = of(proptest::prop_oneof![3 => units, 1 => sizes]);
+    let bucket = of((0..20_u32).prop_map(|bits| (1_u64 << bits) - 1));
+    (sharding, of(any::<bool>()), wrap, bucket, uniform7(any::<bool>())).prop_map(
+        |(sharding, reshard_after_forward, wrap, bucket_bytes, flags)| Settings {
+            sharding,
+            reshard_after_forward,
+            shard_param_on_dim_0: flags[0],
+            split_stacks_first: flags[1],
+            offload_params: flags[2],
+            wrap,
+            reshard_root: flags[3],
+            backward_prefetch: if flags[4] { Prefetch::Pre } else { Prefetch::Post },
+            sequence_parallel: flags[5],
+            activation_checkpointing: flags[6],
+            bucket_bytes,
+            ..Settings::default()
+        },
+    )
+}
+
+fn case(steps: usize) -> impl Draw<Value = Case> {
+    let order = of(Just((0..8).collect::<Vec<usize>>()).prop_shuffle());
+    let axes = (0..AXES.len(), uniform4(1..9_usize));
+    ((0..steps).no_shrink(), settings(), axes, order).prop_map(
+        |(step, mut settings, (names, mut sizes), order)| {
+            let names = AXES[names];
+            // At most as many devices as there are.
+            while sizes[..names.len()].iter().product::<usize>() > 8 {
+                *sizes[..names.len()].iter_mut().max().unwrap() -= 1;
+            }
+            let axes: Vec<_> = names.iter().copied().zip(sizes).collect();
+            let has_nodes = axes.iter().filter(|(name, _)| !matches!(*name, "model" | "context")).count() > 1;
+            if !has_nodes && matches!(settings.sharding, Sharding::HybridShard | Sharding::HybridShardZero2) {
+                settings.sharding = Sharding::FullShard;
+            }
+            let devices: usize = axes.iter().map(|(_, n)| n).product();
+            let order = order.map(|all| all.into_iter().filter(|&id| id < devices).collect());
+            Case { step, settings, axes, order }
+        },
+    )
+}
+
+fn check(
+    client: &Client,
+    program: &Program,
+    case: &Case,
+    number: u64,
+    reference: &mut Option<Reference>,
+) -> Result<Outcome, Failure> {
+    let mesh = case.mesh(program);
+    let (original, roles) = program.on(mesh.split('@').next().unwrap());
+    let mut module = original.clone();
+    if let Err(errors) =
+        apply(&mut module, &roles, &case.settings, &mesh.parse::<MeshSpec>().unwrap().to_mesh())
+    {
+        return fails(errors[0].code, errors[0].to_string());
+    }
+    if let Err(errors) = shardc_ir::verify(&module) {
+        return fails("annotated program is invalid", errors[0].to_string());
+    }
+    let output = match Compiler::new().spmd_mode(mode(number)).partition_module(module) {
+        Ok(output) => output,
+        Err(Error::Diagnostics(why)) if why.iter().all(|d| d.class == Class::Unsupported) => {
+            return Ok(Outcome::Refused(why[0].code.to_owned()));
+        }
+        Err(error) => return fails("partitioning", error.to_string()),
+    };
+    let reference = match reference {
+        Some(reference) => reference,
+        none => {
+            let inputs = exec::random_inputs(&output.interface, 1);
+            let inputs = inputs.and_then(|inputs| with_both_signs(&roles, inputs)).unwrap();
+            none.insert(Reference::on(client, original, inputs).unwrap())
+        }
+    };
+    match compare(client, reference, &output) {
+        Verdict::Equal => Ok(Outcome::Equal),
+        Verdict::Wrong(why) => fails("wrong values", why),
+        Verdict::Refused(why) => fails("refused by the back end", why),
+    }
+}
+
+fn settings_of_steps() -> Result<(), Failed> {
+    let Some(jax) = jax_steps()? else {
+        return Ok(skipped(Need::Python, "SHARDC_PYTHON names no Python with jax")?);
+    };
+    let jax: Vec<Program> = jax.iter().map(|(name, step)| step.program(name)).collect();
+    let programs: Vec<&Program> = PROGRAMS.iter().filter(|step| step.is_executable).chain(&jax).collect();
+    let references: RefCell<BTreeMap<usize, Option<Reference>>> = RefCell::default();
+    let show = |case: &Case| {
+        let program = programs[case.step];
+        format!("{} on {}, {:#?}", program.name, case.mesh(program), case.settings)
+    };
+    Ok(sweep("settings", CASES, &case(programs.len()), show, |client, case, number| {
+        let mut references = references.borrow_mut();
+        let reference = references.entry(case.step).or_default();
+        caught(|| check(client, programs[case.step], case, number, reference))
+    })?)
+}
+
+fn main() -> ExitCode {
+    // Before any thread starts and any plugin is loaded.
+    plugin::quiet_plugin_logs();
+    let trial = Trial::test("random settings", || match shared() {
+        Some(_) => settings_of_steps(),
+        None => Ok(skipped(Need::Shared, "training steps of the shared data, which is not here")?),
+    });
+    libtest_mimic::run(&Arguments::from_args(), vec![trial]).exit_code()
+}

@@ -17,11 +17,11 @@ use proptest::array::{uniform4, uniform7};
 use proptest::option::of;
 use proptest::prelude::{Just, Strategy as Draw, any};
 use proptest::sample::select;
-use shardc::{Compiler, Error, exec};
-use shardc_ir::Class;
+use shardc::{CleanOptions, Compiler, Error, exec};
+use shardc_ir::{Class, DType, Module};
 use shardc_passes::annotations::spec::MeshSpec;
 use shardc_runtime::{Client, plugin};
-use shardc_strategy::{Prefetch, Settings, Sharding, Wrap, apply};
+use shardc_strategy::{Prefetch, Roles, Settings, Sharding, Wrap, apply};
 use shardc_tests::devices::{Reference, Verdict, compare};
 use shardc_tests::shared;
 use shardc_tests::skip::{Need, skipped};
@@ -89,8 +89,9 @@ fn settings() -> impl Draw<Value = Settings> {
     let sizes = (0..12_u32).prop_map(|bits| Wrap::Size(1 << bits));
     let wrap = of(proptest::prop_oneof![3 => units, 1 => sizes]);
     let bucket = of((0..20_u32).prop_map(|bits| (1_u64 << bits) - 1));
-    (sharding, of(any::<bool>()), wrap, bucket, uniform7(any::<bool>())).prop_map(
-        |(sharding, reshard_after_forward, wrap, bucket_bytes, flags)| Settings {
+    let narrow = proptest::option::weighted(0.2, (select(vec![DType::BF16, DType::F16]), any::<bool>()));
+    (sharding, of(any::<bool>()), wrap, bucket, narrow, uniform7(any::<bool>())).prop_map(
+        |(sharding, reshard_after_forward, wrap, bucket_bytes, narrow, flags)| Settings {
             sharding,
             reshard_after_forward,
             shard_param_on_dim_0: flags[0],
@@ -102,7 +103,8 @@ fn settings() -> impl Draw<Value = Settings> {
             sequence_parallel: flags[5],
             activation_checkpointing: flags[6],
             bucket_bytes,
-            ..Settings::default()
+            compute_dtype: narrow.map(|(dtype, _)| dtype),
+            fp32_reduce_scatter: narrow.is_some_and(|(_, wide)| wide),
         },
     )
 }
@@ -129,6 +131,17 @@ fn case(steps: usize) -> impl Draw<Value = Case> {
     )
 }
 
+/// The step as a strategy annotates it.
+fn split(mut module: Module, roles: &Roles, settings: &Settings, mesh: &str) -> Result<Module, Failure> {
+    if let Err(errors) = apply(&mut module, roles, settings, &mesh.parse::<MeshSpec>().unwrap().to_mesh()) {
+        return fails(errors[0].code, errors[0].to_string());
+    }
+    match shardc_ir::verify(&module) {
+        Ok(()) => Ok(module),
+        Err(errors) => fails("annotated program is invalid", errors[0].to_string()),
+    }
+}
+
 fn check(
     client: &Client,
     program: &Program,
@@ -138,29 +151,34 @@ fn check(
 ) -> Result<Outcome, Failure> {
     let mesh = case.mesh(program);
     let (original, roles) = program.on(mesh.split('@').next().unwrap());
-    let mut module = original.clone();
-    if let Err(errors) =
-        apply(&mut module, &roles, &case.settings, &mesh.parse::<MeshSpec>().unwrap().to_mesh())
-    {
-        return fails(errors[0].code, errors[0].to_string());
-    }
-    if let Err(errors) = shardc_ir::verify(&module) {
-        return fails("annotated program is invalid", errors[0].to_string());
-    }
-    let output = match Compiler::new().spmd_mode(mode(number)).partition_module(module) {
+    let module = split(original.clone(), &roles, &case.settings, &mesh)?;
+    // In two of four cases nothing is kept that could be gathered again.
+    let clean = CleanOptions { memory_bytes: (number % 4 >= 2).then_some(0), ..CleanOptions::default() };
+    let output = match Compiler::new().spmd_mode(mode(number)).clean(clean).partition_module(module) {
         Ok(output) => output,
         Err(Error::Diagnostics(why)) if why.iter().all(|d| d.class == Class::Unsupported) => {
             return Ok(Outcome::Refused(why[0].code.to_owned()));
         }
         Err(error) => return fails("partitioning", error.to_string()),
     };
-    let reference = match reference {
-        Some(reference) => reference,
-        none => {
-            let inputs = exec::random_inputs(&output.interface, 1);
-            let inputs = inputs.and_then(|inputs| with_both_signs(&roles, inputs)).unwrap();
-            none.insert(Reference::on(client, original, inputs).unwrap())
+    let on_one = |original: Module| {
+        let inputs = exec::random_inputs(&output.interface, 1);
+        let inputs = inputs.and_then(|inputs| with_both_signs(&roles, inputs)).unwrap();
+        Reference::on(client, original, inputs).unwrap()
+    };
+    let Settings { compute_dtype, fp32_reduce_scatter, .. } = case.settings;
+    // One device computes in a narrower type, too.
+    let narrow = match compute_dtype {
+        None => None,
+        Some(_) => {
+            let settings = Settings { compute_dtype, fp32_reduce_scatter, ..Settings::default() };
+            let (original, roles) = program.on("fsdp=1");
+            Some(on_one(split(original, &roles, &settings, "fsdp=1")?))
         }
+    };
+    let reference = match &narrow {
+        Some(narrow) => narrow,
+        None => reference.get_or_insert_with(|| on_one(original)),
     };
     match compare(client, reference, &output) {
         Verdict::Equal => Ok(Outcome::Equal),

@@ -1,6 +1,8 @@
 // What a strategy refuses: words that are none, a mesh that does not fit, names and roles that are none, a program without a loss.
 // RUN: not shardc fsdp apply %s --fsdp "ful_shard no_shard zero1" --mesh fsdp=4 2>&1 | FileCheck %s --check-prefix=WORDS
 // RUN: not shardc fsdp apply %S/full_shard.mlir --fsdp hybrid_shard --mesh fsdp=4 2>&1 | FileCheck %s --check-prefix=HYBRID
+// RUN: not shardc fsdp apply %S/full_shard.mlir --mesh data=2,context=2 2>&1 | FileCheck %s --check-prefix=CONTEXT
+// RUN: shardc fsdp apply %S/full_shard.mlir --mesh data=4,context=1 | FileCheck %s --check-prefix=ONE
 // RUN: not shardc fsdp apply %S/full_shard.mlir --mesh fsdp 2>&1 | FileCheck %s --check-prefix=MESH
 // RUN: not shardc fsdp roles %s --role arg0=wieght --role nothing=batch --role arg1 --loss arg0 2>&1 | FileCheck %s --check-prefix=SAID
 // RUN: not shardc fsdp roles %s 2>&1 | FileCheck %s --check-prefix=LOSS
@@ -9,6 +11,8 @@
 // WORDS: error[SH1201]: 'ful_shard' is no word for a strategy
 // WORDS: did you mean full_shard?
 // WORDS: error[SH1201]: 'zero1' is a second strategy, after 'no_shard'
+// CONTEXT: error[SH1251]: the mesh has an axis that splits sequences, and no argument with examples has one
+// ONE: %arg3: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}p0, {}]>}
 // HYBRID: error[SH1251]: a hybrid strategy needs two axes of data parallelism
 // MESH: error[SH0306]
 // SAID: error[SH1202]: 'wieght' is no role

@@ -135,7 +135,7 @@ pub fn apply_units(
         );
     }
     let within = Within::of(module, (func, body), roles, &args, (&stacked, &axes, mesh));
-    if !axes.context.is_empty() && within.sequences.is_empty() {
+    if mesh.axes_size(&axes.context) > 1 && within.sequences.is_empty() {
         let message = "the mesh has an axis that splits sequences, and no argument with examples has one";
         let hint = "sequences are the dimension behind that of examples: of tokens, or of vectors";
         return Err(vec![Diagnostic::invalid("SH1251", message).hint(hint)]);

@@ -70,8 +70,16 @@ impl Program {
 /// # Panics
 ///
 /// Where the shared data is not.
-pub static PROGRAMS: LazyLock<Vec<Program>> = LazyLock::new(|| {
-    let folder = shared().unwrap().join("unsharded");
+pub static PROGRAMS: LazyLock<Vec<Program>> = LazyLock::new(|| shared_and_own().unwrap());
+
+/// The same, if the shared data is here.
+///
+/// # Panics
+///
+/// If one cannot be read.
+#[must_use]
+pub fn shared_and_own() -> Option<Vec<Program>> {
+    let folder = shared()?.join("unsharded");
     let manifest: Value =
         serde_json::from_slice(&std::fs::read(folder.join("manifest.json")).unwrap()).unwrap();
     let read = |program: &Value| {
@@ -83,8 +91,8 @@ pub static PROGRAMS: LazyLock<Vec<Program>> = LazyLock::new(|| {
         step: Step::Own(step),
         is_executable: step.is_executable,
     });
-    manifest["programs"].as_array().unwrap().iter().map(read).chain(own).collect()
-});
+    Some(manifest["programs"].as_array().unwrap().iter().map(read).chain(own).collect())
+}
 
 /// A step as JAX prints it, and what its arguments are written as.
 #[derive(Debug, Deserialize)]

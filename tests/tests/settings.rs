@@ -1,7 +1,9 @@
-//! Random settings of strategies on random meshes: training steps that they split give what they give on one device.
+//! Random settings of strategies on random meshes: training steps that they split give what they give on one device, and TPUs' compiler
+//! takes them.
 //!
-//! `cargo test -p shardc-tests --test settings` tries a few; `cargo xtask sweep --of settings --cases 2000 --seed 7` many more. What is
-//! drawn depends on the seed and the number of the case alone: `SHARDC_SEED=7 SHARDC_FIRST=1234 SHARDC_CASES=1`.
+//! `cargo test -p shardc-tests --test settings` tries a few; `cargo xtask sweep --of settings --cases 2000 --seed 7` many more, and
+//! `--of settings-for-tpus` compiles them. What is drawn depends on the seed and the number of the case alone:
+//! `SHARDC_SEED=7 SHARDC_FIRST=1234 SHARDC_CASES=1`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -10,27 +12,32 @@ mod drawn;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use proptest::array::{uniform4, uniform7};
+use proptest::array::{uniform3, uniform4, uniform7};
 use proptest::option::of;
 use proptest::prelude::{Just, Strategy as Draw, any};
 use proptest::sample::select;
-use shardc::{CleanOptions, Compiler, Error, exec};
+use shardc::{Backend, CleanOptions, Compiler, Error, Output, exec};
 use shardc_ir::{Class, DType, Module};
 use shardc_passes::annotations::spec::MeshSpec;
-use shardc_runtime::{Client, plugin};
+use shardc_runtime::aot::{CHILD_COMMAND, CompileRequest, Target, compile_in_child, run_child};
+use shardc_runtime::{Client, Environment, PluginKind, plugin};
 use shardc_strategy::{Prefetch, Roles, Settings, Sharding, Wrap, apply};
 use shardc_tests::devices::{Reference, Verdict, compare};
-use shardc_tests::shared;
 use shardc_tests::skip::{Need, skipped};
-use shardc_tests::training::{PROGRAMS, Program, jax_steps, with_both_signs};
+use shardc_tests::training::{Program, jax_steps, shared_and_own, with_both_signs};
 
 use drawn::{Failure, Outcome, caught, fails, mode, sweep};
 
-/// How many cases a plain test run tries.
+/// How many cases a plain test run tries, and how many it compiles for TPUs.
 const CASES: u64 = 24;
+const COMPILED: u64 = 6;
+
+/// Eight TPUs, which need not be here.
+const TPUS: &str = "tpu:v5e:2x4";
 
 /// Names of axes, which say what these split, major to minor.
 const AXES: &[&[&str]] = &[
@@ -59,6 +66,20 @@ struct Case {
 }
 
 impl Case {
+    /// A hybrid strategy is one for which there are nodes.
+    fn new(
+        step: usize,
+        mut settings: Settings,
+        axes: Vec<(&'static str, usize)>,
+        order: Option<Vec<usize>>,
+    ) -> Case {
+        let has_nodes = axes.iter().filter(|(name, _)| !matches!(*name, "model" | "context")).count() > 1;
+        if !has_nodes && matches!(settings.sharding, Sharding::HybridShard | Sharding::HybridShardZero2) {
+            settings.sharding = Sharding::FullShard;
+        }
+        Case { step, settings, axes, order }
+    }
+
     /// How it is split on a mesh that a step can be split on, as the command line takes it.
     fn mesh(&self, program: &Program) -> String {
         let has_sequences = has_sequences(program);
@@ -73,7 +94,14 @@ impl Case {
             _ => mesh,
         }
     }
+
+    fn show(&self, program: &Program) -> String {
+        format!("{} on {}, {:#?}", program.name, self.mesh(program), self.settings)
+    }
 }
+
+/// A mesh of one device.
+const ONE: &str = "fsdp=1";
 
 /// Whether a step can be split along sequences.
 fn has_sequences(program: &Program) -> bool {
@@ -109,26 +137,34 @@ fn settings() -> impl Draw<Value = Settings> {
     )
 }
 
+/// Cases on up to eight devices in any order.
 fn case(steps: usize) -> impl Draw<Value = Case> {
     let order = of(Just((0..8).collect::<Vec<usize>>()).prop_shuffle());
     let axes = (0..AXES.len(), uniform4(1..9_usize));
     ((0..steps).no_shrink(), settings(), axes, order).prop_map(
-        |(step, mut settings, (names, mut sizes), order)| {
+        |(step, settings, (names, mut sizes), order)| {
             let names = AXES[names];
             // At most as many devices as there are.
             while sizes[..names.len()].iter().product::<usize>() > 8 {
                 *sizes[..names.len()].iter_mut().max().unwrap() -= 1;
             }
             let axes: Vec<_> = names.iter().copied().zip(sizes).collect();
-            let has_nodes = axes.iter().filter(|(name, _)| !matches!(*name, "model" | "context")).count() > 1;
-            if !has_nodes && matches!(settings.sharding, Sharding::HybridShard | Sharding::HybridShardZero2) {
-                settings.sharding = Sharding::FullShard;
-            }
             let devices: usize = axes.iter().map(|(_, n)| n).product();
             let order = order.map(|all| all.into_iter().filter(|&id| id < devices).collect());
-            Case { step, settings, axes, order }
+            Case::new(step, settings, axes, order)
         },
     )
+}
+
+/// Cases on eight devices.
+fn case_of_eight(steps: usize) -> impl Draw<Value = Case> {
+    let axes = (0..AXES.len(), uniform3(any::<usize>()));
+    ((0..steps).no_shrink(), settings(), axes).prop_map(|(step, settings, (names, doubled))| {
+        let names = AXES[names];
+        let size = |axis| 1 << doubled.iter().filter(|&&n| n % names.len() == axis).count();
+        let axes = names.iter().enumerate().map(|(axis, &name)| (name, size(axis))).collect();
+        Case::new(step, settings, axes, None)
+    })
 }
 
 /// The step as a strategy annotates it.
@@ -142,26 +178,35 @@ fn split(mut module: Module, roles: &Roles, settings: &Settings, mesh: &str) -> 
     }
 }
 
-fn check(
+/// The step as devices run it, if that is supported.
+fn partitioned(program: &Program, case: &Case, number: u64) -> Result<Result<Output, Outcome>, Failure> {
+    let mesh = case.mesh(program);
+    let (original, roles) = program.on(mesh.split('@').next().unwrap());
+    let module = split(original, &roles, &case.settings, &mesh)?;
+    // In two of four cases nothing is kept that could be gathered again.
+    let clean = CleanOptions { memory_bytes: (number % 4 >= 2).then_some(0), ..CleanOptions::default() };
+    match Compiler::new().spmd_mode(mode(number)).clean(clean).partition_module(module) {
+        Ok(output) => Ok(Ok(output)),
+        Err(Error::Diagnostics(why)) if why.iter().all(|d| d.class == Class::Unsupported) => {
+            Ok(Err(Outcome::Refused(why[0].code.to_owned())))
+        }
+        Err(error) => fails("partitioning", error.to_string()),
+    }
+}
+
+/// Compares a step with one device.
+fn compared(
     client: &Client,
     program: &Program,
     case: &Case,
     number: u64,
     reference: &mut Option<Reference>,
 ) -> Result<Outcome, Failure> {
-    let mesh = case.mesh(program);
-    let (original, roles) = program.on(mesh.split('@').next().unwrap());
-    let module = split(original.clone(), &roles, &case.settings, &mesh)?;
-    // In two of four cases nothing is kept that could be gathered again.
-    let clean = CleanOptions { memory_bytes: (number % 4 >= 2).then_some(0), ..CleanOptions::default() };
-    let output = match Compiler::new().spmd_mode(mode(number)).clean(clean).partition_module(module) {
+    let output = match partitioned(program, case, number)? {
         Ok(output) => output,
-        Err(Error::Diagnostics(why)) if why.iter().all(|d| d.class == Class::Unsupported) => {
-            return Ok(Outcome::Refused(why[0].code.to_owned()));
-        }
-        Err(error) => return fails("partitioning", error.to_string()),
+        Err(refused) => return Ok(refused),
     };
-    let on_one = |original: Module| {
+    let on_one = |(original, roles): (Module, Roles)| {
         let inputs = exec::random_inputs(&output.interface, 1);
         let inputs = inputs.and_then(|inputs| with_both_signs(&roles, inputs)).unwrap();
         Reference::on(client, original, inputs).unwrap()
@@ -172,13 +217,13 @@ fn check(
         None => None,
         Some(_) => {
             let settings = Settings { compute_dtype, fp32_reduce_scatter, ..Settings::default() };
-            let (original, roles) = program.on("fsdp=1");
-            Some(on_one(split(original, &roles, &settings, "fsdp=1")?))
+            let (original, roles) = program.on(ONE);
+            Some(on_one((split(original, &roles, &settings, ONE)?, roles)))
         }
     };
     let reference = match &narrow {
         Some(narrow) => narrow,
-        None => reference.get_or_insert_with(|| on_one(original)),
+        None => reference.get_or_insert_with(|| on_one(program.on(ONE))),
     };
     match compare(client, reference, &output) {
         Verdict::Equal => Ok(Outcome::Equal),
@@ -187,30 +232,71 @@ fn check(
     }
 }
 
-fn settings_of_steps() -> Result<(), Failed> {
+/// Compiles a step for TPUs.
+fn compiled(plugin: &Path, program: &Program, case: &Case, number: u64) -> Result<Outcome, Failure> {
+    let output = match partitioned(program, case, number)? {
+        Ok(output) => output,
+        Err(refused) => return Ok(refused),
+    };
+    let request = CompileRequest {
+        target: Target::parse(TPUS).unwrap(),
+        plugin: plugin.to_owned(),
+        program: output.backend_code_for(Backend::Tpu).unwrap(),
+        options: exec::compile_options(output.interface.mode, output.num_devices()),
+        executable: None,
+    };
+    match compile_in_child(&std::env::current_exe().unwrap(), &request) {
+        Ok(_) => Ok(Outcome::Equal),
+        Err(error) => fails("refused for TPUs", error.to_string()),
+    }
+}
+
+/// The steps, or `None` after saying why there are none.
+fn programs() -> Result<Option<Vec<Program>>, Failed> {
     let Some(jax) = jax_steps()? else {
-        return Ok(skipped(Need::Python, "SHARDC_PYTHON names no Python with jax")?);
+        skipped(Need::Python, "SHARDC_PYTHON names no Python with jax")?;
+        return Ok(None);
     };
-    let jax: Vec<Program> = jax.iter().map(|(name, step)| step.program(name)).collect();
-    let programs: Vec<&Program> = PROGRAMS.iter().filter(|step| step.is_executable).chain(&jax).collect();
+    let Some(shared) = shared_and_own() else {
+        skipped(Need::Shared, "training steps of the shared data, which is not here")?;
+        return Ok(None);
+    };
+    let jax = jax.iter().map(|(name, step)| step.program(name));
+    Ok(Some(shared.into_iter().filter(|step| step.is_executable).chain(jax).collect()))
+}
+
+fn values() -> Result<(), Failed> {
+    let Some(programs) = programs()? else { return Ok(()) };
     let references: RefCell<BTreeMap<usize, Option<Reference>>> = RefCell::default();
-    let show = |case: &Case| {
-        let program = programs[case.step];
-        format!("{} on {}, {:#?}", program.name, case.mesh(program), case.settings)
-    };
+    let show = |case: &Case| case.show(&programs[case.step]);
     Ok(sweep("settings", CASES, &case(programs.len()), show, |client, case, number| {
         let mut references = references.borrow_mut();
         let reference = references.entry(case.step).or_default();
-        caught(|| check(client, programs[case.step], case, number, reference))
+        caught(|| compared(client, &programs[case.step], case, number, reference))
+    })?)
+}
+
+fn for_tpus() -> Result<(), Failed> {
+    let plugin = match plugin::find(PluginKind::Tpu, &Environment::from_process()) {
+        Ok(found) => found.path,
+        Err(error) => return Ok(skipped(Need::TpuPlugin, &error.to_string())?),
+    };
+    let Some(programs) = programs()? else { return Ok(()) };
+    let show = |case: &Case| case.show(&programs[case.step]);
+    Ok(sweep("settings-for-tpus", COMPILED, &case_of_eight(programs.len()), show, |_, case, number| {
+        caught(|| compiled(&plugin, &programs[case.step], case, number))
     })?)
 }
 
 fn main() -> ExitCode {
+    // What compiles for TPUs is a process of its own: this program.
+    let mut words = std::env::args().skip(1);
+    if words.next().as_deref() == Some(CHILD_COMMAND) {
+        return ExitCode::from(words.next().map_or(2, |path| run_child(Path::new(&path))));
+    }
     // Before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
-    let trial = Trial::test("random settings", || match shared() {
-        Some(_) => settings_of_steps(),
-        None => Ok(skipped(Need::Shared, "training steps of the shared data, which is not here")?),
-    });
-    libtest_mimic::run(&Arguments::from_args(), vec![trial]).exit_code()
+    let trials = [("values", values as fn() -> Result<(), Failed>), ("for TPUs", for_tpus)];
+    let trials = trials.map(|(name, test)| Trial::test(name, test));
+    libtest_mimic::run(&Arguments::from_args(), trials.into()).exit_code()
 }

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use shardc_ir::{
     Build, DType, Dense, EntityRef, Module, OpId, OpKind, RegionId, Rewriter, Type, TypeId, ValueId, verify,
 };
+use shardc_passes::rules::is_identity_call;
 use shardc_runtime::HostArray;
 
 /// The type that stands for `dtype`.
@@ -92,9 +93,10 @@ fn means_the_same(module: &Module, op: OpId) -> bool {
         Type::Token | Type::Tuple(_) => false,
     };
     let by_name = match &data.kind {
-        // These stand for shardings.
+        // These stand for shardings, or say where a value is.
         OpKind::CustomCall(call) => {
             matches!(&*call.target, "Sharding" | "SPMDFullToShardShape" | "SPMDShardToFullShape")
+                || is_identity_call(&call.target)
         }
         OpKind::Opaque(_)
         | OpKind::ConstantLike(_)
@@ -209,5 +211,7 @@ mod tests {
                return %0 : tensor<2xf32>
              }";
         assert_eq!(widened(call), None);
+        let moved = call.replace("sgemm", "annotate_device_placement");
+        assert!(widened(&moved).unwrap().contains("(tensor<2xf64>) -> tensor<2xf64>"));
     }
 }

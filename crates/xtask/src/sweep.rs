@@ -8,6 +8,7 @@ use crate::{
     workspace::{Workspace, cargo},
 };
 use shardc_filetest::quick::xla_flags;
+use shardc_runtime::plugin::PluginKind;
 
 /// What to draw.
 #[derive(Args)]
@@ -32,23 +33,27 @@ enum Of {
     Programs,
     /// Settings of strategies, on random meshes, for training steps.
     Settings,
+    /// The same on eight TPUs that need not be here: compiled, and not run.
+    SettingsForTpus,
 }
 
 /// Runs the test of random cases, optimised.
 pub(crate) fn run(workspace: &Workspace, args: &SweepArgs) -> Result<()> {
-    let python = setup::run(&[])?;
-    let test = match args.of {
-        Of::Programs => "random",
-        Of::Settings => "settings",
+    let (test, trial, others): (_, _, &[PluginKind]) = match args.of {
+        Of::Programs => ("random", "random programs", &[]),
+        Of::Settings => ("settings", "values", &[]),
+        Of::SettingsForTpus => ("settings", "for TPUs", &[PluginKind::Tpu]),
     };
+    let python = setup::run(others)?;
     process::run(
         cargo()
             .current_dir(&workspace.root)
-            .args(["test", "--release", "--package", "shardc-tests", "--test", test])
+            .args(["test", "--release", "--package", "shardc-tests", "--test", test, "--", trial])
             .env("SHARDC_CASES", args.cases.to_string())
             .env("SHARDC_SEED", args.seed.to_string())
             .env("SHARDC_FIRST", args.first.to_string())
-            .env("XLA_FLAGS", xla_flags())
+            // The compiler for TPUs refuses flags of that for CPUs.
+            .envs(others.is_empty().then(|| ("XLA_FLAGS", xla_flags())))
             .envs(python.map(|python| (python::VARIABLE, python))),
     )
 }

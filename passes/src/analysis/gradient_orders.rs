@@ -1,7 +1,7 @@
 //! In which order of dimensions gradients lie on a TPU, and the parameters that they update.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{Module, OpKind, RegionId, ValueId};
+use shardc_ir::{DTypeClass, Module, OpKind, RegionId, ValueId};
 
 use super::elementwise::is_elementwise;
 use super::tiles::{Order, order_of_argument};
@@ -22,7 +22,8 @@ pub(crate) fn orders_of_gradients(module: &Module, body: RegionId) -> FxHashMap<
         let Some(op) = module.def_op(value).filter(|_| seen.insert(value)) else { continue };
         let (data, shape) = (&module.ops[op], module.shape(value));
         let is_small = module.stored(value).and_then(|ty| ty.num_bytes()).is_some_and(|bytes| bytes <= SMALL);
-        if (has_its_own_order(module, value) || is_small && is_part_of_a_sum(module, value))
+        if is_one_word(module, value)
+            && (has_its_own_order(module, value) || is_small && is_part_of_a_sum(module, value))
             && let Some(order) = order_of_argument(shape)
         {
             orders.insert(value, order);
@@ -39,6 +40,12 @@ pub(crate) fn orders_of_gradients(module: &Module, body: RegionId) -> FxHashMap<
         }
     }
     orders
+}
+
+/// Whether elements are numbers of at most 32 bits. What is wider, and complex numbers, XLA writes as pairs for a TPU, and it cannot do so
+/// with a call that keeps an order.
+fn is_one_word(module: &Module, value: ValueId) -> bool {
+    module.stored(value).is_some_and(|ty| ty.dtype.bits() <= 32 && ty.dtype.class() != DTypeClass::Complex)
 }
 
 /// Whether a value is what devices summed, or a part of that.

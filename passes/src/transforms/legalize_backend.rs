@@ -14,7 +14,8 @@
 //!   have them widened, the results of Fourier transforms are pinned to row-major order, and collectives in loops and branches take
 //!   turns with those around them ([`Backend::Cpu`]).
 //! * But for the CPU and for GPUs sums of complex numbers are scattered as those of their parts ([`Backend::Any`]).
-//! * For XLA's TPU compiler gradients lie as the parameters that they update do ([`Backend::Tpu`]).
+//! * For XLA's TPU compiler gradients lie as the parameters that they update do, and what goes to the host's memory is no part of something
+//!   larger ([`Backend::Tpu`]).
 //! * For XLA's compiler for GPUs a value that is returned several times takes the memory of one argument ([`Backend::Gpu`]).
 //! * Where several processes share the devices ([`BackendOptions::processes`]), collectives between them are calls of the runtime.
 
@@ -26,7 +27,7 @@ use shardc_ir::{
 
 use super::{
     across_processes, complex_sums, dense_ragged, donated_once, gradient_layouts, one_memory,
-    order_collectives, row_major_fft, wide_products,
+    order_collectives, row_major_fft, whole_to_host, wide_products,
 };
 
 /// Regions within regions, so that neither this nor the recursion of MLIR's readers overflows the stack.
@@ -39,7 +40,8 @@ pub enum Backend {
     #[default]
     Any,
     /// That for TPUs. It lets the update of a parameter take over the order of dimensions of a gradient that is added to rows or
-    /// exchanged, and copies parameter and state into that and back.
+    /// exchanged, and copies parameter and state into that and back; and it takes all of a value to the host's memory of which a part
+    /// goes there.
     Tpu,
     /// That of the CPU client. It has one memory, and knows no call that moves values to another. It has no `ragged_dot`, and no
     /// product of `bf16` that gives `f32`. It lets a Fourier transform take over the order of dimensions that an `all_gather` after
@@ -87,6 +89,7 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
     }
     if options.backend == Backend::Tpu {
         gradient_layouts::pin_gradients(module);
+        whole_to_host::hold(module);
     }
     if options.backend == Backend::Gpu {
         donated_once::keep(module);

@@ -25,4 +25,5 @@ mod one_memory;
 mod order_collectives;
 mod row_major_fft;
 pub mod unquantize;
+mod whole_to_host;
 mod wide_products;

@@ -19,7 +19,7 @@ mod within;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
-    Build, Class, DType, Diagnostic, FuncId, Mesh, MeshId, Module, OpKind, RegionId, Rewriter,
+    Build, Class, DType, Diagnostic, FuncId, Mesh, MeshId, Module, OpKind, RegionId, Rewriter, ShardingId,
     TensorSharding, ValueId,
 };
 use shardc_passes::propagate::DimensionClasses;
@@ -168,9 +168,6 @@ pub fn apply_units(
         }
     }
     let results = module.funcs[func].results.len();
-    if settings.offload_params {
-        plan.offload(module, body, roles, &placed);
-    }
     module.funcs[func].res_shardings.resize(results, None.into());
     for (argument, sharding) in roles.arguments.iter().zip(&placed) {
         let result = argument.next.or(argument.gradient).filter(|&result| result < results);
@@ -178,6 +175,9 @@ pub fn apply_units(
             let interned = module.shardings.intern(sharding.clone());
             module.funcs[func].res_shardings[result] = interned.into();
         }
+    }
+    if settings.offload_params {
+        plan.offload(module, (func, body), roles, &placed);
     }
     for result in 0..results {
         let is_number =
@@ -306,10 +306,16 @@ impl Plan<'_> {
         unshard.apply(module, body);
     }
 
-    fn offload(&self, module: &mut Module, body: RegionId, roles: &Roles, placed: &[TensorSharding]) {
-        let placed = module.regions[body].args.iter().zip(placed);
+    fn offload(
+        &self,
+        module: &mut Module,
+        (func, body): (FuncId, RegionId),
+        roles: &Roles,
+        placed: &[TensorSharding],
+    ) {
+        let shardings = module.regions[body].args.iter().zip(placed);
         let state: Vec<offload::State> = (0..)
-            .zip(roles.arguments.iter().zip(placed))
+            .zip(roles.arguments.iter().zip(shardings))
             .filter(|(_, (argument, _))| argument.role.is_weight() || argument.role == Role::OptimizerState)
             .map(|(i, (_, (&arg, sharding)))| {
                 let local = sharding.local_shape(&module.meshes[sharding.mesh], module.shape(arg));
@@ -317,7 +323,10 @@ impl Plan<'_> {
             })
             .collect();
         let arguments = offload::waiting(&state);
-        let results: Vec<usize> = arguments.iter().filter_map(|&i| roles.arguments[i].next).collect();
-        offload::offload(module, body, &self.stacked, &arguments, &results);
+        let next = arguments.iter().filter_map(|&i| roles.arguments[i].next);
+        let results: Vec<(usize, ShardingId)> = next
+            .filter_map(|result| Some((result, module.funcs[func].res_shardings.get(result)?.expand()?)))
+            .collect();
+        offload::offload(module, (func, body), &self.stacked, &arguments, &results);
     }
 }

@@ -11,9 +11,11 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::discardable::MEMORY_KIND;
 use shardc_ir::{
-    Attr, AttrDict, Build, CustomCallSpec, Module, OpId, OpKind, RegionId, Rewriter, TensorType, ValueId,
+    Attr, AttrDict, Build, CustomCallSpec, FuncId, Module, OpId, OpKind, RegionId, Rewriter, ShardingId,
+    TensorType, ValueId,
 };
 
+use crate::flow;
 use crate::stacked::Stacked;
 
 /// Memory of the host that devices reach without the processor.
@@ -66,22 +68,21 @@ pub(super) fn waiting(state: &[State]) -> Vec<usize> {
     state.iter().filter(|state| !stays(state)).map(|state| state.number).collect()
 }
 
-/// Puts the arguments with these numbers, and the results with those, into host memory.
+/// Puts the arguments with these numbers, and the results with those, each split as it says, into host memory.
 pub(super) fn offload(
     module: &mut Module,
-    body: RegionId,
+    (func, body): (FuncId, RegionId),
     stacked: &Stacked,
     arguments: &[usize],
-    results: &[usize],
+    results: &[(usize, ShardingId)],
 ) {
-    let Some(func) = module.entry() else { return };
     let func = &mut module.funcs[func];
     func.arg_attrs.resize(func.params.len(), AttrDict::new());
     func.res_attrs.resize(func.results.len(), AttrDict::new());
     for &i in arguments {
         func.arg_attrs[i].set(MEMORY_KIND, Attr::Str(HOST.into()));
     }
-    for &i in results {
+    for &(i, _) in results {
         func.res_attrs[i].set(MEMORY_KIND, Attr::Str(HOST.into()));
     }
     let at_host: FxHashSet<ValueId> = arguments.iter().map(|&i| module.regions[body].args[i]).collect();
@@ -105,7 +106,7 @@ struct Walk<'a> {
     stacked: &'a Stacked,
     /// What is on the device of an argument for each of its uses.
     placed: FxHashMap<(ValueId, For), ValueId>,
-    results: &'a [usize],
+    results: &'a [(usize, ShardingId)],
 }
 
 impl Walk<'_> {
@@ -134,15 +135,21 @@ impl Walk<'_> {
         arg.is_some_and(|arg| self.at_host.contains(&arg) && self.stacked.has_rows(arg))
     }
 
-    /// Brings what an operation reads of the host to the device.
+    /// Brings what an operation reads of the host to the device; a branch reads in its regions, and a loop what it carries.
     fn come(&mut self, rw: &mut Rewriter<'_>, op: OpId, may: impl Fn(&Self, ValueId) -> bool) {
-        let used_for = match rw.module.ops[op].kind {
+        let data = &rw.module.ops[op];
+        let used_for = match data.kind {
             OpKind::ShardingConstraint(_) | OpKind::Convert => For::Use,
             OpKind::OptimizationBarrier => For::UseAgain,
             _ => For::Update,
         };
-        for (i, value) in rw.module.ops[op].operands.clone().into_iter().enumerate() {
-            if !self.at_host.contains(&value) || !may(self, value) {
+        let read = match data.kind {
+            OpKind::While => data.operands.to_vec(),
+            _ => flow::reads(rw.module, op),
+        };
+        let mut come: FxHashMap<ValueId, ValueId> = FxHashMap::default();
+        for value in read.into_iter().filter(|value| self.at_host.contains(value)) {
+            if !may(self, value) || come.contains_key(&value) {
                 continue;
             }
             let here = match self.placed.get(&(value, used_for)) {
@@ -153,7 +160,13 @@ impl Walk<'_> {
                     here
                 }
             };
-            rw.module.ops[op].operands[i] = here;
+            come.insert(value, here);
+        }
+        if matches!(rw.module.ops[op].kind, OpKind::While) {
+            let operands = rw.module.ops[op].operands.iter_mut();
+            operands.for_each(|operand| *operand = come.get(operand).copied().unwrap_or(*operand));
+        } else {
+            flow::replace(rw.module, op, |value| come.get(&value).copied());
         }
     }
 
@@ -166,11 +179,14 @@ impl Walk<'_> {
     }
 
     fn go_back(&mut self, rw: &mut Rewriter<'_>, end: OpId) {
-        for &result in self.results {
+        for &(result, sharding) in self.results {
             let Some(&value) = rw.module.ops[end].operands.get(result) else { continue };
             // What is returned as it came is there.
             if !self.at_host.contains(&value) {
-                let there = placed(rw, value, HOST);
+                // Devices exchange before it goes, not what is at the host.
+                let ty = rw.module.values[value].ty;
+                let split = rw.op1(OpKind::ShardingConstraint(sharding), &[value], ty);
+                let there = placed(rw, split, HOST);
                 rw.module.ops[end].operands[result] = there;
             }
         }

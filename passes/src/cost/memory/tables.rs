@@ -14,7 +14,7 @@
 //! * two for a loop, which has its state as a tuple before and after.
 //!
 //! Numbers lie in the main memory too, each where a table would. Many are alive at one time where devices sum a norm of all gradients, whose
-//! parts wait for each other.
+//! parts wait for each other; and a loop keeps those that it carries, but for its counter: that of random bits has four.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{FuncId, Module, OpId, OpKind, RegionId, TypeId, ValueId};
@@ -44,7 +44,7 @@ pub(super) fn bytes(module: &Module, func: FuncId, body: RegionId, aliased: usiz
     let mut quarters = 4 * (arguments.len() + 7 * sliced) + 3 * aliased.min(results) + 3 * results;
     for op in module.walk(body) {
         quarters += match &module.ops[op].kind {
-            OpKind::While => 8,
+            OpKind::While => 8 + 4 * carried_numbers(module, op).saturating_sub(1),
             OpKind::AllGather { .. } if gathered.contains(&op) => 2,
             OpKind::AllGather { .. } | OpKind::CollectivePermute { .. } => 6,
             OpKind::AllReduce { .. } => 1 + 4 * waiting_numbers(module, op),
@@ -53,6 +53,11 @@ pub(super) fn bytes(module: &Module, func: FuncId, body: RegionId, aliased: usiz
         };
     }
     TABLE / 4 * quarters as u64
+}
+
+/// How many single numbers a loop carries.
+fn carried_numbers(module: &Module, op: OpId) -> usize {
+    module.ops[op].operands.iter().filter(|&&value| module.rank(value) == 0).count()
 }
 
 /// Returns the all-gathers of what is returned, or of updates of that.
@@ -201,5 +206,17 @@ mod tests {
             }
             return %0 : tensor<8xf32>");
         assert_eq!(looped, alone + 8);
+        // The counter and two keys: these have a place each.
+        let keys = of("%c = stablehlo.constant dense<0> : tensor<i32>
+            %k = stablehlo.constant dense<0> : tensor<ui32>
+            %0:4 = stablehlo.while(%i = %c, %a = %k, %b = %k, %y = %x) : tensor<i32>, tensor<ui32>, tensor<ui32>, tensor<8xf32>
+            cond {
+              %true = stablehlo.constant dense<true> : tensor<i1>
+              stablehlo.return %true : tensor<i1>
+            } do {
+              stablehlo.return %i, %b, %a, %y : tensor<i32>, tensor<ui32>, tensor<ui32>, tensor<8xf32>
+            }
+            return %0#3 : tensor<8xf32>");
+        assert_eq!(keys, looped + 8);
     }
 }

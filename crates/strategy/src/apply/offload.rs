@@ -121,7 +121,10 @@ impl Walk<'_> {
                 OpKind::While => {
                     self.come(rw, op, |walk, value| !walk.is_stack(value));
                     for inner in rw.module.ops[op].regions.clone() {
+                        // What comes inside is not there behind the loop.
+                        let around = self.placed.clone();
                         self.region(rw, inner, false);
+                        self.placed = around;
                     }
                 }
                 _ => self.come(rw, op, |_, _| true),

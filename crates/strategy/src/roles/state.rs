@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 use shardc_ir::{BinaryOp, Linear, OpKind, ValueDef, ValueId};
 
 use super::Role;
-use super::dependence::{Arguments, is_float, is_number};
+use super::dependence::{Arguments, Dependence, Through, is_float, is_number};
 use super::facts::Facts;
 use super::loss::Forward;
 use crate::flow::{computed_by, handed, reads};
@@ -67,10 +67,17 @@ impl States<'_, '_> {
             .collect();
         // The norm of an update moves with moments too.
         numbers.sort_by_key(|&(count, _)| count);
+        let next = (0..facts.args.len()).filter_map(|i| Some((facts.next_value(i)?, Arguments::one(i))));
+        let behind_next =
+            Dependence::with(facts.module, facts.body, Through::Floats, next, facts.step_loops.clone());
+        let untold_by = |states: &Self, roles: &[Option<Role>]| -> Vec<usize> {
+            (0..roles.len()).filter(|&i| states.is_untold(i, roles)).collect()
+        };
+        let mut untold = untold_by(self, roles);
         for (_, value) in numbers {
-            let untold: Vec<usize> = (0..roles.len()).filter(|&i| self.is_untold(i, roles)).collect();
-            let moves_with = facts.floats.of(value);
-            if !untold.iter().any(|&i| moves_with.contains(i)) {
+            // What is computed from a next value, as that norm is, does not train that state.
+            let (moves_with, behind) = (facts.floats.of(value), behind_next.of(value));
+            if !untold.iter().any(|&i| moves_with.contains(i) && !behind.contains(i)) {
                 continue;
             }
             let forward = Forward::of(facts, &[value]);
@@ -80,7 +87,7 @@ impl States<'_, '_> {
                 let is_own = || self.needs_forward(i, &forward) && self.is_updated(i);
                 self.is_trained(i, &forward) && (!self.is_of_optimizer(i, roles) || is_own())
             };
-            let trained: Vec<usize> = untold.into_iter().filter(is_trained).collect();
+            let trained: Vec<usize> = untold.iter().copied().filter(is_trained).collect();
             // The norm of all weights moves with one that is kept, too.
             if !trained.iter().any(|&i| self.is_asked(i, &forward)) {
                 continue;
@@ -89,6 +96,7 @@ impl States<'_, '_> {
                 roles[i] = Some(Role::Parameter);
             }
             self.forwards.push(forward);
+            untold = untold_by(self, roles);
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::Interruption;
+
 /// A range of bytes in the program's source text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Span {
@@ -100,6 +102,8 @@ pub struct Diagnostic {
     /// In a warning about cost, the bytes that a device sends in one run of the program, or holds, because of it: loops are
     /// counted as often as they run. `None` where it is not about cost.
     pub bytes: Option<u64>,
+    /// The reason, in the error that stands for a compilation that ended early.
+    pub interruption: Option<Interruption>,
 }
 
 impl Diagnostic {
@@ -117,6 +121,7 @@ impl Diagnostic {
             notes: Vec::new(),
             quote: None,
             bytes: None,
+            interruption: None,
         }
     }
 

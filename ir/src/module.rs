@@ -641,6 +641,20 @@ impl Module {
         Uses::new(self, &ops)
     }
 
+    /// Whether the entry function has arguments, none of which the front end named.
+    #[must_use]
+    pub fn has_no_argument_names(&self) -> bool {
+        let Some(func) = self.entry().map(|func| &self.funcs[func]) else { return false };
+        let is_named = |i| func.argument_name(&self.locs, i).is_some();
+        !func.params.is_empty() && func.arg_names.is_empty() && !(0..func.params.len()).any(is_named)
+    }
+
+    /// Whether the module has any source location, so that its text is printed with locations by default.
+    #[must_use]
+    pub fn has_locations(&self) -> bool {
+        self.locs.len() > 1
+    }
+
     /// Text that names where an operation comes from in the user's own program, if the module knows.
     #[must_use]
     pub fn user_loc(&self, op: OpId) -> Option<String> {

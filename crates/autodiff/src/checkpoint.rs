@@ -2,6 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
+use shardc_ir::suggest::nearest;
 use shardc_ir::{Attr, Effect, Module, OpId, OpKind, ValueId};
 
 /// The name of the composite that hands a value on and gives it a name (its attribute `name`), for [`Keep::Named`].
@@ -56,7 +57,9 @@ pub struct UnknownPolicy(pub String);
 
 impl fmt::Display for UnknownPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: expected everything, nothing, dots or names:A,B", self.0)
+        let meant = nearest(&self.0, ["everything", "nothing", "dots"]);
+        let meant = meant.map(|meant| format!("; did you mean '{meant}'?")).unwrap_or_default();
+        write!(f, "{}: expected everything, nothing, dots or names:A,B{meant}", self.0)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The short form of settings: the words that `accelerate launch` and the Trainer's `--fsdp` take.
 
+use shardc_ir::suggest::unknown_name_hint;
 use shardc_ir::{DType, Diagnostic, Span};
-use shardc_passes::annotations::names::edit_distance;
 
 use crate::settings::{Prefetch, Settings, Sharding};
 use crate::units::Wrap;
@@ -74,11 +74,8 @@ impl Settings {
                 }
             } else {
                 let words = || STRATEGIES.iter().map(|(w, _)| *w).chain(OTHERS.iter().map(|(w, _)| *w));
-                let nearest = words().min_by_key(|known| edit_distance(known, &word));
-                let meant = nearest.filter(|known| edit_distance(known, &word) <= 3);
-                let meant = meant.map(|known| format!("did you mean {known}? ")).unwrap_or_default();
                 let all: Vec<&str> = words().collect();
-                let hint = format!("{meant}the words are {}", all.join(", "));
+                let hint = unknown_name_hint(&word, "the words", &all);
                 errors.push(refused(format!("'{piece}' is no word for a strategy"), hint));
             }
         }
@@ -104,7 +101,7 @@ mod tests {
         let errors = Settings::from_words("ful_shard no_shard zero1").unwrap_err();
         let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
         assert_eq!(texts.len(), 2);
-        assert!(texts[0].contains("did you mean full_shard"), "{texts:?}");
+        assert!(texts[0].contains("did you mean 'full_shard'"), "{texts:?}");
         assert!(texts[1].contains("second strategy"), "{texts:?}");
     }
 }

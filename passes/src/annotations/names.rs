@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use shardc_ir::suggest::{EXPORT_NAMES, edit_distance};
 use shardc_ir::{Diagnostic, Func, Module};
 
 use crate::sharding::interface::Interface;
@@ -215,7 +216,12 @@ impl Names {
         if known.is_empty() {
             return diagnostic;
         }
-        diagnostic.hint(format!("by position they are {}", known.join(" and ")))
+        let by_position = format!("by position they are {}", known.join(" and "));
+        // By number alone, arguments are hard to tell apart.
+        if self.values.is_empty() && !self.args.is_empty() && self.args.iter().all(Option::is_none) {
+            return diagnostic.hint(format!("{by_position}; {EXPORT_NAMES}"));
+        }
+        diagnostic.hint(by_position)
     }
 
     /// The names that are most like `text`, quoted.
@@ -260,24 +266,6 @@ fn glob(pattern: &str, text: &str) -> bool {
     // `rest` is what the leftmost matches of all other parts leave, the longest that any match leaves: so no
     // backtracking is needed, and `a*a` does not match `a`.
     rest.ends_with(last)
-}
-
-/// Number of characters to insert, drop or change to make `b` of `a`.
-pub fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        // Levenshtein's distance in one row: `diagonal` is the entry up and to the left, which the row has
-        // overwritten.
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &y) in b.iter().enumerate() {
-            let change = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
@@ -335,6 +323,16 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(found(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_program_without_names_is_told_how_to_get_them() {
+        let names = Names { args: vec![None, None], ..Names::default() };
+        let hint = names.find("params['w']").unwrap_err().hint.unwrap_or_default();
+        assert!(
+            hint.starts_with("by position they are arg0 to arg1; ") && hint.contains("debug_info=True"),
+            "{hint}"
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! order of the devices says so.
 
 use shardc_ir::discardable::NUM_PARTITIONS;
+use shardc_ir::suggest::nearest;
 use shardc_ir::{Attr, AxisRef, Diagnostic, EntityRef, Mesh, MeshId, Module, OpKind, ShardingId};
 
 use crate::manual::mesh_of;
@@ -90,7 +91,12 @@ fn renumbered(module: &Module, id: MeshId, mesh: &Mesh, by: Match) -> Result<Mes
                         known(),
                         module.mesh_name(id)
                     ),
-                    format!("add {name}=1 to split nothing along it"),
+                    match nearest(name, mesh.axes.keys().map(|axis| &**axis)) {
+                        Some(meant) => format!(
+                            "did you write '{meant}' for '{name}'? add {name}=1 to split nothing along it"
+                        ),
+                        None => format!("add {name}=1 to split nothing along it"),
+                    },
                 ),
                 Match::Place => {
                     let sizes: Vec<String> = old.axes.values().map(i64::to_string).collect();

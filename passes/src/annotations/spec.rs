@@ -8,12 +8,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use shardc_ir::limits::{MAX_DEVICES, too_many_devices};
+use shardc_ir::suggest::unknown_name_hint;
 use shardc_ir::{
     AxisList, AxisRef, Diagnostic, DimSharding, FuncId, Mesh, MeshId, Module, PackedOption, RegionId, Span,
     SubAxis, TensorSharding,
 };
 
-use crate::annotations::names::{Named, Names, edit_distance};
+use crate::annotations::names::{Named, Names};
 
 /// A mesh as text gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -456,11 +457,8 @@ fn apply(
 fn resolve(mesh: &Mesh, name: &AxisName) -> Result<AxisRef, Diagnostic> {
     let Some((index, _, &size)) = mesh.axes.get_full(name.name.as_str()) else {
         let known: Vec<&str> = mesh.axes.keys().map(|n| &**n).collect();
-        let close = known.iter().map(|axis| (edit_distance(axis, &name.name), *axis)).min();
-        let meant = close.filter(|(distance, axis)| *distance <= 2 && *distance < axis.chars().count());
-        let meant = meant.map(|(_, axis)| format!("did you mean {axis}? ")).unwrap_or_default();
         return Err(Diagnostic::invalid("SH0335", format!("the mesh has no axis '{}'", name.name))
-            .hint(format!("{meant}its axes are {}", known.join(", "))));
+            .hint(unknown_name_hint(&name.name, "its axes", &known)));
     };
     let Some(sub) = name.sub else { return Ok(AxisRef::whole(index)) };
     let parts = i64::from(sub.pre).saturating_mul(i64::from(sub.size));

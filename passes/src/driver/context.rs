@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shardc_ir::{Diagnostic, MeshId, Module, SpmdMode};
+use shardc_ir::{Diagnostic, Interrupt, MeshId, Module, SpmdMode};
 
 use super::calls::KeptFunctions;
 use super::pass_options::PassOptions;
@@ -37,6 +37,8 @@ pub struct PassContext {
     pub strict: bool,
     /// The bytes from which on a gather is worth telling; `None` leaves it to the size of what the program sends.
     pub warn_bytes: Option<u64>,
+    /// What may end the run early: looked at between passes, and within propagation and planning.
+    pub interrupt: Interrupt,
     /// Whether a whole pipeline runs, so that each pass may rely on those before it.
     pub(crate) in_pipeline: bool,
     pub(crate) handed: Handed,

@@ -3,7 +3,7 @@
 use shardc_ir::limits::INLINE_BUDGET;
 use shardc_ir::{Diagnostic, MeshId, Module, OpKind, verify};
 
-use super::calls::{choose, extract};
+use super::calls::{choose, extract, requested};
 use super::context::PassContext;
 use super::passes::PassResult;
 use crate::analysis::symbols::drop_unused_funcs;
@@ -61,10 +61,15 @@ pub(super) fn inline(module: &mut Module, context: &mut PassContext) -> PassResu
     if context.in_pipeline {
         let order = callees_first(module)?;
         let budget = context.import.inline_budget.unwrap_or(INLINE_BUDGET);
-        if let Some(keep) = choose(module, &order, budget) {
+        let rules = context.import.rules.clone();
+        let mut keep = requested(module, &order, &rules)?;
+        if let Some(chosen) = choose(module, &order, budget) {
+            order.iter().filter(|&&func| chosen[func]).for_each(|&func| keep[func] = true);
+        }
+        if order.iter().any(|&func| keep[func]) {
             let sites = context.import.trace_calls.then(CallSites::default);
             context.handed.sites = inline_except(module, &order, &keep, sites)?;
-            context.handed.kept = extract(module, &order, &keep);
+            context.handed.kept = extract(module, &order, &keep, &rules)?;
             drop_unused_funcs(module, module.entry());
             return Ok(Vec::new());
         }

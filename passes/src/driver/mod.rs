@@ -3,6 +3,7 @@
 
 pub mod calls;
 pub mod context;
+pub mod entry;
 mod import;
 mod interface;
 pub mod partition;

@@ -82,7 +82,12 @@ pub const PASSES: &[Pass] = &[
         about: "write the rules of the front end on custom calls",
         needs: &[],
         options: &[],
-        apply: |module, context| context.import.rules.resolve(module).map(|()| Vec::new()),
+        apply: |module, context| {
+            let unused = context.import.rules.unused(module);
+            context.handed.imported.extend(unused.iter().cloned());
+            context.import.rules.resolve(module)?;
+            Ok(unused)
+        },
     },
     Pass {
         name: "import-gspmd",
@@ -148,6 +153,7 @@ pub const PASSES: &[Pass] = &[
         options: DEBUG,
         apply: |module, context| {
             let mut options = context.propagate.clone();
+            options.interrupt = context.interrupt.clone();
             let debug = debug_options(&context.options);
             options.debug.origins |= debug.origins;
             options.debug.edges |= debug.edges;
@@ -491,7 +497,7 @@ fn main_mesh(module: &Module, func: FuncId, context: &PassContext) -> Option<Mes
 fn planned(module: &mut Module, context: &mut PassContext) -> PassResult {
     let func = entry(module)?;
     let body = body_of(module, func)?;
-    let plan = plan_and_tell(module, func, context.clean.keep_bytes)?;
+    let plan = plan_and_tell(module, func, context.clean.keep_bytes, &context.interrupt)?;
     let handed = &mut context.handed;
     handed.mesh = planned_mesh(module, body);
     let warnings: Vec<Diagnostic> = plan.gathers.iter().map(|gather| gather.warning.clone()).collect();

@@ -3,11 +3,14 @@
 //! The compiler, `lint`, `explain` and `shardc opt` run passes through [`Pipeline`] and [`run`] alone. Whoever wants to
 //! know how long passes take, see the module between them, verify it or end early is an [`Observer`].
 
+use std::str::FromStr;
+
+use shardc_ir::suggest::nearest;
 use shardc_ir::{Diagnostic, Module};
 
 use super::context::PassContext;
 use super::pass_options::PassOptions;
-use super::passes::{Pass, find};
+use super::passes::{PASSES, Pass, find};
 use super::strategy::Strategy;
 
 /// A pass with its options.
@@ -27,6 +30,47 @@ impl Step {
             options if options.is_empty() => self.pass.name.to_owned(),
             options => format!("{}{{{options}}}", self.pass.name),
         }
+    }
+}
+
+/// Reads what `shardc opt --passes` takes: `name` or `name{option=value}`.
+///
+/// # Errors
+/// SH0395 if there is no such pass, or it has no such option.
+impl FromStr for Step {
+    type Err = Diagnostic;
+
+    fn from_str(text: &str) -> Result<Self, Diagnostic> {
+        Step::parse_among(text, find, &PASSES.iter().map(|pass| pass.name).collect::<Vec<_>>())
+    }
+}
+
+impl Step {
+    /// Reads a step as [`FromStr`] does, of the passes that `find` knows; `names` are theirs.
+    ///
+    /// # Errors
+    /// SH0395 if there is no such pass, or it has no such option.
+    pub fn parse_among(
+        text: &str,
+        find: impl Fn(&str) -> Option<&'static Pass>,
+        names: &[&str],
+    ) -> Result<Step, Diagnostic> {
+        let text = text.trim();
+        let (name, options) = match text.split_once('{') {
+            Some((name, rest)) => (name, rest.trim_end_matches('}')),
+            None => (text, ""),
+        };
+        let refused = |message: String| Diagnostic::invalid("SH0395", message);
+        let Some(pass) = find(name) else {
+            let error = refused(format!("no pass is called {name}"));
+            return Err(match nearest(name, names.iter().copied()) {
+                Some(meant) => error.hint(format!("did you mean '{meant}'?")),
+                None => error,
+            });
+        };
+        let options = PassOptions::parse(options, pass.options)
+            .map_err(|what| refused(format!("the options of {name}: {what}")))?;
+        Ok(Step { pass, options })
     }
 }
 
@@ -163,7 +207,8 @@ fn steps(names: &[&str]) -> Vec<Step> {
 /// Runs steps one after the other, until an attempt turns out to repeat the one before. `strategy` is that of the attempt which they belong to; `number` counts runs.
 ///
 /// # Errors
-/// Why a pass could not do its work, or what the observer found. The module is then not to be used any more.
+/// Why a pass could not do its work, what the observer found, or that the run was interrupted (SH0393, SH0394). The module is
+/// then not to be used any more.
 pub fn run(
     steps: &[Step],
     module: &mut Module,
@@ -174,11 +219,15 @@ pub fn run(
 ) -> Result<(Flow, Vec<Diagnostic>), Vec<Diagnostic>> {
     let mut warnings = Vec::new();
     for step in steps {
+        check(context)?;
         let run = PassRun { step, number: *number, strategy };
         *number += 1;
         context.options = step.options.clone();
         observer.before(&run, module);
-        warnings.extend(step.pass.run(module, context)?);
+        let done = step.pass.run(module, context);
+        // A pass that was interrupted leaves its work half done: what it reports then is not about the program.
+        check(context)?;
+        warnings.extend(done?);
         if observer.after(&run, module, context)? == Flow::Stop {
             return Ok((Flow::Stop, warnings));
         }
@@ -189,9 +238,25 @@ pub fn run(
     Ok((Flow::Continue, warnings))
 }
 
+/// Whether the run is to go on.
+fn check(context: &PassContext) -> Result<(), Vec<Diagnostic>> {
+    context.interrupt.check().map_err(|interruption| vec![interruption.to_diagnostic()])
+}
+
 #[cfg(test)]
 mod tests {
+    use shardc_ir::Interrupt;
+
     use super::*;
+
+    #[test]
+    fn nothing_runs_after_the_time_limit() {
+        let mut context = PassContext::default();
+        context.interrupt = Interrupt::default().with_time_limit(std::time::Duration::ZERO);
+        let steps = Pipeline::partition().import;
+        let errors = run(&steps, &mut Module::default(), &mut context, None, &mut 0, &mut ()).unwrap_err();
+        assert_eq!(errors[0].code, "SH0394");
+    }
 
     #[test]
     fn every_step_is_a_pass() {

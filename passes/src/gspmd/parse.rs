@@ -16,6 +16,7 @@
 use std::str::FromStr;
 
 use shardc_ir::limits::{MAX_DEVICES, too_many_devices};
+use shardc_ir::suggest::nearest;
 use shardc_ir::{AxisList, AxisRef, DimSharding, SubAxis};
 use smallvec::SmallVec;
 
@@ -395,7 +396,10 @@ fn axis(c: &mut Cursor<'_>, axes: &[(Box<str>, i64)]) -> Result<AxisRef, TextErr
         .or_else(|| name.parse().ok().filter(|&i: &usize| i < axes.len()));
     let Some(index) = index.filter(|&i| i <= usize::from(u16::MAX)) else {
         let known: Vec<String> = axes.iter().map(|(name, _)| format!("'{name}'")).collect();
-        return Err(fail(format!("the mesh has no axis '{name}', its axes are {}", known.join(", "))));
+        let meant = nearest(name, axes.iter().map(|(name, _)| &**name));
+        let meant = meant.map(|meant| format!("; did you mean '{meant}'?")).unwrap_or_default();
+        let message = format!("the mesh has no axis '{name}', its axes are {}{meant}", known.join(", "));
+        return Err(fail(message));
     };
     let whole = AxisRef::whole(index);
     if !c.eat(":") {

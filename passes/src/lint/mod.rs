@@ -25,6 +25,7 @@ mod uneven;
 mod unintended;
 mod values;
 
+use shardc_ir::suggest::unknown_name_hint;
 use shardc_ir::{Diagnostic, Severity};
 
 use crate::plan::Plan;
@@ -226,8 +227,11 @@ impl LintOptions {
 
 fn unknown(name: &str) -> Diagnostic {
     let names: Vec<&str> = LINTS.iter().map(|lint| lint.name).collect();
-    Diagnostic::invalid("SH0900", format!("no rule is called {name}"))
-        .hint(format!("the rules are {}", names.join(", ")))
+    Diagnostic::invalid("SH0900", format!("no rule is called {name}")).hint(unknown_name_hint(
+        name,
+        "the rules",
+        &names,
+    ))
 }
 
 /// One thing that a rule found.

@@ -67,8 +67,8 @@ mod unfuse;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
-    Build, Class, DType, Dense, Diagnostic, Func, FuncId, Mesh, MeshId, Module, OpId, OpKind, ReductionKind,
-    RegionId, Rewriter, ShardingId, TensorSharding, Uses, ValueId, Work,
+    Build, Class, DType, Dense, Diagnostic, Func, FuncId, Interrupt, Mesh, MeshId, Module, OpId, OpKind,
+    ReductionKind, RegionId, Rewriter, ShardingId, TensorSharding, Uses, ValueId, Work,
 };
 use smallvec::SmallVec;
 
@@ -103,7 +103,8 @@ use crate::sharding::axes::{Part, Parts, parts};
 /// A construct that cannot be partitioned: meshes without common axes, split scales of
 /// quantized elements, collectives between several processes outside of manual computations, calls (`SH03xx`).
 pub fn plan(module: &mut Module, func: FuncId) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-    let Plan { gathers, notes, .. } = plan_and_tell(module, func, cost::LOOP_KEEP_BYTES)?;
+    let Plan { gathers, notes, .. } =
+        plan_and_tell(module, func, cost::LOOP_KEEP_BYTES, &Interrupt::default())?;
     Ok(gathers.into_iter().map(|gather| gather.warning).chain(notes).collect())
 }
 
@@ -130,11 +131,12 @@ pub(crate) struct Plan {
 /// that leave them ([`CleanOptions::keep_bytes`](crate::collectives::clean::CleanOptions::keep_bytes)).
 ///
 /// # Errors
-/// Those of [`plan`].
+/// Those of [`plan`], and that it was interrupted.
 pub(crate) fn plan_and_tell(
     module: &mut Module,
     func: FuncId,
     keep_bytes: u64,
+    interrupt: &Interrupt,
 ) -> Result<Plan, Vec<Diagnostic>> {
     let Some(body) = module.funcs[func].body else {
         return Err(vec![Diagnostic::invalid("SH0301", "the entry function has no body")]);
@@ -170,6 +172,8 @@ pub(crate) fn plan_and_tell(
             invariance: None,
             uses,
             keep_bytes,
+            interrupt,
+            interrupted: false,
             planner: Planner::new(&mesh),
             decisions: Decisions::default(),
             free,
@@ -271,6 +275,10 @@ struct Pass<'m> {
     uses: Uses,
     /// The bytes that a loop may keep ([`CleanOptions::keep_bytes`](crate::collectives::clean::CleanOptions::keep_bytes)).
     keep_bytes: u64,
+    /// What may end planning early.
+    interrupt: &'m Interrupt,
+    /// Whether it did.
+    interrupted: bool,
     planner: Planner<'m>,
     decisions: Decisions,
     /// What is never sent, because it is computed from nothing.
@@ -305,9 +313,23 @@ impl Pass<'_> {
         // A region has copies of its own: one that is made in a branch is not there after it.
         let mut copies = AvailableCopies::default();
         while let Some(op) = self.rw.next_op() {
-            self.op(op, returns, &mut copies);
+            // The other operations are still visited, so that every region that was entered is left.
+            if !self.is_interrupted() {
+                self.op(op, returns, &mut copies);
+            }
         }
         self.invariance = outer;
+    }
+
+    /// Whether planning is to end early; the first time, the reason becomes an error.
+    fn is_interrupted(&mut self) -> bool {
+        if !self.interrupted
+            && let Err(interruption) = self.interrupt.check()
+        {
+            self.interrupted = true;
+            self.errors.push(interruption.to_diagnostic());
+        }
+        self.interrupted
     }
 
     fn op(&mut self, op: OpId, returns: &[Option<ShardingId>], copies: &mut AvailableCopies) {

@@ -5,7 +5,7 @@
 //! visit is a look-up.
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{EntityRef, Mesh, MeshId, Module, ShardingId, TensorSharding};
+use shardc_ir::{EntityRef, Interrupt, Mesh, MeshId, Module, ShardingId, TensorSharding};
 use smallvec::SmallVec;
 
 use super::factors::{Context, Direction, PropagationStrategy};
@@ -36,6 +36,8 @@ pub(super) struct Engine<'m> {
     stack: Vec<u32>,
     /// Notes where axes come from, if that is wanted.
     pub(super) recorder: Option<Box<Recorder>>,
+    /// What may end propagation early.
+    pub(super) interrupt: Interrupt,
     pub(super) report: PropagateReport,
 }
 
@@ -66,6 +68,7 @@ impl<'m> Engine<'m> {
             waiting: vec![false; graph.nodes.len()],
             stack: Vec::new(),
             recorder: None,
+            interrupt: Interrupt::default(),
             report: PropagateReport::default(),
         }
     }
@@ -80,7 +83,14 @@ impl<'m> Engine<'m> {
         self.stack.clear();
         // Reversed, so that the first operation is on top.
         self.stack.extend((0..graph.nodes.len() as u32).rev());
+        let mut until_check = 0_u32;
         while let Some(node) = self.stack.pop() {
+            // The clock takes as long as a visit that changes nothing.
+            until_check = match until_check.checked_sub(1) {
+                Some(left) => left,
+                None if self.interrupt.check().is_err() => return,
+                None => 256,
+            };
             self.waiting[node as usize] = false;
             let directions = profile(&graph.nodes[node as usize]);
             if !directions.is_none() {

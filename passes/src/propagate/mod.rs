@@ -37,7 +37,7 @@ pub use finish::whole_axes;
 pub use groups::check as check_groups;
 pub use provenance::{AnnotationSource, Arrival, AxisRole, Cause, Chain, Provenance, Round, Subject};
 
-use shardc_ir::{Diagnostic, FuncId, Module, OpId, RegionId, ValueId};
+use shardc_ir::{Diagnostic, FuncId, Interrupt, Module, OpId, RegionId, ValueId};
 
 use crate::analysis::call_graph;
 use crate::rules::{RuleOptions, RuleSet};
@@ -66,6 +66,8 @@ pub struct PropagateOptions {
     pub provenance: bool,
     /// Which of Shardy's debugging attributes to write.
     pub debug: DebugOptions,
+    /// What may end propagation early; the shardings are then not final.
+    pub interrupt: Interrupt,
 }
 
 impl Default for PropagateOptions {
@@ -78,6 +80,7 @@ impl Default for PropagateOptions {
             rules: RuleSet::default(),
             provenance: false,
             debug: DebugOptions::default(),
+            interrupt: Interrupt::default(),
         }
     }
 }
@@ -394,6 +397,7 @@ fn solve(
     });
     let mut engine = Engine::new(module, graph, shardings);
     engine.recorder = recorder;
+    engine.interrupt = options.interrupt.clone();
     engine.report.warnings = warnings;
     let priorities = if options.user_priority { priority::begin(&mut engine) } else { Vec::new() };
     // User priorities around operation priorities around strategies, each to a fixed point: the nesting of Shardy's passes.

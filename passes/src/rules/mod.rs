@@ -16,15 +16,16 @@ mod contract;
 mod custom_call;
 mod dynamic;
 mod index;
-mod letters;
+pub mod letters;
 mod linalg;
 mod norm;
+pub mod notation;
 mod peers;
 mod reduce;
 pub mod registry;
 mod shape;
 pub mod sharding_rule;
-mod text;
+pub mod text;
 
 pub(crate) use custom_call::{is_identity, is_kernel, works_on_parts};
 pub use custom_call::{is_identity as is_identity_call, is_known_target};

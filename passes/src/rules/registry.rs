@@ -8,13 +8,16 @@
 //! A rule that does not fit its call is a mistake of the front end, and an error; that nothing is known of a call is
 //! something that it says on purpose ([`CallRule::Unknown`]).
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::collections::{BTreeMap, BTreeSet};
+use std::{fmt, sync::Arc};
 
-use shardc_ir::{Attr, CustomCallSpec, Diagnostic, Module, OpId, OpKind, sharding_rule_fault};
+use shardc_ir::suggest::unknown_name_hint;
+use shardc_ir::{Attr, Class, CustomCallSpec, Diagnostic, Module, OpId, OpKind, sharding_rule_fault};
 
 use super::SHARDING_RULE_ATTR;
 use super::builder::{operand_shape, pointwise, result_shape};
 use super::letters::{self, LettersFault, Side, TensorRef};
+use super::notation::Notation;
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
 type Rule = dyn Fn(&CustomCall<'_>) -> Result<CallRule, RuleError> + Send + Sync;
@@ -63,10 +66,37 @@ pub enum RuleError {
     Other(String),
 }
 
-/// The rules of a front end, by target.
+/// What a rule is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Callee {
+    /// A `stablehlo.custom_call`, by its target.
+    CustomCall,
+    /// A function of the program: its calls are not inlined.
+    Function,
+    /// A `stablehlo.composite`, by its name: it is not replaced by its decomposition.
+    Composite,
+}
+
+impl Callee {
+    /// What it is called in messages.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Callee::CustomCall => "custom call",
+            Callee::Function => "function",
+            Callee::Composite => "composite",
+        }
+    }
+}
+
+/// The rules of a front end, by what they are for.
 #[derive(Clone, Default)]
 pub struct RuleRegistry {
-    rules: BTreeMap<Box<str>, Arc<Rule>>,
+    rules: BTreeMap<(Callee, Box<str>), Arc<Rule>>,
+    /// The functions and composites that are kept whole, with or without a rule.
+    kept: BTreeSet<(Callee, Box<str>)>,
+    /// What a user named, so that a name that the program does not have is a mistake.
+    named: BTreeSet<(Callee, Box<str>)>,
 }
 
 /// A custom call, as the function that gives its rule sees it.
@@ -94,6 +124,16 @@ impl CustomCall<'_> {
     #[must_use]
     pub fn result(&self, i: usize) -> Option<&[i64]> {
         result_shape(self.module, self.op, i)
+    }
+
+    /// Whether a rule has as many tensors, dimensions and elements as the call.
+    pub(super) fn fits(&self, rule: &CallRule) -> bool {
+        match rule {
+            CallRule::Known(rule) => {
+                sharding_rule_fault(self.module, self.op, &format!("#sdy.op_sharding_rule<{rule}>")).is_none()
+            }
+            CallRule::Unknown => true,
+        }
     }
 
     /// An attribute of the call: `backend_config`, `mhlo.frontend_attributes`, ...
@@ -160,13 +200,80 @@ impl RuleRegistry {
         target: &str,
         rule: impl Fn(&CustomCall<'_>) -> Result<CallRule, RuleError> + Send + Sync + 'static,
     ) {
-        self.rules.insert(target.into(), Arc::new(rule));
+        self.rules.insert((Callee::CustomCall, target.into()), Arc::new(rule));
+    }
+
+    /// Sets the rule that a user wrote for what has this name, in the first of the notations that fits it. A function or a
+    /// composite is kept whole.
+    pub fn write(&mut self, callee: Callee, name: &str, notations: Vec<Notation>) {
+        let key: (Callee, Box<str>) = (callee, name.into());
+        self.rules.insert(key.clone(), Arc::new(move |call| Notation::first_rule(&notations, call)));
+        if callee != Callee::CustomCall {
+            self.kept.insert(key.clone());
+        }
+        self.named.insert(key);
+    }
+
+    /// Keeps a function or a composite whole. Without a rule, the function's own body says which dimensions correspond.
+    pub fn keep(&mut self, callee: Callee, name: &str) {
+        self.kept.insert((callee, name.into()));
+        self.named.insert((callee, name.into()));
+    }
+
+    /// The registry without what is to be kept whole: all calls are inlined.
+    #[must_use]
+    pub fn inlining_all(mut self) -> Self {
+        self.kept.clear();
+        self.named.retain(|(callee, _)| *callee == Callee::CustomCall);
+        self
+    }
+
+    /// Whether any function or composite is to be kept whole.
+    #[must_use]
+    pub fn keeps_any(&self) -> bool {
+        !self.kept.is_empty()
+    }
+
+    /// Whether a function or a composite is to be kept whole.
+    #[must_use]
+    pub fn keeps(&self, callee: Callee, name: &str) -> bool {
+        self.kept.contains(&(callee, name.into()))
     }
 
     /// Whether no rule is registered.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
+    }
+
+    /// Warnings (SH0363) about names that a user wrote and the program does not have.
+    #[must_use]
+    pub fn unused(&self, module: &Module) -> Vec<Diagnostic> {
+        if self.named.is_empty() {
+            return Vec::new();
+        }
+        let mut known: BTreeSet<(Callee, &str)> = BTreeSet::new();
+        for op in module.bodies().flat_map(|body| module.walk(body)) {
+            match &module.ops[op].kind {
+                OpKind::CustomCall(spec) => known.insert((Callee::CustomCall, &spec.target)),
+                OpKind::Call { callee } => known.insert((Callee::Function, callee)),
+                OpKind::Composite(spec) => known.insert((Callee::Composite, &spec.name)),
+                _ => false,
+            };
+        }
+        let is_unused = |(callee, name): &&(Callee, Box<str>)| !known.contains(&(*callee, &**name));
+        let warning = |(callee, name): &(Callee, Box<str>)| {
+            let title = callee.title();
+            let message = format!("the program has no {title} '{name}': its rule has no effect");
+            let alike: Vec<&str> =
+                known.iter().filter(|(other, _)| other == callee).map(|(_, name)| *name).collect();
+            Diagnostic::warning(Class::InvalidInput, "SH0363", message).hint(unknown_name_hint(
+                name,
+                &format!("the {title}s"),
+                &alike,
+            ))
+        };
+        self.named.iter().filter(is_unused).map(warning).collect()
     }
 
     /// Writes on each call of a registered target the rule that its function gives. A rule that the program gives
@@ -192,14 +299,34 @@ impl RuleRegistry {
 
     /// The rule that is to be written on an operation.
     fn rule_text(&self, module: &Module, op: OpId) -> Result<Option<String>, Box<Diagnostic>> {
+        let OpKind::CustomCall(spec) = &module.ops[op].kind else { return Ok(None) };
+        self.rule_of_call(module, op, Callee::CustomCall, &spec.target)
+    }
+
+    /// The rule that is to be written on a custom call, or on the custom call that stands for a call of a function or for a
+    /// composite of this name.
+    ///
+    /// # Errors
+    /// SH0807 if the rule does not fit the operands and results.
+    pub(crate) fn rule_of_call(
+        &self,
+        module: &Module,
+        op: OpId,
+        callee: Callee,
+        name: &str,
+    ) -> Result<Option<String>, Box<Diagnostic>> {
         let data = &module.ops[op];
         let OpKind::CustomCall(spec) = &data.kind else { return Ok(None) };
-        let Some(rule) = self.rules.get(&spec.target) else { return Ok(None) };
+        let Some(rule) = self.rules.get(&(callee, name.into())) else { return Ok(None) };
         if data.attrs.get(SHARDING_RULE_ATTR).or_else(|| spec.props.get(SHARDING_RULE_ATTR)).is_some() {
             return Ok(None);
         }
         let wrong = |what: String, hint: String| {
-            let message = format!("the rule that is registered for {} {what}", data.kind.title());
+            let title = match callee {
+                Callee::CustomCall => data.kind.title().to_string(),
+                Callee::Function | Callee::Composite => format!("the {} {name}", callee.title()),
+            };
+            let message = format!("the rule that is registered for {title} {what}");
             let mut error = Diagnostic::invalid("SH0807", message).at(data.span).hint(hint);
             error.user_loc = module.user_loc(op);
             Box::new(error)

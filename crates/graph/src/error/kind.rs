@@ -2,6 +2,7 @@
 
 use std::panic::Location;
 
+use shardc_ir::suggest::nearest;
 use shardc_ir::{DType, Diagnostic};
 
 use super::GraphError;
@@ -231,7 +232,7 @@ impl ErrorKind {
             ErrorKind::UnknownAxis { axis, known } => {
                 let axes: Vec<String> =
                     known.iter().map(|(name, size)| format!("{name:?} ({size})")).collect();
-                let meant = known.iter().map(|(name, _)| name).find(|name| similar(name, axis));
+                let meant = nearest(axis, known.iter().map(|(name, _)| &**name));
                 Some(match (axes.as_slice(), meant) {
                     ([], _) => "it has no axes at all".to_owned(),
                     (axes, None) => format!("its axes are {}", axes.join(", ")),
@@ -335,18 +336,4 @@ fn quoted(names: &[String]) -> String {
         Some((last, before)) => format!("{} and {last}", before.join(", ")),
         None => String::new(),
     }
-}
-
-/// Whether two names are alike but for their case, the order of their letters, or one letter.
-fn similar(a: &str, b: &str) -> bool {
-    let letters = |text: &str| {
-        let mut letters: Vec<char> = text.to_lowercase().chars().collect();
-        letters.sort_unstable();
-        letters
-    };
-    let (a, b) = (letters(a), letters(b));
-    let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
-    let mut rest = short.iter().peekable();
-    let extra = long.iter().filter(|&l| rest.next_if(|&s| s == l).is_none()).count();
-    extra <= 1 && rest.peek().is_none()
 }

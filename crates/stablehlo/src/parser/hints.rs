@@ -1,46 +1,12 @@
 //! What is near to what was written, for the hints of errors.
 
+use shardc_ir::suggest::nearest;
 use shardc_ir::{Diagnostic, Span, TypeId};
 
 use super::{Operand, Parser};
 use crate::codes;
 use crate::lexer::Failure;
 use crate::syntax::table;
-
-/// Names longer than that are not compared.
-const MAX_NAME: usize = 64;
-
-/// How many letters have to be put in, taken out or changed to get from one name to the other.
-fn edit_distance(a: &str, b: &str) -> usize {
-    if a.len() > MAX_NAME || b.len() > MAX_NAME {
-        return MAX_NAME;
-    }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.bytes().enumerate() {
-            let change = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row.last().copied().unwrap_or(0)
-}
-
-/// The name that is meant where `name` is written: one letter may be wrong, in long names two.
-pub(super) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let allowed = match name.len() {
-        0..=2 => return None,
-        3..=7 => 1,
-        _ => 2,
-    };
-    known
-        .filter(|known| known.len().abs_diff(name.len()) <= allowed)
-        .map(|known| (edit_distance(name, known), known))
-        .filter(|&(distance, _)| distance <= allowed)
-        .min()
-        .map(|(_, known)| known)
-}
 
 impl<'a> Parser<'a> {
     /// The error for an operation that is not known.
@@ -129,21 +95,5 @@ impl<'a> Parser<'a> {
             return format!("a scalar is a tensor without dimensions: write `{actual}`");
         }
         "correct the type written here or at the definition".to_owned()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn short_names_are_not_guessed() {
-        let near = |name: &str| nearest(name, ["model", "data", "x", "stablehlo.subtract"].into_iter());
-        assert_eq!(near("modle"), None, "two letters are exchanged, in a short name");
-        assert_eq!(near("modl"), Some("model"));
-        assert_eq!(near("date"), Some("data"));
-        assert_eq!(near("y"), None);
-        assert_eq!(near("stablehlo.substract"), Some("stablehlo.subtract"));
-        assert_eq!(near("stablehlo.sbtrct"), Some("stablehlo.subtract"));
     }
 }

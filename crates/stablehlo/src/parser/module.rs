@@ -1,10 +1,10 @@
 //! The top level: modules and what stands in them.
 
+use shardc_ir::suggest::nearest;
 use shardc_ir::{Diagnostic, KeptKind, Module, Span};
 
 use super::Parser;
 use super::attrs::{Named, NamedList, given_twice};
-use super::hints::nearest;
 use super::kept::{KeptPlace, is_upstream};
 use super::region::ResultNames;
 use crate::codes;
@@ -205,7 +205,7 @@ impl<'a> Parser<'a> {
         }
         let failure = self.expected("`func.func` or `sdy.mesh`");
         let Failure::Said(error) = failure else { return Err(failure) };
-        Err(match nearest(word, ["func.func", "sdy.mesh", "module", "builtin.module"].into_iter()) {
+        Err(match nearest(word, ["func.func", "sdy.mesh", "module", "builtin.module"]) {
             Some(meant) => error.hint(format!("did you mean `{meant}`?")).into(),
             None => Failure::Said(error),
         })

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use shardc_ir::limits::too_many_devices;
+use shardc_ir::suggest::nearest;
 use shardc_ir::{
     AxisList, AxisMove, AxisRef, Diagnostic, DimSharding, Mesh, MeshId, ReductionKind, ShardingId, Span,
     SubAxis, TensorSharding,
@@ -10,7 +11,6 @@ use smallvec::SmallVec;
 
 use super::Parser;
 use super::attrs::NamedList;
-use super::hints::nearest;
 use crate::codes;
 use crate::lexer::{Failure, Res};
 use crate::literals::tokens::{push_list, push_string};

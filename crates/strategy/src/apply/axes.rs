@@ -1,6 +1,7 @@
 //! What each axis of a mesh is for.
 
-use shardc_ir::{AxisRef, Diagnostic, Mesh};
+use shardc_ir::suggest::nearest;
+use shardc_ir::{AxisRef, Class, Diagnostic, Mesh};
 
 use crate::settings::{Settings, Sharding};
 
@@ -60,9 +61,32 @@ impl Axes {
     }
 }
 
+/// Warnings (SH1253) about axes whose names are nearly those of tensor, context or expert parallelism: they split the batch.
+pub(crate) fn misspelt(mesh: &Mesh) -> Vec<Diagnostic> {
+    let known = || TENSOR.iter().chain(&CONTEXT).chain(&EXPERT).copied();
+    let warning = |name: &str| {
+        let meant = nearest(name, known()).filter(|_| !known().any(|known| known == name))?;
+        let message = format!("the axis '{name}' splits the batch");
+        let warning = Diagnostic::warning(Class::InvalidInput, "SH1253", message);
+        Some(warning.hint(format!("did you mean '{meant}'?")))
+    };
+    mesh.axes.keys().filter_map(|name| warning(name)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_misspelt_axis_is_a_warning() {
+        let warned = |names: &[&str]| {
+            let axes = names.iter().map(|&name| (name.into(), 2)).collect();
+            let warnings = misspelt(&Mesh { axes, ..Mesh::default() });
+            warnings.into_iter().filter_map(|warning| warning.hint).collect::<Vec<_>>()
+        };
+        assert_eq!(warned(&["fsdp", "modle"]), ["did you mean 'model'?"]);
+        assert!(warned(&["data", "node", "fsdp", "model", "tp", "x"]).is_empty());
+    }
 
     #[test]
     fn names_say_what_axes_are_for() {

@@ -32,7 +32,7 @@ use crate::roles::{Role, Roles};
 use crate::settings::{Settings, Sharding};
 use crate::stacked::Stacked;
 use crate::units::{Units, Wrap};
-use axes::Axes;
+use axes::{Axes, misspelt};
 use layers::Layers;
 use unshard::Unshard;
 use within::Within;
@@ -102,7 +102,7 @@ pub fn apply_units(
     };
     let id = known.map_or_else(|| module.add_mesh("mesh", mesh.clone()), |(_, id)| id);
     let args = module.regions[body].args.clone();
-    let mut warnings = Vec::new();
+    let mut warnings = misspelt(mesh);
     if settings.activation_checkpointing && compute_again(module, (func, body), roles, units) == 0 {
         let message =
             "activation_checkpointing: the step keeps nothing of layers that could be computed again";

@@ -1,6 +1,7 @@
 //! Adapters beside the linear maps of a program that computes forward.
 
 use rustc_hash::FxHashMap;
+use shardc_ir::suggest::nearest;
 use shardc_ir::{
     BinaryOp, DType, Diagnostic, DotSpec, FuncId, Module, OpId, OpKind, RegionId, Rewriter, SizeList,
     TensorBuild, ValueId,
@@ -61,7 +62,11 @@ pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, V
     if !unmatched.is_empty() {
         let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         let message = format!("no linear map of the program is a target {}", unmatched.join(", "));
-        let hint = format!("its linear maps: {known}; what the batch is, `--role x=batch` says");
+        // A target may be the last parts of a name.
+        let parts = names.iter().flat_map(|name| name.split('.').chain([*name])).collect::<Vec<_>>();
+        let meant = unmatched.iter().find_map(|target| nearest(target, parts.iter().copied()));
+        let meant = meant.map(|meant| format!("did you mean '{meant}'? ")).unwrap_or_default();
+        let hint = format!("{meant}its linear maps: {known}; mark the batch with `--role x=batch`");
         return Err(vec![Diagnostic::invalid("SH1252", message).hint(hint)]);
     }
     if !maps.iter().any(|map| lora.targets.has(&map.name, map.is_output)) {

@@ -28,6 +28,7 @@ mod state;
 use std::fmt;
 use std::str::FromStr;
 
+use shardc_ir::suggest::unknown_name_hint;
 use shardc_ir::{Diagnostic, Module};
 
 use classify::classify;
@@ -103,7 +104,8 @@ impl fmt::Display for Role {
 /// A name that is no role.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is no role: parameter, frozen_parameter, gradient_accumulator, optimizer_state, model_state, batch, step, scalar or rng_key"
+    "'{0}' is no role: {list}",
+    list = unknown_name_hint(.0, "the roles", &Role::ALL.map(Role::as_str))
 )]
 pub struct UnknownRole(String);
 

@@ -2,8 +2,11 @@
 
 use shardc_ir::limits::MAX_OPERATIONS;
 use shardc_ir::{
-    Attr, CustomCallSpec, Effect, FuncId, Module, OpId, OpKind, RegionId, SecondaryMap, Type, TypeId,
+    Attr, CustomCallSpec, Diagnostic, Effect, FuncId, Module, OpId, OpKind, RegionId, SecondaryMap, Type,
+    TypeId,
 };
+
+use crate::rules::registry::{Callee, RuleRegistry};
 
 /// Returns the functions whose calls stay, if the entry function had more than `budget` operations with all calls inlined;
 /// `None` if it has not, or if nothing can stay. Each function of `order` stands after those that it calls.
@@ -17,7 +20,7 @@ pub(in crate::driver) fn choose(
     budget: u64,
 ) -> Option<SecondaryMap<FuncId, bool>> {
     let entry = module.entry()?;
-    let facts = Facts::of(module, order, entry)?;
+    let facts = Facts::of(module, order, entry, &SecondaryMap::new())?;
     if facts.sizes(order, u64::MAX).of_entry <= budget {
         return None;
     }
@@ -35,6 +38,59 @@ pub(in crate::driver) fn choose(
         least /= 2;
     }
     best.filter(|best| best.any && best.total <= MAX_OPERATIONS).map(|best| best.keep)
+}
+
+/// Returns the functions that are kept whole because `rules` ask for it: by their own name, or as the decomposition of a
+/// composite.
+///
+/// # Errors
+/// A function that is asked for cannot be partitioned by itself (SH0360).
+pub(in crate::driver) fn requested(
+    module: &Module,
+    order: &[FuncId],
+    rules: &RuleRegistry,
+) -> Result<SecondaryMap<FuncId, bool>, Vec<Diagnostic>> {
+    let mut keep: SecondaryMap<FuncId, bool> = SecondaryMap::new();
+    if !rules.keeps_any() {
+        return Ok(keep);
+    }
+    let mut wanted: Vec<(FuncId, OpId)> = Vec::new();
+    for op in module.bodies().flat_map(|body| module.walk(body)) {
+        let callee = match &module.ops[op].kind {
+            OpKind::Call { callee } if rules.keeps(Callee::Function, callee) => callee,
+            OpKind::Composite(spec) if rules.keeps(Callee::Composite, &spec.name) => &spec.decomposition,
+            _ => continue,
+        };
+        let Some(&func) = module.func_names.get(callee) else { continue };
+        if !keep[func] && module.funcs[func].body.is_some() {
+            keep[func] = true;
+            wanted.push((func, op));
+        }
+    }
+    let Some(entry) = module.entry() else { return Ok(keep) };
+    let facts = match wanted.is_empty() {
+        true => return Ok(keep),
+        false => Facts::of(module, order, entry, &keep),
+    };
+    let refused =
+        wanted.iter().filter(|&&(func, _)| facts.as_ref().is_none_or(|facts| !facts.may_stay[func]));
+    let error = |&(func, op): &(FuncId, OpId)| {
+        let title = module.ops[op].kind.title();
+        let message = format!("{title} cannot be kept whole: @{}", module.funcs[func].name);
+        let why = match facts {
+            Some(_) => {
+                "has effects, manual computations, tensors of unknown sizes or values that are not tensors"
+            }
+            None => "is in a program with several meshes or with manual computations",
+        };
+        let mut error = Diagnostic::unsupported("SH0360", format!("{message} {why}"));
+        error.user_loc = module.user_loc(op);
+        error
+            .at(module.ops[op].span)
+            .hint("leave it out of the rules and of what is kept: it is then inlined")
+    };
+    let errors: Vec<Diagnostic> = refused.map(error).collect();
+    if errors.is_empty() { Ok(keep) } else { Err(errors) }
 }
 
 /// What is known of each function before anything is inlined.
@@ -62,8 +118,13 @@ struct Sizes {
 }
 
 impl Facts {
-    /// Returns `None` if calls cannot stay in this program at all.
-    fn of(module: &Module, order: &[FuncId], entry: FuncId) -> Option<Facts> {
+    /// Returns `None` if calls cannot stay in this program at all. Composites stay if `kept` has their decomposition.
+    fn of(
+        module: &Module,
+        order: &[FuncId],
+        entry: FuncId,
+        kept: &SecondaryMap<FuncId, bool>,
+    ) -> Option<Facts> {
         // Functions are partitioned for one mesh; with several, which of them a function is on is decided call by call.
         let mut meshes = module.mesh_names.values();
         let (Some(&mesh), None) = (meshes.next(), meshes.next()) else { return None };
@@ -87,7 +148,7 @@ impl Facts {
                     OpKind::Call { callee } => module.func_names.get(callee).copied(),
                     OpKind::Composite(spec) => {
                         let target = module.func_names.get(&spec.decomposition).copied();
-                        inlined.extend(target);
+                        inlined.extend(target.filter(|&target| !kept[target]));
                         target
                     }
                     OpKind::Return => continue,

@@ -2,38 +2,49 @@
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
-    AttrDict, Build, CustomCallSpec, FuncId, Module, OpId, OpKind, RegionId, Rewriter, SecondaryMap,
-    TensorSharding, ValueId, Visibility, transplant_func,
+    Attr, AttrDict, Build, CompositeSpec, CustomCallSpec, Diagnostic, FuncId, Module, OpId, OpKind, RegionId,
+    Rewriter, SecondaryMap, TensorSharding, ValueId, Visibility, transplant_func,
 };
 
 use super::{KeptFunction, KeptFunctions};
 use crate::propagate::DimensionClasses;
+use crate::rules::SHARDING_RULE_ATTR;
+use crate::rules::registry::{Callee, RuleRegistry};
 use crate::rules::sharding_rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
 use crate::transforms::batch_indices::batch_indices;
 use crate::transforms::decompose::decompose;
 use crate::transforms::inline::constrain;
 
+/// The property of a custom call that stands for a composite.
+const COMPOSITE: &str = "shardc.composite";
+
 /// Takes the functions that `keep` names out of a module whose other calls are inlined, and makes their calls in the entry
 /// function custom calls. The functions stay in the module too; each of `order` stands after those that it calls.
+///
+/// # Errors
+/// A rule of `rules` does not fit a call (SH0807).
 pub(in crate::driver) fn extract(
     module: &mut Module,
     order: &[FuncId],
     keep: &SecondaryMap<FuncId, bool>,
-) -> KeptFunctions {
+    rules: &RuleRegistry,
+) -> Result<KeptFunctions, Vec<Diagnostic>> {
     let mut kept = KeptFunctions::default();
+    let mut errors = Vec::new();
     for &func in order.iter().filter(|&&func| keep[func]) {
-        if let Some(function) = function(module, func, &kept) {
+        let callees = StandIns { kept: &kept, rules, errors: &mut errors };
+        if let Some(function) = function(module, func, callees) {
             kept.add(function);
         }
     }
     if let Some(body) = module.entry().and_then(|entry| module.funcs[entry].body) {
-        stand_for_calls(&mut Rewriter::new(module), body, &kept);
+        StandIns { kept: &kept, rules, errors: &mut errors }.region(&mut Rewriter::new(module), body);
     }
-    kept
+    if errors.is_empty() { Ok(kept) } else { Err(errors) }
 }
 
 /// Returns a function as a program, prepared as the entry function is before propagation.
-fn function(from: &Module, func: FuncId, callees: &KeptFunctions) -> Option<KeptFunction> {
+fn function(from: &Module, func: FuncId, mut callees: StandIns<'_>) -> Option<KeptFunction> {
     let mut module = Module {
         attrs: from.attrs.clone(),
         meshes: from.meshes.clone(),
@@ -50,7 +61,7 @@ fn function(from: &Module, func: FuncId, callees: &KeptFunctions) -> Option<Kept
     for attrs in data.arg_attrs.iter_mut().chain(&mut data.res_attrs) {
         *attrs = AttrDict::new();
     }
-    stand_for_calls(&mut Rewriter::new(&mut module), body, callees);
+    callees.region(&mut Rewriter::new(&mut module), body);
     decompose(&mut module, body);
     batch_indices(&mut module, body);
     let args = module.regions[body].args.clone();
@@ -97,35 +108,91 @@ fn rule(module: &Module, func: FuncId, body: RegionId) -> ShardingRule {
     rule
 }
 
-/// Makes the calls of kept functions under a region custom calls, which say by a rule how dimensions hang together. What the
-/// program says about parameters and results becomes constraints, as where calls are inlined.
-fn stand_for_calls(rw: &mut Rewriter<'_>, region: RegionId, kept: &KeptFunctions) {
-    rw.enter(region);
-    while let Some(op) = rw.next_op() {
-        let function = match &rw.module.ops[op].kind {
-            OpKind::Call { callee } => kept.find(callee).map(|number| kept.get(number)),
-            _ => None,
-        };
-        let Some(function) = function else {
-            for nested in rw.module.ops[op].regions.clone() {
-                stand_for_calls(rw, nested, kept);
+/// Makes custom calls of the calls of kept functions.
+struct StandIns<'a> {
+    kept: &'a KeptFunctions,
+    /// What users say about calls; without a rule there, the function's own holds.
+    rules: &'a RuleRegistry,
+    errors: &'a mut Vec<Diagnostic>,
+}
+
+impl StandIns<'_> {
+    /// Makes the calls of kept functions under a region custom calls, which say by a rule how dimensions hang together. What the
+    /// program says about parameters and results becomes constraints, as where calls are inlined.
+    fn region(&mut self, rw: &mut Rewriter<'_>, region: RegionId) {
+        rw.enter(region);
+        while let Some(op) = rw.next_op() {
+            let data = &rw.module.ops[op];
+            let (callee, function, props) = match &data.kind {
+                OpKind::Call { callee } => (Callee::Function, callee.clone(), AttrDict::new()),
+                OpKind::Composite(spec) => (Callee::Composite, spec.decomposition.clone(), written(spec)),
+                _ => (Callee::CustomCall, "".into(), AttrDict::new()),
+            };
+            let Some(function) = self.kept.find(&function).map(|number| self.kept.get(number)) else {
+                for nested in data.regions.clone() {
+                    self.region(rw, nested);
+                }
+                continue;
+            };
+            let name = match &data.kind {
+                OpKind::Composite(spec) => spec.name.clone(),
+                _ => function.name.clone(),
+            };
+            let own_rule = data.attrs.get(SHARDING_RULE_ATTR).cloned();
+            for i in 0..rw.module.ops[op].operands.len() {
+                let operand = rw.module.ops[op].operands[i];
+                let declared = intern(rw.module, function.params.get(i));
+                let operand = constrain(rw, operand, declared);
+                rw.module.ops[op].operands[i] = operand;
             }
-            continue;
-        };
-        for i in 0..rw.module.ops[op].operands.len() {
-            let operand = rw.module.ops[op].operands[i];
-            let declared = intern(rw.module, function.params.get(i));
-            let operand = constrain(rw, operand, declared);
-            rw.module.ops[op].operands[i] = operand;
+            let target = format!("{}{}", CustomCallSpec::KEPT, function.name).into();
+            let data = &mut rw.module.ops[op];
+            data.kind = OpKind::CustomCall(Box::new(CustomCallSpec { target, props }));
+            data.attrs = AttrDict::new();
+            match own_rule {
+                Some(rule) => data.attrs.set(SHARDING_RULE_ATTR, rule),
+                None => match self.rules.rule_of_call(rw.module, op, callee, &name) {
+                    Ok(rule) => {
+                        let rule = rule.as_deref().unwrap_or(&function.rule);
+                        rw.module.ops[op].attrs.set_sharding_rule(rule);
+                    }
+                    Err(error) => self.errors.push(*error),
+                },
+            }
+            rw.keep();
+            constrain_results(rw, op, function);
         }
-        let target = format!("{}{}", CustomCallSpec::KEPT, function.name).into();
-        let data = &mut rw.module.ops[op];
-        data.kind = OpKind::CustomCall(Box::new(CustomCallSpec { target, props: AttrDict::new() }));
-        data.attrs = AttrDict::new();
-        data.attrs.set_sharding_rule(&function.rule);
-        rw.keep();
-        constrain_results(rw, op, function);
     }
+}
+
+/// What a composite is, as a property of the custom call that stands for it; [`restored`] reads it.
+fn written(spec: &CompositeSpec) -> AttrDict {
+    let mut inner = AttrDict::new();
+    inner.set("name", Attr::Str(spec.name.clone()));
+    if let Some(attributes) = &spec.attributes {
+        inner.set("attributes", Attr::Dict(attributes.clone()));
+    }
+    if let Some(version) = spec.version {
+        inner.set("version", Attr::Int(version.into(), "i32".into()));
+    }
+    let mut props = AttrDict::new();
+    props.set(COMPOSITE, Attr::Dict(inner));
+    props
+}
+
+/// The composite that a custom call stands for, with this decomposition.
+pub(super) fn restored(call: &CustomCallSpec, decomposition: &str) -> Option<CompositeSpec> {
+    let Some(Attr::Dict(inner)) = call.props.get(COMPOSITE) else { return None };
+    let Some(Attr::Str(name)) = inner.get("name") else { return None };
+    let attributes = match inner.get("attributes") {
+        Some(Attr::Dict(attributes)) => Some(attributes.clone()),
+        _ => None,
+    };
+    let version = match inner.get("version") {
+        Some(Attr::Int(version, _)) => i32::try_from(*version).ok(),
+        _ => None,
+    };
+    Some(CompositeSpec { name: name.clone(), attributes, decomposition: decomposition.into(), version })
 }
 
 /// Lets readers of a call see its results through what the program says about them.

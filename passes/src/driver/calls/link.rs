@@ -3,11 +3,12 @@
 use indexmap::IndexSet;
 use shardc_ir::limits::MAX_OPERATIONS;
 use shardc_ir::{
-    CustomCallSpec, Diagnostic, Module, OpKind, RegionId, TensorSharding, ValueId, Visibility,
+    Class, CustomCallSpec, Diagnostic, Module, OpKind, RegionId, TensorSharding, ValueId, Visibility,
     transplant_func, verify,
 };
 
 use super::KeptFunctions;
+use super::extract::restored;
 use crate::analysis::symbols::FreshNames;
 use crate::collectives::clean::CleanReport;
 use crate::cost::memory::{Machine, temporaries_with_calls, too_much_with_calls};
@@ -119,7 +120,7 @@ pub(in crate::driver) fn link(
     let names: Vec<Box<str>> = linked.iter().map(|&(func, _)| module.funcs[func].name.clone()).collect();
     for (func, calls) in linked.iter().map(|(func, calls)| (*func, calls)).chain([(entry, &of_entry)]) {
         if let Some(body) = module.funcs[func].body {
-            call_by_name(module, body, calls, &names);
+            call_by_name(module, body, calls, &names, &mut done.warnings);
         }
     }
     done.warn_bytes = context.warn_bytes.unwrap_or_else(|| worth_telling(bytes_sent(module)));
@@ -211,15 +212,56 @@ fn last_channel(module: &Module, body: RegionId) -> i64 {
     module.walk(body).into_iter().filter_map(channel).max().unwrap_or(0)
 }
 
-/// Makes custom calls calls again, of the functions for their signatures.
-fn call_by_name(module: &mut Module, body: RegionId, calls: &[usize], names: &[Box<str>]) {
+/// Makes custom calls calls and composites again, of the functions for their signatures.
+fn call_by_name(
+    module: &mut Module,
+    body: RegionId,
+    calls: &[usize],
+    names: &[Box<str>],
+    warnings: &mut Vec<Diagnostic>,
+) {
     for op in module.walk(body) {
-        let data = &mut module.ops[op];
+        let data = &module.ops[op];
         let OpKind::CustomCall(spec) = &data.kind else { continue };
-        if let Some(callee) = number_of(spec, calls).and_then(|number| names.get(number)).cloned() {
-            data.kind = OpKind::Call { callee };
+        let Some(callee) = number_of(spec, calls).and_then(|number| names.get(number)).cloned() else {
+            continue;
+        };
+        let kind = match restored(spec, &callee) {
+            Some(composite) if !communicates(module, &callee) => OpKind::Composite(Box::new(composite)),
+            Some(composite) => {
+                let message = format!(
+                    "the composite '{}' becomes a call: with these shardings its decomposition communicates",
+                    composite.name
+                );
+                let warning = Diagnostic::warning(Class::InvalidInput, "SH0361", message)
+                    .at(data.span)
+                    .hint("give it a rule without the dimensions that it needs whole");
+                warnings.push(Diagnostic { user_loc: module.user_loc(op), ..warning });
+                OpKind::Call { callee }
+            }
+            None => OpKind::Call { callee },
+        };
+        module.ops[op].kind = kind;
+    }
+}
+
+/// Whether a partitioned function, or one that it calls, has collectives.
+fn communicates(module: &Module, name: &str) -> bool {
+    let mut seen: IndexSet<&str> = IndexSet::from_iter([name]);
+    let mut next = 0;
+    while let Some(&name) = seen.get_index(next) {
+        next += 1;
+        let body = module.func_names.get(name).and_then(|&func| module.funcs[func].body);
+        for op in body.map(|body| module.walk(body)).unwrap_or_default() {
+            match &module.ops[op].kind {
+                OpKind::Call { callee } => drop(seen.insert(callee)),
+                OpKind::Composite(spec) => drop(seen.insert(&spec.decomposition)),
+                kind if kind.collective().is_some() => return true,
+                _ => {}
+            }
         }
     }
+    false
 }
 
 /// Counts what clean-up did to a function. Which collectives it combined is not told: they are those of another module.

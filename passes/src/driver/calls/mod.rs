@@ -14,6 +14,10 @@
 //!    function for each signature once, as an entry function whose arguments and results are annotated so, with the calls
 //!    in it in turn; puts the outcome beside the caller, and calls in the place of the custom calls.
 //!
+//! Functions and composites that a user wants to be kept whole ([`requested`]) stay in the same way, with the rule that the
+//! user gives. A composite is one again afterwards: its decomposition is the function for its signature. Where that has
+//! collectives, a back end that replaces the composite by a kernel would leave them out, so that it becomes a call (SH0361).
+//!
 //! Pending sums end at such a call, whose rule has no reduction. All devices come to it together, which the collective verifier
 //! checks as for a collective.
 
@@ -26,7 +30,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use shardc_ir::{Module, TensorSharding};
 
-pub(super) use choose::choose;
+pub(super) use choose::{choose, requested};
 pub(super) use extract::extract;
 pub(super) use link::{link, sign_calls};
 

@@ -1,0 +1,119 @@
+//! How a compilation is ended early: by a token that another thread cancels, or by a deadline.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::Diagnostic;
+
+/// A request to end a compilation. Clones share the request, so that one thread compiles and another cancels.
+#[derive(Clone, Debug, Default)]
+pub struct CancelToken(Arc<AtomicBool>);
+
+impl CancelToken {
+    /// A token that is not cancelled.
+    #[must_use]
+    pub fn new() -> Self {
+        CancelToken::default()
+    }
+
+    /// Asks every compilation that has this token to end. It cannot be taken back.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether [`CancelToken::cancel`] was called.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Why a compilation ended early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Interruption {
+    /// The token was cancelled.
+    #[error("the compilation was cancelled")]
+    Cancelled,
+    /// The compilation took longer than this.
+    #[error("the compilation took longer than its time limit of {0:?}")]
+    TimeLimit(Duration),
+}
+
+impl Interruption {
+    /// The code of the diagnostic that stands for a cancelled compilation.
+    pub const CANCELLED: &'static str = "SH0393";
+    /// The code of the diagnostic that stands for a compilation beyond its time limit.
+    pub const TIME_LIMIT: &'static str = "SH0394";
+
+    /// The interruption as passes report it.
+    #[must_use]
+    pub fn to_diagnostic(self) -> Diagnostic {
+        let code = match self {
+            Interruption::Cancelled => Interruption::CANCELLED,
+            Interruption::TimeLimit(_) => Interruption::TIME_LIMIT,
+        };
+        let diagnostic = Diagnostic::invalid(code, self.to_string());
+        Diagnostic { interruption: Some(self), ..diagnostic }
+    }
+}
+
+/// What may end a compilation early. Passes look at it between operations.
+#[derive(Clone, Debug, Default)]
+pub struct Interrupt {
+    token: Option<CancelToken>,
+    deadline: Option<(Instant, Duration)>,
+}
+
+impl Interrupt {
+    /// The token that ends the compilation when it is cancelled.
+    #[must_use]
+    pub fn with_token(mut self, token: CancelToken) -> Self {
+        self.token = Some(token);
+        self
+    }
+
+    /// The time from now on that the compilation may take.
+    #[must_use]
+    pub fn with_time_limit(mut self, limit: Duration) -> Self {
+        // A limit beyond what the clock can count is none.
+        self.deadline = Instant::now().checked_add(limit).map(|deadline| (deadline, limit));
+        self
+    }
+
+    /// Whether the compilation is to end.
+    ///
+    /// # Errors
+    /// The reason why it is to end.
+    pub fn check(&self) -> Result<(), Interruption> {
+        if self.token.as_ref().is_some_and(CancelToken::is_cancelled) {
+            return Err(Interruption::Cancelled);
+        }
+        match self.deadline {
+            Some((deadline, limit)) if Instant::now() >= deadline => Err(Interruption::TimeLimit(limit)),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_shared() {
+        let token = CancelToken::new();
+        let interrupt = Interrupt::default().with_token(token.clone());
+        assert_eq!(interrupt.check(), Ok(()));
+        token.cancel();
+        assert_eq!(interrupt.check(), Err(Interruption::Cancelled));
+    }
+
+    #[test]
+    fn a_time_limit_ends() {
+        let over = Interrupt::default().with_time_limit(Duration::ZERO);
+        assert_eq!(over.check(), Err(Interruption::TimeLimit(Duration::ZERO)));
+        assert_eq!(Interrupt::default().with_time_limit(Duration::MAX).check(), Ok(()));
+    }
+}

@@ -1,0 +1,79 @@
+//! Sharding rules as users write them in a file or an option.
+
+use std::str::FromStr;
+
+use super::registry::{CallRule, CustomCall, RuleError};
+use super::sharding_rule::ShardingRule;
+use super::text::{RuleParseError, parse_rule};
+
+/// A sharding rule in one of three notations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notation {
+    /// `pointwise`: operands and results have one shape, and each element is computed by itself.
+    Pointwise,
+    /// `bqd,bkd->bqe`: one letter for each dimension ([`CustomCall::letters`]).
+    Letters(String),
+    /// `([i, j], [j, k])->([i, k]) {i=8, j=4, k=2} reduction={j}`: Shardy's `#sdy.op_sharding_rule`.
+    Factors(Box<ShardingRule>),
+}
+
+impl FromStr for Notation {
+    type Err = RuleParseError;
+
+    fn from_str(text: &str) -> Result<Self, RuleParseError> {
+        match text.trim() {
+            "pointwise" => Ok(Notation::Pointwise),
+            text if text.contains('[') => parse_rule(text).map(Box::new).map(Notation::Factors),
+            text if text.contains("->") => Ok(Notation::Letters(text.to_owned())),
+            _ => Err(RuleParseError {
+                at: 0,
+                message: "expected 'pointwise', letters as in 'ab,bc->ac', or factors as in '([i, j])->([j, i]) {i=8, j=4}'",
+            }),
+        }
+    }
+}
+
+impl Notation {
+    /// The rule of `call` in this notation.
+    ///
+    /// # Errors
+    /// The notation does not fit the operands and results.
+    pub fn rule(&self, call: &CustomCall<'_>) -> Result<CallRule, RuleError> {
+        match self {
+            Notation::Pointwise => call.pointwise(),
+            Notation::Letters(letters) => call.letters(letters),
+            Notation::Factors(rule) => Ok((**rule).clone().into()),
+        }
+    }
+
+    /// The rule of `call` in the first of the notations that fits it.
+    ///
+    /// # Errors
+    /// None fits: the error of the first.
+    pub fn first_rule(notations: &[Notation], call: &CustomCall<'_>) -> Result<CallRule, RuleError> {
+        let mut first = None;
+        for notation in notations {
+            match notation.rule(call) {
+                Ok(rule) if call.fits(&rule) || notations.len() == 1 => return Ok(rule),
+                Ok(_) => first = first.or(Some(RuleError::Other("has no notation that fits".to_owned()))),
+                Err(error) => first = first.or(Some(error)),
+            }
+        }
+        Err(first.unwrap_or_else(|| RuleError::Other("is empty".to_owned())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_notations() {
+        assert_eq!("pointwise".parse(), Ok(Notation::Pointwise));
+        assert_eq!("ab,bc->ac".parse(), Ok(Notation::Letters("ab,bc->ac".to_owned())));
+        assert!(matches!("([i, j])->([j, i]) {i=8, j=4}".parse(), Ok(Notation::Factors(_))));
+        for wrong in ["", "point", "([i])->([i]"] {
+            assert!(wrong.parse::<Notation>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,12 +1,13 @@
 //! What most commands begin with: the compiler that the options describe, and a partitioned program.
 
 use anyhow::Result;
+use shardc::rules::{Callee, RuleFile, RuleParseError};
 use shardc::runtime::PluginKind;
 use shardc::{CleanOptions, Compiler, Error, Module, Output, Stage};
 use shardc_passes::annotations::spec::Annotation;
 
-use crate::args::{AnnotationArgs, Groups, HowArgs, InputArgs, Machine, Mode, StopArgs};
-use crate::failure::Failure;
+use crate::args::{AnnotationArgs, Groups, HowArgs, InputArgs, Machine, Mode, RuleArgs, StopArgs};
+use crate::failure::{Failure, usage};
 use crate::observe::{Timings, Watch};
 use crate::output::{Named, Outputs};
 use crate::reproducer;
@@ -27,7 +28,11 @@ pub(crate) fn compiler(annotations: &AnnotationArgs, how: Option<&HowArgs>) -> R
             text.parse::<Annotation>().map_err(|e| refused(e.to_diagnostic("spec", text).into()))?;
         compiler = compiler.annotation(annotation);
     }
+    if let Some(name) = &annotations.entry {
+        compiler = compiler.entry(name);
+    }
     if let Some(how) = how {
+        compiler = with_rules(compiler, &how.rules)?;
         compiler = compiler.spmd_mode(how.spmd_mode.into()).strict(how.strict).clean(how.clean_options());
         compiler = compiler.groups(how.groups.into());
         if let Some(operations) = how.inline.inline_budget {
@@ -38,6 +43,36 @@ pub(crate) fn compiler(annotations: &AnnotationArgs, how: Option<&HowArgs>) -> R
         }
     }
     Ok(compiler)
+}
+
+/// The compiler with the rules of a file, and those of other options.
+pub(crate) fn with_rules(mut compiler: Compiler, rules: &RuleArgs) -> Result<Compiler> {
+    if let Some(path) = &rules.rules {
+        let source = Source::read(path)?;
+        let file = RuleFile::parse(&source.text()).map_err(|e| source.explain(&e))?;
+        compiler = compiler.rules(&file);
+    }
+    let kept = rules.keep_composite.iter().map(|text| (Callee::Composite, text));
+    let mut written = RuleFile::default();
+    for (callee, text) in rules.rule.iter().map(|text| (Callee::CustomCall, text)).chain(kept) {
+        match text.split_once('=') {
+            Some((name, rule)) => {
+                let notation = rule
+                    .parse()
+                    .map_err(|error: RuleParseError| usage(format!("{text}: {}", error.message)))?;
+                written.rules.push((callee, name.to_owned(), vec![notation]));
+            }
+            None if callee == Callee::Composite => compiler = compiler.keep_composite(text),
+            None => return Err(usage(format!("--rule {text}: expected NAME=RULE"))),
+        }
+    }
+    Ok(compiler.rules(&written))
+}
+
+/// Makes the function that an option names the entry of a program.
+pub(crate) fn select_entry(module: &mut Module, name: Option<&str>, source: &Source) -> Result<()> {
+    let Some(name) = name else { return Ok(()) };
+    shardc::select_entry(module, name).map_err(|error| source.explain(&error.into()))
 }
 
 impl From<Machine> for shardc::Machine {
@@ -151,7 +186,7 @@ pub(crate) fn partition_until(
     }
     // A strategy puts its mesh into the program.
     let mesh = input.annotations.mesh.as_deref();
-    let rest = AnnotationArgs { mesh: None, spec: input.annotations.spec.clone() };
+    let rest = AnnotationArgs { mesh: None, ..input.annotations.clone() };
     let annotations = if chosen.is_some() { &rest } else { &input.annotations };
     let mut compiler = compiler(annotations, Some(how))?;
     if let (Some(bytes), None) = (chosen.as_ref().and_then(|c| c.settings.bucket_bytes), how.combine_bytes) {
@@ -162,6 +197,7 @@ pub(crate) fn partition_until(
     let source = Source::read(&input.input)?;
     watch.stage(Stage::Read);
     let mut module = Compiler::parse(&source.bytes).map_err(|e| source.explain(&e))?;
+    select_entry(&mut module, input.annotations.entry.as_deref(), &source)?;
     let warnings = match &chosen {
         Some(chosen) => chosen.annotate(&mut module, mesh, &source)?,
         None => Vec::new(),

@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use serde_json::{Value, json};
 use shardc::{Diagnostic, Module, Stage};
+use shardc_ir::suggest::nearest;
 use shardc_ir::{Class, Span, verify};
 use shardc_passes::driver::context::PassContext;
+use shardc_passes::driver::passes::PASSES;
 use shardc_passes::driver::pipeline::{Flow, Observer, PassRun};
 use shardc_shardy::find;
 use shardc_stablehlo::PrintOptions;
@@ -57,7 +59,12 @@ impl<'a> Watch<'a> {
     ) -> Result<Watch<'a>> {
         let known = |name: &str| {
             find(name).map(|pass| pass.name).ok_or_else(|| {
-                usage(format!("no pass is called {name}; `shardc opt --passes list` shows them"))
+                let names = PASSES.iter().map(|pass| pass.name);
+                let hint = match nearest(name, names) {
+                    Some(meant) => format!("did you mean '{meant}'?"),
+                    None => "`shardc opt --passes list` shows them".to_owned(),
+                };
+                usage(format!("no pass is called {name}; {hint}"))
             })
         };
         let stop = match stop.and_then(|stop| stop.stop_after.as_deref()) {

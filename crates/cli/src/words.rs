@@ -15,6 +15,8 @@ pub(crate) const COMMAND_LINE: &str = "<command line>";
 const WORDS: &[(&str, &str)] = &[
     ("`Compiler::mesh(\"data=4,model=2\")`", "--mesh \"data=4,model=2\""),
     ("`Compiler::spec(\"ARG\", \"data,-\")`", "--spec ARG=data,-"),
+    ("one registered for the target (Compiler::custom_call_rule)", "one of --rules or --rule"),
+    ("or say CallRule::Unknown of a call that has none", "or leave the call out of the rules"),
     ("`Compiler::mesh`", "--mesh"),
     ("`Compiler::spec`", "--spec"),
 ];

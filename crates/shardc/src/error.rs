@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use shardc_ir::{Class, Diagnostic};
+use shardc_ir::{Class, Diagnostic, Interruption};
+
+use crate::LocatedDiagnostic;
 
 /// Why there is no result.
 ///
@@ -100,6 +102,34 @@ impl Error {
             Error::Diagnostics(list) => list.iter().any(|d| d.class == Class::Internal),
             #[cfg(feature = "runtime")]
             Error::Runtime(_) => false,
+        }
+    }
+
+    /// Why the compilation ended early, if its [token](crate::Compiler::cancel_token) was cancelled or it reached its
+    /// [time limit](crate::Compiler::time_limit).
+    #[must_use]
+    pub fn interruption(&self) -> Option<Interruption> {
+        match self {
+            Error::Diagnostics(list) => list.iter().find_map(|diagnostic| diagnostic.interruption),
+            #[cfg(feature = "runtime")]
+            Error::Runtime(_) => None,
+        }
+    }
+
+    /// The diagnostics with their lines and columns in `source`, for a program to read. An error of the runtime, which has no
+    /// place in the program, is one diagnostic.
+    #[must_use]
+    pub fn located(&self, source_name: &str, source: &str) -> Vec<LocatedDiagnostic> {
+        let locate = |diagnostic: &Diagnostic| LocatedDiagnostic::new(diagnostic, source_name, source);
+        match self {
+            Error::Diagnostics(list) => list.iter().map(locate).collect(),
+            #[cfg(feature = "runtime")]
+            Error::Runtime(error) => {
+                let diagnostic = Diagnostic::invalid("", error.to_string());
+                let hint = error.hint();
+                let located = locate(&Diagnostic { hint, ..diagnostic });
+                vec![LocatedDiagnostic { code: error.code().to_owned(), ..located }]
+            }
         }
     }
 

@@ -52,11 +52,14 @@ mod error;
 #[cfg(feature = "runtime")]
 pub mod exec;
 pub mod explain;
+mod located;
 pub mod lora;
 mod manifest;
+pub mod passes;
 #[cfg(feature = "runtime")]
 pub mod pretrained;
 mod report;
+pub mod rules;
 pub mod strategy;
 #[cfg(feature = "runtime")]
 pub mod train;
@@ -65,11 +68,14 @@ mod widen;
 
 pub use compiler::{Compiler, Output, Propagated, Stage};
 pub use error::Error;
+pub use located::{Cause, Level, LocatedDiagnostic, LocatedNote, Place};
 pub use manifest::{Axis, Manifest, MeshInfo, TensorInfo};
-pub use shardc_ir::{Diagnostic, Module, Severity, SpmdMode};
+pub use passes::{Flow, Observer, PassRun};
+pub use shardc_ir::{CancelToken, Diagnostic, Interruption, Module, Severity, SpmdMode};
 pub use shardc_passes::annotations::spec::{Annotation, SpecError};
 pub use shardc_passes::collectives::clean::{CleanOptions, CleanReport};
 pub use shardc_passes::cost::memory::{InMemory, Machine, MemoryEstimate};
+pub use shardc_passes::driver::entry::select_entry;
 pub use shardc_passes::driver::strategy::Strategy;
 pub use shardc_passes::propagate::DebugOptions;
 pub use shardc_passes::report::warnings::{Selection, Told, select, worth_telling};

@@ -11,6 +11,9 @@ use super::program::ToArgs;
 pub(crate) struct DerivativeArgs {
     /// StableHLO as text, MLIR bytecode or a portable artifact; - for the standard input
     pub(crate) input: PathBuf,
+    /// The function that is worked on; main, or the only public one, if not given
+    #[arg(long, value_name = "NAME")]
+    pub(crate) entry: Option<String>,
     /// The arguments: argN, names as the front end or the file gives them, or what such names begin with (params)
     #[arg(long, value_name = "ARG", value_delimiter = ',', required = true)]
     pub(crate) wrt: Vec<String>,

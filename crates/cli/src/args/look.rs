@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::program::{AnnotationArgs, InlineArgs, InputArgs, number_of_bytes};
+use super::program::{AnnotationArgs, InlineArgs, InputArgs, RuleArgs, number_of_bytes};
 
 #[derive(Args, Debug)]
 pub(crate) struct ExplainArgs {
@@ -27,6 +27,8 @@ pub(crate) struct ExplainArgs {
     pub(crate) collective: Option<usize>,
     #[command(flatten)]
     pub(crate) inline: InlineArgs,
+    #[command(flatten)]
+    pub(crate) rules: RuleArgs,
     /// Show lists and ways whole, however long
     #[arg(long)]
     pub(crate) all: bool,
@@ -45,6 +47,8 @@ pub(crate) struct LintArgs {
     pub(crate) input: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) annotations: AnnotationArgs,
+    #[command(flatten)]
+    pub(crate) rules: RuleArgs,
     /// A rule whose findings are errors, by name or code, or all; may be given several times
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) deny: Vec<String>,

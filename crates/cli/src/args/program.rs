@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use shardc_passes::report::byte_size::parse_bytes;
+use shardc_stablehlo::{PrintForm, PrintOptions};
 
 use super::StrategyArgs;
 
@@ -17,7 +18,7 @@ pub(crate) struct InputArgs {
 }
 
 /// How a program without annotations is annotated.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct AnnotationArgs {
     /// Mesh for a program that has none, or in place of its own (axes are matched by name; for GSPMD's tiles, which
     /// have no names, in order), major axis first: "data=4,model=2"
@@ -27,6 +28,24 @@ pub(crate) struct AnnotationArgs {
     /// (names as the front end gives them; * stands for any text)
     #[arg(long, value_name = "ARG=SPEC")]
     pub(crate) spec: Vec<String>,
+    /// The function that is compiled; main, or the only public one, if not given
+    #[arg(long, value_name = "NAME")]
+    pub(crate) entry: Option<String>,
+}
+
+/// How custom calls are sharded, and what is kept whole.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct RuleArgs {
+    /// Sharding rules of custom calls, functions and composites: a TOML file with tables such as [custom_call.NAME], each
+    /// with a `rule`: "pointwise", "bqd,bkd->bqe" (a letter for each dimension), or in Shardy's notation
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rules: Option<PathBuf>,
+    /// The sharding rule of a custom call: NAME=RULE, as in tt.mark_argument=pointwise
+    #[arg(long, value_name = "NAME=RULE")]
+    pub(crate) rule: Vec<String>,
+    /// Keep composites of this name whole, with a rule if one is given: NAME or NAME=RULE
+    #[arg(long, value_name = "NAME")]
+    pub(crate) keep_composite: Vec<String>,
 }
 
 /// How a partitioned program is made.
@@ -63,6 +82,8 @@ pub(crate) struct HowArgs {
     pub(crate) machine: Option<Machine>,
     #[command(flatten)]
     pub(crate) inline: InlineArgs,
+    #[command(flatten)]
+    pub(crate) rules: RuleArgs,
     #[command(flatten)]
     pub(crate) observe: ObserveArgs,
 }
@@ -133,6 +154,33 @@ pub(crate) struct FormArgs {
     /// Format of the program
     #[arg(long, value_enum, default_value_t = Emit::Pretty)]
     pub(crate) emit: Emit,
+    /// Whether source locations and the names of arguments are written
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Locations::Auto)]
+    pub(crate) locations: Locations,
+}
+
+/// When the text of a program has source locations.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Locations {
+    /// If the input has them
+    Auto,
+    /// Never
+    None,
+}
+
+impl FormArgs {
+    /// How text is printed. `located` says whether the input of the command has source locations.
+    pub(crate) fn print_options(self, located: bool) -> PrintOptions {
+        let form = match self.emit {
+            Emit::Pretty | Emit::Bytecode => PrintForm::Pretty,
+            Emit::Generic => PrintForm::Generic,
+        };
+        let locations = match self.locations {
+            Locations::Auto => located,
+            Locations::None => false,
+        };
+        PrintOptions { form, locations, ..PrintOptions::default() }
+    }
 }
 
 /// Where a program goes that is read on unless a file is named.

@@ -64,6 +64,9 @@ pub(crate) enum FsdpCommand {
 pub(crate) struct StepArgs {
     /// The step: StableHLO as text, MLIR bytecode or a portable artifact; - for the standard input
     pub(crate) input: PathBuf,
+    /// The function that is worked on; main, or the only public one, if not given
+    #[arg(long, value_name = "NAME")]
+    pub(crate) entry: Option<String>,
     /// What an argument is, where that is not found: ARG=ROLE, as in arg12=batch; see `shardc fsdp roles`
     #[arg(long, value_name = "ARG=ROLE")]
     pub(crate) role: Vec<String>,
@@ -95,6 +98,9 @@ pub(crate) struct FsdpConfigArgs {
 pub(crate) struct LoraArgs {
     /// StableHLO as text, MLIR bytecode or a portable artifact; - for the standard input
     pub(crate) input: PathBuf,
+    /// The function that is worked on; main, or the only public one, if not given
+    #[arg(long, value_name = "NAME")]
+    pub(crate) entry: Option<String>,
     /// The rank of the adapters
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub(crate) rank: i64,

@@ -9,6 +9,7 @@ use shardc::autodiff::{self, Checkpoint, CustomDerivative, CustomRule, Derivativ
 use super::printed;
 use crate::args::DerivativeArgs;
 use crate::failure::usage;
+use crate::job::select_entry;
 use crate::output::Outputs;
 use crate::source::Source;
 use crate::ui::Ui;
@@ -26,6 +27,8 @@ pub(crate) fn run(args: &DerivativeArgs, derivative: Derivative, ui: &Ui) -> Res
     let mut progress = ui.progress();
     progress.stage("read");
     let mut module = Compiler::read(&source.bytes).map_err(|e| source.explain(&e))?;
+    select_entry(&mut module, args.entry.as_deref(), &source)?;
+    let located = module.has_locations();
     progress.stage("differentiate");
     let names: Vec<&str> = args.wrt.iter().map(String::as_str).collect();
     let wrt = autodiff::arguments(&module, &names).map_err(|e| source.explain(&e))?;
@@ -43,7 +46,7 @@ pub(crate) fn run(args: &DerivativeArgs, derivative: Derivative, ui: &Ui) -> Res
     };
     autodiff::differentiate(&mut module, &request).map_err(|e| source.explain(&e))?;
     progress.stage("print");
-    let program = printed(&module, args.to.form.emit).map_err(|e| source.explain(&e))?;
+    let program = printed(&module, args.to.form, located).map_err(|e| source.explain(&e))?;
     progress.finish();
     outputs.put(&args.to.output, program)?;
     outputs.commit()?;

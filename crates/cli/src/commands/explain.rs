@@ -16,7 +16,7 @@ pub(crate) fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode> {
     let html = args.html.as_deref().map(|path| ("--html", path));
     let named: Vec<_> = json.into_iter().chain(html).collect();
     let mut outputs = Outputs::plan(&named, &[args.input.named()])?;
-    let mut compiler = job::compiler(&args.input.annotations, None)?;
+    let mut compiler = job::with_rules(job::compiler(&args.input.annotations, None)?, &args.rules)?;
     if let Some(operations) = args.inline.inline_budget {
         compiler = compiler.inline_budget(operations);
     }

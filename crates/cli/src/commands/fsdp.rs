@@ -8,11 +8,13 @@ use serde_json::{Value, json};
 use shardc::strategy::{self, Kept, PerParameter, Role, Roles, Settings, Sharding};
 use shardc::{CleanOptions, Compiler, InterfaceTensor, Machine, Module};
 use shardc_ir::TensorType;
+use shardc_ir::suggest::EXPORT_NAMES;
 use shardc_passes::cost::traffic::summarize;
 
 use super::printed;
 use crate::args::{FsdpApplyArgs, FsdpArgs, FsdpCommand, FsdpConfigArgs, FsdpEstimateArgs, FsdpRolesArgs};
 use crate::failure::usage;
+use crate::job::select_entry;
 use crate::output::Outputs;
 use crate::source::Source;
 use crate::strategy::mesh_for;
@@ -62,8 +64,14 @@ fn config(args: &FsdpConfigArgs) -> Result<ExitCode> {
 }
 
 /// A step and what its arguments are.
-fn read(source: &Source, role: &[String], loss: Option<&str>) -> Result<(Module, Roles)> {
-    let module = Compiler::read(&source.bytes).map_err(|e| source.explain(&e))?;
+fn read(
+    source: &Source,
+    role: &[String],
+    loss: Option<&str>,
+    entry: Option<&str>,
+) -> Result<(Module, Roles)> {
+    let mut module = Compiler::read(&source.bytes).map_err(|e| source.explain(&e))?;
+    select_entry(&mut module, entry, source)?;
     let texts: Vec<&str> = role.iter().map(String::as_str).collect();
     let roles = strategy::said(&module, &texts, loss)
         .and_then(|said| strategy::roles(&module, &said))
@@ -73,7 +81,8 @@ fn read(source: &Source, role: &[String], loss: Option<&str>) -> Result<(Module,
 
 fn show_roles(args: &FsdpRolesArgs, ui: &Ui) -> Result<ExitCode> {
     let source = Source::read(&args.step.input)?;
-    let (module, roles) = read(&source, &args.step.role, args.step.loss.as_deref())?;
+    let (module, roles) =
+        read(&source, &args.step.role, args.step.loss.as_deref(), args.step.entry.as_deref())?;
     let wrap = args.strategy.chosen(ui)?.and_then(|chosen| chosen.settings.wrap);
     let units = match wrap {
         Some(wrap) => strategy::units(&module, &roles, wrap).map_err(|e| source.explain(&e))?,
@@ -105,7 +114,9 @@ fn show_roles(args: &FsdpRolesArgs, ui: &Ui) -> Result<ExitCode> {
             (Some(_), None) => "the policy makes no units: each parameter is gathered by itself\n",
             _ => "",
         };
-        format!("{}{loss}{none}", ui.table(&table))
+        let unnamed =
+            if module.has_no_argument_names() { format!("note: {EXPORT_NAMES}\n") } else { String::new() };
+        format!("{}{loss}{none}{unnamed}", ui.table(&table))
     };
     ui.result(text, || {
         let argument = |(i, argument): (usize, &strategy::Argument)| {
@@ -141,12 +152,14 @@ fn apply(args: &FsdpApplyArgs, ui: &Ui) -> Result<ExitCode> {
     let source = Source::read(&args.step.input)?;
     let mut progress = ui.progress();
     progress.stage("read");
-    let (mut module, roles) = read(&source, &args.step.role, args.step.loss.as_deref())?;
+    let (mut module, roles) =
+        read(&source, &args.step.role, args.step.loss.as_deref(), args.step.entry.as_deref())?;
+    let located = module.has_locations();
     let mesh = chosen.mesh(args.mesh.as_deref(), &module)?;
     progress.stage("annotate");
     let warnings = strategy::apply(&mut module, &roles, &settings, &mesh).map_err(|e| source.explain(&e))?;
     progress.stage("print");
-    let program = printed(&module, args.to.form.emit).map_err(|e| source.explain(&e))?;
+    let program = printed(&module, args.to.form, located).map_err(|e| source.explain(&e))?;
     progress.finish();
     ui.warn(&source, &warnings);
     outputs.put(&args.to.output, program)?;
@@ -180,7 +193,7 @@ fn estimate(args: &FsdpEstimateArgs, ui: &Ui) -> Result<ExitCode> {
         (None, Some(parameters), Some(devices)) => formulas(parameters, devices, args.nodes),
         (Some(input), _, _) => {
             let source = Source::read(input)?;
-            let (module, roles) = read(&source, &args.role, args.loss.as_deref())?;
+            let (module, roles) = read(&source, &args.role, args.loss.as_deref(), None)?;
             let mesh = mesh_for(args.mesh.as_deref(), &module)?;
             let machine = args.machine.map_or(Machine::Plain, Into::into);
             of_step(&source, (&module, &roles), &mesh, machine, ui)?

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &LintArgs, ui: &Ui) -> Result<ExitCode> {
             usage: true,
         })?;
     (options.min_bytes, options.max_per_rule) = (args.min_bytes, args.max);
-    let compiler = job::compiler(&args.annotations, None)?;
+    let compiler = job::with_rules(job::compiler(&args.annotations, None)?, &args.rules)?;
     let source = Source::read(input)?;
     let report = Compiler::read(&source.bytes)
         .and_then(|module| compiler.lint(module, &options))

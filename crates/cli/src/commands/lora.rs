@@ -7,10 +7,12 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use shardc::lora::{self, Adapted, LinearMap, Lora, Merge, Targets};
 use shardc::{Compiler, Module};
+use shardc_ir::suggest::EXPORT_NAMES;
 
 use super::printed;
 use crate::args::LoraArgs;
 use crate::failure::usage;
+use crate::job::select_entry;
 use crate::output::Outputs;
 use crate::source::Source;
 use crate::ui::Ui;
@@ -33,21 +35,23 @@ pub(crate) fn run(args: &LoraArgs, ui: &Ui) -> Result<ExitCode> {
     let mut progress = ui.progress();
     progress.stage("read");
     let mut module = Compiler::read(&source.bytes).map_err(|e| source.explain(&e))?;
+    select_entry(&mut module, args.entry.as_deref(), &source)?;
+    let (located, unnamed) = (module.has_locations(), module.has_no_argument_names());
     progress.stage("adapt");
     let roles: Vec<&str> = args.role.iter().map(String::as_str).collect();
     let adapted = lora::adapt(&mut module, &lora, &roles).map_err(|e| source.explain(&e))?;
     progress.stage("print");
-    let mut programs = vec![(args.to.output.as_path(), printed(&module, args.to.form.emit))];
+    let mut programs = vec![(args.to.output.as_path(), printed(&module, args.to.form, located))];
     if let Some(path) = &args.init {
         programs.push((
             path,
-            lora::initial(&module, &adapted).and_then(|made| printed(&made, args.to.form.emit)),
+            lora::initial(&module, &adapted).and_then(|made| printed(&made, args.to.form, located)),
         ));
     }
     for (path, merge) in [(&args.merge, Merge::Into), (&args.unmerge, Merge::OutOf)] {
         if let Some(path) = path {
             let made = lora::merged(&module, &adapted, &lora, merge);
-            programs.push((path, made.and_then(|made| printed(&made, args.to.form.emit))));
+            programs.push((path, made.and_then(|made| printed(&made, args.to.form, located))));
         }
     }
     for (path, program) in programs {
@@ -55,12 +59,12 @@ pub(crate) fn run(args: &LoraArgs, ui: &Ui) -> Result<ExitCode> {
     }
     progress.finish();
     outputs.commit()?;
-    tell(&adapted, &module, ui);
+    tell(&adapted, &module, unnamed, ui);
     Ok(ExitCode::SUCCESS)
 }
 
 /// Says which maps have adapters, and how much is trained.
-fn tell(adapted: &Adapted, module: &Module, ui: &Ui) {
+fn tell(adapted: &Adapted, module: &Module, unnamed: bool, ui: &Ui) {
     let text = || {
         let mut table = Table::new(&["linear map", "weight", "inputs", "outputs", "layers", "adapters"]);
         let row = |map: &LinearMap, adapters: String| {
@@ -75,7 +79,8 @@ fn tell(adapted: &Adapted, module: &Module, ui: &Ui) {
             let why = if map.is_output { "none: the output" } else { "none" };
             table.row(row(map, why.to_owned()));
         }
-        format!("{}{}\n", ui.summary_table(&table), adapted.parameters)
+        let unnamed = if unnamed { format!("note: {EXPORT_NAMES}\n") } else { String::new() };
+        format!("{}{}\n{unnamed}", ui.summary_table(&table), adapted.parameters)
     };
     ui.summary(text, || {
         let map = |map: &LinearMap| {
@@ -88,7 +93,7 @@ fn tell(adapted: &Adapted, module: &Module, ui: &Ui) {
                 "is_output": map.is_output,
             })
         };
-        let name = |i: usize| module.entry().map(|f| module.funcs[f].shown_argument(&module.locs, i));
+        let name = |i: usize| argument_name(module, i);
         let adapters = adapted.adapters.iter().map(|adapter| {
             json!({
                 "map": map(&adapter.map),
@@ -104,6 +109,11 @@ fn tell(adapted: &Adapted, module: &Module, ui: &Ui) {
             "parameters": adapted.parameters.all,
         })
     });
+}
+
+/// What an argument of the entry function is called.
+fn argument_name(module: &Module, i: usize) -> String {
+    module.entry().map(|func| module.funcs[func].shown_argument(&module.locs, i)).unwrap_or_default()
 }
 
 /// Sizes of dimensions of a map: `4 x 8`.

@@ -22,16 +22,15 @@ pub(crate) mod run;
 pub(crate) mod verify;
 
 use shardc::{Compiler, Module};
-use shardc_stablehlo::{PrintForm, PrintOptions};
 
-use crate::args::Emit;
+use crate::args::{Emit, FormArgs};
 
-/// A program as it is written to a file.
-fn printed(module: &Module, emit: Emit) -> Result<Vec<u8>, shardc::Error> {
-    let form = match emit {
-        Emit::Pretty => PrintForm::Pretty,
-        Emit::Generic => PrintForm::Generic,
-        Emit::Bytecode => return Compiler::write_bytecode(module),
-    };
-    Ok(shardc_stablehlo::print(module, &PrintOptions { form, ..PrintOptions::default() }).into_bytes())
+/// A program as it is written to a file. `located` says whether the input of the command has source locations.
+fn printed(module: &Module, form: FormArgs, located: bool) -> Result<Vec<u8>, shardc::Error> {
+    match form.emit {
+        Emit::Bytecode => Compiler::write_bytecode(module),
+        Emit::Pretty | Emit::Generic => {
+            Ok(shardc_stablehlo::print(module, &form.print_options(located)).into_bytes())
+        }
+    }
 }

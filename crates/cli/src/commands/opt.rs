@@ -10,7 +10,7 @@ use shardc_passes::driver::pass_options::PassOptions;
 use shardc_passes::driver::passes::{PASSES, Pass, PassContext};
 use shardc_passes::driver::pipeline::{self, Step};
 use shardc_shardy::find;
-use shardc_stablehlo::{PrintForm, PrintOptions, Strictness};
+use shardc_stablehlo::{PrintForm, Strictness};
 
 use crate::args::{Emit, Expect, ObserveArgs, OptArgs};
 use crate::failure::usage;
@@ -57,14 +57,13 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
             .collect(),
         _ => vec![(0..source.bytes.len(), Compiler::read(&source.bytes))],
     };
-    let options = PrintOptions {
-        form: match args.to.form.emit {
-            Emit::Generic => PrintForm::Generic,
-            _ if args.mlir_print_op_generic => PrintForm::Generic,
-            Emit::Pretty | Emit::Bytecode => PrintForm::Pretty,
-        },
-        locations: args.mlir_print_debuginfo,
-        ..PrintOptions::default()
+    let printed = |module: &Module, located: bool| {
+        let mut options = args.to.form.print_options(located);
+        options.locations |= args.mlir_print_debuginfo;
+        if args.mlir_print_op_generic {
+            options.form = PrintForm::Generic;
+        }
+        shardc_stablehlo::print(module, &options)
     };
     let mut progress = ui.progress();
     // Passes come in any order here: what one left is looked at before the next.
@@ -77,6 +76,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
     let mut said_once: Vec<&str> = Vec::new();
     for (range, module) in programs {
         let mut warnings = Vec::new();
+        let located = module.as_ref().is_ok_and(Module::has_locations);
         let done = module
             .and_then(|module| through(module, &passes, args.spmd_mode.into(), &mut watch, &mut warnings));
         warnings.retain(|warning| {
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
         if let Some(expect) = args.verify_diagnostics {
             // What is as expected is printed too, as MLIR does; a program that is refused leaves a gap.
             texts.push(match done {
-                Ok(module) => shardc_stablehlo::print(&module, &options),
+                Ok(module) => printed(&module, located),
                 Err(Error::Diagnostics(errors)) => {
                     warnings.extend(errors);
                     String::new()
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
                 outputs.commit()?;
                 return Ok(ExitCode::SUCCESS);
             }
-            Ok(module) => texts.push(shardc_stablehlo::print(&module, &options)),
+            Ok(module) => texts.push(printed(&module, located)),
             Err(error) if args.split_input_file => {
                 ui.error(&source.explain(&error));
                 texts.push(String::new());
@@ -130,16 +130,11 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
 
 /// A pass as it is written, `name` or `name{option=value option=value}`.
 fn step(text: &str) -> Result<Step> {
-    let text = text.trim().trim_start_matches('-');
-    let (name, options) = match text.split_once('{') {
-        Some((name, rest)) => (name, rest.trim_end_matches('}')),
-        None => (text, ""),
-    };
-    let pass = find(name)
-        .ok_or_else(|| usage(format!("no pass is called {name}; `shardc opt --passes list` shows them")))?;
-    let options = PassOptions::parse(options, pass.options)
-        .map_err(|what| usage(format!("the options of {name}: {what}")))?;
-    Ok(Step { pass, options })
+    let names: Vec<&str> = PASSES.iter().chain(shardc_shardy::passes()).map(|pass| pass.name).collect();
+    Step::parse_among(text.trim().trim_start_matches('-'), find, &names).map_err(|error| {
+        let hint = error.hint.unwrap_or_else(|| "`shardc opt --passes list` shows them".to_owned());
+        usage(format!("{}; {hint}", error.message))
+    })
 }
 
 /// Runs the passes, with the verifier before and after each; `--stop-after` ends them early.

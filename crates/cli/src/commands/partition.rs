@@ -6,7 +6,6 @@ use anyhow::Result;
 use serde_json::json;
 use shardc::{Output, Stage};
 use shardc_passes::cost::traffic::summarize;
-use shardc_stablehlo::{PrintForm, PrintOptions};
 
 use crate::args::{Emit, PartitionArgs};
 use crate::job::{self, Ran};
@@ -24,17 +23,17 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
             if let Some(path) = &args.how.observe.timings {
                 outputs.put(path, times)?;
             }
-            let form =
-                if matches!(args.form.emit, Emit::Generic) { PrintForm::Generic } else { PrintForm::Pretty };
-            let options = PrintOptions { form, ..PrintOptions::default() };
+            let options = args.form.print_options(module.has_locations());
             outputs.put(&args.output, shardc_stablehlo::print(&module, &options))?;
             return outputs.commit().map(|()| ExitCode::SUCCESS);
         }
     };
     job.progress.stage(Stage::Print.as_str());
+    let module = &job.output.module;
     let program = match args.form.emit {
-        Emit::Pretty => job.output.text().into_bytes(),
-        Emit::Generic => job.output.generic_text().into_bytes(),
+        Emit::Pretty | Emit::Generic => {
+            shardc_stablehlo::print(module, &args.form.print_options(module.has_locations())).into_bytes()
+        }
         Emit::Bytecode => job.output.bytecode().map_err(|e| job.source.explain(&e))?,
     };
     job.finish(&mut outputs, &args.how, ui)?;

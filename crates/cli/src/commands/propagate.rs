@@ -6,9 +6,9 @@ use anyhow::Result;
 use shardc::{Compiler, Stage};
 use shardc_passes::propagate::DebugOptions;
 use shardc_passes::rules::RuleSet;
-use shardc_stablehlo::PrintOptions;
 
-use crate::args::{Emit, PropagateArgs, Rules};
+use super::printed;
+use crate::args::{PropagateArgs, Rules};
 use crate::job;
 use crate::observe::Watch;
 use crate::output::Outputs;
@@ -42,18 +42,16 @@ pub(crate) fn run(args: &PropagateArgs, ui: &Ui) -> Result<ExitCode> {
     }
     let Some(mut propagated) = propagated else {
         let module = stopped.unwrap_or_default();
-        outputs.put(&args.to.output, shardc_stablehlo::print(&module, &PrintOptions::default()))?;
+        let options = args.to.form.print_options(module.has_locations());
+        outputs.put(&args.to.output, shardc_stablehlo::print(&module, &options))?;
         return outputs.commit().map(|()| ExitCode::SUCCESS);
     };
     if args.emit_gspmd {
         propagated = propagated.into_gspmd().map_err(|e| source.explain(&e))?;
     }
     ui.warn(&source, &propagated.warnings);
-    let program = match args.to.form.emit {
-        Emit::Pretty => propagated.text().into_bytes(),
-        Emit::Generic => propagated.generic_text().into_bytes(),
-        Emit::Bytecode => Compiler::write_bytecode(&propagated.module).map_err(|e| source.explain(&e))?,
-    };
+    let located = propagated.module.has_locations();
+    let program = printed(&propagated.module, args.to.form, located).map_err(|e| source.explain(&e))?;
     outputs.put(&args.to.output, program)?;
     outputs.commit()?;
     Ok(ExitCode::SUCCESS)

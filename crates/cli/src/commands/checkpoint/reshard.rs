@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::json;
 use shardc::checkpoint::{Alone, Entry, Sharding, reshard};
+use shardc_ir::suggest::unknown_name_hint;
 use shardc_passes::annotations::spec::{MeshSpec, SpecError};
 
 use super::failure;
@@ -77,7 +78,9 @@ fn with_blocks(entry: &Entry, mesh: Option<&Mesh>, specs: &[(&str, Vec<Vec<Strin
                 )));
             }
             if let Some(axis) = spec.iter().flatten().find(|axis| !has(axis)) {
-                return Err(usage(format!("--spec: the mesh has no axis {axis}")));
+                let known: Vec<&str> = mesh.iter().map(|(known, _)| known.as_str()).collect();
+                let hint = unknown_name_hint(axis, "its axes", &known);
+                return Err(usage(format!("--spec: the mesh has no axis {axis}; {hint}")));
             }
             spec.clone()
         }

@@ -1,0 +1,168 @@
+//! Diagnostics as data for other programs: with lines and columns, and serializable.
+
+use serde::{Deserialize, Serialize};
+use shardc_ir::{Class, Diagnostic, Severity, Span};
+
+/// Whether there is a result all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// There is a result, but not the one that the user would expect.
+    Warning,
+    /// There is no result.
+    Error,
+}
+
+/// Who has to act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// The program or the options are wrong.
+    InvalidInput,
+    /// shardc does not support this yet.
+    Unsupported,
+    /// A bug in shardc.
+    Internal,
+}
+
+/// A range of a text. Lines and columns count from 1; columns count characters; the end is exclusive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Line of the first character.
+    pub line: usize,
+    /// Column of the first character.
+    pub column: usize,
+    /// Line of the end.
+    pub end_line: usize,
+    /// Column of the end.
+    pub end_column: usize,
+}
+
+impl Place {
+    /// The place of a span in a text; `None` where the span is no range of the text.
+    #[must_use]
+    pub fn of(span: Span, text: &str) -> Option<Place> {
+        if !span.is_some() || text.is_empty() {
+            return None;
+        }
+        let position = |at: u32| {
+            let before = text.get(..usize::try_from(at).ok()?)?;
+            let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+            let line = before.bytes().filter(|&byte| byte == b'\n').count() + 1;
+            Some((line, before[line_start..].chars().count() + 1))
+        };
+        let (line, column) = position(span.start)?;
+        let (end_line, end_column) = position(span.end).unwrap_or((line, column));
+        Some(Place { line, column, end_line, end_column })
+    }
+}
+
+/// A further fact of a diagnostic.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LocatedNote {
+    /// The fact.
+    pub message: String,
+    /// Where it is about.
+    #[serde(flatten)]
+    pub place: Option<Place>,
+}
+
+/// A [`Diagnostic`] with the file, line and column that it is about.
+///
+/// ```
+/// use shardc::{Compiler, LocatedDiagnostic};
+///
+/// let source = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  return %y : tensor<4xf32>\n}";
+/// let error = Compiler::new().partition(source.as_bytes()).unwrap_err();
+/// let located: Vec<LocatedDiagnostic> = error.located("step.mlir", source);
+/// let json = serde_json::to_value(&located[0]).unwrap();
+/// assert_eq!(json["severity"], "error");
+/// assert_eq!((&json["file"], &json["line"], &json["column"]), (&"step.mlir".into(), &2.into(), &10.into()));
+/// assert_eq!(serde_json::from_value::<LocatedDiagnostic>(json).unwrap(), located[0]);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LocatedDiagnostic {
+    /// A stable code: `SH0101`.
+    pub code: String,
+    /// Warning or error.
+    pub severity: Level,
+    /// Who has to act.
+    pub class: Cause,
+    /// One sentence.
+    pub message: String,
+    /// In a warning about cost, the bytes that a device sends or holds because of it.
+    pub bytes: Option<u64>,
+    /// The name of the program, where the place is in it.
+    pub file: Option<String>,
+    /// Where in the program, or in `option`.
+    #[serde(flatten)]
+    pub place: Option<Place>,
+    /// The text of an option, where that is wrong.
+    pub option: Option<String>,
+    /// Where in the user's own program (`file.py:12:5`), if the module has source locations.
+    pub user_location: Option<String>,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// Further places and facts.
+    pub notes: Vec<LocatedNote>,
+}
+
+impl LocatedDiagnostic {
+    /// The diagnostic with its place in `source`, which is called `source_name`.
+    #[must_use]
+    pub fn new(diagnostic: &Diagnostic, source_name: &str, source: &str) -> LocatedDiagnostic {
+        let (file, place) = match &diagnostic.quote {
+            Some(quote) => (None, Place::of(quote.span, &quote.text)),
+            None => (
+                Some(source_name.to_owned()).filter(|name| !name.is_empty()),
+                Place::of(diagnostic.span, source),
+            ),
+        };
+        let notes = diagnostic.notes.iter();
+        LocatedDiagnostic {
+            code: diagnostic.code.to_owned(),
+            severity: match diagnostic.severity {
+                Severity::Warning => Level::Warning,
+                Severity::Error => Level::Error,
+            },
+            class: match diagnostic.class {
+                Class::InvalidInput => Cause::InvalidInput,
+                Class::Unsupported => Cause::Unsupported,
+                Class::Internal => Cause::Internal,
+            },
+            message: diagnostic.message.clone(),
+            bytes: diagnostic.bytes,
+            file,
+            place,
+            option: diagnostic.quote.as_ref().map(|quote| format!("{} {}", quote.origin, quote.text)),
+            user_location: diagnostic.user_loc.clone(),
+            hint: diagnostic.hint.clone(),
+            notes: notes
+                .map(|(span, note)| LocatedNote { message: note.clone(), place: Place::of(*span, source) })
+                .collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_count_characters() {
+        let text = "a\n\u{e4}b";
+        let place = Place::of(Span::new(4, 5), text);
+        assert_eq!(place, Some(Place { line: 2, column: 2, end_line: 2, end_column: 3 }));
+        assert_eq!(Place::of(Span::NONE, text), None);
+        assert_eq!(Place::of(Span::new(3, 5), text), None, "within a character");
+        assert_eq!(Place::of(Span::new(90, 95), text), None);
+    }
+
+    #[test]
+    fn an_option_has_its_own_place() {
+        let error = Diagnostic::invalid("SH0335", "no axis").quoting("spec", "arg0=dat", Span::new(5, 8));
+        let located = LocatedDiagnostic::new(&error, "a.mlir", "text");
+        assert_eq!((located.file, located.option.as_deref()), (None, Some("spec arg0=dat")));
+        assert_eq!(located.place.map(|place| (place.line, place.column)), Some((1, 6)));
+    }
+}

@@ -1,0 +1,113 @@
+//! Single passes by name, and observers between passes.
+//!
+//! ```
+//! use shardc::{Compiler, passes};
+//!
+//! # fn main() -> Result<(), shardc::Error> {
+//! let source = br#"
+//!   func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+//!     %0 = stablehlo.tanh %x : tensor<4xf32>
+//!     %1 = stablehlo.add %x, %x : tensor<4xf32>
+//!     return %1 : tensor<4xf32>
+//!   }
+//! "#;
+//! let mut module = Compiler::read(source)?;
+//! passes::run(&mut module, &["dce"])?;
+//! let text = shardc::stablehlo::print(&module, &Default::default());
+//! assert!(!text.contains("stablehlo.tanh"), "nothing uses it");
+//!
+//! let error = passes::run(&mut module, &["dcee"]).unwrap_err();
+//! assert!(error.to_string().contains("did you mean 'dce'?"), "{error}");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! An [`Observer`] sees the module between the passes of a whole compilation, and may end it early:
+//!
+//! ```
+//! use shardc::passes::{Flow, Observer, PassContext, PassRun};
+//! use shardc::{Compiler, Diagnostic, Module};
+//!
+//! /// Ends after propagation, and keeps the module.
+//! #[derive(Default)]
+//! struct Propagated(Option<Module>);
+//!
+//! impl Observer for Propagated {
+//!     fn after(
+//!         &mut self,
+//!         run: &PassRun<'_>,
+//!         module: &mut Module,
+//!         _: &PassContext,
+//!     ) -> Result<Flow, Vec<Diagnostic>> {
+//!         if run.step.pass.name != "propagate" {
+//!             return Ok(Flow::Continue);
+//!         }
+//!         self.0 = Some(module.clone());
+//!         Ok(Flow::Stop)
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), shardc::Error> {
+//! let source = br#"
+//!   sdy.mesh @mesh = <["data"=4]>
+//!   func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}]>}) -> tensor<8xf32> {
+//!     return %x : tensor<8xf32>
+//!   }
+//! "#;
+//! let mut observer = Propagated::default();
+//! let output = Compiler::new().partition_observed(Compiler::read(source)?, &mut observer)?;
+//! assert!(output.is_none() && observer.0.is_some());
+//! # Ok(())
+//! # }
+//! ```
+
+use shardc_ir::{Diagnostic, Module, SpmdMode};
+#[doc(inline)]
+pub use shardc_passes::driver::context::{ImportOptions, PassContext};
+#[doc(inline)]
+pub use shardc_passes::driver::pass_options::{PassOption, PassOptions};
+#[doc(inline)]
+pub use shardc_passes::driver::passes::{PASSES, Pass, PassResult, Precondition, find};
+#[doc(inline)]
+pub use shardc_passes::driver::pipeline::{Flow, Observer, PassRun, Pipeline, Step};
+#[doc(inline)]
+pub use shardc_passes::propagate::{PropagateOptions, PropagateReport};
+
+use crate::Error;
+
+/// Runs passes on a module, one after the other: `name` or `name{option=value}`, as `shardc opt --passes` takes them. The
+/// module is verified before the first pass and after each; devices see one another as replicas. Returns the warnings.
+///
+/// # Errors
+/// No pass has the name (SH0395), the module is not what a pass needs (SH0391), or a pass refuses it. The module is then
+/// not to be used any more.
+pub fn run(module: &mut Module, passes: &[&str]) -> Result<Vec<Diagnostic>, Error> {
+    run_with(module, passes, SpmdMode::default(), &mut ())
+}
+
+/// Runs passes as [`run`] does, for devices that see one another as `mode` says, and with an observer.
+///
+/// # Errors
+/// Those of [`run`], and what the observer finds wrong.
+pub fn run_with(
+    module: &mut Module,
+    passes: &[&str],
+    mode: SpmdMode,
+    observer: &mut dyn Observer,
+) -> Result<Vec<Diagnostic>, Error> {
+    let steps = passes.iter().map(|text| text.parse()).collect::<Result<Vec<Step>, Diagnostic>>()?;
+    shardc_ir::verify(module)?;
+    let mut context = PassContext::new(mode, PassOptions::default());
+    let mut warnings = Vec::new();
+    for (mut number, step) in steps.into_iter().enumerate() {
+        let step = [step];
+        let (flow, more) =
+            shardc_passes::driver::pipeline::run(&step, module, &mut context, None, &mut number, observer)?;
+        warnings.extend(more);
+        if flow == Flow::Stop {
+            break;
+        }
+        shardc_ir::verify(module)?;
+    }
+    Ok(warnings)
+}

@@ -1,0 +1,173 @@
+//! Sharding rules of custom calls, functions and composites, as a file of users says them.
+//!
+//! The file is TOML. A table for each callee has one key, `rule`, which is a rule in one of three notations, or a list of
+//! rules of which the first that fits a call holds:
+//!
+//! ```toml
+//! # Operands and results have one shape; each element is computed by itself.
+//! [custom_call."tt.mark_argument"]
+//! rule = "pointwise"
+//!
+//! # One letter for each dimension. Letters that operands and results share may be split; the call needs others whole.
+//! [custom_call.my_attention]
+//! rule = ["bqd,bkd->bqe", "bhqd,bhkd->bhqe"]
+//!
+//! # Shardy's notation: factors, their sizes, and what kind they are.
+//! [custom_call.row_sums]
+//! rule = "([i, j])->([i]) {i=64, j=32} reduction={j}"
+//!
+//! # Calls of this function are not inlined: it is partitioned by itself, for what the rule lets through.
+//! [function.layer]
+//! rule = "bd,df->bf"
+//!
+//! # The composite is kept, with a decomposition on the blocks of a device.
+//! [composite."tenstorrent.gelu_tanh"]
+//! rule = "pointwise"
+//! ```
+
+use std::collections::BTreeMap;
+
+use shardc_ir::suggest::unknown_name_hint;
+use shardc_ir::{Diagnostic, Span};
+#[doc(inline)]
+pub use shardc_passes::rules::letters::{LetterPlace, LettersFault, Side, TensorRef};
+#[doc(inline)]
+pub use shardc_passes::rules::notation::Notation;
+#[doc(inline)]
+pub use shardc_passes::rules::registry::{CallRule, Callee, CustomCall, RuleError};
+#[doc(inline)]
+pub use shardc_passes::rules::sharding_rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
+#[doc(inline)]
+pub use shardc_passes::rules::text::RuleParseError;
+use toml::{Spanned, Value};
+
+use crate::Error;
+
+/// The tables of a file, with the kind of callee that each is about.
+const TABLES: [(&str, Callee); 3] =
+    [("custom_call", Callee::CustomCall), ("function", Callee::Function), ("composite", Callee::Composite)];
+
+/// The only key of a callee.
+const RULE: &str = "rule";
+
+/// The rules of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RuleFile {
+    /// What each rule is for, and its notations.
+    pub rules: Vec<(Callee, String, Vec<Notation>)>,
+}
+
+type Keys<T> = BTreeMap<Spanned<String>, T>;
+
+impl RuleFile {
+    /// Reads a file; the [module](self) says what is in it.
+    ///
+    /// # Errors
+    /// The text is not TOML, has a key that is not known, or a rule in no known notation (SH0364), each at its place.
+    pub fn parse(text: &str) -> Result<RuleFile, Error> {
+        let file: Keys<Keys<Keys<Spanned<Value>>>> = toml::from_str(text).map_err(|error| {
+            let span = error.span().map_or(Span::NONE, |span| Span::new(span.start, span.end));
+            refused(span, error.message())
+                .hint("tables are named as in [custom_call.NAME], with the key `rule`")
+        })?;
+        let (mut out, mut errors) = (RuleFile::default(), Vec::new());
+        for (table, callees) in &file {
+            let Some(&(_, callee)) = TABLES.iter().find(|(name, _)| name == table.get_ref()) else {
+                errors.push(unknown(table, "table", &TABLES.map(|(name, _)| name)));
+                continue;
+            };
+            for (name, keys) in callees {
+                let mut notations = Vec::new();
+                for (key, value) in keys {
+                    if key.get_ref() == RULE {
+                        notations.extend(read(value, &mut errors));
+                    } else {
+                        errors.push(unknown(key, "key", &[RULE]));
+                    }
+                }
+                if keys.is_empty() {
+                    errors
+                        .push(refused(span(name), "the rule is missing").hint("add `rule = \"pointwise\"`"));
+                }
+                out.rules.push((callee, name.get_ref().clone(), notations));
+            }
+        }
+        if errors.is_empty() { Ok(out) } else { Err(errors.into()) }
+    }
+}
+
+/// The notations of a value: one, or a list.
+fn read(value: &Spanned<Value>, errors: &mut Vec<Diagnostic>) -> Vec<Notation> {
+    let at = span(value);
+    let texts: Vec<&Value> = match value.get_ref() {
+        Value::Array(list) if !list.is_empty() => list.iter().collect(),
+        one => vec![one],
+    };
+    let mut notations = Vec::new();
+    for text in texts {
+        match text.as_str().map(str::parse::<Notation>) {
+            Some(Ok(notation)) => notations.push(notation),
+            Some(Err(error)) => errors.push(refused(at, &error.message)),
+            None => errors.push(refused(at, "a rule is a string, or a list of strings")),
+        }
+    }
+    notations
+}
+
+fn span<T>(spanned: &Spanned<T>) -> Span {
+    Span::new(spanned.span().start, spanned.span().end)
+}
+
+fn refused(span: Span, message: impl ToString) -> Diagnostic {
+    Diagnostic::invalid("SH0364", message.to_string()).at(span)
+}
+
+fn unknown(key: &Spanned<String>, what: &str, known: &[&str]) -> Diagnostic {
+    refused(span(key), format!("unknown {what} '{}'", key.get_ref())).hint(unknown_name_hint(
+        key.get_ref(),
+        &format!("the {what}s"),
+        known,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn errors(text: &str) -> String {
+        RuleFile::parse(text).unwrap_err().render("rules.toml", text, false)
+    }
+
+    #[test]
+    fn a_file_has_rules_of_each_kind() {
+        let text = "[custom_call.\"tt.mark\"]\nrule = \"pointwise\"\n[function.layer]\nrule = [\"ab->ab\", \"abc->abc\"]\n";
+        let file = RuleFile::parse(text).unwrap();
+        let letters = |text: &str| Notation::Letters(text.to_owned());
+        assert_eq!(
+            file.rules,
+            [
+                (Callee::CustomCall, "tt.mark".to_owned(), vec![Notation::Pointwise]),
+                (Callee::Function, "layer".to_owned(), vec![letters("ab->ab"), letters("abc->abc")]),
+            ]
+        );
+        assert_eq!(RuleFile::parse("").unwrap(), RuleFile::default());
+    }
+
+    #[test]
+    fn mistakes_have_a_place_and_a_suggestion() {
+        let error = errors("[custom_cal.a]\nrule = \"pointwise\"\n");
+        assert!(
+            error.contains("unknown table 'custom_cal'") && error.contains("did you mean 'custom_call'?"),
+            "{error}"
+        );
+        assert!(error.contains("rules.toml:1:2"), "{error}");
+        let error = errors("[custom_call.a]\nrul = \"pointwise\"\n");
+        assert!(error.contains("did you mean 'rule'?") && error.contains("rules.toml:2:1"), "{error}");
+        let error = errors("[custom_call.a]\nrule = \"pointwse\"\n");
+        assert!(error.contains("expected 'pointwise'") && error.contains("rules.toml:2:8"), "{error}");
+        let error = errors("[custom_call.a]\nrule = 3\n");
+        assert!(error.contains("a rule is a string"), "{error}");
+        assert!(errors("[custom_call.a\n").contains("SH0364"));
+        assert!(errors("[custom_call.a]\n").contains("the rule is missing"));
+    }
+}

@@ -40,7 +40,8 @@ pub(crate) fn write(error: Error, source: &Source, watch: &Watch<'_>) -> Error {
 
 fn read_back(bytes: &[u8]) -> Option<String> {
     let module: Module = shardc::Compiler::read(bytes).ok()?;
-    Some(shardc_stablehlo::print(&module, &PrintOptions::default()))
+    let options = PrintOptions { locations: module.has_locations(), ..PrintOptions::default() };
+    Some(shardc_stablehlo::print(&module, &options))
 }
 
 /// What failed, and where.

@@ -67,6 +67,15 @@ pub(crate) fn with_jax(named: Option<&Path>) -> Result<PathBuf> {
     }
 }
 
+/// A Python that has any release of JAX: the named one, or that of [`with_jax`].
+pub(crate) fn with_any_jax(named: Option<&Path>) -> Result<PathBuf> {
+    match named {
+        Some(python) if version_of(python, "jax").is_some() => Ok(python.to_owned()),
+        Some(python) => bail!("{} has no jax: `{0} -m pip install jax`", python.display()),
+        None => with_jax(None),
+    }
+}
+
 /// The version of a package that a Python would import.
 pub(crate) fn version_of(python: &Path, package: &str) -> Option<String> {
     let code = format!("import importlib.metadata as m; print(m.version('{package}'))");

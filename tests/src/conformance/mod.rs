@@ -6,14 +6,17 @@
 
 mod gradients;
 mod interpreted;
+pub mod jax;
+pub mod peer;
+mod peers;
 mod verify;
 
-use std::fmt;
+use std::{fmt, path::Path};
 
 use serde_json::{Value, json};
 use shardc_runtime::{Client, ClientOptions, Environment, Plugin, PluginKind, plugin};
 
-use self::{gradients::Gradients, verify::Verify};
+use self::{gradients::Gradients, peer::Peer, verify::Verify};
 
 /// How a job went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +76,7 @@ pub struct Worker {
     devices: Devices,
     verify: Verify,
     gradients: Gradients,
+    peer: Option<Peer>,
 }
 
 impl Worker {
@@ -85,9 +89,25 @@ impl Worker {
         match job["kind"].as_str() {
             Some("verify") => self.verify.answer(&job, &mut self.devices),
             Some("gradient") => self.gradients.answer(&job, &mut self.devices),
+            Some("jax") => {
+                let (peer, verify, devices) = self.with_peer(&job);
+                jax::answer(&job, peer, verify, devices)
+            }
+            Some("peer") => {
+                let (peer, _, _) = self.with_peer(&job);
+                peers::answer(&job, peer)
+            }
             Some("interpreted") => interpreted::answer(&job, &mut self.devices),
             kind => Answer::new(Outcome::Failed, format!("there are no jobs of kind {kind:?}")),
         }
+    }
+
+    /// The peer in the Python that the job names, and what else a job with a peer needs.
+    fn with_peer(&mut self, job: &Value) -> (&mut Peer, &mut Verify, &mut Devices) {
+        let python = Path::new(job["python"].as_str().unwrap_or_default());
+        let known = self.peer.take().filter(|peer| peer.python() == python);
+        let peer = self.peer.insert(known.unwrap_or_else(|| Peer::new(python)));
+        (peer, &mut self.verify, &mut self.devices)
     }
 }
 

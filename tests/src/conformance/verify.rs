@@ -32,8 +32,8 @@ struct Reference {
 }
 
 impl Verify {
-    /// `{"file", "mesh" (or null), "mode", "out" (a folder, or null)}`: partitions the file on the mesh, leaves program and
-    /// manifest in the folder, runs it and compares.
+    /// `{"file", "mesh" (or null), "mode", "out" (a folder, or null)}`: partitions the file on the mesh, leaves the program
+    /// (for a back end, and as text) and its manifest in the folder, runs it and compares.
     pub(super) fn answer(&mut self, job: &Value, devices: &mut Devices) -> Answer {
         match self.try_answer(job, devices) {
             Ok(answer) | Err(answer) => answer,
@@ -120,6 +120,7 @@ fn write(output: &Output, folder: &Path) -> Result<(), String> {
     let code = output.backend_code().map_err(|e| first_line(&e))?;
     fs::create_dir_all(folder)
         .and_then(|()| fs::write(folder.join("partitioned.mlirbc"), code))
+        .and_then(|()| fs::write(folder.join("partitioned.mlir"), output.text()))
         .and_then(|()| fs::write(folder.join("manifest.json"), output.manifest().to_json()))
         .map_err(|e| format!("{}: {e}", folder.display()))
 }

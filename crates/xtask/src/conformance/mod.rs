@@ -1,6 +1,6 @@
 //! `cargo xtask conformance`: shardc on the peers' own test files and on the corpus of real programs.
 //!
-//! Both lie beside the checkout, in `shared/`. What is expected to differ is listed, with the reason, in
+//! Both lie beside the checkout, in `shared/`; the programs of the part `jax` are in `tests/conformance/jax`. What is expected to differ is listed, with the reason, in
 //! `tests/conformance/`; anything else that differs is an error, and so is a listed difference that is gone.
 
 mod bytecode;
@@ -8,7 +8,9 @@ mod exceptions;
 mod filecheck;
 mod gradients;
 mod interpret;
+mod jax;
 mod partition;
+mod peer;
 mod propagation;
 mod read;
 mod shardy;
@@ -49,6 +51,9 @@ pub(crate) struct ConformanceArgs {
     /// What they are drawn from: the same seed gives the same shardings.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Write the table of results of `jax` to `docs/JAX.md`.
+    #[arg(long)]
+    update: bool,
 }
 
 /// Which partitioned programs are compared a second time.
@@ -81,6 +86,10 @@ enum Part {
     Partition,
     /// Gradients are JAX's and what differences say, partitioned with random shardings, too.
     Gradients,
+    /// Programs that the JAX of `--python` lowers pass every check. It needs no shared data.
+    Jax,
+    /// Partitions of the corpora parse, verify and compile in the jaxlib of `--python`.
+    Peer,
 }
 
 impl ConformanceArgs {
@@ -103,6 +112,9 @@ impl ConformanceArgs {
 /// Runs the parts that are wanted.
 pub(crate) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<()> {
     let args = &args.part_first();
+    if args.only == Some(Part::Jax) {
+        return jax::run(workspace, args);
+    }
     let Some(root) = shared().filter(|dir| dir.join("conformance").is_dir()) else {
         bail!(
             "there is no conformance data: it lies in `shared/conformance` beside the checkout, or where SHARDC_SHARED says"
@@ -133,6 +145,12 @@ pub(crate) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<()> {
     if wants(Part::Gradients) {
         gradients::run(workspace, &root, args)?;
     }
+    if wants(Part::Peer) {
+        peer::run(workspace, &root, args)?;
+    }
+    if wants(Part::Jax) {
+        jax::run(workspace, args)?;
+    }
     Ok(())
 }
 
@@ -153,6 +171,7 @@ mod tests {
                 check_with: CheckWith::Nothing,
                 shardings: 1,
                 seed: 1,
+                update: false,
             };
             let args = args.part_first();
             (args.only.map(|part| part as usize), args.filters.join(" "))

@@ -1,0 +1,184 @@
+//! The table of results, and the failures that are not listed.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+    fs,
+    path::Path,
+};
+
+use anyhow::{Context, Result, bail};
+
+use super::super::exceptions::Exceptions;
+
+/// A program and what its checks showed: name, `passed`, `skipped` or `failed`, and a message.
+pub(super) struct Row {
+    pub(super) kind: String,
+    pub(super) name: String,
+    /// Why this JAX cannot write the program.
+    pub(super) skip: Option<String>,
+    pub(super) checks: Vec<(String, String, String)>,
+}
+
+/// Columns of the table, and the checks that each of them sums up.
+const COLUMNS: [(&str, &[&str]); 5] = [
+    ("printed", &["printed", "printed with locations"]),
+    ("partitioned", &["replica", "partition"]),
+    ("jaxlib accepts", &["replica peer", "partition peer"]),
+    ("values", &["replica values", "partition values"]),
+    ("gradient", &["gradient"]),
+];
+
+/// All rows of one version of JAX.
+pub(super) struct Report<'r> {
+    version: &'r str,
+    rows: &'r [Row],
+    exceptions: &'r Exceptions,
+    /// Failed checks: where, what was said, and the line of the list that expects it.
+    failures: Vec<(String, &'r str, Option<usize>)>,
+    covered: BTreeSet<usize>,
+}
+
+impl<'r> Report<'r> {
+    pub(super) fn new(version: &'r str, rows: &'r [Row], exceptions: &'r Exceptions) -> Report<'r> {
+        let mut failures = Vec::new();
+        let mut covered = BTreeSet::new();
+        for row in rows {
+            let path = format!("{version}/{}/{}", row.kind, row.name);
+            for (check, outcome, said) in &row.checks {
+                let line = exceptions.find(&path, check);
+                covered.extend(line);
+                if outcome == "failed" {
+                    failures.push((format!("{path}#{check}"), said.as_str(), line));
+                }
+            }
+        }
+        Report { version, rows, exceptions, failures, covered }
+    }
+
+    /// One row for each kind: programs, and how many of those that a check applies to pass it.
+    fn table(&self) -> String {
+        let mut kinds: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+        for row in self.rows.iter().filter(|row| row.skip.is_none()) {
+            kinds.entry(&row.kind).or_default().push(row);
+        }
+        let mut table = String::from("| kind | programs |");
+        for (name, _) in COLUMNS {
+            let _ = write!(table, " {name} |");
+        }
+        table.push_str("\n|---|---|---|---|---|---|---|\n");
+        let all: Vec<&Row> = self.rows.iter().filter(|row| row.skip.is_none()).collect();
+        let rows = kinds.into_iter().chain([("all", all)]);
+        for (kind, rows) in rows {
+            let _ = write!(table, "| {} | {} |", kind.replace('_', " "), rows.len());
+            for (_, checks) in COLUMNS {
+                let outcomes = rows.iter().map(|row| row.outcome(checks));
+                let (mut passed, mut applies) = (0, 0);
+                for outcome in outcomes.flatten() {
+                    applies += 1;
+                    passed += usize::from(outcome);
+                }
+                let _ = match applies {
+                    0 => write!(table, " - |"),
+                    _ if passed == applies => write!(table, " {passed} |"),
+                    _ => write!(table, " {passed} of {applies} |"),
+                };
+            }
+            table.push('\n');
+        }
+        table
+    }
+
+    pub(super) fn print(&self, is_verbose: bool) {
+        println!("\nJAX {}\n{}", self.version, self.table());
+        for row in self.rows {
+            if let Some(why) = &row.skip {
+                println!("   skipped: {}/{}: {why}", row.kind, row.name);
+            }
+        }
+        for (place, said, line) in &self.failures {
+            match line {
+                Some(line) => println!("   listed: {place}: {}", self.exceptions.line(*line).1),
+                None if is_verbose => println!("   {place}: {said}"),
+                None => println!("   {place}: {}", first_line(said)),
+            }
+        }
+    }
+
+    /// Writes the table, and the list of what is not as it should be, between the markers of this version.
+    pub(super) fn update(&self, file: &Path) -> Result<()> {
+        let page = fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
+        let mut section = format!("\n{}", self.table());
+        let skipped: Vec<String> = self
+            .rows
+            .iter()
+            .filter_map(|row| row.skip.as_ref().map(|why| format!("* `{}/{}`: {why}", row.kind, row.name)))
+            .collect();
+        if !skipped.is_empty() {
+            let _ = write!(section, "\nNot written by this JAX:\n\n{}\n", skipped.join("\n"));
+        }
+        let mut reasons: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for (place, said, line) in &self.failures {
+            let reason = line.map_or_else(|| first_line(said), |line| self.exceptions.line(line).1);
+            let place = place.strip_prefix(self.version).unwrap_or(place).trim_start_matches('/');
+            reasons.entry(reason).or_default().insert(place.split('#').next().unwrap_or(place));
+        }
+        if !reasons.is_empty() {
+            section.push_str("\nChecks that fail, with the reason:\n\n");
+            for (reason, places) in reasons {
+                let places: Vec<String> = places.iter().map(|place| format!("`{place}`")).collect();
+                let _ = writeln!(section, "* {}: {reason}", places.join(", "));
+            }
+        }
+        let (start, end) =
+            (format!("<!-- results {} -->", self.version), format!("<!-- end {} -->", self.version));
+        let page = match (page.find(&start), page.find(&end)) {
+            (Some(from), Some(to)) if from < to => {
+                format!("{}{start}\n{section}\n{}", &page[..from], &page[to..])
+            }
+            _ => format!("{}\n\n## JAX {}\n\n{start}\n{section}\n{end}\n", page.trim_end(), self.version),
+        };
+        fs::write(file, page).with_context(|| format!("writing {}", file.display()))
+    }
+
+    /// Leaves everything that was said in a file, and fails if something is not as the list says.
+    pub(super) fn finish(&self, file: &Path, is_whole: bool) -> Result<()> {
+        let mut said = String::new();
+        for (place, text, _) in &self.failures {
+            let _ = writeln!(said, "---- {place}\n{text}");
+        }
+        fs::write(file, said).with_context(|| format!("writing {}", file.display()))?;
+        println!("The messages of failed checks are in {}", file.display());
+        let used: BTreeSet<usize> = self.failures.iter().filter_map(|(_, _, line)| *line).collect();
+        // Only a whole run can tell that a line of the list is out of date.
+        let stale: Vec<usize> = self.covered.difference(&used).copied().filter(|_| is_whole).collect();
+        for &line in &stale {
+            println!("   {}: listed as an exception, but every check passes", self.exceptions.line(line).0);
+        }
+        let unlisted = self.failures.iter().filter(|(_, _, line)| line.is_none()).count();
+        match unlisted + stale.len() {
+            0 => Ok(()),
+            n => bail!("{n} checks or lines of tests/conformance/jax.txt are not as expected"),
+        }
+    }
+}
+
+impl Row {
+    /// Whether the program passes these checks; nothing if none of them applies.
+    fn outcome(&self, checks: &[&str]) -> Option<bool> {
+        let mut outcome = None;
+        for (name, word, _) in &self.checks {
+            let is_lost = name == "process";
+            if (is_lost || checks.contains(&name.as_str())) && word != "skipped" {
+                outcome = Some(outcome.unwrap_or(true) && word == "passed");
+            }
+        }
+        outcome
+    }
+}
+
+/// The line of a message that names the error.
+fn first_line(said: &str) -> &str {
+    let names_error = |line: &&str| line.contains("error") || line.contains("Error");
+    said.lines().find(names_error).or_else(|| said.lines().next()).unwrap_or_default()
+}

@@ -1,0 +1,123 @@
+//! JAX's own MLIR and CPU client, in a Python process that runs `conformance/jax/peer.py`.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+};
+
+use serde_json::{Value, json};
+use shardc_filetest::quick::xla_flags;
+
+use crate::root;
+
+/// The process. It is started by the first job, and again after a job that ended it.
+#[derive(Debug)]
+pub struct Peer {
+    python: PathBuf,
+    running: Option<Running>,
+}
+
+#[derive(Debug)]
+struct Running {
+    child: Child,
+    jobs: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+/// What the peer says of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Opinion {
+    /// Every stage passed.
+    Accepted,
+    /// This stage failed: `parse`, `verify`, `compile`, `run` or `values`; or `crash` where the process ended.
+    Refused {
+        /// The stage.
+        stage: String,
+        /// The message.
+        said: String,
+    },
+}
+
+impl Opinion {
+    fn of(answer: &Value) -> Opinion {
+        let text = |name: &str| answer[name].as_str().unwrap_or_default().to_owned();
+        match answer["ok"] == true {
+            true => Opinion::Accepted,
+            false => Opinion::Refused { stage: text("stage"), said: text("said") },
+        }
+    }
+}
+
+impl Peer {
+    /// The peer in this Python, which has to have JAX.
+    #[must_use]
+    pub fn new(python: &Path) -> Peer {
+        Peer { python: python.to_owned(), running: None }
+    }
+
+    /// Which Python it is.
+    #[must_use]
+    pub fn python(&self) -> &Path {
+        &self.python
+    }
+
+    /// Whether an annotated program verifies and compiles on its mesh by XLA's own partitioner.
+    pub fn original(&mut self, file: &Path) -> Opinion {
+        self.ask(&json!({ "op": "original", "file": file }))
+    }
+
+    /// Whether the partitioned program of `folder` (`partitioned.mlir`, `manifest.json`) verifies and compiles; with
+    /// `original`, whether its outputs are those of XLA's own partition of that file, too.
+    pub fn partition(&mut self, folder: &Path, original: Option<&Path>) -> Opinion {
+        let (text, manifest) = (folder.join("partitioned.mlir"), folder.join("manifest.json"));
+        self.ask(&json!({ "op": "partition", "text": text, "manifest": manifest, "original": original }))
+    }
+
+    /// Whether two programs return the same value and gradients, up to `rtol` (0 stands for that of the type).
+    pub fn gradient(&mut self, reference: &Path, candidate: &Path, rtol: f64) -> Opinion {
+        self.ask(&json!({ "op": "gradient", "reference": reference, "candidate": candidate, "rtol": rtol }))
+    }
+
+    fn ask(&mut self, job: &Value) -> Opinion {
+        let lost = |said: String| Opinion::Refused { stage: "crash".to_owned(), said };
+        let mut running = match self.running.take().map_or_else(|| self.start(), Ok) {
+            Ok(running) => running,
+            Err(said) => return lost(said),
+        };
+        let mut line = String::new();
+        let answered = writeln!(running.jobs, "{job}")
+            .and_then(|()| running.jobs.flush())
+            .and_then(|()| running.answers.read_line(&mut line));
+        if answered.is_ok_and(|bytes| bytes > 0)
+            && let Ok(answer) = serde_json::from_str(&line)
+        {
+            self.running = Some(running);
+            return Opinion::of(&answer);
+        }
+        let status = running.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
+        lost(format!("the process of the peer ended: {status}"))
+    }
+
+    fn start(&self) -> Result<Running, String> {
+        let script = root().join("tests/conformance/jax/peer.py");
+        let mut command = Command::new(&self.python);
+        command.arg(script).env("JAX_PLATFORMS", "cpu").env("XLA_FLAGS", xla_flags());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(|error| format!("{}: {error}", self.python.display()))?;
+        let (Some(jobs), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err("the process of the peer has no input or output".to_owned());
+        };
+        Ok(Running { child, jobs, answers: BufReader::new(answers) })
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        if let Some(Running { mut child, jobs, .. }) = self.running.take() {
+            // Without further jobs it ends by itself.
+            drop(jobs);
+            let _ = child.wait();
+        }
+    }
+}

@@ -1,11 +1,13 @@
-//! Trip counts of loops, where the text says so.
+//! Trip counts of `while` loops that can be computed at compile time.
 //!
-//! A loop counts if its condition compares one of its values with a constant, the value starts from a constant, and the
-//! body adds a constant to it: what `scan` and `fori_loop` print. Any other loop runs an unknown number of times.
+//! A loop counts if its condition compares a carried counter (plus a constant) with a bound, and the body adds a step to
+//! the counter. Start, bound and step are integers that [`Scalars`] evaluates: constants, carried values that no trip
+//! changes, and integer arithmetic on these. JAX prints constants for `scan` and `fori_loop`; Reactant carries start, stop
+//! and step, and computes the number of trips in the condition. Any other loop has an unknown trip count.
 
 use crate::{
-    BinaryOp, CompareDirection, DTypeClass, Dense, Module, OpId, OpKind, RegionId, SecondaryMap, ValueDef,
-    ValueId,
+    BinaryOp, CompareDirection, DType, DTypeClass, Dense, Module, OpId, OpKind, RegionId, SecondaryMap,
+    UnaryOp, ValueDef, ValueId,
 };
 
 /// The trip count that is assumed where the text does not say.
@@ -42,30 +44,23 @@ pub fn runs(module: &Module, op: OpId) -> bool {
 /// Returns the trip count of the loop `op`, if it counts.
 pub fn known_trips(module: &Module, op: OpId) -> Option<u64> {
     let data = &module.ops[op];
-    let &[cond, body] = data.regions.as_slice() else { return None };
+    let &[cond, _] = data.regions.as_slice() else { return None };
     if !matches!(data.kind, OpKind::While) {
         return None;
     }
+    let scalars = Scalars { module, op };
     let compare = &module.ops[module.def_op(returned(module, cond, 0)?)?];
     let (&OpKind::Compare(direction, _), &[left, right]) = (&compare.kind, compare.operands.as_slice())
     else {
         return None;
     };
-    // A bound may be a constant, or be carried along without change.
-    let bound = |value| match argument(module, cond, value) {
-        Some(i) if argument(module, body, returned(module, body, i)?) == Some(i) => {
-            integer(module, *data.operands.get(i)?)
-        }
-        Some(_) => None,
-        None => integer(module, value),
-    };
-    let (counter, direction, bound) = match bound(right) {
-        Some(bound) => (argument(module, cond, left)?, direction, bound),
+    let ((counter, offset), direction, bound) = match scalars.value(right) {
+        Some(bound) => (scalars.counter(cond, left)?, direction, bound),
         // `10 > i` is `i < 10`.
-        None => (argument(module, cond, right)?, mirrored(direction), bound(left)?),
+        None => (scalars.counter(cond, right)?, mirrored(direction), scalars.value(left)?),
     };
-    let start = integer(module, *data.operands.get(counter)?)?;
-    let step = step(module, body, counter)?;
+    let start = scalars.value(*data.operands.get(counter)?)?.checked_add(offset)?;
+    let step = scalars.step(counter)?;
     let distance = bound.checked_sub(start)?;
     let (distance, step) = match direction {
         CompareDirection::LT if step > 0 => (distance, step),
@@ -84,21 +79,119 @@ pub fn known_trips(module: &Module, op: OpId) -> Option<u64> {
 /// Returns where the carried value `i` of the loop `op` starts and what each trip adds to it, if it counts.
 #[must_use]
 pub fn counter(module: &Module, op: OpId, i: usize) -> Option<(i64, i64)> {
-    let data = &module.ops[op];
-    let &[_, body] = data.regions.as_slice() else { return None };
-    Some((integer(module, *data.operands.get(i)?)?, step(module, body, i)?))
+    let scalars = Scalars { module, op };
+    Some((scalars.value(*module.ops[op].operands.get(i)?)?, scalars.step(i)?))
 }
 
-/// Returns what the body adds to its argument `counter` for the next trip.
-fn step(module: &Module, body: RegionId, counter: usize) -> Option<i64> {
-    let next = &module.ops[module.def_op(returned(module, body, counter)?)?];
-    let &[a, b] = next.operands.as_slice() else { return None };
-    let is_counter = |value| argument(module, body, value) == Some(counter);
-    match next.kind {
-        OpKind::Binary(BinaryOp::Add) if is_counter(a) => integer(module, b),
-        OpKind::Binary(BinaryOp::Add) if is_counter(b) => integer(module, a),
-        OpKind::Binary(BinaryOp::Subtract) if is_counter(a) => integer(module, b)?.checked_neg(),
+/// How many operations one evaluation may visit: a condition has few, and a value may be reached in many ways.
+const MAX_VISITS: usize = 64;
+
+/// Evaluates integer scalars that the loop `op` reads, in its regions or before it.
+struct Scalars<'a> {
+    module: &'a Module,
+    op: OpId,
+}
+
+impl Scalars<'_> {
+    /// Returns an integer that is the same in every trip; `None` if it cannot be computed, or may wrap around.
+    fn value(&self, value: ValueId) -> Option<i64> {
+        self.evaluate(value, &mut 0)
+    }
+
+    fn evaluate(&self, value: ValueId, visits: &mut usize) -> Option<i64> {
+        *visits += 1;
+        if *visits > MAX_VISITS {
+            return None;
+        }
+        let module = self.module;
+        let Some(producer) = module.def_op(value) else {
+            return self.evaluate(self.initial(value)?, visits);
+        };
+        let data = &module.ops[producer];
+        let mut operand = |i: usize| self.evaluate(*data.operands.get(i)?, visits);
+        let n = match &data.kind {
+            OpKind::Constant(_) => integer(module, value)?,
+            // The element of a tensor of equal elements; a conversion that changes the number is refused below.
+            OpKind::Convert | OpKind::Reshape | OpKind::BroadcastInDim { .. } => operand(0)?,
+            OpKind::Unary(UnaryOp::Negate) => operand(0)?.checked_neg()?,
+            OpKind::Binary(op) => binary(*op, operand(0)?, operand(1)?)?,
+            OpKind::Clamp => operand(1)?.max(operand(0)?).min(operand(2)?),
+            _ => return None,
+        };
+        fits(n, module.tensor(value)?.dtype).then_some(n)
+    }
+
+    /// Returns the value that an argument of the loop's regions has in every trip: one that the body returns unchanged.
+    fn initial(&self, value: ValueId) -> Option<ValueId> {
+        let data = &self.module.ops[self.op];
+        let i = data.regions.iter().find_map(|&region| argument(self.module, region, value))?;
+        let body = *data.regions.get(1)?;
+        let is_unchanged = argument(self.module, body, returned(self.module, body, i)?) == Some(i);
+        data.operands.get(i).copied().filter(|_| is_unchanged)
+    }
+
+    /// Returns which carried value the condition reads as `value`, and what it adds to it.
+    fn counter(&self, cond: RegionId, value: ValueId) -> Option<(usize, i64)> {
+        let (mut value, mut offset) = (value, 0i64);
+        for _ in 0..MAX_VISITS {
+            if let Some(i) = argument(self.module, cond, value) {
+                return Some((i, offset));
+            }
+            let data = &self.module.ops[self.module.def_op(value)?];
+            let added;
+            (value, added) = match (&data.kind, data.operands.as_slice()) {
+                (OpKind::Convert | OpKind::Reshape, &[operand]) => (operand, 0),
+                (OpKind::Binary(BinaryOp::Add), &[a, b]) => match self.value(b) {
+                    Some(n) => (a, n),
+                    None => (b, self.value(a)?),
+                },
+                (OpKind::Binary(BinaryOp::Subtract), &[a, b]) => (a, self.value(b)?.checked_neg()?),
+                _ => return None,
+            };
+            offset = offset.checked_add(added)?;
+        }
+        None
+    }
+
+    /// Returns what the body adds to its argument `counter` for the next trip.
+    fn step(&self, counter: usize) -> Option<i64> {
+        let module = self.module;
+        let body = *module.ops[self.op].regions.get(1)?;
+        let next = &module.ops[module.def_op(returned(module, body, counter)?)?];
+        let &[a, b] = next.operands.as_slice() else { return None };
+        let is_counter = |value| argument(module, body, value) == Some(counter);
+        match next.kind {
+            OpKind::Binary(BinaryOp::Add) if is_counter(a) => self.value(b),
+            OpKind::Binary(BinaryOp::Add) if is_counter(b) => self.value(a),
+            OpKind::Binary(BinaryOp::Subtract) if is_counter(a) => self.value(b)?.checked_neg(),
+            _ => None,
+        }
+    }
+}
+
+/// Evaluates an operation on two integers. StableHLO rounds quotients toward zero, as Rust does.
+fn binary(op: BinaryOp, a: i64, b: i64) -> Option<i64> {
+    match op {
+        BinaryOp::Add => a.checked_add(b),
+        BinaryOp::Subtract => a.checked_sub(b),
+        BinaryOp::Multiply => a.checked_mul(b),
+        BinaryOp::Divide => a.checked_div(b),
+        BinaryOp::Remainder => a.checked_rem(b),
+        BinaryOp::Maximum => Some(a.max(b)),
+        BinaryOp::Minimum => Some(a.min(b)),
         _ => None,
+    }
+}
+
+/// Whether an integer type has this number; no more than 32 bits of it, so that sums of two do not overflow.
+fn fits(n: i64, dtype: DType) -> bool {
+    let bits = dtype.bits().min(32);
+    match dtype.class() {
+        // A wider signed type also has the numbers of `ui32`.
+        DTypeClass::Signed if dtype.bits() > 32 => (i32::MIN.into()..=u32::MAX.into()).contains(&n),
+        DTypeClass::Signed => (-(1i64 << (bits - 1))..1i64 << (bits - 1)).contains(&n),
+        DTypeClass::Unsigned => (0..1i64 << bits).contains(&n),
+        _ => false,
     }
 }
 

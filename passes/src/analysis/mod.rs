@@ -9,6 +9,7 @@ pub(crate) mod gradient_orders;
 pub(crate) mod inlined_size;
 pub(crate) mod integer_fold;
 pub mod linear;
+pub(crate) mod linear_forms;
 pub mod regions;
 pub(crate) mod symbols;
 pub(crate) mod tiles;

@@ -52,4 +52,56 @@ mod tests {
         assert_eq!(count("NE, %i, %ten", "add %i, %by", 0), None, "it steps over the bound");
         assert_eq!(count("EQ, %i, %ten", "add %i, %by", 10), None);
     }
+
+    /// Start, stop and step are carried and converted, and the condition computes how often the loop runs.
+    #[test]
+    fn loops_whose_condition_computes_the_trip_count_are_counted() {
+        let trips = |condition: &str| {
+            let text = format!(
+                "func.func @main(%x: tensor<f32>) -> tensor<f32> {{
+                  %zero = stablehlo.constant dense<0> : tensor<i32>
+                  %from = stablehlo.constant dense<3> : tensor<i32>
+                  %to = stablehlo.constant dense<21> : tensor<i32>
+                  %i0 = stablehlo.convert %zero : (tensor<i32>) -> tensor<i64>
+                  %start = stablehlo.convert %from : (tensor<i32>) -> tensor<i64>
+                  %stop = stablehlo.convert %to : (tensor<i32>) -> tensor<i64>
+                  %two = stablehlo.constant dense<2> : tensor<i64>
+                  %r:5 = stablehlo.while(%i = %i0, %a = %start, %b = %stop, %s = %two, %y = %x)
+                      : tensor<i64>, tensor<i64>, tensor<i64>, tensor<i64>, tensor<f32>
+                  cond {{
+                    %one = stablehlo.constant dense<1> : tensor<i64>
+                    %d = stablehlo.subtract %b, %a : tensor<i64>
+                    {condition}
+                    stablehlo.return %c : tensor<i1>
+                  }} do {{
+                    %by = stablehlo.constant dense<1> : tensor<i64>
+                    %next = stablehlo.add %i, %by : tensor<i64>
+                    stablehlo.return %next, %a, %b, %s, %y
+                        : tensor<i64>, tensor<i64>, tensor<i64>, tensor<i64>, tensor<f32>
+                  }}
+                  return %r#4 : tensor<f32>
+                }}"
+            );
+            let module = shardc_stablehlo::parse(&text).unwrap();
+            let body = module.bodies().next().unwrap();
+            let is_loop = |&op: &shardc_ir::OpId| matches!(module.ops[op].kind, OpKind::While);
+            known_trips(&module, module.walk(body).into_iter().find(is_loop).unwrap())
+        };
+        let compare = |left: &str, right: &str| {
+            format!("%c = stablehlo.compare LT, {left}, {right} : (tensor<i64>, tensor<i64>) -> tensor<i1>")
+        };
+        let divided =
+            "%q = stablehlo.divide %d, %s : tensor<i64>\n%n = stablehlo.add %q, %one : tensor<i64>\n";
+        assert_eq!(trips(&format!("{divided}{}", compare("%i", "%n"))), Some(10));
+        let plus_start = "%m = stablehlo.add %i, %a : tensor<i64>\n";
+        assert_eq!(trips(&format!("{plus_start}{}", compare("%m", "%b"))), Some(18));
+        let narrow = "%z = stablehlo.convert %d : (tensor<i64>) -> tensor<i8>
+            %w = stablehlo.convert %z : (tensor<i8>) -> tensor<i64>\n";
+        assert_eq!(trips(&format!("{narrow}{}", compare("%i", "%w"))), Some(18));
+        let wraps = "%k = stablehlo.constant dense<100> : tensor<i64>
+            %p = stablehlo.multiply %d, %k : tensor<i64>
+            %z = stablehlo.convert %p : (tensor<i64>) -> tensor<i8>
+            %w = stablehlo.convert %z : (tensor<i8>) -> tensor<i64>\n";
+        assert_eq!(trips(&format!("{wraps}{}", compare("%i", "%w"))), None, "1800 is no i8");
+    }
 }

@@ -27,6 +27,7 @@ use crate::transforms::batch_indices::batch_indices;
 use crate::transforms::dce::dce;
 use crate::transforms::decompose::decompose;
 use crate::transforms::diagonals::diagonals;
+use crate::transforms::fold_edges::fold_edges;
 use crate::transforms::fold_pads::fold_pads;
 use crate::transforms::fold_reshapes::fold_reshapes;
 use crate::transforms::fused_parts::fused_parts;
@@ -112,7 +113,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "decompose",
-        about: "write scans as loops, asynchronous operations as those that they start, batch normalization as sums, old and dynamic operations as newer and static ones",
+        about: "write scans as loops, asynchronous operations as those that they start, batch normalization as sums, calls of top-k as `chlo.top_k`, old and dynamic operations as newer and static ones",
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, decompose),
@@ -130,6 +131,13 @@ pub const PASSES: &[Pass] = &[
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, fused_parts),
+    },
+    Pass {
+        name: "fold-edges",
+        about: "fold slices into the pads and concatenations that they cut off",
+        needs: &[],
+        options: &[],
+        apply: |module, context| each_body(module, context, fold_edges),
     },
     Pass {
         name: "prioritize",

@@ -138,6 +138,7 @@ const IMPORT: &[&str] = &[
     "decompose",
     "batch-indices",
     "fused-parts",
+    "fold-edges",
 ];
 
 const ATTEMPT: &[&str] = &[

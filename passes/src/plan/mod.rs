@@ -62,6 +62,7 @@ mod static_update;
 mod support;
 mod trade_sums;
 mod two_stage_reduce;
+mod two_stage_sort;
 mod uneven_reshape;
 mod unfuse;
 

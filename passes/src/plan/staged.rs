@@ -4,6 +4,7 @@
 //!
 //! * `two_stage_reduce`: what no collective combines (the largest element and its position, `top_k`, exclusive or) reduces
 //!   each block, and the few results, gathered, once more;
+//! * `two_stage_sort`: of a sort whose first or last elements alone are used, each block contributes as many candidates;
 //! * `cumulative`: a cumulative sum runs over each block and adds the totals of the blocks before;
 //! * `fft`: a Fourier transform over several dimensions is one along each after the other, with all-to-alls between;
 //! * `static_update`: an update at a known place is the update padded to the size of what is updated, and a selection;
@@ -21,11 +22,11 @@ use crate::analysis::regions::program_regions;
 /// the steps.
 pub(super) fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId) -> FxHashSet<OpId> {
     let mut reshards = FxHashSet::default();
-    // Few programs have any transform.
-    let is_transform = |&op: &OpId| matches!(module.ops[op].kind, OpKind::Fft { .. });
+    // Few programs have a transform or a sort.
+    let needs_uses = |&op: &OpId| matches!(module.ops[op].kind, OpKind::Fft { .. } | OpKind::Sort { .. });
     let uses = program_regions(module, body)
         .iter()
-        .any(|&region| module.regions[region].ops.iter().any(is_transform))
+        .any(|&region| module.regions[region].ops.iter().any(needs_uses))
         .then(|| module.uses());
     let mut rw = Rewriter::new(module);
     for region in program_regions(rw.module, body) {
@@ -39,6 +40,7 @@ pub(super) fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId
                     | OpKind::Fft { .. }
                     | OpKind::DynamicUpdateSlice
                     | OpKind::Scatter(_)
+                    | OpKind::Sort { .. }
             )
         };
         if !rw.module.regions[region].ops.iter().any(is_candidate) {
@@ -62,6 +64,10 @@ pub(super) fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId
                 OpKind::Reshape => steps.reshape(),
                 OpKind::Fft { .. } => uses.as_ref().and_then(|uses| steps.fft(uses)),
                 OpKind::DynamicUpdateSlice | OpKind::Scatter(_) => steps.static_update(),
+                OpKind::Sort { dim, stable } => {
+                    let (dim, stable) = (dim.unwrap_or(-1), *stable);
+                    uses.as_ref().and_then(|uses| steps.sort(dim, stable, uses))
+                }
                 _ => None,
             };
         }

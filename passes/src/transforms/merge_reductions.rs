@@ -5,6 +5,9 @@
 //! and the reshard comes after it. The gradient that flows into a layer through several products is such a
 //! sum, so a transformer's backward pass needs one all-reduce where it would take three.
 //!
+//! The sums may pass through light linear operations before they are added (`analysis/linear_forms.rs`), such as a reshape, a
+//! scale or a conversion: `convert(a) + convert(b)` of `bf16` sums is completed once, in `bf16`, where both were.
+//!
 //! Where such sums are added to something else one after the other, `(x + a) + b`, they are added to each other first,
 //! `x + (a + b)`: devices add their parts in no particular order either.
 //!
@@ -14,16 +17,19 @@
 //! The transpose of a completed sum that nothing else reads is completed after it. The gradient of a weight is a product
 //! that is transposed, which back ends make one product of, as long as no collective stands between.
 
+use rustc_hash::FxHashSet;
 use shardc_ir::{
-    BinaryOp, Build, Module, OpId, OpKind, ReductionKind, RegionId, Rewriter, ShardingId, TensorSharding,
-    UseCounts, ValueId,
+    BinaryOp, Build, DType, Module, OpId, OpKind, ReductionKind, RegionId, Rewriter, ShardingId,
+    TensorSharding, UseCounts, ValueId,
 };
 
+use crate::analysis::linear_forms;
 use crate::analysis::regions::program_regions;
 
 /// Merges reductions everywhere under `body` of a planned module. The reshards that are no longer needed stay, unused.
 pub fn merge_reductions(module: &mut Module, body: RegionId) {
     let mut readers = UseCounts::under(module, body);
+    let mut rounded = FxHashSet::default();
     let mut rw = Rewriter::new(module);
     for region in program_regions(rw.module, body) {
         rw.enter(region);
@@ -34,7 +40,8 @@ pub fn merge_reductions(module: &mut Module, body: RegionId) {
             rw.keep();
             match rw.module.ops[op].kind {
                 OpKind::Transpose { .. } => transpose(&mut rw, op, &mut readers),
-                _ => merge(&mut rw, op, &mut readers),
+                _ => merge(&mut rw, op, &mut readers)
+                    .or_else(|| merge_forms(&mut rw, op, &mut readers, &mut rounded)),
             };
         }
     }
@@ -77,6 +84,87 @@ fn merge(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option<()>
     }
     module.ops[op].operands = [one.source, other.source].into_iter().collect();
     complete_after(rw, op, one.pending, wanted, readers);
+    Some(())
+}
+
+/// Does as [`merge`] where the sums pass through other operations first. `rounded` has the narrow sums that this inserted.
+fn merge_forms(
+    rw: &mut Rewriter<'_>,
+    op: OpId,
+    readers: &mut UseCounts,
+    rounded: &mut FxHashSet<ValueId>,
+) -> Option<()> {
+    let module = &*rw.module;
+    let values = addends(module, op)?;
+    let result = module.ops[op].results[0];
+    let wanted = module.shardings.of(result)?;
+    let is_used_once = |value| is_read_once(value, readers);
+    let [one, other] = values.map(|value| linear_forms::chain(module, value, &is_used_once));
+    let chains = [one?, other?];
+    let wide = module.tensor(result)?.dtype;
+    let [narrow, same] = [0, 1].map(|i| module.tensor(chains[i].completed).map(|ty| ty.dtype));
+    let narrow = narrow.filter(|&dtype| Some(dtype) == same && dtype.bits() < wide.bits());
+
+    let mut lies = [chains[0].pending.clone(), chains[1].pending.clone()];
+    let mut formed = Vec::new();
+    for (chain, lies) in chains.iter().zip(&mut lies) {
+        for &(form, i) in &chain.forms {
+            *lies = linear_forms::formed(module, form, i, lies)?;
+            // Merging makes no constants, so the scale must be split as the addends are.
+            if linear_forms::needs_new_scale(module, form, i, lies).is_some() {
+                return None;
+            }
+            formed.push((form, lies.clone()));
+        }
+    }
+    let is_wanted = |value: ValueId| {
+        let sharding = module.shardings.sharding_of(value);
+        sharding.is_some_and(|sharding| sharding.same_placement(module.shardings.get(wanted)))
+    };
+    let sent = |value| linear_forms::bytes(module, value);
+    let before = sent(chains[0].completed)?.checked_add(sent(chains[1].completed)?)?;
+    // The sum is sent in the narrow type, if both were.
+    let bits = |dtype: DType| i64::from(dtype.bits());
+    let after = sent(result)?.checked_mul(bits(narrow.unwrap_or(wide)))? / bits(wide);
+    if !lies[0].same_placement(&lies[1]) || !values.into_iter().all(is_wanted) || after > before {
+        return None;
+    }
+
+    for (form, lies) in formed {
+        let lies = rw.module.shardings.intern(lies);
+        let value = rw.module.ops[form].results[0];
+        rw.module.shardings.set(value, Some(lies));
+    }
+    for (side, chain) in chains.iter().enumerate() {
+        let (user, i) = chain.forms.first().copied().unwrap_or((op, side));
+        // A sum that was rounded to be sent is added as it was before.
+        let exact = rounded.contains(&chain.source).then(|| rw.module.def_op(chain.source)).flatten();
+        match (exact, chain.forms.as_slice()) {
+            (Some(round), &[(widen, _)]) if matches!(rw.module.ops[widen].kind, OpKind::Convert) => {
+                rw.module.ops[op].operands[side] = rw.module.ops[round].operands[0];
+            }
+            _ => rw.module.ops[user].operands[i] = chain.source,
+        }
+    }
+    let [pending, _] = lies;
+    let pending = rw.module.shardings.intern(pending);
+    let Some(narrow) = narrow else {
+        complete_after(rw, op, pending, wanted, readers);
+        return Some(());
+    };
+    let result = rw.module.renew_result(op, 0);
+    let sum = rw.module.ops[op].results[0];
+    rw.module.shardings.set(sum, Some(pending));
+    let shape = rw.module.shape(sum).to_vec();
+    let ty = rw.module.types.tensor(&shape, narrow);
+    let addends = rw.op1(OpKind::Convert, &[sum], ty);
+    rw.module.shardings.set(addends, Some(pending));
+    let complete = rw.op1(OpKind::Reshard(wanted), &[addends], ty);
+    rw.module.shardings.set(complete, Some(wanted));
+    let widen = rw.op(OpKind::Convert, &[complete], &[], &[]);
+    rw.module.give_result(widen, result);
+    readers.add(&[sum, addends, complete]);
+    rounded.insert(addends);
     Some(())
 }
 

@@ -12,6 +12,7 @@ pub mod decompose;
 mod dense_ragged;
 pub mod diagonals;
 mod donated_once;
+pub mod fold_edges;
 pub mod fold_pads;
 pub mod fold_reshapes;
 pub mod fused_parts;

@@ -5,20 +5,20 @@
 //! time. That is legal where the body does nothing else with the carried value, and is done where the loop is known to
 //! run, and the pending sum is not much larger on a device than the complete one.
 //!
-//! A gradient may be summed in a narrower type than it is accumulated in, as mixed precision has it (`bf16` and `f32`), and JAX
-//! transposes that of a weight before it is added. The devices widen and transpose their addends then, of which nothing is lost, and
-//! the sum is completed in the form in which it is added, where the loop runs so often that this sends no more.
+//! A gradient may be summed in a narrower type than it is accumulated in, as mixed precision has it (`bf16` and `f32`), JAX
+//! transposes that of a weight before it is added, and the mean over micro-batches scales it. The devices apply these
+//! linear operations (`analysis/linear_forms.rs`) to their addends, and the sum is completed in the form in which it is added,
+//! where the loop runs so often that this sends no more.
 
 use shardc_ir::{
-    BinaryOp, Build, Builder, DType, Dense, Module, OpId, OpKind, PackedOption, ReductionKind, RegionId,
-    Rewriter, SecondaryMap, ShardingId, TensorSharding, ValueId,
+    BinaryOp, Build, Builder, Dense, Module, OpId, OpKind, PackedOption, ReductionKind, RegionId, Rewriter,
+    SecondaryMap, ShardingId, TensorSharding, ValueId,
 };
 
-use crate::analysis::accumulated;
 use crate::analysis::reducer::{identity, is_identity};
 use crate::analysis::regions::has_program_regions;
 use crate::analysis::trip_count;
-use crate::transforms::merge_reductions::pending_source;
+use crate::analysis::{accumulated, linear_forms};
 
 /// Defers sums under a function body of a planned module; each loop may keep `keep_bytes` more for it. Returns the number of
 /// sums. The reshards that are no longer needed stay, unused.
@@ -92,47 +92,10 @@ struct Addition {
     op: OpId,
     /// Which operand the sum is.
     side: usize,
-    /// What makes another form of the sum before it is added, in order, and how the pending sum lies in it.
-    forms: Vec<(OpId, TensorSharding)>,
+    /// The operations that the sum passes through before it is added, in order; the operand it comes in by, and how the
+    /// pending sum lies in their results.
+    forms: Vec<(OpId, usize, TensorSharding)>,
     pending: ValueId,
-}
-
-/// The operations that alone bring a value to the form in which it is added, in order, and that value.
-fn forms(module: &Module, added: ValueId, readers: &Readers) -> (Vec<OpId>, ValueId) {
-    let (mut ops, mut value) = (Vec::new(), added);
-    while let Some(op) = module.def_op(value).filter(|&op| is_form(module, op)) {
-        let operand = module.ops[op].operands[0];
-        if readers.only(operand).is_none() {
-            break;
-        }
-        ops.push(op);
-        value = operand;
-    }
-    ops.reverse();
-    (ops, value)
-}
-
-/// Whether an operation gives the numbers that it takes: in a wider type, or in another order of dimensions.
-fn is_form(module: &Module, op: OpId) -> bool {
-    let data = &module.ops[op];
-    let dtype = |value: &ValueId| module.tensor(*value).map(|ty| ty.dtype);
-    match (&data.kind, data.operands.first().and_then(dtype), data.results.first().and_then(dtype)) {
-        (OpKind::Transpose { .. }, ..) => true,
-        // Every number of a type of fewer bits is one of these, too.
-        (OpKind::Convert, Some(from), Some(to @ (DType::F32 | DType::F64))) => {
-            from.is_float() && from.bits() < to.bits()
-        }
-        _ => false,
-    }
-}
-
-/// How what an operation makes of a value is split, where the value is split so.
-fn formed(module: &Module, op: OpId, sharding: &TensorSharding) -> TensorSharding {
-    let mut formed = sharding.clone();
-    if let OpKind::Transpose { permutation } = &module.ops[op].kind {
-        formed.dims = permutation.iter().map(|&dim| sharding.dims[dim as usize].clone()).collect();
-    }
-    formed
 }
 
 /// Returns carried value `i` of a loop, if it is an accumulator.
@@ -161,25 +124,23 @@ fn accumulator(
     for (addition, side) in accumulated::additions(module, body, i, |value| readers.only(value))? {
         let data = &module.ops[addition];
         let added = data.operands[side];
-        readers.only(added)?;
-        let (ops, completed) = forms(module, added, readers);
-        let (source, sharding) = pending_source(module, completed)?;
-        let bits = |value| module.tensor(value).map(|ty| u64::from(ty.dtype.bits()));
-        if bits(completed)?.saturating_mul(trip_count::trips(module, op)) < bits(added)? {
+        let chain = linear_forms::chain(module, added, &|value| readers.only(value).is_some())?;
+        let sent = |value| linear_forms::bytes(module, value).and_then(|n| u64::try_from(n).ok());
+        if sent(chain.completed)?.saturating_mul(trip_count::trips(module, op)) < sent(added)? {
             return None;
         }
-        let mut lies = module.shardings.get(sharding).clone();
+        let mut lies = chain.pending;
         let mut forms = Vec::new();
-        for op in ops {
-            lies = formed(module, op, &lies);
-            forms.push((op, lies.clone()));
+        for (op, i) in chain.forms {
+            lies = linear_forms::formed(module, op, i, &lies)?;
+            forms.push((op, i, lies.clone()));
         }
         // All addends must be pending along one list of axes, since one reshard completes them.
         let is_alike = pending.get_or_insert_with(|| lies.clone()).same_placement(&lies);
         if !is_wanted(added)? || !is_wanted(data.results[0])? || !is_alike {
             return None;
         }
-        additions.push(Addition { op: addition, side, forms, pending: source });
+        additions.push(Addition { op: addition, side, forms, pending: chain.source });
     }
     let pending = pending?;
     let bytes = |sharding: &TensorSharding| -> Option<u64> {
@@ -190,6 +151,18 @@ fn accumulator(
     let more = bytes(&pending)?.saturating_sub(bytes(module.shardings.get(wanted))?);
     *budget = budget.checked_sub(more)?;
     Some(Accumulator { additions, pending, wanted })
+}
+
+/// Gives a scaling of addends a scale that is split as these are.
+fn rescale(rw: &mut Rewriter<'_>, form: OpId, i: usize, lies: &TensorSharding) -> Option<()> {
+    let scale = linear_forms::needs_new_scale(rw.module, form, i, lies)?;
+    let bytes = linear_forms::uniform(rw.module, scale)?;
+    let ty = rw.module.values[scale].ty;
+    let new = rw.op1(OpKind::Constant(Dense::splat(&bytes)), &[], ty);
+    let sharding = rw.module.shardings.intern(lies.completed());
+    rw.module.shardings.set(new, Some(sharding));
+    *rw.module.ops[form].operands.get_mut(1 - i)? = new;
+    Some(())
 }
 
 /// Carries the pending sum from zero. Returns what completes it after the loop.
@@ -213,15 +186,19 @@ fn rewrite(rw: &mut Rewriter<'_>, op: OpId, i: usize, sum: &Accumulator, readers
     for addition in additions {
         // What read the addend was a reshard, which is dead.
         let (reader, operand) =
-            addition.forms.first().map_or((addition.op, addition.side), |&(form, _)| (form, 0));
-        module.ops[reader].operands[operand] = addition.pending;
+            addition.forms.first().map_or((addition.op, addition.side), |&(form, i, _)| (form, i));
+        rw.module.ops[reader].operands[operand] = addition.pending;
         readers.last[addition.pending] = reader.into();
-        for (form, lies) in &addition.forms {
-            let lies = module.shardings.intern(lies.clone());
-            module.shardings.set(module.ops[*form].results[0], Some(lies));
+        for (form, i, lies) in &addition.forms {
+            rescale(rw, *form, *i, lies);
+            let lies = rw.module.shardings.intern(lies.clone());
+            let result = rw.module.ops[*form].results[0];
+            rw.module.shardings.set(result, Some(lies));
         }
-        module.shardings.set(module.ops[addition.op].results[0], pending);
+        let sum = rw.module.ops[addition.op].results[0];
+        rw.module.shardings.set(sum, pending);
     }
+    let module = &mut *rw.module;
     module.renew_result(op, i);
     let carried = module.ops[op].results[i];
     module.shardings.set(carried, pending);

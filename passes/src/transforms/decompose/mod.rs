@@ -4,7 +4,7 @@
 //! operation between them: when it is done is for the back end to choose. Batch normalization becomes sums for each
 //! feature (`batch_norm`), operations that StableHLO keeps only for old programs become newer ones (`old`, `einsum`), and
 //! those that take a shape as an operand what they are once the shape is known (`dynamic`). What is taken out of a tuple is
-//! what was put into it. A collective between shardings (`sdy.all_gather`, `sdy.all_reduce`, ...) becomes a reshard: on the
+//! what was put into it. Custom calls that take the largest elements of rows (`mhlo.topk`, `TopK`) become `chlo.top_k` (`top_k`). A collective between shardings (`sdy.all_gather`, `sdy.all_reduce`, ...) becomes a reshard: on the
 //! whole value it does nothing but say the sharding of its result, where that of its operand tells what is to be done, sums
 //! that are pending among it.
 
@@ -13,6 +13,7 @@ mod deprecated;
 mod dynamic;
 mod einsum;
 mod scan;
+mod top_k;
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
@@ -61,7 +62,7 @@ fn has_other_form(kind: &OpKind) -> bool {
             | OpKind::TorchIndexSelect { .. }
             | OpKind::Dynamic(_)
             | OpKind::GetDimensionSize { .. }
-    )
+    ) || matches!(kind, OpKind::CustomCall(spec) if top_k::is_target(&spec.target))
 }
 
 struct Expand {
@@ -153,6 +154,7 @@ fn put_into_tuple(module: &Module, op: OpId, index: u32) -> Option<ValueId> {
 fn other_form(rw: &mut Rewriter<'_>, op: OpId) -> Option<SmallVec<[ValueId; 3]>> {
     let value = match rw.module.ops[op].kind.clone() {
         OpKind::BatchNorm(kind, spec) => return batch_norm::decompose(rw, op, kind, spec),
+        OpKind::CustomCall(_) => return top_k::decompose(rw, op),
         OpKind::Broadcast { sizes } => deprecated::broadcast(rw, op, &sizes),
         OpKind::Einsum { config } | OpKind::UnaryEinsum { config } => einsum::decompose(rw, op, &config),
         OpKind::TorchIndexSelect { dim, batch_dims } => deprecated::index_select(rw, op, dim, batch_dims),

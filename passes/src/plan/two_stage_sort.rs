@@ -1,0 +1,230 @@
+//! Two-stage sort: sorts of which only the first or the last elements are used, where the sorted dimension is split.
+//!
+//! Each device sorts its block and keeps as many elements at the used end as the slices take. These candidates are
+//! gathered and sorted once more. Blocks are gathered in order, so that a stable sort stays stable.
+//!
+//! Conditions:
+//! * every use of every result is a slice with stride 1 along the sorted dimension, and all of them take from the same end;
+//! * the candidates of all blocks are at most half of the dimension, and at most one block if another dimension could be
+//!   split instead, by an all-to-all.
+//!
+//! Where the blocks do not divide the dimension, a flag is the first key, so that padding comes after (before) all elements.
+//!
+//! ```mlir
+//! %0 = "stablehlo.sort"(%x) ... : (tensor<65536xf32>) -> tensor<65536xf32>       // 8 blocks
+//! %1 = stablehlo.slice %0 [0:32]
+//! // becomes
+//! %0 = stablehlo.reshape %x : (tensor<65536xf32>) -> tensor<8x8192xf32>
+//! %1 = "stablehlo.sort"(%0) ... : (tensor<8x8192xf32>) -> tensor<8x8192xf32>     // along dimension 1
+//! %2 = stablehlo.slice %1 [0:8, 0:32]
+//! %3 = stablehlo.reshape %2 : (tensor<8x32xf32>) -> tensor<256xf32>              // gathered
+//! %4 = "stablehlo.sort"(%3) ... : (tensor<256xf32>) -> tensor<256xf32>
+//! %5 = stablehlo.slice %4 [0:32]
+//! ```
+
+use shardc_ir::{
+    Build, Builder, CompareDirection, DType, DimSharding, Module, OpId, OpKind, ReductionKind, RegionId,
+    Uses, ValueId, ValueMap, clone_op,
+};
+use smallvec::SmallVec;
+
+use super::staged::Steps;
+use crate::analysis::reducer::identity;
+
+/// Which end of a sorted dimension is used, and how many elements of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    First(i64),
+    Last(i64),
+}
+
+impl End {
+    fn len(self) -> i64 {
+        match self {
+            End::First(n) | End::Last(n) => n,
+        }
+    }
+}
+
+impl Steps<'_, '_> {
+    /// Takes apart a sort along `dim`, counted from the last dimension if it is negative.
+    pub(super) fn sort(&mut self, dim: i64, stable: Option<bool>, uses: &Uses) -> Option<()> {
+        let module = &*self.rw.module;
+        let data = &module.ops[self.at];
+        let (operands, results) = (data.operands.clone(), data.results.clone());
+        let region = *data.regions.first()?;
+        let shape = module.tensor(*operands.first()?)?.shape.to_vec();
+        let along = usize::try_from(if dim < 0 { dim + shape.len() as i64 } else { dim }).ok()?;
+        let size = *shape.get(along)?;
+        let dtypes: Vec<DType> =
+            operands.iter().map(|&v| Some(module.tensor(v)?.dtype)).collect::<Option<_>>()?;
+        let (end, slices) = used_end(module, &results, along, size, uses)?;
+        let is_split = |v: &ValueId| self.split_dims(*v, [along]).is_some_and(|split| !split.is_empty());
+        let split_operand = operands.iter().copied().find(is_split)?;
+        let &[(_, blocks)] = self.split_dims(split_operand, [along])?.as_slice() else { return None };
+        let mut dims = module.shardings.sharding_of(split_operand)?.dims.to_vec();
+        let block = (size + blocks - 1) / blocks;
+        let few = end.len().min(block);
+        let is_free = |(d, &n): (usize, &i64)| {
+            d != along && n % blocks == 0 && dims.get(d).is_some_and(|dim| dim.axes.is_empty())
+        };
+        let limit = if shape.iter().enumerate().any(is_free) { block } else { size / 2 };
+        if few == 0 || few * blocks > limit {
+            return None;
+        }
+        // Padding is no element: a flag puts it at the other end.
+        let is_padded = size % blocks != 0;
+        let fills = dtypes.iter().map(|&dtype| identity(zero_of(dtype), dtype)).collect::<Option<Vec<_>>>();
+        let fills = fills.filter(|_| is_padded).unwrap_or_default();
+        if is_padded && fills.is_empty() {
+            return None;
+        }
+
+        let mut parts = Vec::with_capacity(operands.len() + 1);
+        for (i, (&operand, &dtype)) in operands.iter().zip(&dtypes).enumerate() {
+            let is_alike =
+                self.rw.module.shardings.sharding_of(operand).is_some_and(|s| s.dims.as_slice() == dims);
+            let value = if is_alike { operand } else { self.reshard(operand, &dims) };
+            let fill = match fills.get(i) {
+                Some(bytes) => self.splat(bytes, dtype),
+                // Nothing is padded.
+                None => value,
+            };
+            parts.push(self.blocks(value, &[(along, blocks)], fill)?);
+        }
+        let mut keys = dtypes.clone();
+        let mut region = region;
+        if is_padded {
+            let no = self.splat(&[0], DType::I1);
+            let broadcast = OpKind::BroadcastInDim { dims: Default::default() };
+            let real = self.emit(broadcast, &[no], &shape, DType::I1, &dims);
+            let yes = self.splat(&[1], DType::I1);
+            parts.push(self.blocks(real, &[(along, blocks)], yes)?);
+            keys.push(DType::I1);
+            region = flagged(self.rw.module, region, &keys, end);
+        }
+
+        // Each block.
+        let mut step_shape = self.rw.module.tensor(*parts.first()?)?.shape.to_vec();
+        let mut step_dims = self.rw.module.shardings.sharding_of(*parts.first()?)?.dims.to_vec();
+        let sorted = self.sort_step(&parts, (along + 1, stable), region, &keys, (&step_shape, &step_dims));
+        let start = if matches!(end, End::First(_)) { 0 } else { block - few };
+        step_shape[along + 1] = few;
+        let spec = |shape: &[i64]| shardc_ir::SliceSpec::range(shape, along + 1, start, start + few);
+        let mut gathered = Vec::with_capacity(sorted.len());
+        let (flat_shape, flat_dims) = {
+            let (mut shape, mut dims) = (step_shape.clone(), step_dims.clone());
+            shape.remove(along + 1);
+            dims.remove(along + 1);
+            shape[along] = few * blocks;
+            (shape, dims)
+        };
+        dims[along] = DimSharding::default();
+        for (value, &dtype) in sorted.into_iter().zip(&keys) {
+            let kind = OpKind::Slice(Box::new(spec(self.rw.module.shape(value))));
+            let kept = self.emit(kind, &[value], &step_shape, dtype, &step_dims);
+            let flat = self.emit(OpKind::Reshape, &[kept], &flat_shape, dtype, &flat_dims);
+            gathered.push(self.reshard(flat, &dims));
+        }
+        step_dims.clear();
+
+        // All candidates.
+        let last = {
+            let copy = shardc_ir::clone_region(self.rw.module, region, &mut ValueMap::new());
+            self.sort_step(&gathered, (along, stable), copy, &keys, (&flat_shape, &dims))
+        };
+        let shift = if matches!(end, End::First(_)) { 0 } else { few * blocks - size };
+        for (slice, i) in slices {
+            let data = &mut self.rw.module.ops[slice];
+            data.operands[0] = *last.get(i)?;
+            if let OpKind::Slice(spec) = &mut data.kind {
+                spec.start[along] += shift;
+                spec.limit[along] += shift;
+            }
+        }
+        self.rw.erase();
+        Some(())
+    }
+
+    /// Emits a sort of `operands` along a dimension, and returns its results.
+    fn sort_step(
+        &mut self,
+        operands: &[ValueId],
+        (along, stable): (usize, Option<bool>),
+        region: RegionId,
+        dtypes: &[DType],
+        (shape, dims): (&[i64], &[DimSharding]),
+    ) -> Vec<ValueId> {
+        let types: Vec<_> = dtypes.iter().map(|&dtype| self.rw.module.types.tensor(shape, dtype)).collect();
+        let kind = OpKind::Sort { dim: Some(along as i64), stable };
+        let op = self.rw.op(kind, operands, &types, &[region]);
+        let results = self.rw.module.ops[op].results.to_vec();
+        for &result in &results {
+            self.place(result, dims);
+        }
+        results
+    }
+}
+
+/// The reduction whose identity has only zero bits.
+fn zero_of(dtype: DType) -> ReductionKind {
+    if dtype == DType::I1 { ReductionKind::Or } else { ReductionKind::Add }
+}
+
+/// Returns which end of dimension `along` all slices of `results` take from, and these slices with the number of the
+/// result that each is of. `None` if anything else uses a result.
+fn used_end(
+    module: &Module,
+    results: &[ValueId],
+    along: usize,
+    size: i64,
+    uses: &Uses,
+) -> Option<(End, Vec<(OpId, usize)>)> {
+    let mut slices = Vec::new();
+    let (mut low, mut high) = (size, 0);
+    for (i, &result) in results.iter().enumerate() {
+        for &(op, operand) in uses.of(result) {
+            let data = &module.ops[op];
+            let OpKind::Slice(spec) = &data.kind else { return None };
+            if data.operands.get(operand as usize) != Some(&result) || spec.stride.get(along) != Some(&1) {
+                return None;
+            }
+            low = low.min(*spec.start.get(along)?);
+            high = high.max(*spec.limit.get(along)?);
+            slices.push((op, i));
+        }
+    }
+    let end = if high <= size - low { End::First(high) } else { End::Last(size - low) };
+    (!slices.is_empty()).then_some((end, slices))
+}
+
+/// Returns a comparator that first compares the last pair of its arguments, flags of padding: padding comes after all
+/// elements if the first are used, and before them if the last are.
+fn flagged(module: &mut Module, region: RegionId, dtypes: &[DType], end: End) -> RegionId {
+    let types: Vec<_> = dtypes.iter().flat_map(|&t| [t, t]).map(|t| module.types.tensor(&[], t)).collect();
+    let copy = module.add_region(&types);
+    let new_args = module.regions[copy].args.clone();
+    let mut map = ValueMap::new();
+    for (&old, &new) in module.regions[region].args.iter().zip(&new_args) {
+        map.insert(old, new);
+    }
+    let mut ops = Vec::new();
+    let mut returned: SmallVec<[ValueId; 3]> = SmallVec::new();
+    for op in module.regions[region].ops.to_vec() {
+        match module.ops[op].kind {
+            OpKind::Return => returned = module.ops[op].operands.iter().map(|&v| map.get(v)).collect(),
+            _ => ops.push(clone_op(module, op, &mut map)),
+        }
+    }
+    let truth = module.types.tensor(&[], DType::I1);
+    let &[.., left, right] = new_args.as_slice() else { return copy };
+    let mut b = Builder::new(module);
+    let same = b.op1(OpKind::Compare(CompareDirection::EQ, None), &[left, right], truth);
+    let padding_last = if matches!(end, End::First(_)) { right } else { left };
+    let operands: Vec<ValueId> = [same].into_iter().chain(returned).chain([padding_last]).collect();
+    let comes_first = b.op1(OpKind::Select, &operands, truth);
+    b.ret(&[comes_first]);
+    ops.extend(b.take());
+    module.set_ops(copy, ops);
+    copy
+}

@@ -1,0 +1,196 @@
+//! Folds slices into the pads and concatenations that they cut off.
+//!
+//! A shift is often written as a pad (or concatenation) that makes a dimension longer, and a slice that makes it as long as
+//! before. Split over devices, the longer dimension has other blocks than both neighbours, so that every device would
+//! exchange elements twice. One pad with negative edges sends only the rows that cross a border.
+//!
+//! Conditions: both operations are in one region, all strides are 1, and the sliced dimensions have no interior padding.
+//! A slice, negation or conversion of a sort's results reads the slice of the sort, so that only candidates are exchanged
+//! (`plan/two_stage_sort.rs`).
+//!
+//! ```mlir
+//! %0 = stablehlo.pad %x, %z, low = [1], high = [0], interior = [0]
+//! %1 = stablehlo.slice %0 [0:64]
+//! // becomes
+//! %1 = stablehlo.pad %x, %z, low = [1], high = [-1], interior = [0]
+//!
+//! %0 = stablehlo.concatenate %z, %x, dim = 0 : (tensor<1xf32>, tensor<64xf32>) -> tensor<65xf32>
+//! %1 = stablehlo.slice %0 [0:64]
+//! // becomes
+//! %0 = stablehlo.slice %x [0:63]
+//! %1 = stablehlo.concatenate %z, %0, dim = 0
+//!
+//! %0 = stablehlo.reverse %sorted, dims = [0] : tensor<64xf32>
+//! %1 = stablehlo.slice %0 [0:8]
+//! // becomes
+//! %0 = stablehlo.slice %sorted [56:64]
+//! %1 = stablehlo.reverse %0, dims = [0]
+//! ```
+
+use rustc_hash::FxHashSet;
+use shardc_ir::{
+    Module, OpId, OpKind, PadSpec, RegionId, Rewriter, SliceSpec, TensorBuild, UnaryOp, ValueId,
+};
+
+/// How many operations between a sort and a slice are looked through.
+const MAX_STEPS: usize = 8;
+
+/// Folds slices everywhere under `body`. What they cut off stays, unused.
+pub fn fold_edges(module: &mut Module, body: RegionId) {
+    let is_slice = |&op: &OpId| matches!(module.ops[op].kind, OpKind::Slice(_));
+    if module.walk(body).iter().any(is_slice) {
+        visit(&mut Rewriter::new(module), body);
+    }
+}
+
+fn visit(rw: &mut Rewriter<'_>, region: RegionId) {
+    let local: FxHashSet<OpId> = rw.module.regions[region].ops.iter().copied().collect();
+    rw.enter(region);
+    while let Some(op) = rw.next_op() {
+        for inner in rw.module.ops[op].regions.clone() {
+            visit(rw, inner);
+        }
+        if matches!(rw.module.ops[op].kind, OpKind::Slice(_)) {
+            fold(rw, op, &local, 0);
+        }
+    }
+}
+
+/// Folds one slice with what produces its operand; a slice that this emits is folded in turn.
+fn fold(rw: &mut Rewriter<'_>, slice: OpId, local: &FxHashSet<OpId>, depth: usize) -> Option<()> {
+    let module = &*rw.module;
+    let data = &module.ops[slice];
+    let (OpKind::Slice(spec), &[operand], &[result]) =
+        (&data.kind, data.operands.as_slice(), data.results.as_slice())
+    else {
+        return None;
+    };
+    let producer = module.def_op(operand).filter(|op| local.contains(op))?;
+    // An annotation of the longer value is kept.
+    let is_plain = spec.stride.iter().all(|&n| n == 1)
+        && module.shardings.of(operand).is_none()
+        && module.tensor(operand).is_some_and(|ty| ty.is_static());
+    if !is_plain {
+        return None;
+    }
+    let mut spec = (**spec).clone();
+    let kind = module.ops[producer].kind.clone();
+    match &kind {
+        OpKind::Pad(pad) => fold_pad(rw.module, slice, producer, &spec, pad),
+        OpKind::Concatenate { dim } => fold_concatenate(rw, slice, producer, &spec, *dim as usize),
+        OpKind::Reverse { .. } | OpKind::Unary(UnaryOp::Negate) | OpKind::Convert
+            if depth < MAX_STEPS && is_sorted(module, producer, local) =>
+        {
+            if let OpKind::Reverse { dims } = &kind {
+                for dim in dims.iter().map(|&dim| dim as usize) {
+                    let size = *module.shape(operand).get(dim)?;
+                    (spec.start[dim], spec.limit[dim]) = (size - spec.limit[dim], size - spec.start[dim]);
+                }
+            }
+            let source = *module.ops[producer].operands.first()?;
+            let (shape, dtype) = (module.shape(result).to_vec(), module.tensor(source)?.dtype);
+            let part = rw.tensor(OpKind::Slice(Box::new(spec)), &[source], &shape, dtype);
+            rw.module.ops[slice].kind = kind;
+            rw.module.ops[slice].operands = [part].into_iter().collect();
+            let inner = rw.module.def_op(part)?;
+            fold(rw, inner, local, depth + 1);
+            Some(())
+        }
+        _ => None,
+    }
+}
+
+/// Makes a slice of a pad one pad, with edges that cut off; a slice of what is padded where nothing is added.
+fn fold_pad(module: &mut Module, slice: OpId, pad: OpId, spec: &SliceSpec, old: &PadSpec) -> Option<()> {
+    let &[input, value] = module.ops[pad].operands.as_slice() else { return None };
+    let (sizes, padded) = (module.tensor(input)?.shape.to_vec(), module.shape(module.ops[slice].operands[0]));
+    let mut new = old.clone();
+    for (d, &size) in sizes.iter().enumerate() {
+        let is_whole = spec.start[d] == 0 && spec.limit[d] == padded[d];
+        new.low[d] -= spec.start[d];
+        new.high[d] -= padded[d] - spec.limit[d];
+        // A negative edge cuts off elements of the operand; it has to have so many.
+        let cuts = (-new.low[d]).max(0) + (-new.high[d]).max(0);
+        if !is_whole && (old.interior[d] != 0 || cuts > size) {
+            return None;
+        }
+    }
+    let data = &mut module.ops[slice];
+    let adds = new.low.iter().chain(&new.high).any(|&n| n > 0) || new.interior.iter().any(|&n| n != 0);
+    if adds {
+        data.operands = [input, value].into_iter().collect();
+        data.kind = OpKind::Pad(Box::new(new));
+    } else {
+        data.operands = [input].into_iter().collect();
+        data.kind = OpKind::Slice(Box::new(SliceSpec {
+            start: new.low.iter().map(|&n| -n).collect(),
+            limit: new.high.iter().zip(&sizes).map(|(&n, &size)| size + n).collect(),
+            stride: spec.stride.clone(),
+        }));
+    }
+    Some(())
+}
+
+/// Makes a slice of a concatenation along `dim` a concatenation of slices of its operands.
+fn fold_concatenate(
+    rw: &mut Rewriter<'_>,
+    slice: OpId,
+    join: OpId,
+    spec: &SliceSpec,
+    dim: usize,
+) -> Option<()> {
+    let operands = rw.module.ops[join].operands.clone();
+    let total = *rw.module.shape(rw.module.ops[join].results[0]).get(dim)?;
+    // Only the joined dimension is cut: operands would be cut along others, too.
+    let (low, high) = (spec.start[dim], spec.limit[dim]);
+    let sizes = rw.module.shape(rw.module.ops[join].results[0]);
+    let cuts_others = sizes.iter().enumerate().any(|(d, &n)| d != dim && spec.limit[d] - spec.start[d] != n);
+    if cuts_others || high - low == total || low == high {
+        return None;
+    }
+    let mut first = 0;
+    let mut parts = Vec::new();
+    for operand in operands {
+        let size = *rw.module.shape(operand).get(dim)?;
+        let (start, limit) = (low.max(first) - first, high.min(first + size) - first);
+        first += size;
+        if start < limit {
+            parts.push((operand, start, limit, size));
+        }
+    }
+    if let &[(operand, start, limit, _)] = parts.as_slice() {
+        let mut spec = spec.clone();
+        (spec.start[dim], spec.limit[dim]) = (start, limit);
+        let data = &mut rw.module.ops[slice];
+        data.operands = [operand].into_iter().collect();
+        data.kind = OpKind::Slice(Box::new(spec));
+        return Some(());
+    }
+    let parts: Vec<ValueId> = parts
+        .into_iter()
+        .map(
+            |(operand, start, limit, size)| {
+                if (start, limit) == (0, size) { operand } else { rw.range(operand, dim, start, limit) }
+            },
+        )
+        .collect();
+    let data = &mut rw.module.ops[slice];
+    data.kind = OpKind::Concatenate { dim: dim as u32 };
+    data.operands = parts.into_iter().collect();
+    Some(())
+}
+
+/// Whether the operand of an operation is a sort's result, by way of operations on each element and reversals.
+fn is_sorted(module: &Module, op: OpId, local: &FxHashSet<OpId>) -> bool {
+    let mut op = op;
+    for _ in 0..MAX_STEPS {
+        let Some(&operand) = module.ops[op].operands.first() else { return false };
+        let Some(producer) = module.def_op(operand).filter(|op| local.contains(op)) else { return false };
+        match module.ops[producer].kind {
+            OpKind::Sort { .. } => return true,
+            OpKind::Reverse { .. } | OpKind::Unary(UnaryOp::Negate) | OpKind::Convert => op = producer,
+            _ => return false,
+        }
+    }
+    false
+}

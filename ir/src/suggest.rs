@@ -31,15 +31,14 @@ pub fn edit_distance(a: &str, b: &str) -> usize {
 }
 
 /// The known name that is probably meant by `name`: the nearest one, if it differs in case alone, or by one edit in names
-/// of three to five characters, by two in names of up to eight, and by three in longer ones.
+/// of three to seven characters, and by two in longer ones.
 #[must_use]
 pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let length = name.chars().count();
     let allowed = match length {
         0..=2 => 0,
-        3..=5 => 1,
-        6..=8 => 2,
-        _ => 3,
+        3..=7 => 1,
+        _ => 2,
     };
     if length > MAX_NAME {
         return None;
@@ -54,7 +53,7 @@ pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Opti
         .map(|(_, known)| known)
 }
 
-/// The hint of an error about an unknown name: `did you mean 'model'? the axes are data, model`. `what` names the known
+/// The hint of an error about an unknown name: `did you mean model? the axes are data, model`. `what` names the known
 /// names in the plural, with their article.
 #[must_use]
 pub fn unknown_name_hint(name: &str, what: &str, known: &[&str]) -> String {
@@ -63,7 +62,7 @@ pub fn unknown_name_hint(name: &str, what: &str, known: &[&str]) -> String {
         known => format!("{what} are {}", known.join(", ")),
     };
     match nearest(name, known.iter().copied()) {
-        Some(meant) => format!("did you mean '{meant}'? {list}"),
+        Some(meant) => format!("did you mean {meant}? {list}"),
         None => list,
     }
 }
@@ -103,7 +102,7 @@ mod tests {
     fn hints_list_the_known_names() {
         assert_eq!(
             unknown_name_hint("modle", "the axes", &["data", "model"]),
-            "did you mean 'model'? the axes are data, model"
+            "did you mean model? the axes are data, model"
         );
         assert_eq!(unknown_name_hint("q", "the axes", &["data"]), "the axes are data");
         assert_eq!(unknown_name_hint("q", "the axes", &[]), "there are no axes");

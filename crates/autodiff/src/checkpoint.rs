@@ -58,7 +58,7 @@ pub struct UnknownPolicy(pub String);
 impl fmt::Display for UnknownPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let meant = nearest(&self.0, ["everything", "nothing", "dots"]);
-        let meant = meant.map(|meant| format!("; did you mean '{meant}'?")).unwrap_or_default();
+        let meant = meant.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
         write!(f, "{}: expected everything, nothing, dots or names:A,B{meant}", self.0)
     }
 }

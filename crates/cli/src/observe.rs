@@ -61,7 +61,7 @@ impl<'a> Watch<'a> {
             find(name).map(|pass| pass.name).ok_or_else(|| {
                 let names = PASSES.iter().map(|pass| pass.name);
                 let hint = match nearest(name, names) {
-                    Some(meant) => format!("did you mean '{meant}'?"),
+                    Some(meant) => format!("did you mean {meant}?"),
                     None => "`shardc opt --passes list` shows them".to_owned(),
                 };
                 usage(format!("no pass is called {name}; {hint}"))

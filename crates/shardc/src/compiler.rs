@@ -393,7 +393,7 @@ impl Compiler {
     /// let output = compiler.clone().entry("predict").partition(source)?;
     /// assert_eq!(output.manifest().inputs[0].shape, [4]);
     /// let error = compiler.entry("predcit").partition(source).unwrap_err();
-    /// assert!(error.to_string().contains("did you mean 'predict'?"));
+    /// assert!(error.to_string().contains("did you mean predict?"));
     /// # Ok(())
     /// # }
     /// ```

@@ -17,7 +17,7 @@
 //! assert!(!text.contains("stablehlo.tanh"), "nothing uses it");
 //!
 //! let error = passes::run(&mut module, &["dcee"]).unwrap_err();
-//! assert!(error.to_string().contains("did you mean 'dce'?"), "{error}");
+//! assert!(error.to_string().contains("did you mean dce?"), "{error}");
 //! # Ok(())
 //! # }
 //! ```
@@ -61,7 +61,13 @@
 //! # }
 //! ```
 
+#[doc(inline)]
+pub use shardc_ir::Interrupt;
 use shardc_ir::{Diagnostic, Module, SpmdMode};
+#[doc(inline)]
+pub use shardc_passes::annotations::spec::MeshSpec;
+#[doc(inline)]
+pub use shardc_passes::driver::calls::KeptFunctions;
 #[doc(inline)]
 pub use shardc_passes::driver::context::{ImportOptions, PassContext};
 #[doc(inline)]
@@ -71,7 +77,14 @@ pub use shardc_passes::driver::passes::{PASSES, Pass, PassResult, Precondition, 
 #[doc(inline)]
 pub use shardc_passes::driver::pipeline::{Flow, Observer, PassRun, Pipeline, Step};
 #[doc(inline)]
-pub use shardc_passes::propagate::{PropagateOptions, PropagateReport};
+pub use shardc_passes::propagate::{
+    AnnotationSource, Arrival, AxisRole, Chain, PropagateOptions, PropagateReport, PropagationStrategy,
+    Provenance, Round, Subject,
+};
+#[doc(inline)]
+pub use shardc_passes::rules::registry::RuleRegistry;
+#[doc(inline)]
+pub use shardc_passes::transforms::inline::CallSites;
 
 use crate::Error;
 

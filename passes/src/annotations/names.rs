@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use shardc_ir::suggest::{EXPORT_NAMES, edit_distance};
+use shardc_ir::suggest::{EXPORT_NAMES, edit_distance, nearest};
 use shardc_ir::{Diagnostic, Func, Module};
 
 use crate::sharding::interface::Interface;
@@ -122,7 +122,18 @@ impl Names {
         let found: Vec<usize> = (0..self.args.len())
             .filter(|&i| self.args[i].as_deref().is_some_and(goes_on) || of_text(i))
             .collect();
-        if found.is_empty() { Err(error) } else { Ok(found) }
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        // What many names begin with may be misspelt, too.
+        let stems = self.args.iter().flatten().flat_map(|name| {
+            let ends = name.char_indices().filter(|(_, c)| !c.is_alphanumeric() && !"_'\"".contains(*c));
+            ends.filter_map(|(end, _)| name.get(..end))
+        });
+        Err(match nearest(text, stems.filter(|stem| !stem.is_empty())) {
+            Some(meant) => error.hint(format!("did you mean '{meant}'?")),
+            None => error,
+        })
     }
 
     /// The argument that the text calls so: no two have the same name there.
@@ -323,6 +334,17 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(found(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_misspelt_beginning_of_names_is_suggested() {
+        let hint = |text: &str| names().find_arguments(text).unwrap_err().hint.unwrap_or_default();
+        assert_eq!(hint("parms"), "did you mean 'params'?");
+        assert_eq!(hint("params['v']"), "did you mean 'params['w']', 'params['b']'?");
+        let args = vec![Some("state['params']['w']".to_owned())];
+        let nested = Names { args, ..Names::default() };
+        let error = nested.find_arguments("state['parms']").unwrap_err();
+        assert_eq!(error.hint.as_deref(), Some("did you mean 'state['params']'?"));
     }
 
     #[test]

@@ -69,6 +69,6 @@ mod tests {
         let error = select_entry(&mut parse(PROGRAM).unwrap(), "setp").unwrap_err();
         assert_eq!(error.code, "SH0362");
         let hint = error.hint.unwrap_or_default();
-        assert_eq!(hint, "did you mean 'step'? its functions are main, step, twice");
+        assert_eq!(hint, "did you mean step? its functions are main, step, twice");
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use shardc_ir::suggest::nearest;
+
 use crate::propagate::DebugOptions;
 
 /// An option that a pass takes.
@@ -46,7 +48,9 @@ impl PassOptions {
                 return Err(if names.is_empty() {
                     format!("it has no option {name}: it takes none")
                 } else {
-                    format!("it has no option {name}; it takes {}", names.join(", "))
+                    let meant = nearest(name, names.iter().copied()).filter(|_| names.len() > 1);
+                    let meant = meant.map(|meant| format!("did you mean {meant}? ")).unwrap_or_default();
+                    format!("it has no option {name}; {meant}it takes {}", names.join(", "))
                 });
             };
             let value = match value {

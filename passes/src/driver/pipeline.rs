@@ -64,7 +64,7 @@ impl Step {
         let Some(pass) = find(name) else {
             let error = refused(format!("no pass is called {name}"));
             return Err(match nearest(name, names.iter().copied()) {
-                Some(meant) => error.hint(format!("did you mean '{meant}'?")),
+                Some(meant) => error.hint(format!("did you mean {meant}?")),
                 None => error,
             });
         };

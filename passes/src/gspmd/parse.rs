@@ -397,7 +397,7 @@ fn axis(c: &mut Cursor<'_>, axes: &[(Box<str>, i64)]) -> Result<AxisRef, TextErr
     let Some(index) = index.filter(|&i| i <= usize::from(u16::MAX)) else {
         let known: Vec<String> = axes.iter().map(|(name, _)| format!("'{name}'")).collect();
         let meant = nearest(name, axes.iter().map(|(name, _)| &**name));
-        let meant = meant.map(|meant| format!("; did you mean '{meant}'?")).unwrap_or_default();
+        let meant = meant.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
         let message = format!("the mesh has no axis '{name}', its axes are {}{meant}", known.join(", "));
         return Err(fail(message));
     };

@@ -16,14 +16,14 @@
 // OPTIONS: stablehlo.dot_general
 // OPTIONS: stablehlo.composite "my.softmax"
 // WRONG-DAG: unknown table 'custom_cal'
-// WRONG-DAG: did you mean 'custom_call'? the tables are custom_call, function, composite
-// WRONG-DAG: did you mean 'rule'? the keys are rule
+// WRONG-DAG: did you mean custom_call? the tables are custom_call, function, composite
+// WRONG-DAG: did you mean rule? the keys are rule
 // WRONG-DAG: expected 'pointwise', letters as in 'ab,bc->ac'
 // MISFIT: error[SH0807]: the rule that is registered for the composite my.softmax does not fit: `bfx->bf` has 3 letters
 // UNUSED: warning[SH0363]: the program has no custom call 'mrak': its rule has no effect
-// UNUSED: did you mean 'mark'?
+// UNUSED: did you mean mark?
 // UNUSED: warning[SH0363]: the program has no composite 'my.sotfmax': its rule has no effect
-// UNUSED: did you mean 'my.softmax'?
+// UNUSED: did you mean my.softmax?
 sdy.mesh @mesh = <["data"=4]>
 func.func public @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}, %w: tensor<16x32xf32>) -> tensor<8x32xf32> {
   %m = stablehlo.custom_call @mark(%x) : (tensor<8x16xf32>) -> tensor<8x16xf32>

@@ -7,7 +7,7 @@
 // CHECK-NOT: @main
 // GRAD: @loss(%arg0: tensor<f32>
 // MISSPELT: error[SH0362]: the program has no function 'setp'
-// MISSPELT: did you mean 'step'? its functions are main, step, loss
+// MISSPELT: did you mean step? its functions are main, step, loss
 sdy.mesh @mesh = <["data"=2]>
 func.func public @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
   return %arg0 : tensor<4xf32>

@@ -1,5 +1,5 @@
 // Names of arguments and source lines of the input are in what every command writes, so that chains go by name.
-// RUN: shardc opt %s | FileCheck %s --check-prefixes=CHECK,OPT
+// RUN: shardc opt %s | FileCheck %s --check-prefix=CHECK
 // RUN: shardc opt %s --locations none | FileCheck %s --check-prefix=NONE
 // RUN: shardc propagate %s | FileCheck %s
 // RUN: shardc partition %s -o - 2>/dev/null | FileCheck %s

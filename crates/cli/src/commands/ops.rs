@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::{Value, json};
 use shardc::coverage::{OpCoverage, coverage, markdown};
+use shardc_ir::suggest::nearest;
 
 use crate::args::{Format, OpsArgs};
 use crate::failure::usage;
@@ -17,7 +18,15 @@ pub(crate) fn run(args: &OpsArgs, ui: &Ui) -> Result<ExitCode> {
         let is_named = |op: &str| op == name || op.split_once('.').is_some_and(|(_, short)| short == name);
         rows.retain(|row| is_named(row.op) || row.same.iter().any(|op| is_named(op)));
         if rows.is_empty() {
-            return Err(usage(format!("{name}: no operation of that name; `shardc ops` lists all")));
+            let all = coverage();
+            let names = all.iter().flat_map(|row| std::iter::once(&row.op).chain(&row.same));
+            let names =
+                names.flat_map(|op| op.split_once('.').map(|(_, short)| short).into_iter().chain([*op]));
+            let hint = match nearest(name, names) {
+                Some(meant) => format!("did you mean {meant}?"),
+                None => "`shardc ops` lists all".to_owned(),
+            };
+            return Err(usage(format!("{name}: no operation of that name; {hint}")));
         }
     }
     if args.markdown || ui.format() == Format::Markdown {

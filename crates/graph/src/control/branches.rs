@@ -10,6 +10,14 @@ use crate::graph::{Built, Graph, same_types};
 impl Graph {
     /// What `on_true` returns where the truth value, a scalar, holds, else what `on_false` does. One of them is done.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// let y = g.cond(x.sum(..).gt(0.0), || x, || -x);
+    /// assert_eq!(y.shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: `predicate` is not one truth value, or the closures return different shapes or element types.
     #[track_caller]
     pub fn cond<'g, T: Tree<'g>>(
@@ -24,6 +32,15 @@ impl Graph {
     }
 
     /// What the branch with this number, a scalar `i32`, returns; the last one for numbers without branch. One of them is done.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// let which = g.parameter("which", (), DType::I32);
+    /// let y = g.switch(which, || x, vec![Box::new(|| -x), Box::new(|| x * 2.0)]);
+    /// assert_eq!(y.shape(), [2, 3]);
+    /// ```
     ///
     /// Reported: `index` is not one `i32`, there is no branch, or branches return different shapes or element types.
     #[track_caller]

@@ -12,6 +12,14 @@ impl Graph {
     ///
     /// A gradient goes through a loop whose number of trips the program gives away: use [`Graph::fori`] or [`Graph::scan`].
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// let y = g.while_loop(x, |x| x.sum(..).lt(100.0), |x| x * 2.0);
+    /// assert_eq!(y.shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: `cond` does not return one truth value, or `body` changes shape or element type of what is carried.
     #[track_caller]
     pub fn while_loop<'g, C: Tree<'g>>(
@@ -28,6 +36,14 @@ impl Graph {
 
     /// Does `body` for each number from `low` to `high`, exclusive. It is given the number, a scalar `i32`, and what is carried,
     /// which it returns anew.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// let y = g.fori(0, 5, x, |_, x| x * 2.0);
+    /// assert_eq!(y.shape(), [2, 3]);
+    /// ```
     ///
     /// Reported: `body` changes shape or element type of what is carried.
     #[track_caller]

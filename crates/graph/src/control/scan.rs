@@ -19,6 +19,14 @@ impl Graph {
     /// what is carried on and a part of the output. Returns what is carried at the end, and the parts, stacked along a new first
     /// dimension.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let xs = g.parameter("xs", [5, 3], F32);
+    /// let (sum, sums) = g.scan(g.zeros([3], F32), xs, |sum, x| (sum + x, sum));
+    /// assert_eq!((sum.shape(), sums.shape()), (vec![3], vec![5, 3]));
+    /// ```
+    ///
     /// Reported: the tensors of `xs` differ in their first dimension, or `body` changes shape or element type of what is carried.
     #[track_caller]
     pub fn scan<'g, C: Tree<'g>, X: Tree<'g>, Y: Tree<'g>>(
@@ -31,6 +39,14 @@ impl Graph {
     }
 
     /// A [`scan`](Graph::scan) of given length, or from the last slice to the first.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh, ScanOptions};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let options = ScanOptions { length: Some(4), reverse: false };
+    /// let (last, powers) = g.scan_with(options, g.scalar(1.0, F32), (), |x, ()| (x * 2.0, x));
+    /// assert_eq!((last.rank(), powers.shape()), (0, vec![4]));
+    /// ```
     ///
     /// Reported: as for [`Graph::scan`]; nothing says how many steps there are.
     #[track_caller]

@@ -9,6 +9,13 @@ use crate::{Operand, Tensor};
 impl<'g> Tensor<'g> {
     /// `max(x, 0)`; its derivative at 0 is 0.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.relu().shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the elements are no numbers that are ordered.
     #[must_use]
     #[track_caller]
@@ -17,6 +24,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// `min(max(x, 0), 6)`.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.relu6().shape(), [2, 3]);
+    /// ```
     ///
     /// Reported: the elements are no numbers that are ordered.
     #[must_use]
@@ -27,6 +41,13 @@ impl<'g> Tensor<'g> {
 
     /// `x` where it is positive, else `slope * x`.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.leaky_relu(0.01).shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the elements are no floats.
     #[must_use]
     #[track_caller]
@@ -35,6 +56,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// `x` where it is positive, else `alpha * (exp(x) - 1)`.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.elu(1.0).shape(), [2, 3]);
+    /// ```
     ///
     /// Reported: the elements are no floats.
     #[must_use]
@@ -48,6 +76,13 @@ impl<'g> Tensor<'g> {
 
     /// `x * P(N <= x)` for a normal `N`, by the approximation with `tanh` (Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016).
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.gelu().shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the elements are no floats.
     #[must_use]
     #[track_caller]
@@ -58,6 +93,13 @@ impl<'g> Tensor<'g> {
 
     /// `x * P(N <= x)` for a normal `N`, by the error function.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.gelu_exact().shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the elements are no floats.
     #[must_use]
     #[track_caller]
@@ -66,6 +108,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// `x / (1 + exp(-x))`, also called swish.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.silu().shape(), [2, 3]);
+    /// ```
     ///
     /// Reported: the elements are no floats.
     #[must_use]
@@ -76,6 +125,13 @@ impl<'g> Tensor<'g> {
 
     /// `1 / (1 + exp(-x))`.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.sigmoid().shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the elements are no floats.
     #[must_use]
     #[track_caller]
@@ -85,6 +141,13 @@ impl<'g> Tensor<'g> {
 
     /// `log(1 + exp(x))`, without overflow.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.softplus().shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the elements are no floats.
     #[must_use]
     #[track_caller]
@@ -93,6 +156,14 @@ impl<'g> Tensor<'g> {
     }
 
     /// `log(exp(x) + exp(y))`, without overflow.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// let y = g.parameter("y", [2, 3], F32);
+    /// assert_eq!(x.logaddexp(y).shape(), [2, 3]);
+    /// ```
     ///
     /// Reported: the shapes do not go together, the element types differ, or the elements are no floats.
     #[must_use]
@@ -106,6 +177,13 @@ impl<'g> Tensor<'g> {
 
     /// `log(1 / (1 + exp(-x)))`, without overflow.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.log_sigmoid().shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the elements are no floats.
     #[must_use]
     #[track_caller]
@@ -114,6 +192,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// `x * tanh(log(1 + exp(x)))`.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.mish().shape(), [2, 3]);
+    /// ```
     ///
     /// Reported: the elements are no floats.
     #[must_use]
@@ -124,6 +209,13 @@ impl<'g> Tensor<'g> {
 
     /// [`elu`](Tensor::elu) with the constants that keep mean and variance of normal inputs.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.selu().shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the elements are no floats.
     #[must_use]
     #[track_caller]
@@ -132,6 +224,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// `max(x, 0) + alpha * (exp(min(x, 0) / alpha) - 1)`: its derivative is continuous.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.celu(1.0).shape(), [2, 3]);
+    /// ```
     ///
     /// Reported: the elements are no floats.
     #[must_use]
@@ -144,6 +243,13 @@ impl<'g> Tensor<'g> {
 
     /// `x / (1 + |x|)`.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.soft_sign().shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the elements are no floats.
     #[must_use]
     #[track_caller]
@@ -152,6 +258,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// The nearest value from -1 to 1.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.hard_tanh().shape(), [2, 3]);
+    /// ```
     ///
     /// Reported: the elements are no numbers that are ordered.
     #[must_use]
@@ -162,6 +275,13 @@ impl<'g> Tensor<'g> {
 
     /// `relu6(x + 3) / 6`.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.hard_sigmoid().shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the elements are no floats.
     #[must_use]
     #[track_caller]
@@ -171,6 +291,13 @@ impl<'g> Tensor<'g> {
 
     /// `x * hard_sigmoid(x)`, also called hard swish.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.hard_silu().shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the elements are no floats.
     #[must_use]
     #[track_caller]
@@ -179,6 +306,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// The first half along dimension `axis` times the sigmoid of the second: a gated linear unit.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 6], F32);
+    /// assert_eq!(x.glu(-1).shape(), [2, 3]);
+    /// ```
     ///
     /// Reported: the tensor lacks the dimension, its size is odd, or the elements are no floats.
     #[must_use]
@@ -193,6 +327,13 @@ impl<'g> Tensor<'g> {
     /// Less the mean over dimensions, divided by the root of `epsilon` more than the variance, which is the mean of the squares
     /// less the square of the mean.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.standardize(-1, 1e-5).shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the tensor lacks a dimension, or one is named twice; its elements are not floats.
     #[must_use]
     #[track_caller]
@@ -205,6 +346,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// Exponentials divided by their sum along dimensions: they are positive, and together 1.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.softmax(-1).shape(), [2, 3]);
+    /// ```
     ///
     /// Reported: the tensor lacks a dimension, or one is named twice; its elements are not floats.
     #[must_use]
@@ -219,6 +367,13 @@ impl<'g> Tensor<'g> {
 
     /// The logarithm of [`softmax`](Tensor::softmax), without its rounding.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.log_softmax(-1).shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the tensor lacks a dimension, or one is named twice; its elements are not floats.
     #[must_use]
     #[track_caller]
@@ -230,6 +385,13 @@ impl<'g> Tensor<'g> {
 
     /// [`softmax`](Tensor::softmax) of the elements where `mask`, which broadcasts, holds; others are zero. Where it holds nowhere
     /// along the dimensions all are zero.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.softmax_where(x.gt(0.0), -1).shape(), [2, 3]);
+    /// ```
     ///
     /// Reported: as for [`softmax`](Tensor::softmax); `mask` is not of type `i1`, or does not broadcast to the shape.
     #[must_use]
@@ -244,6 +406,13 @@ impl<'g> Tensor<'g> {
 
     /// The logarithm of [`softmax_where`](Tensor::softmax_where), without its rounding.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.log_softmax_where(x.gt(0.0), -1).shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: as for [`softmax_where`](Tensor::softmax_where).
     #[must_use]
     #[track_caller]
@@ -257,6 +426,13 @@ impl<'g> Tensor<'g> {
 
     /// One where the new last dimension, of size `classes`, is at the number, else zero: rows of an identity matrix. A number
     /// outside has zeros alone.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let i = g.parameter("i", [4], DType::I32);
+    /// assert_eq!(i.one_hot(10, F32).shape(), [4, 10]);
+    /// ```
     ///
     /// Reported: the elements are no integers.
     #[must_use]

@@ -9,6 +9,13 @@ impl<'g> Tensor<'g> {
     /// The same bits as elements of type `dtype`. Of elements of half the size the result has one more dimension, of two, behind the
     /// others, the lower half first; two of them, along the last dimension, become one of twice the size. So for other multiples.
     ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.bitcast(DType::I32).dtype(), DType::I32);
+    /// ```
+    ///
     /// Reported: the last dimension is not one element of the larger type, or one of both is no number of bits.
     #[must_use]
     #[track_caller]
@@ -35,6 +42,13 @@ impl<'g> Tensor<'g> {
 
     /// Rounds to floats of so many bits of exponent and mantissa; the element type stays.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.reduce_precision(8, 7).shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the elements are no floats.
     #[must_use]
     #[track_caller]
@@ -45,6 +59,13 @@ impl<'g> Tensor<'g> {
 
     /// Where an element is NaN.
     ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.is_nan().dtype(), DType::I1);
+    /// ```
+    ///
     /// Reported: the tensor is none of this graph's.
     #[must_use]
     #[track_caller]
@@ -54,6 +75,13 @@ impl<'g> Tensor<'g> {
 
     /// Where an element is infinite, of either sign.
     ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.is_inf().dtype(), DType::I1);
+    /// ```
+    ///
     /// Reported: the elements are no floats.
     #[must_use]
     #[track_caller]
@@ -62,6 +90,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// Where the sign is set, that of `-0.0` too.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.sign_bit().dtype(), DType::I1);
+    /// ```
     ///
     /// Reported: the elements are no floats of 8 to 64 bits, nor integers.
     #[must_use]
@@ -81,6 +116,13 @@ impl<'g> Tensor<'g> {
 
     /// Zero for NaN, and the largest and smallest number for infinities.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.nan_to_num().shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the elements are no floats.
     #[must_use]
     #[track_caller]
@@ -96,6 +138,13 @@ impl<'g> Tensor<'g> {
 
     /// The whole number towards zero.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.trunc().shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the elements are no floats.
     #[must_use]
     #[track_caller]
@@ -104,6 +153,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// The largest whole number that is at most `self / y`.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.floor_div(2.0).shape(), [2, 3]);
+    /// ```
     ///
     /// Reported: the shapes do not go together, the element types differ, or the elements are truth values.
     #[must_use]
@@ -119,6 +175,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// The larger of this tensor and `low`, then the smaller of that and `high`: `numpy.clip`.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.clip(0.0, 1.0).shape(), [2, 3]);
+    /// ```
     ///
     /// Reported: the shapes do not go together or the element types differ.
     #[must_use]

@@ -49,6 +49,14 @@ impl<'g> Tensor<'g> {
     /// Sums over the last dimension of this tensor and the first of `y`: the matrix product, for matrices. All other
     /// dimensions stay, those of this tensor first.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// let w = g.parameter("w", [3, 4], F32);
+    /// assert_eq!(x.dot(w).shape(), [2, 4]);
+    /// ```
+    ///
     /// Reported: those dimensions differ, a tensor has none, or the element types differ.
     #[must_use]
     #[track_caller]
@@ -64,6 +72,14 @@ impl<'g> Tensor<'g> {
     }
 
     /// The product of matrices in the last two dimensions; those before broadcast.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [8, 2, 3], F32);
+    /// let w = g.parameter("w", [8, 3, 4], F32);
+    /// assert_eq!(x.matmul(w).shape(), [8, 2, 4]);
+    /// ```
     ///
     /// Reported: the shapes do not go together so, a tensor has fewer than two dimensions, or the element types differ.
     #[must_use]
@@ -95,6 +111,15 @@ impl<'g> Tensor<'g> {
     }
 
     /// Sums products over contracting dimensions, side by side along batching dimensions.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, DotDims, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [8, 2, 3], F32);
+    /// let w = g.parameter("w", [8, 3, 4], F32);
+    /// let dims = DotDims::contracting(&[2], &[1]).batching(&[0], &[0]);
+    /// assert_eq!(x.dot_general(w, &dims).shape(), [8, 2, 4]);
+    /// ```
     ///
     /// Reported: the dimensions do not exist, are named twice or differ in size, or the element types differ.
     #[must_use]

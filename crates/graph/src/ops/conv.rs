@@ -139,6 +139,15 @@ impl Conv {
 impl<'g> Tensor<'g> {
     /// Sums of products of this tensor's windows with a kernel: `jax.lax.conv_general_dilated`.
     ///
+    /// ```
+    /// # use shardc_graph::{Conv, DType::F32, Graph, Mesh, Padding};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 8, 8, 3], F32);
+    /// let k = g.parameter("k", [3, 3, 3, 16], F32);
+    /// let conv = Conv { strides: vec![2, 2], padding: Padding::Same, ..Conv::default() };
+    /// assert_eq!(x.conv(k, &conv).shape(), [2, 4, 4, 16]);
+    /// ```
+    ///
     /// Reported: the dimensions' letters or sizes do not go together, or the element types differ.
     #[must_use]
     #[track_caller]
@@ -157,6 +166,15 @@ impl<'g> Tensor<'g> {
     /// (`jax.lax.conv_transpose`). The kernel is not flipped, and its letters are those of [`Conv::rhs`]; `padding` is that of the
     /// convolution whose input this makes, but for [`Padding::Explicit`], which is that of the dilated input. What `conv` says of
     /// dilation of the input is not used.
+    ///
+    /// ```
+    /// # use shardc_graph::{Conv, DType::F32, Graph, Mesh, Padding};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 8, 8, 3], F32);
+    /// let k = g.parameter("k", [3, 3, 3, 16], F32);
+    /// let conv = Conv { strides: vec![2, 2], padding: Padding::Same, ..Conv::default() };
+    /// assert_eq!(x.conv_transpose(k, &conv).shape(), [2, 16, 16, 16]);
+    /// ```
     ///
     /// Reported: as for [`conv`](Tensor::conv).
     #[must_use]

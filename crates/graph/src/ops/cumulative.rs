@@ -12,6 +12,13 @@ macro_rules! running {
         impl<'g> Tensor<'g> {
             $($(#[$doc])*
             ///
+            #[doc = concat!(
+                "```\n# use shardc_graph::{DType, Graph, Mesh};\n",
+                "# let g = Graph::new(\"step\", &Mesh::new(&[(\"x\", 1)]).unwrap());\n",
+                "let x = g.parameter(\"x\", [2, 3], DType::F32);\n",
+                "assert_eq!(x.", stringify!($name), "(1).shape(), [2, 3]);\n```"
+            )]
+            ///
             /// Reported: the tensor lacks the dimension, or its elements have no such reduction.
             #[must_use]
             #[track_caller]
@@ -20,6 +27,13 @@ macro_rules! running {
             }
 
             $(#[$doc])*
+            ///
+            #[doc = concat!(
+                "```\n# use shardc_graph::{DType, Graph, Mesh};\n",
+                "# let g = Graph::new(\"step\", &Mesh::new(&[(\"x\", 1)]).unwrap());\n",
+                "let x = g.parameter(\"x\", [2, 3], DType::F32);\n",
+                "assert_eq!(x.", stringify!($reverse), "(1).shape(), [2, 3]);\n```"
+            )]
             ///
             /// From the last element: `before` reads `after`.
             ///
@@ -75,6 +89,13 @@ impl<'g> Tensor<'g> {
 
     /// The logarithm of the sum of exponentials of each element and those before it along dimension `axis`; it does not overflow.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.cumlogsumexp(1).shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the tensor lacks the dimension, or its elements are not floats.
     #[must_use]
     #[track_caller]
@@ -83,6 +104,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// The differences of neighbours along dimension `axis`, of which there is one less.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.diff(1).shape(), [2, 2]);
+    /// ```
     ///
     /// Reported: the tensor lacks the dimension, or is of truth values.
     #[must_use]
@@ -96,6 +124,13 @@ impl Graph {
     /// What `combine`, which is associative, makes of the slices up to each place along dimension `axis` of all tensors of `xs`,
     /// or from each place on where `reverse` is true. It is called with many slices at once, a number of times that grows with the
     /// logarithm of how many there are (Blelloch, "Prefix Sums and Their Applications", 1990).
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [8], F32);
+    /// assert_eq!(g.associative_scan(x, 0, false, |a, b| a * b).shape(), [8]);
+    /// ```
     ///
     /// Reported: the tensors lack the dimension or differ in its size.
     #[track_caller]

@@ -13,6 +13,15 @@ impl<'g> Tensor<'g> {
     /// A box of the given sizes that starts at `start`, one scalar integer for each dimension. Where it would reach beyond the
     /// tensor it starts earlier.
     ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [8, 3], F32);
+    /// let row = g.parameter("row", (), DType::I32);
+    /// let zero = g.scalar(0.0, DType::I32);
+    /// assert_eq!(x.dynamic_slice(&[row, zero], [2, 3]).shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: there is not one start and one size per dimension, or a size is larger than the tensor's.
     #[must_use]
     #[track_caller]
@@ -27,6 +36,16 @@ impl<'g> Tensor<'g> {
     /// The tensor with `update` written over the box that starts at `start`, one scalar integer for each dimension. Where it
     /// would reach beyond the tensor it starts earlier.
     ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [8, 3], F32);
+    /// let update = g.parameter("update", [2, 3], F32);
+    /// let row = g.parameter("row", (), DType::I32);
+    /// let zero = g.scalar(0.0, DType::I32);
+    /// assert_eq!(x.dynamic_update(update, &[row, zero]).shape(), [8, 3]);
+    /// ```
+    ///
     /// Reported: there is not one start per dimension, `update` is larger, or of another element type.
     #[must_use]
     #[track_caller]
@@ -37,6 +56,14 @@ impl<'g> Tensor<'g> {
     }
 
     /// Element `index`, a scalar integer, along dimension `axis`, which vanishes. An index beyond the tensor is its nearest.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [8, 3], F32);
+    /// let row = g.parameter("row", (), DType::I32);
+    /// assert_eq!(x.dynamic_index(0, row).shape(), [3]);
+    /// ```
     ///
     /// Reported: the tensor lacks the dimension, or `index` is no scalar integer.
     #[must_use]

@@ -29,6 +29,14 @@ impl Graph {
 
     /// [`einsum`](Graph::einsum) with products that are summed, and returned, as elements of type `accumulate`.
     ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], DType::BF16);
+    /// let w = g.parameter("w", [3, 4], DType::BF16);
+    /// assert_eq!(g.einsum_accumulating("ab,bc->ac", &[x, w], F32).dtype(), F32);
+    /// ```
+    ///
     /// Reported: as for [`einsum`](Graph::einsum); there is no such sum.
     #[track_caller]
     pub fn einsum_accumulating<'g>(

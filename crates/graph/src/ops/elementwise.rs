@@ -8,9 +8,16 @@ use crate::ops::broadcast::{broadcast_to, common_shape, together};
 use crate::{Operand, Tensor};
 
 macro_rules! unary {
-    ($($(#[$doc:meta])* $name:ident => $op:ident,)*) => {
+    ($($(#[$doc:meta])* $name:ident $dtype:ident => $op:ident,)*) => {
         impl<'g> Tensor<'g> {
             $($(#[$doc])*
+            ///
+            #[doc = concat!(
+                "```\n# use shardc_graph::{DType, Graph, Mesh};\n",
+                "# let g = Graph::new(\"step\", &Mesh::new(&[(\"x\", 1)]).unwrap());\n",
+                "let x = g.parameter(\"x\", [2, 3], DType::", stringify!($dtype), ");\n",
+                "assert_eq!(x.", stringify!($name), "().shape(), [2, 3]);\n```"
+            )]
             ///
             /// Reported: the operation does not take elements of this type.
             #[must_use]
@@ -24,71 +31,79 @@ macro_rules! unary {
 
 unary! {
     /// Absolute value.
-    abs => Abs,
+    abs F32 => Abs,
     /// Arc cosine.
-    acos => Acos,
+    acos F32 => Acos,
     /// Arc sine.
-    asin => Asin,
+    asin F32 => Asin,
     /// Arc tangent.
-    atan => Atan,
+    atan F32 => Atan,
     /// Cube root.
-    cbrt => Cbrt,
+    cbrt F32 => Cbrt,
     /// The next whole number above.
-    ceil => Ceil,
+    ceil F32 => Ceil,
     /// Cosine.
-    cos => Cosine,
+    cos F32 => Cosine,
     /// Hyperbolic cosine.
-    cosh => Cosh,
+    cosh F32 => Cosh,
     /// The error function.
-    erf => Erf,
+    erf F32 => Erf,
     /// The inverse of the error function.
-    erf_inv => ErfInv,
+    erf_inv F32 => ErfInv,
     /// One less the error function.
-    erfc => Erfc,
+    erfc F32 => Erfc,
     /// `e` to the power of each element.
-    exp => Exponential,
+    exp F32 => Exponential,
     /// `exp(x) - 1`, exact for small `x`.
-    expm1 => ExponentialMinusOne,
+    expm1 F32 => ExponentialMinusOne,
     /// The next whole number below.
-    floor => Floor,
+    floor F32 => Floor,
     /// Whether an element is neither infinite nor NaN.
-    is_finite => IsFinite,
+    is_finite F32 => IsFinite,
     /// The logarithm of the absolute value of the gamma function.
-    lgamma => Lgamma,
+    lgamma F32 => Lgamma,
     /// Natural logarithm.
-    log => Log,
+    log F32 => Log,
     /// Natural logarithm of `1 + x`, exact for small `x`.
-    log1p => LogPlusOne,
+    log1p F32 => LogPlusOne,
     /// `1 / (1 + exp(-x))`, also called the sigmoid.
-    logistic => Logistic,
+    logistic F32 => Logistic,
     /// The nearest whole number, the even one of two.
-    round => RoundNearestEven,
+    round F32 => RoundNearestEven,
     /// `1 / sqrt(x)`.
-    rsqrt => Rsqrt,
+    rsqrt F32 => Rsqrt,
     /// `-1`, `0` or `1`.
-    sign => Sign,
+    sign F32 => Sign,
     /// Sine.
-    sin => Sine,
+    sin F32 => Sine,
     /// Hyperbolic sine.
-    sinh => Sinh,
+    sinh F32 => Sinh,
     /// Square root.
-    sqrt => Sqrt,
+    sqrt F32 => Sqrt,
     /// Tangent.
-    tan => Tan,
+    tan F32 => Tan,
     /// Hyperbolic tangent.
-    tanh => Tanh,
+    tanh F32 => Tanh,
     /// The real part of complex numbers.
-    real => Real,
+    real C64 => Real,
     /// The imaginary part of complex numbers.
-    imag => Imag,
+    imag C64 => Imag,
     /// How many bits are set.
-    popcnt => Popcnt,
+    popcnt I32 => Popcnt,
 }
 
 macro_rules! binary {
-    ($($(#[$doc:meta])* $name:ident => $op:ident,)*) => {
+    ($($(#[$doc:meta])* $name:ident $dtype:ident => $op:ident,)*) => {
         impl<'g> Tensor<'g> {
             $($(#[$doc])*
+            ///
+            #[doc = concat!(
+                "```\n# use shardc_graph::{DType, Graph, Mesh};\n",
+                "# let g = Graph::new(\"step\", &Mesh::new(&[(\"x\", 1)]).unwrap());\n",
+                "let x = g.parameter(\"x\", [2, 3], DType::", stringify!($dtype), ");\n",
+                "let y = g.parameter(\"y\", [2, 3], DType::", stringify!($dtype), ");\n",
+                "assert_eq!(x.", stringify!($name), "(y).shape(), [2, 3]);\n```"
+            )]
             ///
             /// Reported: the shapes do not go together, the element types differ, or the operation does not take them.
             #[must_use]
@@ -102,25 +117,33 @@ macro_rules! binary {
 
 binary! {
     /// Angle of the point `(y, self)` from the axis of `y`: `atan2(self, y)`.
-    atan2 => Atan2,
+    atan2 F32 => Atan2,
     /// The larger of both.
-    max => Maximum,
+    max F32 => Maximum,
     /// The smaller of both.
-    min => Minimum,
+    min F32 => Minimum,
     /// `x` to the power of `y`.
-    pow => Power,
+    pow F32 => Power,
     /// `x` with its bits shifted left by `y`.
-    shift_left => ShiftLeft,
+    shift_left I32 => ShiftLeft,
     /// `x` with its bits shifted right by `y`; copies of the sign move in.
-    shift_right_arithmetic => ShiftRightArithmetic,
+    shift_right_arithmetic I32 => ShiftRightArithmetic,
     /// `x` with its bits shifted right by `y`; zeros move in.
-    shift_right_logical => ShiftRightLogical,
+    shift_right_logical I32 => ShiftRightLogical,
 }
 
 macro_rules! comparison {
-    ($($(#[$doc:meta])* $name:ident => $op:ident,)*) => {
+    ($($(#[$doc:meta])* $name:ident $dtype:ident => $op:ident,)*) => {
         impl<'g> Tensor<'g> {
             $($(#[$doc])*
+            ///
+            #[doc = concat!(
+                "```\n# use shardc_graph::{DType, Graph, Mesh};\n",
+                "# let g = Graph::new(\"step\", &Mesh::new(&[(\"x\", 1)]).unwrap());\n",
+                "let x = g.parameter(\"x\", [2, 3], DType::", stringify!($dtype), ");\n",
+                "let y = g.parameter(\"y\", [2, 3], DType::", stringify!($dtype), ");\n",
+                "assert_eq!(x.", stringify!($name), "(y).shape(), [2, 3]);\n```"
+            )]
             ///
             /// The result has elements of type `i1`.
             ///
@@ -136,17 +159,17 @@ macro_rules! comparison {
 
 comparison! {
     /// Where `x == y`.
-    eq => EQ,
+    eq F32 => EQ,
     /// Where `x != y`.
-    ne => NE,
+    ne F32 => NE,
     /// Where `x < y`.
-    lt => LT,
+    lt F32 => LT,
     /// Where `x <= y`.
-    le => LE,
+    le F32 => LE,
     /// Where `x > y`.
-    gt => GT,
+    gt F32 => GT,
     /// Where `x >= y`.
-    ge => GE,
+    ge F32 => GE,
 }
 
 /// The tensors among operands.
@@ -160,6 +183,14 @@ fn tensors<'g>(operands: &[Operand<'g>]) -> Vec<Tensor<'g>> {
 
 impl Graph {
     /// Any elementwise operation on two tensors of one element type; one of them may be a number.
+    ///
+    /// ```
+    /// # use shardc_graph::{BinaryOp, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// let y = g.parameter("y", [2, 3], F32);
+    /// assert_eq!(g.binary(BinaryOp::Add, x, y).shape(), [2, 3]);
+    /// ```
     ///
     /// Reported: the shapes do not go together, the element types differ, or the operation does not take them.
     #[track_caller]
@@ -179,6 +210,13 @@ impl Graph {
 
     /// Elementwise comparison; the result has elements of type `i1`.
     ///
+    /// ```
+    /// # use shardc_graph::{CompareDirection, DType, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(g.compare(CompareDirection::Gt, x, 0.0).dtype(), DType::I1);
+    /// ```
+    ///
     /// Reported: the shapes do not go together or the element types differ.
     #[track_caller]
     pub fn compare<'g>(
@@ -197,6 +235,14 @@ impl Graph {
 
     /// Complex numbers of a real and an imaginary part.
     ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// let y = g.parameter("y", [2, 3], F32);
+    /// assert_eq!(g.complex(x, y).dtype(), DType::C64);
+    /// ```
+    ///
     /// Reported: the shapes do not go together, or the parts are not both `f32` or `f64`.
     #[track_caller]
     pub fn complex<'g>(&'g self, real: impl Into<Operand<'g>>, imag: impl Into<Operand<'g>>) -> Tensor<'g> {
@@ -212,6 +258,13 @@ fn short(name: &'static str) -> &'static str {
 impl<'g> Tensor<'g> {
     /// Any elementwise operation on one tensor.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh, UnaryOp};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.unary(UnaryOp::Tanh).shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the operation does not take elements of this type.
     #[must_use]
     #[track_caller]
@@ -220,6 +273,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// `x * x`.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.square().shape(), [2, 3]);
+    /// ```
     ///
     /// Reported: the elements are truth values.
     #[must_use]
@@ -230,6 +290,13 @@ impl<'g> Tensor<'g> {
 
     /// `1 / x`.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.reciprocal().shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the elements are truth values.
     #[must_use]
     #[track_caller]
@@ -238,6 +305,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// What is left of dividing by `y`, with the sign of `y`: `numpy.mod`. The operator `%` gives it the sign of this tensor.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.modulo(2.0).shape(), [2, 3]);
+    /// ```
     ///
     /// Reported: the shapes do not go together, the element types differ, or the elements are truth values.
     #[must_use]
@@ -263,6 +337,14 @@ impl<'g> Tensor<'g> {
     }
 
     /// `on_true` where the truth value holds, else `on_false`: `mask.select(a, b)`. Shapes broadcast.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// let y = g.parameter("y", [2, 3], F32);
+    /// assert_eq!(x.gt(y).select(x, y).shape(), [2, 3]);
+    /// ```
     ///
     /// Reported: this tensor is not of type `i1`, the shapes do not go together, or the element types differ.
     #[must_use]
@@ -299,6 +381,13 @@ impl<'g> Tensor<'g> {
 
     /// The nearest value that is not below `low` and not above `high`.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.clamp(0.0, 1.0).shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the shapes do not go together or the element types differ.
     #[must_use]
     #[track_caller]
@@ -311,6 +400,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// The same values as elements of type `dtype`: floats are rounded, or cut to whole numbers; numbers that are not zero hold.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.to(DType::BF16).dtype(), DType::BF16);
+    /// ```
     ///
     /// Reported: there is no such conversion.
     #[must_use]
@@ -327,6 +423,13 @@ impl<'g> Tensor<'g> {
 
     /// A tensor like this one, all of whose elements are `number`.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.full_like(1.0).shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the number is not an element of the type.
     #[must_use]
     #[track_caller]
@@ -338,6 +441,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// Zeros like this tensor.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.zeros_like().shape(), [2, 3]);
+    /// ```
     #[must_use]
     #[track_caller]
     pub fn zeros_like(self) -> Tensor<'g> {
@@ -345,6 +455,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// Repeats the tensor to a shape whose last dimensions are its own, or where it has size one.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.broadcast_to([4, 2, 3]).shape(), [4, 2, 3]);
+    /// ```
     ///
     /// Reported: the shapes do not go together so.
     #[must_use]

@@ -25,6 +25,14 @@ impl<'g> Tensor<'g> {
     /// The slices with these numbers along dimension `axis`, which becomes the dimensions of `indices`: `numpy.take`. Numbers
     /// outside count as the nearest inside.
     ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// let i = g.parameter("i", [4], DType::I32);
+    /// assert_eq!(x.take(i, 1).shape(), [2, 4]);
+    /// ```
+    ///
     /// Reported: the tensor lacks the dimension, or `indices` are no integers.
     #[must_use]
     #[track_caller]
@@ -33,6 +41,14 @@ impl<'g> Tensor<'g> {
     }
 
     /// [`take`](Tensor::take), and what is done about numbers outside.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Mesh, OutOfBounds};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// let i = g.parameter("i", [4], DType::I32);
+    /// assert_eq!(x.take_with(i, 1, OutOfBounds::Wrap).shape(), [2, 4]);
+    /// ```
     ///
     /// Reported: the tensor lacks the dimension, or `indices` are no integers.
     #[must_use]
@@ -74,6 +90,14 @@ impl<'g> Tensor<'g> {
     /// For each number in `indices`, the element at that number along dimension `axis`, and at its own place along the others:
     /// `numpy.take_along_axis`. Numbers outside count as the nearest inside.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// let order = x.argsort(1);
+    /// assert_eq!(x.take_along_axis(order, 1).shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the tensor lacks the dimension, the others differ in size, or `indices` are no integers.
     #[must_use]
     #[track_caller]
@@ -82,6 +106,14 @@ impl<'g> Tensor<'g> {
     }
 
     /// [`take_along_axis`](Tensor::take_along_axis), and what is done about numbers outside.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh, OutOfBounds};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// let order = x.argsort(1);
+    /// assert_eq!(x.take_along_axis_with(order, 1, OutOfBounds::Fill).shape(), [2, 3]);
+    /// ```
     ///
     /// Reported: the tensor lacks the dimension, the others differ in size, or `indices` are no integers.
     #[must_use]
@@ -122,6 +154,14 @@ impl<'g> Tensor<'g> {
 
     /// The elements, or slices, at these numbers along the first dimensions, one tensor of numbers for each: `x[i, j]`. They
     /// broadcast, and their dimensions come first. Numbers outside count as the nearest inside.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// let i = g.parameter("i", [4], DType::I32);
+    /// assert_eq!(x.index(&[i, i]).shape(), [4]);
+    /// ```
     ///
     /// Reported: there are none, or more than dimensions; they do not broadcast, are no integers or differ in element type.
     #[must_use]

@@ -10,6 +10,13 @@ impl<'g> Tensor<'g> {
     /// The lower triangular matrix whose product with its transpose this is, for each matrix in the last two dimensions, of which
     /// the symmetric part counts.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let a = g.parameter("a", [4, 4], F32);
+    /// assert_eq!(a.cholesky().shape(), [4, 4]);
+    /// ```
+    ///
     /// Reported: the matrices are not square, or not of floats.
     #[must_use]
     #[track_caller]
@@ -23,6 +30,14 @@ impl<'g> Tensor<'g> {
 
     /// Solves `a x = b`, or `x a = b`, for each triangular matrix `a` in the last two dimensions.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh, TriangularSpec};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let a = g.parameter("a", [4, 4], F32);
+    /// let b = g.parameter("b", [4, 2], F32);
+    /// assert_eq!(a.tril(0).triangular_solve(b, &TriangularSpec { left_side: true, lower: true, ..TriangularSpec::default() }).shape(), [4, 2]);
+    /// ```
+    ///
     /// Reported: the shapes do not go together, the element types differ, or they are no floats.
     #[must_use]
     #[track_caller]
@@ -32,6 +47,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// A Fourier transform of the last dimensions, which have these lengths.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType, FftKind, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 8], DType::C64);
+    /// assert_eq!(x.fft_of(FftKind::Fft, &[8]).shape(), [2, 8]);
+    /// ```
     ///
     /// Reported: the transform does not take the element type, or the sizes differ from the lengths.
     #[must_use]
@@ -43,6 +65,13 @@ impl<'g> Tensor<'g> {
 
     /// The Fourier transform of the last dimension of complex numbers.
     ///
+    /// ```
+    /// # use shardc_graph::{DType, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 8], DType::C64);
+    /// assert_eq!(x.fft().shape(), [2, 8]);
+    /// ```
+    ///
     /// Reported: the elements are not complex.
     #[must_use]
     #[track_caller]
@@ -51,6 +80,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// The inverse of [`fft`](Tensor::fft).
+    ///
+    /// ```
+    /// # use shardc_graph::{DType, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 8], DType::C64);
+    /// assert_eq!(x.ifft().shape(), [2, 8]);
+    /// ```
     ///
     /// Reported: the elements are not complex.
     #[must_use]
@@ -61,6 +97,13 @@ impl<'g> Tensor<'g> {
 
     /// The Fourier transform of the last dimension of floats: `n / 2 + 1` complex numbers, the others follow from them.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 8], F32);
+    /// assert_eq!(x.rfft().shape(), [2, 5]);
+    /// ```
+    ///
     /// Reported: the elements are neither `f32` nor `f64`.
     #[must_use]
     #[track_caller]
@@ -69,6 +112,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// The inverse of [`rfft`](Tensor::rfft): `n` floats.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 5], DType::C64);
+    /// assert_eq!(x.irfft(8).shape(), [2, 8]);
+    /// ```
     ///
     /// Reported: the elements are not complex, or are not `n / 2 + 1`.
     #[must_use]
@@ -79,6 +129,13 @@ impl<'g> Tensor<'g> {
 
     /// The square root of the sum of squares over dimensions, which vanish. That of floats of 16 bits is computed in 32.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.norm(1).shape(), [2]);
+    /// ```
+    ///
     /// Reported: the tensor lacks a dimension, or one is named twice; its elements are not floats.
     #[must_use]
     #[track_caller]
@@ -88,6 +145,13 @@ impl<'g> Tensor<'g> {
 
     /// The norm of this order over dimensions, which vanish: the sum of absolute values to the power of the order, to the inverse
     /// power. Of order infinity it is the largest absolute value, of order 0 the number of elements that are not zero.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.norm_of(1.0, 1).shape(), [2]);
+    /// ```
     ///
     /// Reported: as for [`norm`](Tensor::norm).
     #[must_use]
@@ -110,6 +174,13 @@ impl<'g> Tensor<'g> {
 
     /// The `k`-th diagonal above the main one of matrices in the last two dimensions.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let a = g.parameter("a", [4, 4], F32);
+    /// assert_eq!(a.diagonal(1).shape(), [3]);
+    /// ```
+    ///
     /// Reported: the tensor has fewer than two dimensions, or no such diagonal.
     #[must_use]
     #[track_caller]
@@ -131,6 +202,13 @@ impl<'g> Tensor<'g> {
 
     /// The sum of the diagonal of matrices in the last two dimensions.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let a = g.parameter("a", [4, 4], F32);
+    /// assert_eq!(a.trace().rank(), 0);
+    /// ```
+    ///
     /// Reported: the tensor has fewer than two dimensions.
     #[must_use]
     #[track_caller]
@@ -143,6 +221,14 @@ impl<'g> Tensor<'g> {
 
     /// The products of all pairs of elements, those of this tensor along the first dimension.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [3], F32);
+    /// let y = g.parameter("y", [4], F32);
+    /// assert_eq!(x.outer(y).shape(), [3, 4]);
+    /// ```
+    ///
     /// Reported: the element types differ.
     #[must_use]
     #[track_caller]
@@ -152,6 +238,14 @@ impl<'g> Tensor<'g> {
 
     /// The sum of the products of all elements.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [3], F32);
+    /// let y = g.parameter("y", [3], F32);
+    /// assert_eq!(x.vdot(y).rank(), 0);
+    /// ```
+    ///
     /// Reported: the shapes or the element types differ.
     #[must_use]
     #[track_caller]
@@ -160,6 +254,14 @@ impl<'g> Tensor<'g> {
     }
 
     /// The vectors at right angles to pairs of vectors, which the last dimension holds, of size 3.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [3], F32);
+    /// let y = g.parameter("y", [3], F32);
+    /// assert_eq!(x.cross(y).shape(), [3]);
+    /// ```
     ///
     /// Reported: the last dimension has another size, or the shapes do not go together.
     #[must_use]
@@ -176,6 +278,13 @@ impl<'g> Tensor<'g> {
 
     /// The sum of the squared distances from the mean over dimensions, which vanish, divided by `ddof` less than their number.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.var_ddof(1, 1).shape(), [2]);
+    /// ```
+    ///
     /// Reported: the tensor lacks a dimension, or one is named twice; its elements are not floats.
     #[must_use]
     #[track_caller]
@@ -187,6 +296,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// The standard deviation over dimensions, which vanish: the root of the [variance](Tensor::var).
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.std(1).shape(), [2]);
+    /// ```
     ///
     /// Reported: the tensor lacks a dimension, or one is named twice; its elements are not floats.
     #[must_use]

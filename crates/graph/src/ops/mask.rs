@@ -9,6 +9,13 @@ use crate::graph::Graph;
 impl<'g> Tensor<'g> {
     /// The lower triangle of matrices in the last two dimensions, up to the `k`-th diagonal above the main one; the rest is zero.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let a = g.parameter("a", [4, 4], F32);
+    /// assert_eq!(a.tril(0).shape(), [4, 4]);
+    /// ```
+    ///
     /// Reported: the tensor has fewer than two dimensions.
     #[must_use]
     #[track_caller]
@@ -18,6 +25,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// The upper triangle of matrices in the last two dimensions, from the `k`-th diagonal above the main one; the rest is zero.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let a = g.parameter("a", [4, 4], F32);
+    /// assert_eq!(a.triu(1).shape(), [4, 4]);
+    /// ```
     ///
     /// Reported: the tensor has fewer than two dimensions.
     #[must_use]
@@ -32,6 +46,12 @@ impl Graph {
     /// Where the column is at most the row and `k` more, as truth values of shape `[rows, columns]`: the lower triangle. What each
     /// position may attend to, where none sees those behind it, is `tri(t, t, 0)`.
     ///
+    /// ```
+    /// # use shardc_graph::{Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// assert_eq!(g.tri(4, 6, 0).shape(), [4, 6]);
+    /// ```
+    ///
     /// Reported: a size is negative.
     #[track_caller]
     pub fn tri(&self, rows: i64, columns: i64, k: i64) -> Tensor<'_> {
@@ -42,6 +62,12 @@ impl Graph {
 
     /// The identity matrix.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// assert_eq!(g.eye(4, F32).shape(), [4, 4]);
+    /// ```
+    ///
     /// Reported: the size is negative.
     #[track_caller]
     pub fn eye(&self, n: i64, dtype: DType) -> Tensor<'_> {
@@ -51,6 +77,12 @@ impl Graph {
     /// Which keys a query may look at where none looks ahead, as truth values of shape `[queries, keys]`: the last query may look
     /// at all keys.
     ///
+    /// ```
+    /// # use shardc_graph::{Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// assert_eq!(g.causal_mask(4, 6).shape(), [4, 6]);
+    /// ```
+    ///
     /// Reported: a size is negative.
     #[track_caller]
     pub fn causal_mask(&self, queries: i64, keys: i64) -> Tensor<'_> {
@@ -58,6 +90,12 @@ impl Graph {
     }
 
     /// `count` numbers from `start` to `stop`, both among them, at equal distances.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// assert_eq!(g.linspace(0.0, 1.0, 5, F32).shape(), [5]);
+    /// ```
     ///
     /// Reported: `count` is negative, or the elements are no floats.
     #[track_caller]

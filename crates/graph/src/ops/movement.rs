@@ -12,6 +12,13 @@ use crate::{IntoShape, Operand, Tensor};
 impl<'g> Tensor<'g> {
     /// The elements, row-major, in another shape. One size may be -1: it follows from the others.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3, 4], F32);
+    /// assert_eq!(x.reshape([6, 4]).shape(), [6, 4]);
+    /// ```
+    ///
     /// Reported: the shape has another number of elements.
     #[must_use]
     #[track_caller]
@@ -25,6 +32,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// Dimension `i` of the result is dimension `permutation[i]` of this tensor.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3, 4], F32);
+    /// assert_eq!(x.transpose(&[2, 0, 1]).shape(), [4, 2, 3]);
+    /// ```
     ///
     /// Reported: `permutation` does not name every dimension once.
     #[must_use]
@@ -43,6 +57,13 @@ impl<'g> Tensor<'g> {
 
     /// The tensor with its last two dimensions swapped: the transposed matrix.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.t().shape(), [3, 2]);
+    /// ```
+    ///
     /// Reported: it has fewer than two dimensions.
     #[must_use]
     #[track_caller]
@@ -51,6 +72,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// The tensor with two dimensions swapped.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3, 4], F32);
+    /// assert_eq!(x.swap_axes(0, 2).shape(), [4, 3, 2]);
+    /// ```
     ///
     /// Reported: it lacks one of them.
     #[must_use]
@@ -67,6 +95,13 @@ impl<'g> Tensor<'g> {
 
     /// The tensor with one dimension moved to another place; the others keep their order.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3, 4], F32);
+    /// assert_eq!(x.move_axis(0, 2).shape(), [3, 4, 2]);
+    /// ```
+    ///
     /// Reported: it lacks one of them.
     #[must_use]
     #[track_caller]
@@ -82,6 +117,13 @@ impl<'g> Tensor<'g> {
 
     /// Dimension `i` of this tensor becomes dimension `places[i]` of the result; the others, and dimensions of size one,
     /// repeat.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.broadcast_in_dim([2, 5, 3], &[0, 2]).shape(), [2, 5, 3]);
+    /// ```
     ///
     /// Reported: `places` does not name a dimension of the result for each of this tensor's, or a size is neither equal nor one.
     #[must_use]
@@ -106,6 +148,13 @@ impl<'g> Tensor<'g> {
 
     /// The tensor with one more dimension, of size one, which is dimension `axis` of the result.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.expand_dims(1).shape(), [2, 1, 3]);
+    /// ```
+    ///
     /// Reported: the result has no such dimension.
     #[must_use]
     #[track_caller]
@@ -121,6 +170,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// The tensor without dimensions that have size one.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 1, 3], F32);
+    /// assert_eq!(x.squeeze(1).shape(), [2, 3]);
+    /// ```
     ///
     /// Reported: it lacks one, or one has another size.
     #[must_use]
@@ -146,6 +202,13 @@ impl<'g> Tensor<'g> {
     /// The elements with these numbers along dimension `axis`: `x.slice(0, 2..)`. Both ends may be counted from the last, as
     /// negative numbers: `x.slice(-1, -3..)`, `x.slice(0, (1, -1))`.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3, 4], F32);
+    /// assert_eq!(x.slice(2, 1..3).shape(), [2, 3, 2]);
+    /// ```
+    ///
     /// Reported: the tensor lacks the dimension or those elements.
     #[must_use]
     #[track_caller]
@@ -154,6 +217,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// Every `step`-th of the elements with these numbers along dimension `axis`.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3, 4], F32);
+    /// assert_eq!(x.slice_by(2, 0..4, 2).shape(), [2, 3, 2]);
+    /// ```
     ///
     /// Reported: the tensor lacks the dimension or those elements, or the step is not positive.
     #[must_use]
@@ -171,6 +241,13 @@ impl<'g> Tensor<'g> {
 
     /// The elements from `start` to `limit`, exclusive, every `stride`-th, along each dimension.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.slice_box(&[0, 1], &[2, 3], &[1, 1]).shape(), [2, 2]);
+    /// ```
+    ///
     /// Reported: there is not one bound per dimension, or the bounds do not lie in the tensor.
     #[must_use]
     #[track_caller]
@@ -186,6 +263,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// Element `index` along dimension `axis`, which vanishes. Both are counted from the last where negative.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3, 4], F32);
+    /// assert_eq!(x.at(1, 0).shape(), [2, 4]);
+    /// ```
     ///
     /// Reported: the tensor lacks the dimension or the element.
     #[must_use]
@@ -204,6 +288,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// Equal parts along dimension `axis`, in order.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3, 4], F32);
+    /// assert_eq!(x.split(2, 2)[1].shape(), [2, 3, 2]);
+    /// ```
     ///
     /// Reported: the tensor lacks the dimension, or that is not a multiple of `parts`.
     #[must_use]
@@ -232,6 +323,13 @@ impl<'g> Tensor<'g> {
     /// The tensor with `low` elements before and `high` after each dimension, all equal to `value`; negative numbers take
     /// elements away.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.pad(0.0, &[0, 1], &[0, 2]).shape(), [2, 6]);
+    /// ```
+    ///
     /// Reported: there is not one number per dimension, or `value` is not a scalar of the element type.
     #[must_use]
     #[track_caller]
@@ -241,6 +339,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// The tensor with elements before, after and between those of each dimension, all equal to `value`.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.pad_with(0.0, &[0, 0], &[0, 0], &[0, 1]).shape(), [2, 5]);
+    /// ```
     ///
     /// Reported: there is not one number per dimension, or `value` is not a scalar of the element type.
     #[must_use]
@@ -274,6 +379,13 @@ impl<'g> Tensor<'g> {
 
     /// The elements in the opposite order along dimensions.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.flip(1).shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the tensor lacks one, or one is named twice.
     #[must_use]
     #[track_caller]
@@ -286,6 +398,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// The elements moved by `shift` along dimension `axis`, those at the end to the start: `numpy.roll`.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.roll(1, 0).shape(), [2, 3]);
+    /// ```
     ///
     /// Reported: the tensor lacks the dimension.
     #[must_use]
@@ -300,6 +419,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// The whole tensor again and again along each dimension: `numpy.tile`.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.tile(&[2, 1]).shape(), [4, 3]);
+    /// ```
     ///
     /// Reported: there is not one number per dimension.
     #[must_use]
@@ -324,6 +450,14 @@ impl<'g> Tensor<'g> {
 impl Graph {
     /// Tensors side by side along dimension `axis`.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// let y = g.parameter("y", [2, 3], F32);
+    /// assert_eq!(g.concatenate(&[x, y], 0).shape(), [4, 3]);
+    /// ```
+    ///
     /// Reported: there is none, they lack the dimension, or they differ in element type or in another dimension.
     #[track_caller]
     pub fn concatenate<'g>(&'g self, parts: &[Tensor<'g>], axis: i64) -> Tensor<'g> {
@@ -331,6 +465,14 @@ impl Graph {
     }
 
     /// Tensors of one shape side by side along a new dimension, which is dimension `axis` of the result.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// let y = g.parameter("y", [2, 3], F32);
+    /// assert_eq!(g.stack(&[x, y], 0).shape(), [2, 2, 3]);
+    /// ```
     ///
     /// Reported: there is none, or they differ in shape or element type.
     #[track_caller]

@@ -11,6 +11,13 @@ impl<'g> Tensor<'g> {
     /// The largest element of each window. Sizes and steps are of the dimensions between the first, the batch, and the last, the
     /// features.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh, Padding};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 8, 8, 3], F32);
+    /// assert_eq!(x.max_pool(&[2, 2], &[2, 2], &Padding::Valid).shape(), [2, 4, 4, 3]);
+    /// ```
+    ///
     /// Reported: there is not one size and step per dimension between, or the elements have no order.
     #[must_use]
     #[track_caller]
@@ -19,6 +26,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// The smallest element of each window.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh, Padding};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 8, 8, 3], F32);
+    /// assert_eq!(x.min_pool(&[2, 2], &[2, 2], &Padding::Valid).shape(), [2, 4, 4, 3]);
+    /// ```
     ///
     /// Reported: as for [`max_pool`](Tensor::max_pool).
     #[must_use]
@@ -29,6 +43,13 @@ impl<'g> Tensor<'g> {
 
     /// The sum of each window.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh, Padding};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 8, 8, 3], F32);
+    /// assert_eq!(x.sum_pool(&[2, 2], &[2, 2], &Padding::Valid).shape(), [2, 4, 4, 3]);
+    /// ```
+    ///
     /// Reported: as for [`max_pool`](Tensor::max_pool).
     #[must_use]
     #[track_caller]
@@ -38,6 +59,13 @@ impl<'g> Tensor<'g> {
 
     /// The mean of each window; elements of the padding are not counted. Where they are to be, as zeros, it is
     /// [`sum_pool`](Tensor::sum_pool) divided by the size of a window.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh, Padding};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 8, 8, 3], F32);
+    /// assert_eq!(x.avg_pool(&[2, 2], &[2, 2], &Padding::Valid).shape(), [2, 4, 4, 3]);
+    /// ```
     ///
     /// Reported: there is not one size and step per dimension between, or the elements are no floats.
     #[must_use]
@@ -53,6 +81,14 @@ impl<'g> Tensor<'g> {
 
     /// Reduces windows that go over all dimensions, from `init`: sizes and steps are one per dimension. `combine` is given two
     /// scalars.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh, Padding};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [8], F32);
+    /// let sums = x.reduce_window(0.0, &[2], &[2], &Padding::Valid, |a, b| a + b);
+    /// assert_eq!(sums.shape(), [4]);
+    /// ```
     ///
     /// Reported: there is not one size and step per dimension, `init` is no scalar of the element type, or `combine` does not
     /// return one.

@@ -8,9 +8,16 @@ use crate::graph::{KindResult, Maker};
 use crate::{Tensor, number};
 
 macro_rules! reductions {
-    ($($(#[$doc:meta])* $name:ident $keep:ident => $kind:ident,)*) => {
+    ($($(#[$doc:meta])* $name:ident $keep:ident $dtype:ident => $kind:ident,)*) => {
         impl<'g> Tensor<'g> {
             $($(#[$doc])*
+            ///
+            #[doc = concat!(
+                "```\n# use shardc_graph::{DType, Graph, Mesh};\n",
+                "# let g = Graph::new(\"step\", &Mesh::new(&[(\"x\", 1)]).unwrap());\n",
+                "let x = g.parameter(\"x\", [2, 3], DType::", stringify!($dtype), ");\n",
+                "assert_eq!(x.", stringify!($name), "(1).shape(), [2]);\n```"
+            )]
             ///
             /// The dimensions vanish.
             ///
@@ -25,6 +32,13 @@ macro_rules! reductions {
             }
 
             $(#[$doc])*
+            ///
+            #[doc = concat!(
+                "```\n# use shardc_graph::{DType, Graph, Mesh};\n",
+                "# let g = Graph::new(\"step\", &Mesh::new(&[(\"x\", 1)]).unwrap());\n",
+                "let x = g.parameter(\"x\", [2, 3], DType::", stringify!($dtype), ");\n",
+                "assert_eq!(x.", stringify!($keep), "(1).shape(), [2, 1]);\n```"
+            )]
             ///
             /// The dimensions stay, with size one.
             ///
@@ -43,21 +57,28 @@ macro_rules! reductions {
 
 reductions! {
     /// Sums over dimensions. Floats of 16 bits are summed in 32.
-    sum sum_keepdims => Add,
+    sum sum_keepdims F32 => Add,
     /// Multiplies over dimensions. Floats of 16 bits are multiplied in 32.
-    prod prod_keepdims => Mul,
+    prod prod_keepdims F32 => Mul,
     /// The largest element along dimensions.
-    amax amax_keepdims => Max,
+    amax amax_keepdims F32 => Max,
     /// The smallest element along dimensions.
-    amin amin_keepdims => Min,
+    amin amin_keepdims F32 => Min,
     /// Whether all truth values along dimensions hold.
-    all all_keepdims => And,
+    all all_keepdims I1 => And,
     /// Whether any truth value along dimensions holds.
-    any any_keepdims => Or,
+    any any_keepdims I1 => Or,
 }
 
 impl<'g> Tensor<'g> {
     /// The mean over dimensions, which vanish. That of floats of 16 bits is computed in 32.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.mean(1).shape(), [2]);
+    /// ```
     ///
     /// Reported: the tensor lacks a dimension, or one is named twice; its elements are not floats.
     #[must_use]
@@ -68,6 +89,13 @@ impl<'g> Tensor<'g> {
 
     /// The mean over dimensions, which stay, with size one.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.mean_keepdims(1).shape(), [2, 1]);
+    /// ```
+    ///
     /// Reported: as without them.
     #[must_use]
     #[track_caller]
@@ -76,6 +104,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// The mean of the squared distances from the mean, over dimensions, which vanish. That of floats of 16 bits is computed in 32.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.var(1).shape(), [2]);
+    /// ```
     ///
     /// Reported: the tensor lacks a dimension, or one is named twice; its elements are not floats.
     #[must_use]
@@ -86,6 +121,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// The logarithm of the sum of exponentials over dimensions, which vanish; it does not overflow where the result does not.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.logsumexp(1).shape(), [2]);
+    /// ```
     ///
     /// Reported: the tensor lacks a dimension, or one is named twice; its elements are not floats.
     #[must_use]

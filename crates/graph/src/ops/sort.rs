@@ -9,6 +9,13 @@ use crate::{Tensor, axes, number};
 impl<'g> Tensor<'g> {
     /// The elements in ascending order along dimension `axis`; equal ones keep their order.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.sort(1).shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the tensor lacks the dimension, or its elements have no order.
     #[must_use]
     #[track_caller]
@@ -18,6 +25,13 @@ impl<'g> Tensor<'g> {
     }
 
     /// The place of each element of [`sort`](Tensor::sort) along dimension `axis`, as `i32`.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.argsort(1).dtype(), DType::I32);
+    /// ```
     ///
     /// Reported: the tensor lacks the dimension, or its elements have no order.
     #[must_use]
@@ -32,6 +46,15 @@ impl<'g> Tensor<'g> {
 
     /// This tensor in ascending order along dimension `axis`, and `others`, of its shape, moved along with it.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// let y = g.parameter("y", [2, 3], F32);
+    /// let sorted = x.sort_with(&[y], 1);
+    /// assert_eq!((sorted.len(), sorted[1].shape()), (2, vec![2, 3]));
+    /// ```
+    ///
     /// Reported: the tensor lacks the dimension, its elements have no order, or the shapes differ.
     #[must_use]
     #[track_caller]
@@ -43,6 +66,13 @@ impl<'g> Tensor<'g> {
     /// The elements in descending order along dimension `axis`; NaN comes first, and equal ones are in the opposite order:
     /// `jax.numpy.sort(.., descending=True)`.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.sort_descending(1).shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the tensor lacks the dimension, or its elements have no order.
     #[must_use]
     #[track_caller]
@@ -52,6 +82,14 @@ impl<'g> Tensor<'g> {
 
     /// Where each element of `queries` has its place in this tensor, which is sorted and has one dimension, as `i32`: how many
     /// elements are smaller, or not larger where `right` is true (`numpy.searchsorted`). Each query is compared with all elements.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let edges = g.parameter("edges", [9], F32);
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(edges.searchsorted(x, false).shape(), [2, 3]);
+    /// ```
     ///
     /// Reported: this tensor has another number of dimensions, or the element types differ.
     #[must_use]
@@ -66,6 +104,14 @@ impl<'g> Tensor<'g> {
 
     /// The `k` largest elements along the last dimension, largest first, and their places, as `i32`.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// let (values, places) = x.top_k(2);
+    /// assert_eq!((values.shape(), places.shape()), (vec![2, 2], vec![2, 2]));
+    /// ```
+    ///
     /// Reported: the last dimension has fewer elements, or they have no order.
     #[must_use]
     #[track_caller]
@@ -79,6 +125,13 @@ impl<'g> Tensor<'g> {
     /// The place of the largest element along dimension `axis`, which vanishes, as `i32`; of several the first. NaN is larger than
     /// all numbers.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.argmax(1).shape(), [2]);
+    /// ```
+    ///
     /// Reported: the tensor lacks the dimension, or its elements have no order.
     #[must_use]
     #[track_caller]
@@ -88,6 +141,13 @@ impl<'g> Tensor<'g> {
 
     /// The place of the smallest element along dimension `axis`, which vanishes, as `i32`; of several the first. NaN is smaller
     /// than all numbers.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(x.argmin(1).shape(), [2]);
+    /// ```
     ///
     /// Reported: the tensor lacks the dimension, or its elements have no order.
     #[must_use]

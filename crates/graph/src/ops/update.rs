@@ -12,6 +12,15 @@ impl<'g> Tensor<'g> {
     /// `indices` in the place of that one: `x.at[indices].set(updates)`. Numbers below zero count from the last;
     /// others outside change nothing. Of several updates of one slice any may win.
     ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [8, 3], F32);
+    /// let i = g.parameter("i", [4], DType::I32);
+    /// let u = g.parameter("u", [4, 3], F32);
+    /// assert_eq!(x.at_set(i, u, 0).shape(), [8, 3]);
+    /// ```
+    ///
     /// Reported: the shapes do not go together so, `indices` are no integers, or the element types differ.
     #[must_use]
     #[track_caller]
@@ -25,6 +34,15 @@ impl<'g> Tensor<'g> {
     }
 
     /// The tensor with `updates` added to the slices of these numbers along dimension `axis`: `x.at[indices].add(updates)`.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [8, 3], F32);
+    /// let i = g.parameter("i", [4], DType::I32);
+    /// let u = g.parameter("u", [4, 3], F32);
+    /// assert_eq!(x.at_add(i, u, 0).shape(), [8, 3]);
+    /// ```
     ///
     /// Reported: as for [`at_set`](Tensor::at_set).
     #[must_use]
@@ -40,6 +58,15 @@ impl<'g> Tensor<'g> {
 
     /// The tensor with the slices of these numbers along dimension `axis` multiplied by `updates`.
     ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [8, 3], F32);
+    /// let i = g.parameter("i", [4], DType::I32);
+    /// let u = g.parameter("u", [4, 3], F32);
+    /// assert_eq!(x.at_mul(i, u, 0).shape(), [8, 3]);
+    /// ```
+    ///
     /// Reported: as for [`at_set`](Tensor::at_set).
     #[must_use]
     #[track_caller]
@@ -54,6 +81,15 @@ impl<'g> Tensor<'g> {
 
     /// The tensor with the larger of the slices of these numbers along dimension `axis` and `updates`.
     ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [8, 3], F32);
+    /// let i = g.parameter("i", [4], DType::I32);
+    /// let u = g.parameter("u", [4, 3], F32);
+    /// assert_eq!(x.at_max(i, u, 0).shape(), [8, 3]);
+    /// ```
+    ///
     /// Reported: as for [`at_set`](Tensor::at_set).
     #[must_use]
     #[track_caller]
@@ -67,6 +103,15 @@ impl<'g> Tensor<'g> {
     }
 
     /// The tensor with the smaller of the slices of these numbers along dimension `axis` and `updates`.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [8, 3], F32);
+    /// let i = g.parameter("i", [4], DType::I32);
+    /// let u = g.parameter("u", [4, 3], F32);
+    /// assert_eq!(x.at_min(i, u, 0).shape(), [8, 3]);
+    /// ```
     ///
     /// Reported: as for [`at_set`](Tensor::at_set).
     #[must_use]
@@ -161,15 +206,47 @@ macro_rules! segments {
 segments! {
     /// The sum of the slices along the first dimension that have the same number in `ids`, for each number below `count`; slices
     /// with other numbers count nowhere.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [4, 3], F32);
+    /// let i = g.parameter("i", [4], DType::I32);
+    /// assert_eq!(x.segment_sum(i, 8).shape(), [8, 3]);
+    /// ```
     segment_sum => Add,
     /// The product of the slices along the first dimension that have the same number in `ids`, for each number below `count`; slices
     /// with other numbers count nowhere.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [4, 3], F32);
+    /// let i = g.parameter("i", [4], DType::I32);
+    /// assert_eq!(x.segment_prod(i, 8).shape(), [8, 3]);
+    /// ```
     segment_prod => Mul,
     /// The largest of the slices along the first dimension that have the same number in `ids`, for each number below `count`; slices
     /// with other numbers count nowhere.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [4, 3], F32);
+    /// let i = g.parameter("i", [4], DType::I32);
+    /// assert_eq!(x.segment_max(i, 8).shape(), [8, 3]);
+    /// ```
     segment_max => Max,
     /// The smallest of the slices along the first dimension that have the same number in `ids`, for each number below `count`; slices
     /// with other numbers count nowhere.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let x = g.parameter("x", [4, 3], F32);
+    /// let i = g.parameter("i", [4], DType::I32);
+    /// assert_eq!(x.segment_min(i, 8).shape(), [8, 3]);
+    /// ```
     segment_min => Min,
 }
 

@@ -63,6 +63,13 @@ impl<'g> Key<'g> {
 
     /// Normally distributed numbers with mean 0 and variance 1.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let key = g.key(42);
+    /// assert_eq!(key.normal([2, 3], F32).shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the element type is none of floats that are known.
     #[must_use]
     #[track_caller]
@@ -73,6 +80,13 @@ impl<'g> Key<'g> {
     }
 
     /// Normally distributed numbers between `low` and `high`.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let key = g.key(42);
+    /// assert_eq!(key.truncated_normal([2, 3], F32, -2.0, 2.0).shape(), [2, 3]);
+    /// ```
     ///
     /// Reported: the element type is none of floats that are known.
     #[must_use]
@@ -89,6 +103,13 @@ impl<'g> Key<'g> {
 
     /// Whether a number that is drawn is below `p`: true with this probability. `p` broadcasts to the shape.
     ///
+    /// ```
+    /// # use shardc_graph::{DType, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let key = g.key(42);
+    /// assert_eq!(key.bernoulli(0.5, [2, 3]).dtype(), DType::I1);
+    /// ```
+    ///
     /// Reported: the shapes do not go together.
     #[must_use]
     #[track_caller]
@@ -103,6 +124,13 @@ impl<'g> Key<'g> {
 
     /// Numbers whose distribution is Gumbel's: `-log(-log(uniform))`.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let key = g.key(42);
+    /// assert_eq!(key.gumbel([2, 3], F32).shape(), [2, 3]);
+    /// ```
+    ///
     /// Reported: the element type is none of floats that are known.
     #[must_use]
     #[track_caller]
@@ -111,6 +139,13 @@ impl<'g> Key<'g> {
     }
 
     /// Exponentially distributed numbers with mean 1.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let key = g.key(42);
+    /// assert_eq!(key.exponential([2, 3], F32).shape(), [2, 3]);
+    /// ```
     ///
     /// Reported: the element type is none of floats that are known.
     #[must_use]
@@ -121,6 +156,14 @@ impl<'g> Key<'g> {
 
     /// For each row of `logits` along dimension `axis` a place, as `i32`, as likely as the exponential of the number there.
     ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let key = g.key(42);
+    /// let x = g.parameter("x", [2, 3], F32);
+    /// assert_eq!(key.categorical(x, 1).shape(), [2]);
+    /// ```
+    ///
     /// Reported: the tensor lacks the dimension, or its elements are no floats.
     #[must_use]
     #[track_caller]
@@ -130,6 +173,13 @@ impl<'g> Key<'g> {
     }
 
     /// Whole numbers from `low` to below `high`, as `i32`.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let key = g.key(42);
+    /// assert_eq!(key.randint([2, 3], 0, 10).dtype(), DType::I32);
+    /// ```
     #[must_use]
     #[track_caller]
     pub fn randint(self, shape: impl IntoShape, low: i32, high: i32) -> Tensor<'g> {
@@ -145,6 +195,13 @@ impl<'g> Key<'g> {
     }
 
     /// The numbers from 0 to below `n` in random order, as `i32`.
+    ///
+    /// ```
+    /// # use shardc_graph::{Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let key = g.key(42);
+    /// assert_eq!(key.permutation(8).shape(), [8]);
+    /// ```
     #[must_use]
     #[track_caller]
     pub fn permutation(self, n: i64) -> Tensor<'g> {

@@ -19,6 +19,13 @@ pub struct Key<'g> {
 
 impl Graph {
     /// The key of a seed, as `jax.random.key` makes it.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let key = g.key(42);
+    /// assert_eq!(key.normal([4], F32).shape(), [4]);
+    /// ```
     #[track_caller]
     pub fn key(&self, seed: u64) -> Key<'_> {
         Key { words: self.constant(&[(seed >> 32) as u32, seed as u32], [2]) }
@@ -27,6 +34,13 @@ impl Graph {
 
 impl<'g> Key<'g> {
     /// A key of two words, as a program is given one.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Key, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let words = g.parameter("key", [2], DType::UI32);
+    /// assert_eq!(Key::from_tensor(words).normal([4], F32).shape(), [4]);
+    /// ```
     ///
     /// Reported: the tensor is not `ui32[2]`.
     #[track_caller]
@@ -39,12 +53,24 @@ impl<'g> Key<'g> {
     }
 
     /// The two words.
+    ///
+    /// ```
+    /// # use shardc_graph::{Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// assert_eq!(g.key(42).to_tensor().shape(), [2]);
+    /// ```
     #[must_use]
     pub fn to_tensor(self) -> Tensor<'g> {
         self.words
     }
 
     /// Other keys, `n` of them; this one is not to be used any more.
+    ///
+    /// ```
+    /// # use shardc_graph::{Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// assert_eq!(g.key(42).split(3).len(), 3);
+    /// ```
     #[must_use]
     #[track_caller]
     pub fn split(self, n: usize) -> Vec<Key<'g>> {
@@ -54,6 +80,13 @@ impl<'g> Key<'g> {
     }
 
     /// Two other keys: `let [now, later] = key.pair();`.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let [first, second] = g.key(42).pair();
+    /// assert_eq!((first.normal([4], F32) + second.normal([4], F32)).shape(), [4]);
+    /// ```
     #[must_use]
     #[track_caller]
     pub fn pair(self) -> [Key<'g>; 2] {
@@ -62,6 +95,13 @@ impl<'g> Key<'g> {
     }
 
     /// Another key for each number: of a step, of a layer. A number of Rust's or a scalar of integers.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// let step = g.parameter("step", (), DType::UI32);
+    /// assert_eq!(g.key(42).fold_in(step).normal([4], F32).shape(), [4]);
+    /// ```
     ///
     /// Reported: the tensor is no scalar integer.
     #[must_use]
@@ -79,6 +119,12 @@ impl<'g> Key<'g> {
     }
 
     /// Random bits, as unsigned integers of 8, 16, 32 or 64 bits.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType, Graph, Mesh};
+    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+    /// assert_eq!(g.key(42).bits([4], DType::UI32).dtype(), DType::UI32);
+    /// ```
     ///
     /// Reported: the type is no such integer, or the shape none.
     #[must_use]

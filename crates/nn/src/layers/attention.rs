@@ -33,6 +33,11 @@ impl Seen {
 
 /// How steep each head's ALiBi is: powers of `2^(-8 / heads)`, for a power of two of heads; for others those of the next smaller
 /// one, then every other of the next larger one.
+///
+/// ```
+/// # use shardc_nn::layers::*;
+/// assert_eq!(alibi_slopes(2), [0.0625, 0.003_906_25]);
+/// ```
 #[must_use]
 pub fn alibi_slopes(heads: i64) -> Vec<f32> {
     let powers = |n: i64| (1..=n).map(move |i| 2f64.powf(-8.0 * i as f64 / n as f64) as f32);
@@ -58,6 +63,15 @@ pub struct Places<'g> {
 
 /// Attention of queries `[batch, time, heads, head_dim]` to keys and values `[batch, keys, kv_heads, head_dim]`; where there are
 /// fewer of these heads, consecutive heads of queries share one. Scores and their softmax are in `reduce`.
+///
+/// ```
+/// # use shardc_graph::{DType::F32, Graph, Mesh};
+/// # use shardc_nn::layers::*;
+/// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+/// let [q, k, v] = ["q", "k", "v"].map(|name| g.parameter(name, [2, 8, 4, 16], F32));
+/// let seen = Seen { causal: true, ..Seen::default() };
+/// assert_eq!(dot_product_attention(q, k, v, &seen, &Places::default(), F32).shape(), [2, 8, 4, 16]);
+/// ```
 ///
 /// Reported: the shapes do not go together.
 #[must_use]
@@ -127,6 +141,16 @@ pub(super) fn lowest(dtype: DType) -> f64 {
 }
 
 /// Attention with its linear maps: multi-head, or with fewer heads of keys grouped-query and multi-query.
+///
+/// ```
+/// # use shardc_graph::{DType::F32, Graph, Mesh};
+/// # use shardc_nn::{Scope, layers::*};
+/// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+/// # let p = Scope::new(&g);
+/// let x = g.parameter("x", [2, 8, 64], F32);
+/// let layer = Attention::new(4).num_kv_heads(2).causal();
+/// assert_eq!(layer.apply(&p.at("attention"), x).shape(), [2, 8, 64]);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attention {
     /// Heads of queries.

@@ -8,6 +8,15 @@ use crate::{Init, Kind, Scope};
 /// Mean zero and variance one over all but the last dimension, then scaled and shifted. While it is trained, mean and variance are
 /// those of the batch, of all devices together, and running ones are kept as the variables `mean` and `var`; afterwards those are
 /// used.
+///
+/// ```
+/// # use shardc_graph::{DType::F32, Graph, Mesh};
+/// # use shardc_nn::{Scope, layers::*};
+/// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+/// # let p = Scope::new(&g);
+/// let x = g.parameter("x", [8, 16], F32);
+/// assert_eq!(BatchNorm::new().apply(&p.at("norm"), x, true).shape(), [8, 16]);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchNorm {
     /// How much of the running mean and variance stays in each step.

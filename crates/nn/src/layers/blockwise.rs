@@ -9,6 +9,15 @@ use super::attention::lowest;
 /// queries by all keys is made, forward or backward: largest scores and sums are corrected from block to block ("Self-attention Does
 /// Not Need O(n^2) Memory", Rabe and Staats, 2021), and a gradient computes the scores of a block again.
 ///
+/// ```
+/// # use shardc_graph::{DType::F32, Graph, Mesh};
+/// # use shardc_nn::layers::*;
+/// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+/// let [q, k, v] = ["q", "k", "v"].map(|name| g.parameter(name, [2, 8, 4, 16], F32));
+/// let seen = Seen { causal: true, ..Seen::default() };
+/// assert_eq!(blockwise_attention(q, k, v, &seen, 4, F32).shape(), [2, 8, 4, 16]);
+/// ```
+///
 /// Reported: the shapes do not go together, or keys do not divide into blocks.
 #[must_use]
 #[track_caller]

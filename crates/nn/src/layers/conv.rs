@@ -9,6 +9,16 @@ use crate::{Init, Maps, Scope};
 const SPATIAL: [&str; 4] = ["", "W", "HW", "DHW"];
 
 /// A convolution: `kernel` has the sizes of its window, features of the input in a group, features of the output.
+///
+/// ```
+/// # use shardc_graph::{DType::F32, Graph, Mesh};
+/// # use shardc_nn::{Scope, layers::*};
+/// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+/// # let p = Scope::new(&g);
+/// let x = g.parameter("x", [2, 8, 8, 3], F32);
+/// let layer = Conv::new(16, &[3, 3]).strides(&[2, 2]);
+/// assert_eq!(layer.apply(&p.at("conv"), x).shape(), [2, 4, 4, 16]);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conv {
     /// Features of the output.

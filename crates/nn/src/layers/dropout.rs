@@ -3,6 +3,15 @@
 use shardc_graph::{Key, Tensor};
 
 /// Sets elements to zero at random while a model is trained, and scales the others, so that sums stay as they are on average.
+///
+/// ```
+/// # use shardc_graph::{DType::F32, Graph, Mesh};
+/// # use shardc_nn::layers::*;
+/// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+/// let x = g.parameter("x", [8, 16], F32);
+/// assert_eq!(Dropout::new(0.1).apply(Some(g.key(42)), x).shape(), [8, 16]);
+/// assert_eq!(Dropout::new(0.1).apply(None, x).shape(), [8, 16], "without a key nothing is dropped");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dropout {
     /// Which part of the elements becomes zero.

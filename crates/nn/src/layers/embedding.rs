@@ -6,6 +6,18 @@ use crate::loss::countable;
 use crate::{Init, Scope};
 
 /// A table of vectors, `embedding` of shape `[num_embeddings, features]`.
+///
+/// ```
+/// # use shardc_graph::{DType::I32, Graph, Mesh};
+/// # use shardc_nn::{Scope, layers::*};
+/// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+/// # let p = Scope::new(&g);
+/// let ids = g.parameter("ids", [8, 128], I32);
+/// let layer = Embed::new(1000, 64);
+/// let x = layer.apply(&p.at("embed"), ids);
+/// assert_eq!(x.shape(), [8, 128, 64]);
+/// assert_eq!(layer.attend(&p.at("embed"), x).shape(), [8, 128, 1000], "logits by the same table");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Embed {
     /// Size of the vocabulary.

@@ -13,6 +13,15 @@ pub(crate) fn lecun(fan_in: i64) -> Init {
 }
 
 /// A linear map of the last dimension: `x * kernel + bias`, with `kernel` of shape `[in, features]`.
+///
+/// ```
+/// # use shardc_graph::{DType::F32, Graph, Mesh};
+/// # use shardc_nn::{Scope, layers::*};
+/// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+/// # let p = Scope::new(&g);
+/// let x = g.parameter("x", [8, 16], F32);
+/// assert_eq!(Dense::new(32).apply(&p.at("dense"), x).shape(), [8, 32]);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dense {
     /// Size of the last dimension of the result.
@@ -61,6 +70,16 @@ impl Dense {
 }
 
 /// A linear map of the last `axes` dimensions to several: `kernel` has those, then the new ones.
+///
+/// ```
+/// # use shardc_graph::{DType::F32, Graph, Mesh};
+/// # use shardc_nn::{Scope, layers::*};
+/// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+/// # let p = Scope::new(&g);
+/// let x = g.parameter("x", [8, 4, 16], F32);
+/// let layer = DenseGeneral::new(&[2, 32]).axes(2);
+/// assert_eq!(layer.apply(&p.at("dense"), x).shape(), [8, 2, 32]);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct DenseGeneral {
     /// Sizes of the new dimensions, which come last.

@@ -6,6 +6,14 @@ use super::Dense;
 use crate::{Init, Scope};
 
 /// An activation function.
+///
+/// ```
+/// # use shardc_graph::{DType::F32, Graph, Mesh};
+/// # use shardc_nn::layers::*;
+/// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+/// let x = g.parameter("x", [8, 16], F32);
+/// assert_eq!(Activation::Silu.apply(x).shape(), [8, 16]);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Activation {
@@ -40,6 +48,15 @@ impl Activation {
 }
 
 /// `down(activation(up(x)))`; gated, `down(activation(gate(x)) * up(x))`: SwiGLU with silu, GeGLU with gelu.
+///
+/// ```
+/// # use shardc_graph::{DType::F32, Graph, Mesh};
+/// # use shardc_nn::{Scope, layers::*};
+/// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+/// # let p = Scope::new(&g);
+/// let x = g.parameter("x", [8, 16], F32);
+/// assert_eq!(Mlp::swiglu(64).apply(&p.at("mlp"), x).shape(), [8, 16]);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mlp {
     /// Size of the dimension between.

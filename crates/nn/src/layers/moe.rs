@@ -10,6 +10,16 @@ use crate::{Maps, Scope};
 /// Gated maps, of which each token goes through the `top_k` that a router gives most to. An expert takes as many tokens of a row as
 /// it has room for, the first ones; what has no room goes around, unless it is dropless. Tokens reach experts by products with zeros and ones
 /// (Lepikhin et al., "GShard", 2020).
+///
+/// ```
+/// # use shardc_graph::{DType::F32, Graph, Mesh};
+/// # use shardc_nn::{Scope, layers::*};
+/// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+/// # let p = Scope::new(&g);
+/// let x = g.parameter("x", [2, 8, 16], F32);
+/// let (y, balance) = Moe::new(4, 2, 32).apply(&p.at("moe"), x);
+/// assert_eq!((y.shape(), balance.rank()), (vec![2, 8, 16], 0));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moe {
     /// How many experts.

@@ -5,6 +5,15 @@ use shardc_graph::Tensor;
 use crate::{Init, Scope};
 
 /// Mean zero and variance one along the last dimension, then scaled and shifted.
+///
+/// ```
+/// # use shardc_graph::{DType::F32, Graph, Mesh};
+/// # use shardc_nn::{Scope, layers::*};
+/// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+/// # let p = Scope::new(&g);
+/// let x = g.parameter("x", [8, 16], F32);
+/// assert_eq!(LayerNorm::new().apply(&p.at("norm"), x).shape(), [8, 16]);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerNorm {
     /// Added to the variance.
@@ -60,6 +69,15 @@ impl LayerNorm {
 }
 
 /// Divided by the root of the mean square along the last dimension, then scaled.
+///
+/// ```
+/// # use shardc_graph::{DType::F32, Graph, Mesh};
+/// # use shardc_nn::{Scope, layers::*};
+/// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+/// # let p = Scope::new(&g);
+/// let x = g.parameter("x", [8, 16], F32);
+/// assert_eq!(RmsNorm::new().apply(&p.at("norm"), x).shape(), [8, 16]);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct RmsNorm {
     /// Added to the mean square.
@@ -100,6 +118,15 @@ impl RmsNorm {
 }
 
 /// Mean zero and variance one in each group of features, over all but the first dimension; then scaled and shifted.
+///
+/// ```
+/// # use shardc_graph::{DType::F32, Graph, Mesh};
+/// # use shardc_nn::{Scope, layers::*};
+/// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+/// # let p = Scope::new(&g);
+/// let x = g.parameter("x", [2, 8, 8, 16], F32);
+/// assert_eq!(GroupNorm::new(4).apply(&p.at("norm"), x).shape(), [2, 8, 8, 16]);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupNorm {
     /// How many groups the last dimension is cut in.

@@ -8,6 +8,15 @@ use crate::{Init, Scope};
 
 /// Long short-term memory (Hochreiter and Schmidhuber, 1997), with the parameters of flax's `OptimizedLSTMCell`: kernels `ii`,
 /// `if`, `ig`, `io` of inputs, and `hi`, `hf`, `hg`, `ho` with biases of what is carried.
+///
+/// ```
+/// # use shardc_graph::{DType::F32, Graph, Mesh};
+/// # use shardc_nn::{Scope, layers::*};
+/// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+/// # let p = Scope::new(&g);
+/// let x = g.parameter("x", [2, 8, 16], F32);
+/// assert_eq!(Lstm::new(32).apply(&p.at("lstm"), x).shape(), [2, 8, 32]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lstm {
     /// Size of what is carried.
@@ -75,6 +84,15 @@ impl Lstm {
 
 /// Gated recurrent units (Cho et al., 2014), with the parameters of flax's `GRUCell`: `ir`, `iz`, `in` of inputs, with biases, and
 /// `hr`, `hz`, `hn` of what is carried, of which `hn` has a bias.
+///
+/// ```
+/// # use shardc_graph::{DType::F32, Graph, Mesh};
+/// # use shardc_nn::{Scope, layers::*};
+/// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+/// # let p = Scope::new(&g);
+/// let x = g.parameter("x", [2, 8, 16], F32);
+/// assert_eq!(Gru::new(32).apply(&p.at("gru"), x).shape(), [2, 8, 32]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gru {
     /// Size of what is carried.
@@ -135,6 +153,15 @@ impl Gru {
 }
 
 /// Two LSTMs over a sequence, from either end, whose outputs are put side by side. Layers: `forward` and `backward`.
+///
+/// ```
+/// # use shardc_graph::{DType::F32, Graph, Mesh};
+/// # use shardc_nn::{Scope, layers::*};
+/// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+/// # let p = Scope::new(&g);
+/// let x = g.parameter("x", [2, 8, 16], F32);
+/// assert_eq!(bidirectional_lstm(32, &p.at("lstm"), x).shape(), [2, 8, 64]);
+/// ```
 ///
 /// Reported: as for [`Lstm::apply`].
 #[must_use]

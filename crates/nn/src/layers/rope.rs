@@ -13,6 +13,15 @@ pub enum RopeStyle {
 }
 
 /// Turns pairs of numbers of each head by an angle that grows with the position.
+///
+/// ```
+/// # use shardc_graph::{DType::{F32, I32}, Graph, Mesh};
+/// # use shardc_nn::layers::*;
+/// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
+/// let q = g.parameter("q", [2, 8, 4, 16], F32);
+/// let positions = g.arange(8, I32);
+/// assert_eq!(Rope::new(10_000.0).apply(q, positions).shape(), [2, 8, 4, 16]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rope {
     /// Pair `i` is turned by `position * theta^(-2 i / dims)`.

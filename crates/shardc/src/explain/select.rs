@@ -1,5 +1,6 @@
 //! Which values a question is about.
 
+use shardc_ir::suggest::nearest;
 use shardc_ir::{Diagnostic, ValueDef, ValueId};
 use shardc_passes::annotations::names::Named;
 use shardc_passes::propagate::Subject;
@@ -59,7 +60,12 @@ impl Explainer<'_> {
         }
         let like: Vec<&str> =
             texts.iter().map(String::as_str).filter(|text| text.contains(name)).take(OFFERED).collect();
-        let hint = if like.is_empty() {
+        let labels = self.module.regions[self.body].args.iter().map(|&v| Subject::Value(v));
+        let labels = labels.chain((0..self.num_results()).map(|i| Subject::Result(i as u32)));
+        let labels: Vec<String> = labels.filter_map(|subject| self.label(subject)).collect();
+        let hint = if let Some(meant) = nearest(name, labels.iter().map(String::as_str)) {
+            format!("did you mean {meant}?")
+        } else if like.is_empty() {
             "write a name as in the file (%5, %arg0), the front end's name of an argument, or a place: --line 12"
                 .to_owned()
         } else {

@@ -7,7 +7,7 @@ mod keys;
 mod questions;
 
 use saphyr::{LoadableYamlNode, MarkedYaml, Scalar, YamlData};
-use shardc_ir::suggest::nearest;
+use shardc_ir::suggest::edit_distance;
 use shardc_ir::{Class, DType, Diagnostic, Span};
 
 use crate::settings::{Prefetch, Settings, Sharding};
@@ -140,11 +140,11 @@ impl Reader<'_> {
 
     fn unknown(&mut self, name: &str, key: &MarkedYaml<'_>, place: Place) {
         let here = KEYS.iter().filter(|known| known.place == place);
-        let nearest = nearest(name, here.map(|known| known.name));
+        let nearest = here.min_by_key(|known| edit_distance(known.name, name));
         let elsewhere = KEYS.iter().find(|known| known.name == name);
         let hint = match (elsewhere, nearest) {
             (Some(known), _) => format!("it belongs {}", where_is(known.place)),
-            (None, Some(known)) => format!("did you mean '{known}'?"),
+            (None, Some(known)) => format!("the nearest key is {}", known.name),
             (None, None) => String::new(),
         };
         let message = format!("'{name}' is no key {}", where_is(place));

@@ -68,7 +68,7 @@ pub(crate) fn misspelt(mesh: &Mesh) -> Vec<Diagnostic> {
         let meant = nearest(name, known()).filter(|_| !known().any(|known| known == name))?;
         let message = format!("the axis '{name}' splits the batch");
         let warning = Diagnostic::warning(Class::InvalidInput, "SH1253", message);
-        Some(warning.hint(format!("did you mean '{meant}'?")))
+        Some(warning.hint(format!("did you mean {meant}?")))
     };
     mesh.axes.keys().filter_map(|name| warning(name)).collect()
 }
@@ -84,7 +84,7 @@ mod tests {
             let warnings = misspelt(&Mesh { axes, ..Mesh::default() });
             warnings.into_iter().filter_map(|warning| warning.hint).collect::<Vec<_>>()
         };
-        assert_eq!(warned(&["fsdp", "modle"]), ["did you mean 'model'?"]);
+        assert_eq!(warned(&["fsdp", "modle"]), ["did you mean model?"]);
         assert!(warned(&["data", "node", "fsdp", "model", "tp", "x"]).is_empty());
     }
 

@@ -65,7 +65,7 @@ pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, V
         // A target may be the last parts of a name.
         let parts = names.iter().flat_map(|name| name.split('.').chain([*name])).collect::<Vec<_>>();
         let meant = unmatched.iter().find_map(|target| nearest(target, parts.iter().copied()));
-        let meant = meant.map(|meant| format!("did you mean '{meant}'? ")).unwrap_or_default();
+        let meant = meant.map(|meant| format!("did you mean {meant}? ")).unwrap_or_default();
         let hint = format!("{meant}its linear maps: {known}; mark the batch with `--role x=batch`");
         return Err(vec![Diagnostic::invalid("SH1252", message).hint(hint)]);
     }

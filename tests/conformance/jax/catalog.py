@@ -28,6 +28,7 @@ class Program:
     gspmd: bool = False  # annotated with `mhlo.sharding`, as JAX does without Shardy
     x64: bool = False
     loss: object = None  # () -> (forward pass, JAX's gradient, argument numbers), or None
+    mesh: str = ""  # the mesh to partition for, where the program has none
     values: str = ""  # the reason why outputs are not compared, e.g. that the program calls Python
     rtol: float = 0.0  # of gradients; 0 stands for that of the type
 

@@ -81,7 +81,7 @@ def export(program, folder):
         write("", text_of(lowered))
         if not isinstance(lowered, str):
             write(".debug", text_of(lowered, debug=True))
-        entry |= {"values": program.values, "debug": not isinstance(lowered, str)}
+        entry |= {"mesh": program.mesh or None, "values": program.values, "debug": not isinstance(lowered, str)}
         if program.loss is not None:
             forward, gradient, arguments = program.loss()
             write(".loss", text_of(forward))

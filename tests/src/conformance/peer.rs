@@ -100,7 +100,7 @@ impl Peer {
     }
 
     fn start(&self) -> Result<Running, String> {
-        let script = root().join("tests/conformance/jax/peer.py");
+        let script = root().join("conformance/jax/peer.py");
         let mut command = Command::new(&self.python);
         command.arg(script).env("JAX_PLATFORMS", "cpu").env("XLA_FLAGS", xla_flags());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());

@@ -21,7 +21,7 @@ def debug_print_of_a_split_value(x):
     return x + 1.0
 
 
-@builder(values=PYTHON)
+@builder(values=PYTHON, mesh="data=8")
 def ordered_debug_print():
     """JAX lowers ordered effects for one device alone."""
 

@@ -37,8 +37,8 @@ def exported_for_two_platforms():
     return str(_exported(_model, *structs, platforms=("cpu", "tpu")).mlir_module())
 
 
-@builder()
-def exported_with_x64():
+@builder(mesh="data=8")
+def exported_without_mesh():
     f = lambda x: jnp.arange(x.shape[0]) + x
     return str(_exported(f, f32(16)).mlir_module())
 
@@ -92,7 +92,7 @@ def symbolic_gradient_called():
     return jax.jit(exported.call, in_shardings=(None, NamedSharding(m, spec("data,-")))).lower(f32(8, 4), f32(16, 8))
 
 
-@builder(values="its batch has no size")
+@builder(mesh="data=8", values="its batch has no size")
 def symbolic_batch_itself():
     (b,) = export.symbolic_shape("b")
     return str(_exported(_model, f32(b, 8), f32(8, 4)).mlir_module())

@@ -2,8 +2,8 @@
 
 use shardc_ir::{BinaryOp, Module, OpId, OpKind, RegionId, ValueId};
 
-/// Returns the additions that a loop body makes to carried value `i`, in order, each with the number of the operand that is added; `None`
-/// if it does anything else with that. `only_reader` tells which operation alone reads a value, once.
+/// Returns the additions and subtractions that a loop body makes to carried value `i`, in order, each with the number of the operand
+/// that is added or subtracted; `None` if it does anything else with that. `only_reader` tells which operation alone reads a value, once.
 pub(crate) fn additions(
     module: &Module,
     body: RegionId,
@@ -20,9 +20,12 @@ pub(crate) fn additions(
         if reader == end {
             return (data.operands.get(i) == Some(&value)).then_some(additions);
         }
-        let (OpKind::Binary(BinaryOp::Add), &[a, _]) = (&data.kind, data.operands.as_slice()) else {
-            return None;
-        };
+        let &[a, b] = data.operands.as_slice() else { return None };
+        match data.kind {
+            OpKind::Binary(BinaryOp::Add) => {}
+            OpKind::Binary(BinaryOp::Subtract) if a == value && b != value => {}
+            _ => return None,
+        }
         additions.push((reader, usize::from(a == value)));
         value = data.results[0];
     }

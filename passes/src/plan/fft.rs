@@ -1,6 +1,8 @@
 //! Fourier transforms over several dimensions of which some are split: those along dimensions that each device has whole come
 //! first, then an all-to-all moves the axes to dimensions that are done, and the others follow.
 //!
+//! Where all dimensions are split, the axes of one are moved to the minor part of another one.
+//!
 //! A transform over several dimensions is one along each after the other. Of a real transform the real one is along the last
 //! dimension, first where it makes complex numbers and last where it makes real ones.
 
@@ -74,7 +76,13 @@ impl Transform {
                 }
             }
             if !is_moved {
-                return None;
+                // Every other dimension is split, too: the axes of one join those of another.
+                let (d, place) = ready
+                    .iter()
+                    .rev()
+                    .find_map(|&d| Some((d, self.place_to_join(mesh, d, &dims, &ready, &left)?)))?;
+                let axes = std::mem::take(&mut dims[d]).axes;
+                dims[place].axes.extend(axes);
             }
             stages.push(Stage::Move(dims.clone()));
         }
@@ -99,6 +107,25 @@ impl Transform {
             (is_even, !left.contains(&d), to[d].axes == axes.axes, self.shape[d])
         };
         (0..dims.len()).rev().filter(room).max_by_key(|&d| rating(d))
+    }
+}
+
+impl Transform {
+    /// Returns the split dimension that the axes of dimension `d` best split, too: even blocks before uneven ones, one that
+    /// waits before one that is ready, one that is done, and the largest.
+    fn place_to_join(
+        &self,
+        mesh: &Mesh,
+        d: usize,
+        dims: &[DimSharding],
+        ready: &[usize],
+        left: &[usize],
+    ) -> Option<usize> {
+        let k = |e: usize| mesh.axes_size(&dims[d].axes) * mesh.axes_size(&dims[e].axes);
+        let room = |&e: &usize| e != d && !dims[e].axes.is_empty() && self.shape[e] >= k(e);
+        let rating =
+            |e: usize| (self.shape[e] % k(e) == 0, !ready.contains(&e), !left.contains(&e), self.shape[e]);
+        (0..dims.len()).rev().filter(room).max_by_key(|&e| rating(e))
     }
 }
 

@@ -37,10 +37,20 @@ const MAX_STEPS: usize = 8;
 
 /// Folds slices everywhere under `body`. What they cut off stays, unused.
 pub fn fold_edges(module: &mut Module, body: RegionId) {
-    let is_slice = |&op: &OpId| matches!(module.ops[op].kind, OpKind::Slice(_));
-    if module.walk(body).iter().any(is_slice) {
+    let cuts = |&op: &OpId| match &module.ops[op].kind {
+        OpKind::Slice(_) => true,
+        OpKind::Pad(spec) => is_crop(spec),
+        _ => false,
+    };
+    if module.walk(body).iter().any(cuts) {
         visit(&mut Rewriter::new(module), body);
     }
+}
+
+/// Whether a pad adds nothing, and only cuts off edges.
+fn is_crop(spec: &PadSpec) -> bool {
+    let mut edges = spec.low.iter().chain(&spec.high);
+    spec.interior.iter().all(|&n| n == 0) && edges.clone().any(|&n| n < 0) && edges.all(|&n| n <= 0)
 }
 
 fn visit(rw: &mut Rewriter<'_>, region: RegionId) {
@@ -50,10 +60,30 @@ fn visit(rw: &mut Rewriter<'_>, region: RegionId) {
         for inner in rw.module.ops[op].regions.clone() {
             visit(rw, inner);
         }
+        crop(rw.module, op);
         if matches!(rw.module.ops[op].kind, OpKind::Slice(_)) {
             fold(rw, op, &local, 0);
         }
     }
+}
+
+/// Makes a slice of a pad that only cuts off edges, as the derivative of a pad does.
+fn crop(module: &mut Module, op: OpId) -> Option<()> {
+    let OpKind::Pad(spec) = &module.ops[op].kind else { return None };
+    let input = *module.ops[op].operands.first()?;
+    let sizes = &module.tensor(input)?.shape;
+    if !is_crop(spec) || !module.tensor(input)?.is_static() {
+        return None;
+    }
+    let slice = SliceSpec {
+        start: spec.low.iter().map(|&n| -n).collect(),
+        limit: spec.high.iter().zip(sizes).map(|(&n, &size)| size + n).collect(),
+        stride: sizes.iter().map(|_| 1).collect(),
+    };
+    let data = &mut module.ops[op];
+    data.kind = OpKind::Slice(Box::new(slice));
+    data.operands.truncate(1);
+    Some(())
 }
 
 /// Folds one slice with what produces its operand; a slice that this emits is folded in turn.
@@ -76,8 +106,15 @@ fn fold(rw: &mut Rewriter<'_>, slice: OpId, local: &FxHashSet<OpId>, depth: usiz
     let mut spec = (**spec).clone();
     let kind = module.ops[producer].kind.clone();
     match &kind {
-        OpKind::Pad(pad) => fold_pad(rw.module, slice, producer, &spec, pad),
-        OpKind::Concatenate { dim } => fold_concatenate(rw, slice, producer, &spec, *dim as usize),
+        OpKind::Pad(_) | OpKind::Concatenate { .. } if depth < MAX_STEPS => {
+            match &kind {
+                OpKind::Pad(pad) => fold_pad(rw.module, slice, producer, &spec, pad)?,
+                OpKind::Concatenate { dim } => fold_concatenate(rw, slice, producer, &spec, *dim as usize)?,
+                _ => {}
+            }
+            // It may still be a slice, of what was padded or of one operand.
+            fold(rw, slice, local, depth + 1)
+        }
         OpKind::Reverse { .. } | OpKind::Unary(UnaryOp::Negate) | OpKind::Convert
             if depth < MAX_STEPS && is_sorted(module, producer, local) =>
         {
@@ -139,7 +176,12 @@ fn fold_concatenate(
     spec: &SliceSpec,
     dim: usize,
 ) -> Option<()> {
-    let operands = rw.module.ops[join].operands.clone();
+    let mut operands = rw.module.ops[join].operands.clone();
+    operands.retain(|v| !rw.module.shape(*v).contains(&0));
+    if let &[only] = operands.as_slice() {
+        rw.module.ops[slice].operands = [only].into_iter().collect();
+        return Some(());
+    }
     let total = *rw.module.shape(rw.module.ops[join].results[0]).get(dim)?;
     // Only the joined dimension is cut: operands would be cut along others, too.
     let (low, high) = (spec.start[dim], spec.limit[dim]);

@@ -143,7 +143,19 @@ pub fn apply_units(
     within.constrain(module, body, (id, &axes), settings.sequence_parallel);
     let Within { tensor_dims, expert_dims, sequences, .. } = within;
     let said = placement::said(module, &args);
-    let plan = Plan { settings, axes, mesh: id, stacked, said, tensor_dims, expert_dims, sequences, units };
+    let read_by_loss = placement::read_by_loss(module, body, roles);
+    let plan = Plan {
+        settings,
+        axes,
+        mesh: id,
+        stacked,
+        said,
+        read_by_loss,
+        tensor_dims,
+        expert_dims,
+        sequences,
+        units,
+    };
     let mut placed: Vec<TensorSharding> = Vec::with_capacity(args.len());
     for (argument, &arg) in roles.arguments.iter().zip(&args) {
         if let Some(said) = plan.said.get(&arg) {
@@ -240,6 +252,8 @@ struct Plan<'a> {
     stacked: Stacked,
     /// What the program says of its arguments.
     said: FxHashMap<ValueId, TensorSharding>,
+    /// The values that the loss is computed from, arguments among them.
+    read_by_loss: FxHashSet<ValueId>,
     /// The dimension of an argument that tensor parallelism splits.
     tensor_dims: FxHashMap<ValueId, usize>,
     /// The dimension of an argument that expert parallelism splits.

@@ -4,12 +4,13 @@
 //! and exchanges whole tensors where they are not split alike. Of itself state would tell less: no loop takes rows of it, so that the
 //! layers of a stack are a dimension like any other; and of what the program says, it may say it of parameters alone.
 
-use rustc_hash::FxHashMap;
-use shardc_ir::{AxisRef, DimSharding, Module, TensorSharding, ValueId};
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{AxisRef, DimSharding, Module, RegionId, TensorSharding, ValueId};
 
 use super::Plan;
 use super::dims::split_dim;
-use crate::roles::{Argument, Role};
+use crate::flow::computed_by;
+use crate::roles::{Argument, Role, Roles};
 use crate::settings::Sharding;
 
 impl Plan<'_> {
@@ -23,6 +24,12 @@ impl Plan<'_> {
         match argument.role {
             Role::Parameter | Role::FrozenParameter | Role::GradientAccumulator
                 if self.settings.sharding == Sharding::Zero1 =>
+            {
+                self.whole(module, like(module, (arg, argument), args))
+            }
+            // A target network, or a teacher that is an average of parameters: sharded, it would be gathered in each step.
+            Role::OptimizerState
+                if self.settings.sharding == Sharding::Zero1 && self.read_by_loss.contains(&arg) =>
             {
                 self.whole(module, like(module, (arg, argument), args))
             }
@@ -94,6 +101,14 @@ impl Plan<'_> {
 fn like(module: &Module, (arg, argument): (ValueId, &Argument), args: &[ValueId]) -> ValueId {
     let parameter = argument.of.and_then(|of| args.get(of)).copied();
     parameter.filter(|&parameter| module.shape(parameter) == module.shape(arg)).unwrap_or(arg)
+}
+
+/// The arguments that the loss is computed from.
+pub(super) fn read_by_loss(module: &Module, body: RegionId, roles: &Roles) -> FxHashSet<ValueId> {
+    let returned = module.terminator(body).map(|end| &module.ops[end].operands);
+    let loss = roles.loss.and_then(|loss| returned?.get(loss).copied());
+    let ops = computed_by(module, loss);
+    ops.into_iter().flat_map(|op| module.ops[op].operands.to_vec()).collect()
 }
 
 /// What the program says of its arguments.

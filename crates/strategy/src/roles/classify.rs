@@ -32,7 +32,8 @@ pub(super) fn classify(module: &Module, said: &Said, trains: Trains) -> Result<R
             _ => batch_dims[i] = None,
         }
     }
-    let roles: Vec<Role> = roles.into_iter().flatten().collect();
+    let mut roles: Vec<Role> = roles.into_iter().flatten().collect();
+    freeze_unchanged(&facts, &mut roles, said);
     let of = parameters_of(&facts, &roles);
     let func = &module.funcs[facts.func];
     let arguments = roles.iter().enumerate().map(|(i, &role)| Argument {
@@ -44,6 +45,25 @@ pub(super) fn classify(module: &Module, said: &Said, trains: Trains) -> Result<R
         batch_dim: batch_dims[i],
     });
     Ok(Roles { arguments: arguments.collect(), loss: facts.loss })
+}
+
+/// Makes frozen parameters of the parameters that the step returns unchanged, as the teacher of a distillation is.
+///
+/// Where no parameter changes, the step only accumulates gradients of them. One that has optimizer state or an accumulator of
+/// its own is trained by another step.
+fn freeze_unchanged(facts: &Facts<'_>, roles: &mut [Role], said: &Said) {
+    let is_unchanged = |i: usize| facts.next_value(i) == Some(facts.args[i]);
+    let is_parameter = |roles: &[Role], i: usize| roles[i] == Role::Parameter;
+    if !(0..roles.len()).any(|i| is_parameter(roles, i) && facts.next[i].is_some() && !is_unchanged(i)) {
+        return;
+    }
+    let of = parameters_of(facts, roles);
+    for i in 0..roles.len() {
+        let is_said = said.roles.iter().any(|&(j, _)| i == j);
+        if is_parameter(roles, i) && is_unchanged(i) && !of.contains(&Some(i)) && !is_said {
+            roles[i] = Role::FrozenParameter;
+        }
+    }
 }
 
 /// The role of what is no state.

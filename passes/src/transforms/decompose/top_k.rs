@@ -16,6 +16,10 @@ use shardc_ir::{
 };
 use smallvec::SmallVec;
 
+/// Attributes that describe the call, rather than the values that it returns.
+const DESCRIPTION: [&str; 5] =
+    ["mhlo.attributes", "mhlo.version", "mhlo.backend_config", "backend_config", "called_computations"];
+
 /// Whether a custom call of this name takes the largest elements.
 pub(super) fn is_target(target: &str) -> bool {
     matches!(target, "mhlo.topk" | "TopK")
@@ -42,26 +46,27 @@ pub(super) fn decompose(rw: &mut Rewriter<'_>, op: OpId) -> Option<SmallVec<[Val
         && k <= from.shape[last]
         && largest.dtype == from.dtype
         && places.dtype == DType::I32;
-    if !fits || !takes_largest(module, &spec.props) {
+    if !fits || ![&spec.props, &data.attrs].into_iter().all(|attrs| takes_largest(module, attrs)) {
         return None;
     }
     let types: SmallVec<[TypeId; 2]> = [values, indices].iter().map(|&v| module.values[v].ty).collect();
-    let attrs = data.attrs.clone();
+    let mut attrs = data.attrs.clone();
+    attrs.retain(|name| !DESCRIPTION.contains(&name));
     let top = rw.op(OpKind::TopK { k, stable: None }, &[operand], &types, &[]);
     rw.module.ops[top].attrs = attrs;
     Some(rw.module.ops[top].results.iter().copied().collect())
 }
 
-/// Whether nothing in the attributes of a call asks for the smallest elements.
-fn takes_largest(module: &Module, props: &AttrDict) -> bool {
-    let asks_for_smallest = |name: &str| match props.get(name) {
+/// Whether nothing in these attributes of a call asks for the smallest elements.
+fn takes_largest(module: &Module, attrs: &AttrDict) -> bool {
+    let asks_for_smallest = |name: &str| match attrs.get(name) {
         Some(Attr::Dict(inner)) => inner.get("largest") == Some(&Attr::Bool(false)),
         _ => false,
     };
-    if ["mhlo.attributes", "mhlo.backend_config", "backend_config"].into_iter().any(asks_for_smallest) {
+    if DESCRIPTION.into_iter().any(asks_for_smallest) {
         return false;
     }
-    match props.get("called_computations") {
+    match attrs.get("called_computations") {
         Some(Attr::Array(list)) => list.iter().all(|name| is_greater_than(module, name)),
         None => true,
         Some(_) => false,

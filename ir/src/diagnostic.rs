@@ -1,8 +1,7 @@
 //! Errors and warnings as data. Nothing in the library prints them; a front end renders them.
 
 use std::fmt;
-
-use crate::Interruption;
+use std::time::Duration;
 
 /// A range of bytes in the program's source text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -76,6 +75,36 @@ pub enum Class {
     Unsupported,
     /// shardc broke a promise: please report it.
     Internal,
+}
+
+/// Why a compilation ended early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Interruption {
+    /// The token was cancelled.
+    #[error("the compilation was cancelled")]
+    Cancelled,
+    /// The compilation took longer than this.
+    #[error("the compilation took longer than its time limit of {0:?}")]
+    TimeLimit(Duration),
+}
+
+impl Interruption {
+    /// The code of the diagnostic that stands for a cancelled compilation.
+    pub const CANCELLED: &'static str = "SH0393";
+    /// The code of the diagnostic that stands for a compilation beyond its time limit.
+    pub const TIME_LIMIT: &'static str = "SH0394";
+
+    /// The interruption as passes report it.
+    #[must_use]
+    pub fn to_diagnostic(self) -> Diagnostic {
+        let code = match self {
+            Interruption::Cancelled => Interruption::CANCELLED,
+            Interruption::TimeLimit(_) => Interruption::TIME_LIMIT,
+        };
+        let diagnostic = Diagnostic::invalid(code, self.to_string());
+        Diagnostic { interruption: Some(self), ..diagnostic }
+    }
 }
 
 /// One error or warning.

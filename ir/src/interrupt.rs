@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::Diagnostic;
+use crate::Interruption;
 
 /// A request to end a compilation. Clones share the request, so that one thread compiles and another cancels.
 #[derive(Clone, Debug, Default)]
@@ -26,36 +26,6 @@ impl CancelToken {
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// Why a compilation ended early.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Interruption {
-    /// The token was cancelled.
-    #[error("the compilation was cancelled")]
-    Cancelled,
-    /// The compilation took longer than this.
-    #[error("the compilation took longer than its time limit of {0:?}")]
-    TimeLimit(Duration),
-}
-
-impl Interruption {
-    /// The code of the diagnostic that stands for a cancelled compilation.
-    pub const CANCELLED: &'static str = "SH0393";
-    /// The code of the diagnostic that stands for a compilation beyond its time limit.
-    pub const TIME_LIMIT: &'static str = "SH0394";
-
-    /// The interruption as passes report it.
-    #[must_use]
-    pub fn to_diagnostic(self) -> Diagnostic {
-        let code = match self {
-            Interruption::Cancelled => Interruption::CANCELLED,
-            Interruption::TimeLimit(_) => Interruption::TIME_LIMIT,
-        };
-        let diagnostic = Diagnostic::invalid(code, self.to_string());
-        Diagnostic { interruption: Some(self), ..diagnostic }
     }
 }
 

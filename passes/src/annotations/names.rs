@@ -127,7 +127,7 @@ impl Names {
         }
         // What many names begin with may be misspelt, too.
         let stems = self.args.iter().flatten().flat_map(|name| {
-            let ends = name.char_indices().filter(|(_, c)| !c.is_alphanumeric() && !"_'\"".contains(*c));
+            let ends = name.char_indices().filter(|(_, c)| matches!(c, '[' | '.' | '/'));
             ends.filter_map(|(end, _)| name.get(..end))
         });
         Err(match nearest(text, stems.filter(|stem| !stem.is_empty())) {

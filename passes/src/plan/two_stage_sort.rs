@@ -210,7 +210,7 @@ fn flagged(module: &mut Module, region: RegionId, dtypes: &[DType], end: End) ->
     }
     let mut ops = Vec::new();
     let mut returned: SmallVec<[ValueId; 3]> = SmallVec::new();
-    for op in module.regions[region].ops.to_vec() {
+    for op in module.regions[region].ops.clone() {
         match module.ops[op].kind {
             OpKind::Return => returned = module.ops[op].operands.iter().map(|&v| map.get(v)).collect(),
             _ => ops.push(clone_op(module, op, &mut map)),

@@ -4,7 +4,7 @@
 //! before. Split over devices, the longer dimension has other blocks than both neighbours, so that every device would
 //! exchange elements twice. One pad with negative edges sends only the rows that cross a border.
 //!
-//! Conditions: both operations are in one region, all strides are 1, and the sliced dimensions have no interior padding.
+//! A pad that adds nothing is removed. Otherwise the conditions are: both operations are in one region, all strides are 1, and the sliced dimensions have no interior padding.
 //! A slice, negation or conversion of a sort's results reads the slice of the sort, so that only candidates are exchanged
 //! (`plan/two_stage_sort.rs`).
 //!
@@ -39,12 +39,17 @@ const MAX_STEPS: usize = 8;
 pub fn fold_edges(module: &mut Module, body: RegionId) {
     let cuts = |&op: &OpId| match &module.ops[op].kind {
         OpKind::Slice(_) => true,
-        OpKind::Pad(spec) => is_crop(spec),
+        OpKind::Pad(spec) => is_crop(spec) || is_nothing(spec),
         _ => false,
     };
     if module.walk(body).iter().any(cuts) {
         visit(&mut Rewriter::new(module), body);
     }
+}
+
+/// Whether a pad neither adds nor cuts off anything.
+fn is_nothing(spec: &PadSpec) -> bool {
+    spec.low.iter().chain(&spec.high).chain(&spec.interior).all(|&n| n == 0)
 }
 
 /// Whether a pad adds nothing, and only cuts off edges.
@@ -59,6 +64,14 @@ fn visit(rw: &mut Rewriter<'_>, region: RegionId) {
     while let Some(op) = rw.next_op() {
         for inner in rw.module.ops[op].regions.clone() {
             visit(rw, inner);
+        }
+        if let OpKind::Pad(spec) = &rw.module.ops[op].kind
+            && is_nothing(spec)
+            && rw.module.ops[op].results.iter().all(|&result| rw.module.shardings.of(result).is_none())
+        {
+            let input = rw.module.ops[op].operands[0];
+            rw.replace(&[input]);
+            continue;
         }
         crop(rw.module, op);
         if matches!(rw.module.ops[op].kind, OpKind::Slice(_)) {

@@ -61,3 +61,12 @@ func.func public @padding_alone(%a: tensor<16xf32>) -> tensor<2xf32> {
   %1 = stablehlo.slice %0 [18:20] : (tensor<20xf32>) -> tensor<2xf32>
   return %1 : tensor<2xf32>
 }
+
+// CHECK-LABEL: func.func public @no_padding
+// CHECK-NEXT: stablehlo.negate %arg0
+func.func public @no_padding(%a: tensor<16xf32>) -> tensor<16xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.pad %a, %z, low = [0], high = [0], interior = [0] : (tensor<16xf32>, tensor<f32>) -> tensor<16xf32>
+  %1 = stablehlo.negate %0 : tensor<16xf32>
+  return %1 : tensor<16xf32>
+}

@@ -65,10 +65,12 @@ pub(crate) fn unary(cx: &Ctx<'_>, op: UnaryOp) -> Res<Types> {
         U::Ceil | U::Floor | U::RoundNearestAfz | U::RoundNearestEven | U::IsFinite => FLOAT,
         U::Cbrt
         | U::Cosine
+        | U::Exp2
         | U::Exponential
         | U::ExponentialMinusOne
         | U::Imag
         | U::Log
+        | U::Log2
         | U::LogPlusOne
         | U::Logistic
         | U::Real
@@ -80,7 +82,7 @@ pub(crate) fn unary(cx: &Ctx<'_>, op: UnaryOp) -> Res<Types> {
         U::Acos | U::Acosh | U::Asin | U::Asinh | U::Atan | U::Atanh | U::Cosh | U::Sinh => REAL,
         U::BesselI1e | U::Digamma | U::Erf | U::ErfInv | U::Erfc | U::Lgamma => FLOAT,
         U::IsInf | U::IsNegInf | U::IsPosInf => FLOAT,
-        U::Conj => ANY,
+        U::Conj | U::Copy => ANY,
         U::AsinAcosKernel => COMPLEX,
     };
     accepts(cx, dtype, classes)?;

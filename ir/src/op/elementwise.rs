@@ -79,6 +79,9 @@ elementwise! {
         Lgamma = "chlo.lgamma"(0, Quantized::PerTensor, Linear::No),
         Sinh = "chlo.sinh"(0, Quantized::PerTensor, Linear::No),
         Square = "chlo.square"(0, Quantized::PerTensor, Linear::No),
+        Copy = "mhlo.copy"(0, Quantized::PerAxis, LINEAR),
+        Exp2 = "mhlo.exp2"(0, Quantized::No, Linear::No),
+        Log2 = "mhlo.log2"(0, Quantized::No, Linear::No),
     }
 }
 

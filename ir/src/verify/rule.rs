@@ -206,8 +206,9 @@ fn tensors(
     Ok(())
 }
 
-/// Whether each dimension has as many elements as its factors have together. A dimension with a factor that is never split,
-/// or of one element, may have another size.
+/// Whether each dimension has as many elements as its factors have together, or each of its factors stands for a block of
+/// elements and is in no result: JAX's `scaled_matmul` gives a dimension of 64 elements with 2 block scales a factor of size 2. A
+/// dimension with a factor that is never split, or of one element, may have another size.
 fn sizes_fit(
     module: &Module,
     what: &str,
@@ -218,12 +219,16 @@ fn sizes_fit(
     let is_special = |factor: &usize| {
         rule.special.iter().any(|(kind, factors)| *kind != "reduction" && factors.contains(factor))
     };
+    let is_in_result = |factor: &usize| rule.results.iter().flatten().any(|factors| factors.contains(factor));
     for (i, (&value, mapping)) in values.iter().zip(mappings).enumerate() {
         let ty = module.values[value].ty;
         let Some(tensor) = module.types.stored(ty) else { continue };
         for (d, (factors, &size)) in mapping.iter().zip(&tensor.shape).enumerate() {
             let elements = factors.iter().try_fold(1i64, |n, &f| n.checked_mul(rule.sizes[f]));
-            if elements == Some(size) || elements == Some(1) || factors.iter().any(is_special) {
+            let is_of_blocks =
+                elements.is_some_and(|n| n > 0 && size % n == 0) && !factors.iter().any(is_in_result);
+            if elements == Some(size) || elements == Some(1) || is_of_blocks || factors.iter().any(is_special)
+            {
                 continue;
             }
             let names: Vec<String> =

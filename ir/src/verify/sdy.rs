@@ -17,11 +17,11 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
             Err("bars no direction: use NONE, FORWARD or BACKWARD, or drop it".to_owned())
         }
         OpKind::ShardingConstraint(to) | OpKind::Reshard(to) => {
-            pending(module, op.operands.first(), *to, Some(ReductionKind::Add), None)
+            pending(module, op.operands.first(), *to, None)
         }
         OpKind::MeshCollective(spec) => match &spec.kind {
             MeshCollectiveKind::AllReduce(_, kind) | MeshCollectiveKind::ReduceScatter(_, kind) => {
-                pending(module, op.operands.first(), spec.out, None, Some(*kind))
+                pending(module, op.operands.first(), spec.out, Some(*kind))
             }
             MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_) => {
                 let to = module.shardings.get(spec.out);
@@ -103,23 +103,16 @@ fn of_nothing(value: &Attr) -> bool {
     inner.is_some_and(|inner| !inner.is_empty() && !inner.ends_with(",[]>"))
 }
 
-/// Whether an operation may turn what its operand waits for into what its result waits for. What is new waits for
-/// `introduced`, what is gone is completed by `removed`; where none is given, the operation does not ask.
+/// Whether the unreduced axes of an operation's result fit those of its operand. Axes that are no longer unreduced were
+/// completed by `removed`, if the operation names the reduction.
 fn pending(
     module: &Module,
     operand: Option<&ValueId>,
     to: crate::ShardingId,
-    introduced: Option<ReductionKind>,
     removed: Option<ReductionKind>,
 ) -> Result<(), String> {
     let to = module.shardings.get(to);
     let Some(from) = operand.and_then(|&v| module.shardings.sharding_of(v)) else {
-        if let Some(want) = introduced
-            && !to.unreduced.is_empty()
-            && to.reduction != want
-        {
-            return Err(starts_to_wait(to.reduction, want));
-        }
         return Ok(());
     };
     // Axes are numbers of one mesh, so that those of two cannot be compared.
@@ -127,12 +120,6 @@ fn pending(
         return Ok(());
     }
     let mesh = &module.meshes[from.mesh];
-    if let Some(want) = introduced
-        && to.reduction != want
-        && beyond(mesh, &to.unreduced, &from.unreduced)
-    {
-        return Err(starts_to_wait(to.reduction, want));
-    }
     if let Some(want) = removed
         && from.reduction != want
         && beyond(mesh, &from.unreduced, &to.unreduced)

@@ -7,7 +7,7 @@ use shardc_ir::{Attr, AttrDict, Diagnostic, MAX_DEVICES, Mesh, MeshId, Module, O
 use super::hlo::{HloSharding, Leaf, LeafKind, Named, NamedValue, Tiling};
 use super::infer::{TilingConflict, fit_mesh, infer};
 use super::sdy_text;
-use super::to_axes::add_mesh;
+use super::to_axes::{add_mesh, free_name};
 use crate::annotations::remesh::Match;
 
 /// The attribute that is read.
@@ -167,11 +167,12 @@ fn leaves(sharding: &HloSharding) -> &[Leaf] {
 }
 
 /// The mesh of the program: the one that is given, or that the program has, if its tiles fit it; else the coarsest
-/// that they all fit. Where the one that is given is not it, it is to take its place afterwards: so that is said too.
+/// that they all fit. With `round_trip` the shardings are Shardy's, and name their meshes. Where the one that is given is not it, it is to take its place afterwards: so that is said too.
 pub(super) fn home(
     module: &mut Module,
     texts: &Texts,
     given: Option<&Mesh>,
+    round_trip: bool,
 ) -> Result<(MeshId, Option<Match>), Vec<Diagnostic>> {
     let mut tilings: Vec<(&Tiling, usize)> = Vec::new();
     let mut seen: FxHashSet<&Tiling> = FxHashSet::default();
@@ -227,7 +228,12 @@ pub(super) fn home(
         } else if axes.sizes.is_empty() {
             axes.sizes = vec![1];
         }
-        add_mesh(module, axes.mesh())
+        if round_trip {
+            // Shardings that name a mesh do not mean one that is only derived from a number of devices.
+            module.add_mesh(&free_name(module, "inferred_mesh"), axes.mesh())
+        } else {
+            add_mesh(module, axes.mesh())
+        }
     };
     let devices = module.meshes[id].num_devices() as i64;
     if let Some(n) = partitions.filter(|&n| n != devices) {

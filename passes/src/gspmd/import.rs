@@ -8,7 +8,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
     Attr, AttrDict, AxisList, Build, Class, Diagnostic, FuncId, Mesh, Module, OpId, OpKind, PackedOption,
-    Rewriter, ShardingId, Span, TensorSharding, Uses, ValueId, ValueMap,
+    Rewriter, ShardingId, Span, TensorSharding, UnaryOp, Uses, ValueId, ValueMap,
 };
 
 use super::collect::{
@@ -53,7 +53,7 @@ pub fn import_gspmd(module: &mut Module, mesh: Option<&Mesh>) -> Result<Vec<Diag
     if round_trip {
         texts.clear();
     }
-    let (home_mesh, instead) = home(module, &texts, mesh)?;
+    let (home_mesh, instead) = home(module, &texts, mesh, round_trip)?;
     let home = MeshPlacement::new(module, home_mesh);
     let uses = module.uses();
     let errors = {
@@ -396,7 +396,7 @@ impl Import<'_> {
         }
         let target = match &self.rw.module.ops[op].kind {
             OpKind::CustomCall(call) if is_call(&call.target) => call.target.clone(),
-            OpKind::Opaque(spec) if &*spec.name == "mhlo.copy" => "Sharding".into(),
+            OpKind::Unary(UnaryOp::Copy) => "Sharding".into(),
             _ => {
                 // What is inserted for the results, sharding groups, reads them, and so has to come behind.
                 self.rw.keep();

@@ -149,7 +149,7 @@ fn mesh_ref(module: &mut Module, c: &mut Cursor<'_>) -> Result<MeshId, TextError
     let Some(name) = name else { return Err(c.expected("the name of a mesh")) };
     match module.mesh_names.get(name) {
         Some(&id) => Ok(id),
-        None => Err(c.error(format!("the mesh @{name} is not defined"))),
+        None => Err(c.error(format!("there is no mesh @{name}"))),
     }
 }
 

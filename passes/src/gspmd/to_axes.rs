@@ -161,7 +161,7 @@ pub(super) fn add_mesh(module: &mut Module, mesh: Mesh) -> MeshId {
 }
 
 /// Returns `name`, or `name` with a number appended if a mesh or function is called so: both are symbols.
-fn free_name(module: &Module, name: &str) -> String {
+pub(super) fn free_name(module: &Module, name: &str) -> String {
     let taken = |name: &str| module.mesh_names.contains_key(name) || module.func_names.contains_key(name);
     let numbered = (0..).map(|i| format!("{name}_{i}"));
     std::iter::once(name.to_owned()).chain(numbered).find(|name| !taken(name)).unwrap_or_default()

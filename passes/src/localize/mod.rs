@@ -33,6 +33,7 @@ mod pieces;
 mod sizes;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::discardable::SHARDING;
 use shardc_ir::{
     Attr, Build, DType, Dense, Diagnostic, EntityRef, FuncId, Mesh, MeshId, Module, OpId, OpKind,
     QuantTensor, RegionId, ReplicaGroups, Rewriter, SPELLING_ATTR, ShardingId, SizeList, SpmdMode,
@@ -45,6 +46,7 @@ use crate::analysis::regions::{has_program_regions, program_ops, program_parts};
 use crate::manual::Scope;
 use crate::plan::planned_mesh;
 use crate::rules::SHARDING_RULE_ATTR;
+use crate::transforms::legalize_backend::takes_mark;
 
 /// The attribute by which everything says in partition mode that it is partitioned already.
 pub(crate) const MARK: &str = shardc_ir::discardable::GSPMD_SHARDING;
@@ -223,6 +225,8 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
         }
         // Its sizes are those of global shapes.
         op.attrs.remove(SHARDING_RULE_ATTR);
+        // An operation without results keeps its sharding here: the device that it runs on.
+        op.attrs.remove(SHARDING);
         // Their meshes have no names any more.
         if let Some(spec) = op.kind.collective_mut() {
             spec.mesh_axes = None;
@@ -232,9 +236,7 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
             OpKind::NamedComputation(spec) => (spec.in_shardings, spec.out_shardings) = (None, None),
             _ => {}
         }
-        // XLA adds and drops values of a loop's tuple; a mark on the loop itself would then not fit.
-        let bare = matches!(op.kind, OpKind::Return | OpKind::While | OpKind::Case | OpKind::If);
-        if is_marked && !bare {
+        if is_marked && takes_mark(&op.kind) {
             op.attrs.set(MARK, Attr::Str("{manual}".into()));
         }
     }

@@ -6,6 +6,8 @@
 //! * Annotations that are the identity on one device (`sdy.sharding_constraint`, `sdy.reshard`,
 //!   `sdy.propagation_barrier`, data-flow edges, `@Sharding`) are replaced by their operands; sharding groups go.
 //! * Meshes, shardings, and attributes that hold them are dropped. Plugins need not know the `sdy` dialect.
+//! * Discardable attributes of dialects that plugins do not register are dropped (`foreign_attributes.rs`).
+//! * Element-wise operations that plugins may lack are expanded (`expand_elementwise.rs`).
 //! * Comparisons of integers say whether these have a sign.
 //! * The module says how many replicas or partitions run it, and its entry function is called `main`.
 //! * Among several partitions ([`SpmdMode::Partition`]) operations and the entry's signature are marked `{manual}`, which XLA asks
@@ -26,8 +28,8 @@ use shardc_ir::{
 };
 
 use super::{
-    across_processes, complex_sums, dense_ragged, donated_once, gradient_layouts, one_memory,
-    order_collectives, row_major_fft, whole_to_host, wide_products,
+    across_processes, complex_sums, dense_ragged, donated_once, expand_elementwise, foreign_attributes,
+    gradient_layouts, one_memory, order_collectives, row_major_fft, whole_to_host, wide_products,
 };
 
 /// Regions within regions, so that neither this nor the recursion of MLIR's readers overflows the stack.
@@ -76,6 +78,7 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
     if let Some(kept) = module.kept.first() {
         return Err(kept.unsupported("SH0508"));
     }
+    expand_elementwise::expand_for_plugin(module);
     let mut rw = Rewriter::new(module);
     for body in rw.module.bodies().collect::<Vec<_>>() {
         legalize_region(&mut rw, body, 0)?;
@@ -105,6 +108,7 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
         }
         order_collectives::order(module);
     }
+    foreign_attributes::drop_all(module);
     strip(&mut module.attrs);
     set_device_counts(module, options);
     if options.spmd_mode == SpmdMode::Partition && module.num_partitions() > Some(1) {
@@ -177,10 +181,8 @@ fn legalize_signature(module: &mut Module, func: FuncId) {
 fn mark_manual(module: &mut Module) {
     let manual = || Attr::Str("{manual}".into());
     for op in module.ops.values_mut() {
-        // A terminator has no counterpart in XLA that could carry a mark. A loop or branch is left to XLA, which
-        // wants the shardings inside and outside to agree, but takes values out of their tuples and puts others in.
         // One mark goes for all results of an operation, since XLA may change their number.
-        if !matches!(op.kind, OpKind::Return | OpKind::While | OpKind::Case | OpKind::If) {
+        if takes_mark(&op.kind) {
             op.attrs.set(GSPMD_SHARDING, manual());
         }
     }
@@ -193,6 +195,19 @@ fn mark_manual(module: &mut Module) {
                 dict.set(GSPMD_SHARDING, manual());
             }
         }
+    }
+}
+
+/// Whether an operation of a partitioned program may carry `mhlo.sharding = "{manual}"`.
+///
+/// A terminator has no counterpart in XLA that could carry a mark. A loop or branch is left to XLA, which wants the shardings
+/// inside and outside to agree, but takes values out of their tuples and puts others in. XLA refuses the attribute on
+/// `@ApproxTopK`, which it expands into other operations.
+pub(crate) fn takes_mark(kind: &OpKind) -> bool {
+    match kind {
+        OpKind::Return | OpKind::While | OpKind::Case | OpKind::If => false,
+        OpKind::CustomCall(call) => &*call.target != "ApproxTopK",
+        _ => true,
     }
 }
 

@@ -27,6 +27,8 @@ fn domain(op: UnaryOp) -> Option<Domain> {
         U::CountLeadingZeros | U::Not | U::Popcnt | U::AsinAcosKernel => return None,
         // These make truth values or complex numbers of floats, or floats of complex numbers.
         U::IsFinite | U::IsInf | U::IsNegInf | U::IsPosInf | U::Real | U::Imag | U::Conj => return None,
+        // They are expanded before anything is done to them.
+        U::Copy | U::Exp2 | U::Log2 => return None,
         U::Abs
         | U::Ceil
         | U::Floor

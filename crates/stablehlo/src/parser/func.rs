@@ -84,9 +84,7 @@ impl<'a> Parser<'a> {
             }
             Ok(())
         })?;
-        if args.iter().enumerate().any(|(i, arg)| arg.name != format!("arg{i}")) {
-            func.arg_names = args.iter().map(|arg| arg.name.into()).collect();
-        }
+        name_args(&mut func, &args);
         if locs.iter().any(|loc| loc.is_some()) {
             func.arg_locs = locs;
         }
@@ -115,10 +113,18 @@ impl<'a> Parser<'a> {
             func.attrs = self.carry_all(&attrs)?;
         }
         if self.peek() == b'{' && self.byte(1) != b'-' {
-            if args.len() != func.params.len() {
+            let is_labelled = args.is_empty() && !func.params.is_empty();
+            let labelled = if is_labelled { self.peek_block_label()? } else { Vec::new() };
+            let declared = if is_labelled { &labelled } else { &args };
+            if declared.len() != func.params.len() {
                 let message = "the parameters of a function with a body need names";
                 return Err(Diagnostic::invalid(codes::SYNTAX, message).at(span).into());
             }
+            if let Some((arg, _)) = declared.iter().zip(&func.params).find(|(arg, ty)| arg.ty != **ty) {
+                let message = format!("%{} does not have the type of @{}'s parameter", arg.name, func.name);
+                return Err(Diagnostic::invalid(codes::TYPE_MISMATCH, message).at(arg.span).into());
+            }
+            name_args(&mut func, &labelled);
             let owner = std::mem::replace(&mut self.owner, "func.func");
             let region = self.region(&args, true);
             self.owner = owner;
@@ -282,6 +288,13 @@ impl<'a> Parser<'a> {
             return Err(Diagnostic::invalid(codes::COUNT, message).at(named.name_span).into());
         }
         Ok((dicts, shardings))
+    }
+}
+
+/// Keeps the names of a function's arguments, unless they are the ones that MLIR gives.
+fn name_args(func: &mut Func, args: &[ArgDecl<'_>]) {
+    if args.iter().enumerate().any(|(i, arg)| arg.name != format!("arg{i}")) {
+        func.arg_names = args.iter().map(|arg| arg.name.into()).collect();
     }
 }
 

@@ -97,21 +97,40 @@ impl<'a> Parser<'a> {
             let region = p.module.add_region(&[]);
             p.add_args(region, args)?;
             if args.is_empty() && p.peek() == b'^' {
-                let mut args = Vec::new();
-                p.cursor.pos += 1;
-                p.ident("a block name")?;
-                if p.eat("(") {
-                    p.list(")", |p| {
-                        args.push(p.arg_decl()?);
-                        Ok(())
-                    })?;
-                }
-                p.expect(":")?;
+                let args = p.block_label()?;
                 p.add_args(region, &args)?;
             }
             p.ops(region, start)?;
             Ok(region)
         })
+    }
+
+    /// `^bb0(%arg0: type, ...):`.
+    fn block_label(&mut self) -> Res<Vec<ArgDecl<'a>>> {
+        let mut args = Vec::new();
+        self.cursor.pos += 1;
+        self.ident("a block name")?;
+        if self.eat("(") {
+            self.list(")", |p| {
+                args.push(p.arg_decl()?);
+                Ok(())
+            })?;
+        }
+        self.expect(":")?;
+        Ok(args)
+    }
+
+    /// The arguments that the label of the block in `{ ... }` declares, where the body of a function begins with one. The
+    /// text is read again by [`Parser::region`].
+    pub(super) fn peek_block_label(&mut self) -> Res<Vec<ArgDecl<'a>>> {
+        self.ws();
+        let start = self.pos;
+        let args = match self.eat("{") && self.peek() == b'^' {
+            true => self.block_label(),
+            false => Ok(Vec::new()),
+        };
+        self.cursor.pos = start;
+        args
     }
 
     fn add_args(&mut self, region: RegionId, args: &[ArgDecl<'a>]) -> Res<()> {

@@ -33,6 +33,9 @@ impl Printer<'_> {
         let fits = match (&data.kind, &**spelling) {
             (OpKind::Constant(_), "sdy.constant" | "chlo.constant" | "arith.constant") => true,
             (OpKind::Unary(UnaryOp::Tan), "chlo.tan") => true,
+            (OpKind::Unary(_) | OpKind::Binary(_), spelling) => spelling
+                .strip_prefix("mhlo.")
+                .is_some_and(|short| data.kind.name().strip_prefix("chlo.") == Some(short)),
             (OpKind::DotGeneral(spec), "stablehlo.dot") => {
                 let rank = data.operands.first().map_or(0, |&lhs| self.module.rank(lhs)) as u32;
                 spec.lhs_batch.is_empty()

@@ -17,9 +17,12 @@ mod top_k;
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
-    BatchNormKind, Module, OpId, OpKind, PackedOption, RegionId, Rewriter, SecondaryMap, ValueId, ValueMap,
+    BatchNormKind, Module, OpId, OpKind, PackedOption, RegionId, Rewriter, SecondaryMap, UnaryOp, ValueId,
+    ValueMap,
 };
 use smallvec::{SmallVec, smallvec};
+
+use super::expand_elementwise;
 
 /// Rewrites everything under the function body `body`, a region before the operations that follow it. A scan over
 /// quantized elements or of unknown length, a future that is used by more than one `async_done`, and what depends on sizes
@@ -62,7 +65,8 @@ fn has_other_form(kind: &OpKind) -> bool {
             | OpKind::TorchIndexSelect { .. }
             | OpKind::Dynamic(_)
             | OpKind::GetDimensionSize { .. }
-    ) || matches!(kind, OpKind::CustomCall(spec) if top_k::is_target(&spec.target))
+    ) || expand_elementwise::is_mhlo(kind)
+        || matches!(kind, OpKind::CustomCall(spec) if top_k::is_target(&spec.target))
 }
 
 struct Expand {
@@ -123,8 +127,19 @@ impl Expand {
                 }
                 Some(smallvec![value])
             }
+            // The sharding of a copy must not become that of its operand.
+            OpKind::Unary(UnaryOp::Copy) if module.shardings.of(results[0]).is_some() => {
+                let sharding = module.shardings.of(results[0])?;
+                module.ops[op].kind = OpKind::ShardingConstraint(sharding);
+                None
+            }
             kind if has_other_form(kind) => {
+                // Their value is an operand, which has a sharding of its own.
+                let is_copy = matches!(kind, OpKind::Unary(UnaryOp::Copy));
                 let values = other_form(rw, op)?;
+                if is_copy {
+                    return Some(values);
+                }
                 for (&old, &new) in results.iter().zip(&values) {
                     let sharding = rw.module.shardings.of(old);
                     rw.module.shardings.set(new, sharding);
@@ -160,7 +175,7 @@ fn other_form(rw: &mut Rewriter<'_>, op: OpId) -> Option<SmallVec<[ValueId; 3]>>
         OpKind::TorchIndexSelect { dim, batch_dims } => deprecated::index_select(rw, op, dim, batch_dims),
         OpKind::Dynamic(kind) => dynamic::decompose(rw, op, &kind),
         OpKind::GetDimensionSize { dim } => dynamic::dimension_size(rw, op, dim),
-        _ => None,
+        _ => expand_elementwise::expand_mhlo(rw, op),
     };
     Some(smallvec![value?])
 }

@@ -1,6 +1,6 @@
 //! Elementwise operations.
 
-use std::f64::consts::{FRAC_2_SQRT_PI, PI};
+use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LOG2_E, PI};
 
 use shardc_ir::reducer::is_identity;
 use shardc_ir::{
@@ -21,6 +21,7 @@ pub(super) fn unary(at: &mut At<'_, '_>, op: UnaryOp) -> Result<Option<ValueId>,
     let derivative = match op {
         // Of a float the real part is itself.
         UnaryOp::Real | UnaryOp::Conj if !is_complex => return Ok(Some(tangent)),
+        UnaryOp::Copy => return Ok(Some(tangent)),
         UnaryOp::Imag if !is_complex => return Ok(None),
         UnaryOp::Negate | UnaryOp::Real | UnaryOp::Imag | UnaryOp::Conj => {
             return Ok(Some(on_tape(at, &[tangent])));
@@ -125,6 +126,14 @@ fn derivative(at: &mut At<'_, '_>, op: UnaryOp, x: ValueId, y: ValueId) -> Resul
             e.add(one, square)
         }
         UnaryOp::Exponential => y,
+        UnaryOp::Exp2 => {
+            let ln_2 = e.number(LN_2, x);
+            e.mul(y, ln_2)
+        }
+        UnaryOp::Log2 => {
+            let factor = e.number(LOG2_E, x);
+            e.div(factor, x)
+        }
         UnaryOp::ExponentialMinusOne => {
             let one = e.number(1.0, x);
             e.add(y, one)

@@ -161,8 +161,22 @@ pub(super) const fn pieces(pieces: &'static [Piece]) -> Pretty {
 pub(crate) use shardc_ir::SPELLING_ATTR as SPELLING;
 
 /// Names of operations that are read as others: constants, `dot` as `dot_general`.
-pub(crate) const SPELLINGS: &[&str] =
-    &["sdy.constant", "chlo.constant", "arith.constant", "stablehlo.dot", "chlo.tan"];
+pub(crate) const SPELLINGS: &[&str] = &[
+    "sdy.constant",
+    "chlo.constant",
+    "arith.constant",
+    "stablehlo.dot",
+    "chlo.tan",
+    "mhlo.acos",
+    "mhlo.acosh",
+    "mhlo.asin",
+    "mhlo.asinh",
+    "mhlo.atanh",
+    "mhlo.cosh",
+    "mhlo.erf",
+    "mhlo.mulhi",
+    "mhlo.sinh",
+];
 
 const RESULT_NAMES: &[(&str, &[&str])] = &[
     ("tensor.cast", &["cast"]),
@@ -208,6 +222,14 @@ static TABLE: LazyLock<FxHashMap<&'static str, Row>> = LazyLock::new(|| {
         if let Some(row) = table.get_mut(name) {
             row.pretty = Pretty::Pieces(elementwise_form(op, name));
             row.elementwise = Some(op);
+        }
+    }
+    for name in SPELLINGS {
+        let Some(short) = name.strip_prefix("mhlo.") else { continue };
+        let chlo = format!("chlo.{short}");
+        if let Some(row) = table.get_mut(name) {
+            let unary = UnaryOp::parse(&chlo).map(Elementwise::Unary);
+            row.elementwise = unary.or_else(|| BinaryOp::parse(&chlo).map(Elementwise::Binary));
         }
     }
     table

@@ -4,16 +4,26 @@ use shardc_ir::AttrDef;
 use shardc_ir::AttrType::{Dense, Precisions};
 
 use super::Piece::{Dict, Functional, L, One, Opt};
-use super::{ARROW, Own, Pretty, Spec, may, need, pieces};
+use super::{ARROW, Own, Pretty, SAME_1, SAME_2, Spec, may, need, pieces};
 
 const VALUE: &[AttrDef] = &[need("value", Dense)];
 
-/// Those that are read as constants, `stablehlo.dot` as `stablehlo.dot_general`, `chlo.tan` as StableHLO's.
+/// Those that are read as constants, `stablehlo.dot` as `stablehlo.dot_general`, `chlo.tan` as StableHLO's, and
+/// those of `mhlo` that XLA's converter from HLO leaves as CHLO's.
 pub(super) const SPECS: &[Spec] = &[
     ("arith.constant", VALUE, Pretty::Own(Own::Constant)),
     ("chlo.constant", VALUE, Pretty::Own(Own::Constant)),
     ("sdy.constant", VALUE, Pretty::Own(Own::Constant)),
     ("chlo.tan", &[], pieces(ARROW)),
+    ("mhlo.acos", &[], pieces(SAME_1)),
+    ("mhlo.acosh", &[], pieces(SAME_1)),
+    ("mhlo.asin", &[], pieces(SAME_1)),
+    ("mhlo.asinh", &[], pieces(SAME_1)),
+    ("mhlo.atanh", &[], pieces(SAME_1)),
+    ("mhlo.cosh", &[], pieces(SAME_1)),
+    ("mhlo.erf", &[], pieces(SAME_1)),
+    ("mhlo.mulhi", &[], pieces(SAME_2)),
+    ("mhlo.sinh", &[], pieces(SAME_1)),
     (
         "stablehlo.dot",
         &[may("precision_config", Precisions)],

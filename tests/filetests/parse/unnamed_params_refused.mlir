@@ -1,0 +1,15 @@
+// RUN: not shardc opt %s -split-input-file 2>&1 | FileCheck %s
+
+// CHECK: error[SH0104]: %x does not have the type of @types's parameter
+func.func @types(tensor<4xf32>) {
+^bb0(%x: tensor<2xf32>):
+  return
+}
+
+// -----
+
+// CHECK: the parameters of a function with a body need names
+func.func @count(tensor<4xf32>) {
+^bb0:
+  return
+}

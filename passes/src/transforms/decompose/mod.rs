@@ -8,10 +8,12 @@
 //! whole value it does nothing but say the sharding of its result, where that of its operand tells what is to be done, sums
 //! that are pending among it.
 
+mod async_calls;
 mod batch_norm;
 mod deprecated;
 mod dynamic;
 mod einsum;
+mod rooted;
 mod scan;
 mod top_k;
 
@@ -51,7 +53,17 @@ fn is_rewritten(kind: &OpKind) -> bool {
     matches!(
         kind,
         OpKind::Scan(_) | OpKind::AsyncStart | OpKind::MeshCollective(_) | OpKind::GetTupleElement { .. }
-    ) || has_other_form(kind)
+    ) || is_rooted(kind)
+        || has_other_form(kind)
+}
+
+/// Whether an operation is a collective with a root that `rooted` expands.
+fn is_rooted(kind: &OpKind) -> bool {
+    match kind {
+        OpKind::CollectiveReduce(_) => true,
+        OpKind::CollectiveBroadcast(spec) => spec.has_dynamic_root,
+        _ => false,
+    }
 }
 
 /// Whether an operation of this kind stands for others whatever is around it, if its types are known.
@@ -66,6 +78,7 @@ fn has_other_form(kind: &OpKind) -> bool {
             | OpKind::Dynamic(_)
             | OpKind::GetDimensionSize { .. }
     ) || expand_elementwise::is_mhlo(kind)
+        || async_calls::is_async(kind)
         || matches!(kind, OpKind::CustomCall(spec) if top_k::is_target(&spec.target))
 }
 
@@ -112,6 +125,14 @@ impl Expand {
                 self.started.insert(future, copy_with(rw, body, &operands));
                 Some(SmallVec::new())
             }
+            OpKind::CollectiveBroadcast(spec) if spec.has_dynamic_root => {
+                let spec = spec.clone();
+                rooted::broadcast(rw, op, &spec)
+            }
+            OpKind::CollectiveReduce(spec) => {
+                let spec = spec.clone();
+                rooted::reduce(rw, op, &spec)
+            }
             OpKind::AsyncDone => self.started.remove(module.ops[op].operands.first()?),
             OpKind::MeshCollective(collective) => {
                 module.ops[op].kind = OpKind::Reshard(collective.out);
@@ -135,7 +156,7 @@ impl Expand {
             }
             kind if has_other_form(kind) => {
                 // Their value is an operand, which has a sharding of its own.
-                let is_copy = matches!(kind, OpKind::Unary(UnaryOp::Copy));
+                let is_copy = matches!(kind, OpKind::Unary(UnaryOp::Copy)) || async_calls::is_async(kind);
                 let values = other_form(rw, op)?;
                 if is_copy {
                     return Some(values);
@@ -168,8 +189,9 @@ fn put_into_tuple(module: &Module, op: OpId, index: u32) -> Option<ValueId> {
 /// Inserts what an operation by itself stands for; returns new values, one for each of its results. `None` if it stays.
 fn other_form(rw: &mut Rewriter<'_>, op: OpId) -> Option<SmallVec<[ValueId; 3]>> {
     let value = match rw.module.ops[op].kind.clone() {
+        OpKind::CustomCall(spec) if top_k::is_target(&spec.target) => return top_k::decompose(rw, op),
+        OpKind::CustomCall(_) => async_calls::collective(rw, op),
         OpKind::BatchNorm(kind, spec) => return batch_norm::decompose(rw, op, kind, spec),
-        OpKind::CustomCall(_) => return top_k::decompose(rw, op),
         OpKind::Broadcast { sizes } => deprecated::broadcast(rw, op, &sizes),
         OpKind::Einsum { config } | OpKind::UnaryEinsum { config } => einsum::decompose(rw, op, &config),
         OpKind::TorchIndexSelect { dim, batch_dims } => deprecated::index_select(rw, op, dim, batch_dims),

@@ -32,7 +32,7 @@ fn unary(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     let elem = p.rng.of(elems);
     p.note(elem);
     let fill = match short {
-        "acosh" | "log" | "rsqrt" | "sqrt" | "digamma" | "lgamma" | "cbrt" => "positive",
+        "acosh" | "log" | "log2" | "rsqrt" | "sqrt" | "digamma" | "lgamma" | "cbrt" => "positive",
         // Poles are far from what is drawn.
         "tan" | "asin" | "acos" | "atanh" | "erf_inv" | "log_plus_one" => "small",
         _ => "wide",

@@ -29,6 +29,9 @@ pub const BUFFER_DONOR: &str = "jax.buffer_donor";
 /// The kind of memory that an argument or a result lies in, where it is not the device's own.
 pub const MEMORY_KIND: &str = "mhlo.memory_kind";
 
+/// The memory layout that an argument or a result is requested to have: `{0,1}`, `default`, `auto`.
+pub const LAYOUT_MODE: &str = "mhlo.layout_mode";
+
 /// JAX's name of an argument.
 pub const ARG_INFO: &str = "jax.arg_info";
 
@@ -75,6 +78,15 @@ impl AttrDict {
     pub fn memory_kind(&self) -> Option<&str> {
         match self.get(MEMORY_KIND)? {
             Attr::Str(kind) => Some(kind),
+            _ => None,
+        }
+    }
+
+    /// The memory layout that is requested for an argument or a result with these attributes, where that is not the default.
+    #[must_use]
+    pub fn layout_mode(&self) -> Option<&str> {
+        match self.get(LAYOUT_MODE)? {
+            Attr::Str(mode) => Some(&**mode).filter(|mode| *mode != "default"),
             _ => None,
         }
     }

@@ -6,6 +6,7 @@ pub mod carried;
 pub(crate) mod device_scalars;
 pub(crate) mod elementwise;
 pub(crate) mod gradient_orders;
+pub(crate) mod host_memory;
 pub(crate) mod inlined_size;
 pub(crate) mod integer_fold;
 pub mod linear;

@@ -9,6 +9,7 @@
 //! * Discardable attributes of dialects that plugins do not register are dropped (`foreign_attributes.rs`).
 //! * Element-wise operations that plugins may lack are expanded (`expand_elementwise.rs`).
 //! * Comparisons of integers say whether these have a sign.
+//! * A `reduce` starts from a neutral initial value; another one is combined with its result (`initial_values.rs`).
 //! * The module says how many replicas or partitions run it, and its entry function is called `main`.
 //! * Among several partitions ([`SpmdMode::Partition`]) operations and the entry's signature are marked `{manual}`, which XLA asks
 //!   for; of one alone nothing is, since its partitioner, which would take the marks away, does not run then.
@@ -29,7 +30,7 @@ use shardc_ir::{
 
 use super::{
     across_processes, complex_sums, dense_ragged, donated_once, expand_elementwise, foreign_attributes,
-    gradient_layouts, one_memory, order_collectives, row_major_fft, whole_to_host, wide_products,
+    gradient_layouts, initial_values, one_memory, order_collectives, row_major_fft, whole_to_host, wide_products,
 };
 
 /// Regions within regions, so that neither this nor the recursion of MLIR's readers overflows the stack.
@@ -87,6 +88,7 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
     for func in module.funcs.keys().collect::<Vec<_>>() {
         legalize_signature(module, func);
     }
+    initial_values::combine_afterwards(module);
     if matches!(options.backend, Backend::Any | Backend::Tpu) {
         complex_sums::take_apart(module);
     }

@@ -20,6 +20,7 @@ mod foreign_attributes;
 pub mod fused_parts;
 mod gradient_layouts;
 pub mod group_form;
+mod initial_values;
 pub mod inline;
 mod layout_constraint;
 pub mod legalize_backend;

@@ -4,29 +4,21 @@
 //! that is a part of something larger, as of one `all_gather` of several parameters, all of it goes to the host, which is then asked for
 //! parts: it gives none but of whole tiles, and the program is refused. XLA follows host memory through no barrier.
 
-use shardc_ir::{Attr, Build, Module, OpId, OpKind, Rewriter, ValueId};
+use shardc_ir::{Build, Module, OpKind, Rewriter, ValueId};
+
+use crate::analysis::host_memory::moved_to_host;
 
 /// Puts barriers before what takes parts of a value to the host's memory.
 pub(super) fn hold(module: &mut Module) {
     for body in module.bodies().collect::<Vec<_>>() {
         Rewriter::new(module).each_op(body, &mut |rw, op| {
-            let Some(value) = goes_to_host(rw.module, op).filter(|&value| is_part(rw.module, value)) else {
+            let Some(value) = moved_to_host(rw.module, op).filter(|&value| is_part(rw.module, value)) else {
                 return;
             };
             let ty = rw.module.values[value].ty;
             rw.module.ops[op].operands[0] = rw.op1(OpKind::OptimizationBarrier, &[value], ty);
         });
     }
-}
-
-/// What an operation takes to the host's memory, if it does.
-fn goes_to_host(module: &Module, op: OpId) -> Option<ValueId> {
-    let data = &module.ops[op];
-    let OpKind::CustomCall(call) = &data.kind else { return None };
-    let place = data.attrs.frontend()?.get("_xla_buffer_placement")?;
-    let is_call = *call.target == *"annotate_device_placement";
-    let is_host = matches!(place, Attr::Str(place) if place.ends_with("_host"));
-    (is_call && is_host).then_some(*data.operands.first()?)
 }
 
 /// Whether a value is a part of another one, perhaps in another form.

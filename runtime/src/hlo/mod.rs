@@ -6,6 +6,7 @@
 //! of trips is known, and once where it is not.
 
 mod proto;
+mod scattered;
 mod trips;
 
 use std::collections::{BTreeMap, HashMap};
@@ -14,7 +15,8 @@ use prost::Message;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, RuntimeError};
-use proto::{Instruction, Module, ModuleWithConfig, ReplicaGroup, Shape};
+use proto::{Computation, Instruction, Module, ModuleWithConfig, ReplicaGroup, Shape};
+use scattered::is_scattered;
 use trips::Program;
 
 /// How often a kind of collective runs, and what it sends.
@@ -61,16 +63,26 @@ pub fn collectives(format: &str, program: &[u8], devices: usize) -> Result<Colle
 
 fn count(module: &Module, devices: usize) -> Collectives {
     let times = executions(module);
+    let by_id: HashMap<i64, &Computation> = module.computations.iter().map(|c| (c.id, c)).collect();
+    let callee = |id: i64| by_id.get(&id).copied();
     let mut out = Collectives::new();
     for computation in &module.computations {
         let Some(&times) = times.get(&computation.id) else { continue };
+        let starts_chains = computation.instructions.iter().any(starts_chain);
         for instruction in &computation.instructions {
+            if is_in_chain(instruction) && !starts_chains {
+                continue;
+            }
             let (opcode, started) = match instruction.opcode.strip_suffix("-start") {
                 Some(kind) => (kind, true),
                 None => (instruction.opcode.as_str(), false),
             };
             let Some(&kind) = KINDS.iter().find(|&&kind| kind == opcode) else { continue };
-            let (kind, sent) = sent_bytes(kind, started, instruction, &computation.name, devices);
+            // The TPU compiler writes a reduce-scatter as a fusion of this name around an all-reduce, or as an all-reduce and a slice.
+            let is_scattered = kind == "all-reduce"
+                && (computation.name.contains("all-reduce-scatter")
+                    || is_scattered(instruction, computation, group_size(instruction, devices), &callee));
+            let (kind, sent) = sent_bytes(kind, started, instruction, is_scattered, devices);
             let stat = out.entry(kind.to_owned()).or_default();
             stat.count = stat.count.saturating_add(times);
             // A float holds the product of sizes and trips that need not be sensible; the cast saturates.
@@ -80,12 +92,23 @@ fn count(module: &Module, devices: usize) -> Collectives {
     out
 }
 
+/// Whether a computation with this instruction starts the collectives of chains that are in it.
+fn starts_chain(instruction: &Instruction) -> bool {
+    instruction.opcode == "custom-call" && instruction.custom_call_target == "AsyncCollectiveStart"
+}
+
+/// Whether the instruction is one of the steps of a collective that is overlapped with compute. The TPU compiler repeats it in the
+/// computation that starts it, in each one that it is overlapped with, and in the one that awaits it; all have one `chain_id`.
+fn is_in_chain(instruction: &Instruction) -> bool {
+    instruction.frontend_attributes.as_ref().is_some_and(|attributes| attributes.map.contains_key("chain_id"))
+}
+
 /// The kind under which a collective is reported, and the bytes that one execution of it sends.
 fn sent_bytes<'k>(
     kind: &'k str,
     started: bool,
     instruction: &Instruction,
-    computation: &str,
+    is_scattered: bool,
     devices: usize,
 ) -> (&'k str, f64) {
     let k = group_size(instruction, devices).max(1) as f64;
@@ -96,8 +119,7 @@ fn sent_bytes<'k>(
     }
     let mut result = shape.map_or(0.0, Shape::bytes);
     let mut kind = kind;
-    // The TPU compiler writes a reduce-scatter as a fusion of this name around an all-reduce.
-    if kind == "all-reduce" && computation.contains("all-reduce-scatter") {
+    if is_scattered {
         kind = "reduce-scatter";
         result /= k;
     }
@@ -173,8 +195,8 @@ fn executions(module: &Module) -> HashMap<i64, u64> {
 #[cfg(test)]
 mod tests {
     use super::proto::{
-        AxisRef, CollectiveDeviceList, Computation, IotaReplicaGroupList, Mesh, MeshAxesReplicaGroupList,
-        MeshAxis, SubAxis,
+        AxisRef, CollectiveDeviceList, FrontendAttributes, IotaReplicaGroupList, Mesh,
+        MeshAxesReplicaGroupList, MeshAxis, SubAxis,
     };
     use super::*;
 
@@ -275,6 +297,54 @@ mod tests {
             computation(3, "main", vec![loop_of(2, known), loop_of(1, "not json")]),
         ];
         assert_eq!(read(module), [stat("collective-permute", 9 + 3 + 1, 16 * 13)]);
+    }
+
+    #[test]
+    fn an_all_reduce_of_which_each_device_keeps_its_part() {
+        let sum = |shape| Instruction { id: 1, ..op("all-reduce", shape) };
+        let reads = |opcode: &str, from: i64, id: i64, n: i64| Instruction {
+            id,
+            operand_ids: vec![from],
+            ..op(opcode, array(&[n]))
+        };
+        let main = |mut rest: Vec<Instruction>| {
+            rest.insert(0, sum(array(&[32])));
+            Computation { root_id: 9, ..computation(5, "main", rest) }
+        };
+        let scattered = [stat("reduce-scatter", 1, 16 * 7)];
+        let whole = [stat("all-reduce", 1, 2 * 128 * 7 / 8)];
+        assert_eq!(read(vec![main(vec![reads("dynamic-slice", 1, 9, 4)])]), scattered);
+        assert_eq!(read(vec![main(vec![reads("dynamic-slice", 1, 9, 8)])]), whole, "another part");
+        assert_eq!(
+            read(vec![main(vec![reads("dynamic-slice", 1, 2, 4), reads("negate", 1, 9, 32)])]),
+            whole,
+            "read in full as well"
+        );
+        let parameter = Instruction { id: 11, ..op("parameter", array(&[32])) };
+        let inner = computation(4, "fused", vec![parameter, reads("dynamic-slice", 11, 12, 4)]);
+        let fusion = Instruction { called_computation_ids: vec![4], ..reads("fusion", 1, 9, 4) };
+        assert_eq!(read(vec![inner, main(vec![fusion])]), scattered);
+    }
+
+    #[test]
+    fn steps_of_a_chain_count_once() {
+        let map = [("chain_id".to_owned(), "0".to_owned())].into_iter().collect();
+        let gather = || Instruction {
+            frontend_attributes: Some(FrontendAttributes { map: HashMap::clone(&map) }),
+            ..op("all-gather", array(&[32]))
+        };
+        let call = |target: &str| Instruction {
+            custom_call_target: target.to_owned(),
+            ..op("custom-call", array(&[]))
+        };
+        let fusion = |id| Instruction { called_computation_ids: vec![id], ..op("fusion", array(&[32])) };
+        let module = vec![
+            computation(1, "start", vec![gather(), call("AsyncCollectiveStart")]),
+            computation(2, "overlapped", vec![gather()]),
+            computation(3, "done", vec![gather(), call("AsyncCollectiveDone")]),
+            computation(4, "main", vec![fusion(1), fusion(2), fusion(2), fusion(3)]),
+        ];
+        assert_eq!(read(module), [stat("all-gather", 1, 128 * 7 / 8)]);
     }
 
     #[test]

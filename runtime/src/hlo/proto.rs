@@ -1,5 +1,7 @@
 //! The fields that are read of an HLO module as it is serialised; numbers are those of `xla/service/hlo.proto` and `xla/xla_data.proto`.
 
+use std::collections::HashMap;
+
 use prost::Message;
 
 #[derive(Clone, PartialEq, Message)]
@@ -40,6 +42,8 @@ pub(super) struct Instruction {
     pub(super) parameter_number: i64,
     #[prost(int64, tag = "13")]
     pub(super) tuple_index: i64,
+    #[prost(string, tag = "28")]
+    pub(super) custom_call_target: String,
     #[prost(int64, tag = "35")]
     pub(super) id: i64,
     #[prost(int64, repeated, tag = "36")]
@@ -52,12 +56,21 @@ pub(super) struct Instruction {
     pub(super) comparison_direction: String,
     #[prost(message, repeated, tag = "49")]
     pub(super) replica_groups: Vec<ReplicaGroup>,
+    #[prost(message, optional, tag = "68")]
+    pub(super) frontend_attributes: Option<FrontendAttributes>,
     #[prost(message, optional, tag = "87")]
     pub(super) collective_device_list: Option<CollectiveDeviceList>,
     #[prost(message, optional, tag = "92")]
     pub(super) iota_collective_device_list: Option<IotaReplicaGroupList>,
     #[prost(message, optional, tag = "93")]
     pub(super) mesh_axes_replica_group_list: Option<MeshAxesReplicaGroupList>,
+}
+
+/// Attributes that compilers add to instructions, by name.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct FrontendAttributes {
+    #[prost(map = "string, string", tag = "1")]
+    pub(super) map: HashMap<String, String>,
 }
 
 /// Of a constant, numbers of the types that count trips.

@@ -62,6 +62,10 @@ pub struct CompileReport {
     /// The most bytes that are alive at once. Absent where the compiler does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_bytes: Option<u64>,
+    /// Bytes of the host's memory for arguments, results that share no memory with these, and temporaries that the program keeps there.
+    /// The other numbers here are of the device's memory alone.
+    #[serde(default)]
+    pub host_bytes: u64,
     /// Bytes of machine code. Absent where the compiler does not say, as for the CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generated_code_bytes: Option<u64>,
@@ -207,7 +211,8 @@ fn report(
         output_bytes: memory.output_bytes,
         temp_bytes: memory.temp_bytes,
         alias_bytes: memory.alias_bytes,
-        peak_bytes: known(memory.peak_bytes),
+        peak_bytes: known(memory.peak_bytes).or((memory.host_bytes > 0).then_some(0)),
+        host_bytes: memory.host_bytes,
         generated_code_bytes: known(memory.generated_code_bytes),
         flops: cost.properties.contains_key("flops").then_some(cost.flops).filter(|n| *n >= 0.0),
         collectives,

@@ -65,6 +65,7 @@ fn describe(report: &CompileReport, ui: &Ui) -> String {
         ("  of which share memory with arguments", Some(report.alias_bytes)),
         ("temporaries", Some(report.temp_bytes)),
         ("needed in all", Some(report.needed_bytes())),
+        ("memory of the host", Some(report.host_bytes).filter(|&n| n > 0)),
         ("memory of a device", report.device_bytes),
         ("executable", report.executable_bytes),
     ] {

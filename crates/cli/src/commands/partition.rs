@@ -43,7 +43,7 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
     }
     outputs.commit()?;
     if args.summary {
-        summary(&job.output, ui);
+        summary(&job.output, args.how.memory.filter(|&limit| limit > 0), ui);
     }
     if args.at_peak {
         at_peak(&job.output, ui);
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
 }
 
 /// Prints what was inserted and what a device needs.
-fn summary(output: &Output, ui: &Ui) {
+fn summary(output: &Output, limit: Option<u64>, ui: &Ui) {
     let rows = summarize(&output.module);
     let cleaned = output.cleaned.text();
     let memory = output.memory();
@@ -64,8 +64,29 @@ fn summary(output: &Output, ui: &Ui) {
             let [count, in_loops] = [row.count, row.in_loops].map(|n| n.to_string());
             table.row(vec![row.kind.clone(), count, in_loops, row.runs.to_string(), bytes(row.bytes_in_run)]);
         }
+        if !rows.is_empty() {
+            let count: u64 = rows.iter().map(|row| row.count as u64).sum();
+            let in_loops: u64 = rows.iter().map(|row| row.in_loops as u64).sum();
+            let runs: u64 = rows.iter().map(|row| row.runs as u64).fold(0, u64::saturating_add);
+            let sent = rows.iter().map(|row| row.bytes_in_run).fold(0, u64::saturating_add);
+            let [count, in_loops, runs] = [count, in_loops, runs].map(|n| n.to_string());
+            table.row(vec!["total".to_owned(), count, in_loops, runs, bytes(sent)]);
+        }
+        let host = match memory.host {
+            0 => String::new(),
+            host => format!("; memory of the host: {}", bytes(host)),
+        };
+        let fits = match limit {
+            None => String::new(),
+            Some(limit) if memory.peak <= limit => {
+                format!("fits in {}: {} are left\n", bytes(limit), bytes(limit - memory.peak))
+            }
+            Some(limit) => {
+                format!("does not fit in {}: {} are missing\n", bytes(limit), bytes(memory.peak - limit))
+            }
+        };
         let needs = format!(
-            "memory of a device, estimated: arguments {}, outputs {} ({} in place), temporaries {}, peak {}\n",
+            "memory of a device, estimated: arguments {}, outputs {} ({} in place), temporaries {}, peak {}{host}\n{fits}",
             bytes(memory.arguments),
             bytes(memory.outputs),
             bytes(memory.aliases),
@@ -97,7 +118,10 @@ fn summary(output: &Output, ui: &Ui) {
                 "aliases": memory.aliases,
                 "temporaries": memory.temporaries,
                 "peak": memory.peak,
+                "host": memory.host,
+                "limit": limit,
             },
+            "total_bytes_in_run": rows.iter().map(|row| row.bytes_in_run).fold(0, u64::saturating_add),
             "cleaned": cleaned,
         })
     });

@@ -26,6 +26,9 @@ pub(super) struct TiledDims {
     pub(super) batch: usize,
 }
 
+/// The elements of a tile.
+const TILE: u64 = LANES * SUBLANES;
+
 /// The least that a buffer of a TPU takes.
 const SMALLEST: u64 = 512;
 
@@ -96,7 +99,7 @@ impl Machine {
         let padded = |lane: usize, row: usize| padded(&sizes, lane, row);
         let dims = dims.filter(|dims| dims.feature < sizes.len() && dims.batch < sizes.len());
         let tiled = match (sizes.len(), dims) {
-            (0 | 1, _) => in_bytes(elements).next_multiple_of(SMALLEST),
+            (0 | 1, _) => in_bytes(in_one_row(elements)),
             (_, Some(TiledDims { feature, batch })) => {
                 in_bytes(padded(feature, batch).min(padded(batch, feature)))
             }
@@ -175,6 +178,12 @@ impl Machine {
     }
 }
 
+/// The elements of a vector with its padding: libtpu 0.0.51 stores vectors in tiles of 1024 elements, and shorter ones in one tile of
+/// the next power of two.
+fn in_one_row(elements: u64) -> u64 {
+    if elements < TILE { elements.next_power_of_two() } else { elements.next_multiple_of(TILE) }
+}
+
 /// The bytes of elements in tiles. A predicate takes a byte.
 fn in_bytes(elements: u64, bits: u32) -> u64 {
     if bits == 1 { elements } else { elements.saturating_mul(u64::from(bits)).div_ceil(8) }
@@ -199,6 +208,13 @@ mod tests {
         assert_eq!(tpu(&[2048, 2048], DType::I1), 2048 * 2048);
         assert_eq!(tpu(&[], DType::F32), 512);
         assert_eq!(tpu(&[200], DType::F32), 1024);
+        // As libtpu 0.0.51 allocates arguments.
+        for (n, bytes) in [(100, 512), (257, 2048), (513, 4096), (1024, 4096), (1025, 8192), (3000, 12288)] {
+            assert_eq!(tpu(&[n], DType::F32), bytes, "{n}");
+        }
+        for (n, bytes) in [(128, 512), (257, 1024), (1025, 4096), (4097, 10240)] {
+            assert_eq!(tpu(&[n], DType::BF16), bytes, "{n}");
+        }
         assert_eq!(tpu(&[0, 7], DType::F32), 0);
     }
 

@@ -45,7 +45,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::discardable::BUFFER_DONOR;
 use shardc_ir::{AttrDict, Class, Diagnostic, FuncId, Module, OpId, TypeId};
 
@@ -63,7 +63,8 @@ pub(crate) struct Need {
     pub(crate) at: Moment,
 }
 
-/// What a device is estimated to need for a program, in bytes, in the terms of XLA's compilers.
+/// What a device is estimated to need for a program, in bytes, in the terms of XLA's compilers. All but [`MemoryEstimate::host`] is
+/// memory of the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryEstimate {
     /// Arguments.
@@ -76,6 +77,8 @@ pub struct MemoryEstimate {
     pub temporaries: u64,
     /// All of it: arguments, results that do not take the memory of these, and the heap.
     pub peak: u64,
+    /// Memory of the host for arguments and results in its memory (`mhlo.memory_kind = "pinned_host"`), those of one device.
+    pub host: u64,
 }
 
 /// Returns what the function needs on a machine, its types being those of one device.
@@ -88,40 +91,61 @@ fn need_with_calls(module: &Module, func: FuncId, machine: Machine, of_call: &dy
     let Some(body) = module.funcs[func].body else { return Need::default() };
     let Peak { bytes: live, at, .. } = Estimate::new(module, func, body, machine, of_call).peak(body);
     let size = |ty: TypeId| module.types.stored(ty).map_or(0, |ty| machine.bytes_of_argument(ty));
-    let all = |types: &[TypeId]| types.iter().map(|&ty| size(ty)).fold(0, u64::saturating_add);
     let data = &module.funcs[func];
-    let arguments = all(&data.params);
-    let outputs = all(&data.results);
+    let in_device_memory = |attrs: &[AttrDict], i: usize| attrs.get(i).is_none_or(|attrs| !is_on_host(attrs));
+    // Bytes on the device, and bytes on the host, which has no tiles.
+    let sizes = |types: &[TypeId], attrs: &[AttrDict], is_counted: &dyn Fn(usize) -> bool| {
+        let (mut device, mut host) = (0u64, 0u64);
+        for (i, &ty) in types.iter().enumerate().filter(|&(i, _)| is_counted(i)) {
+            if in_device_memory(attrs, i) {
+                device = device.saturating_add(size(ty));
+            } else {
+                host = host.saturating_add(
+                    module.types.stored(ty).map_or(0, |ty| Machine::Plain.bytes_of_argument(ty)),
+                );
+            }
+        }
+        (device, host)
+    };
+    let (arguments, host_arguments) = sizes(&data.params, &data.arg_attrs, &|_| true);
+    let (outputs, host_outputs) = sizes(&data.results, &data.res_attrs, &|_| true);
     let aliased = aliased(module, func);
-    let aliases = all(&aliased);
+    let (aliases, host_aliases) = sizes(&data.results, &data.res_attrs, &|i| aliased.contains(&i));
+    let host = host_arguments.saturating_add(host_outputs.saturating_sub(host_aliases));
     let temporaries = if machine.has_fast_memory_for(live) {
-        tables::bytes(module, func, body, aliased.len())
+        tables::bytes(
+            module,
+            func,
+            body,
+            aliased.iter().filter(|&&i| in_device_memory(&data.res_attrs, i)).count(),
+        )
     } else {
         machine.heap(live)
     };
     let peak = arguments.saturating_add(outputs.saturating_sub(aliases)).saturating_add(temporaries);
-    Need { estimate: MemoryEstimate { arguments, outputs, aliases, temporaries, peak }, at }
+    Need { estimate: MemoryEstimate { arguments, outputs, aliases, temporaries, peak, host }, at }
 }
 
-/// Returns the types of the results that take the memory of arguments: those that arguments name, and of those that are left
-/// for each other donated argument one of its type.
-fn aliased(module: &Module, func: FuncId) -> Vec<TypeId> {
+/// Whether an argument or a result with these attributes is in the host's memory.
+fn is_on_host(attrs: &AttrDict) -> bool {
+    attrs.memory_kind().is_some_and(|kind| kind.ends_with("_host"))
+}
+
+/// Returns the numbers of the results that take the memory of arguments: those that arguments name, and of those that are left
+/// for each other donated argument one of its type in the same memory.
+fn aliased(module: &Module, func: FuncId) -> FxHashSet<usize> {
     let data = &module.funcs[func];
-    let mut left: Vec<Option<TypeId>> = data.results.iter().copied().map(Some).collect();
     let named = data.arg_attrs.iter().filter_map(AttrDict::donated_to);
-    let mut aliased: Vec<TypeId> =
-        named.filter_map(|result| left.get_mut(result).and_then(Option::take)).collect();
-    let mut by_type: FxHashMap<TypeId, u32> = FxHashMap::default();
-    for ty in left.into_iter().flatten() {
-        *by_type.entry(ty).or_default() += 1;
+    let mut aliased: FxHashSet<usize> = named.filter(|&result| result < data.results.len()).collect();
+    let mut left: FxHashMap<(TypeId, bool), Vec<usize>> = FxHashMap::default();
+    for (i, &ty) in data.results.iter().enumerate().rev().filter(|(i, _)| !aliased.contains(i)) {
+        left.entry((ty, data.res_attrs.get(i).is_some_and(is_on_host))).or_default().push(i);
     }
-    for (attrs, ty) in data.arg_attrs.iter().zip(&data.params) {
+    for (attrs, &ty) in data.arg_attrs.iter().zip(&data.params) {
         if attrs.get(BUFFER_DONOR).is_some()
-            && let Some(count) = by_type.get_mut(ty)
-            && *count > 0
+            && let Some(result) = left.get_mut(&(ty, is_on_host(attrs))).and_then(Vec::pop)
         {
-            *count -= 1;
-            aliased.push(*ty);
+            aliased.insert(result);
         }
     }
     aliased

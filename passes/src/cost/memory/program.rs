@@ -8,6 +8,7 @@ use super::machine::{Machine, TiledDims};
 use super::{products, stacks};
 use crate::analysis::elementwise::is_elementwise;
 use crate::analysis::gradient_orders::{has_its_own_order, orders_of_gradients};
+use crate::analysis::host_memory::moved_to_host;
 
 /// What holds for operations and values of a function, by their numbers.
 pub(super) struct Program<'m> {
@@ -109,6 +110,9 @@ impl<'m> Program<'m> {
     /// Returns the bytes of a value in memory.
     pub(super) fn size(&self, value: ValueId) -> u64 {
         let Some(ty) = self.module.stored(value) else { return 0 };
+        if self.module.def_op(value).is_some_and(|op| moved_to_host(self.module, op).is_some()) {
+            return 0;
+        }
         let bits = if self.is_rounded(value) { 16 } else { ty.dtype.bits() };
         if self.in_rows.contains(&value) && !self.relaid.contains(&value) {
             return self.machine.bytes_in_rows(ty, bits);

@@ -17,8 +17,9 @@
 //! parts wait for each other; and a loop keeps those that it carries, but for its counter: that of random bits has four.
 
 use rustc_hash::FxHashSet;
-use shardc_ir::{FuncId, Module, OpId, OpKind, RegionId, TypeId, ValueId};
+use shardc_ir::{AttrDict, FuncId, Module, OpId, OpKind, RegionId, TypeId, ValueId};
 
+use super::is_on_host;
 use super::program::{is_from_nothing, is_product};
 use crate::analysis::elementwise::is_elementwise;
 
@@ -30,15 +31,28 @@ const SLICED: i64 = 1 << 20;
 
 /// Returns the bytes of all tables of a function of whose results `aliased` take the memory of arguments.
 pub(super) fn bytes(module: &Module, func: FuncId, body: RegionId, aliased: usize) -> u64 {
+    // Nothing of the host's memory is prefetched to the fast one.
+    let data = &module.funcs[func];
+    let on_device = |attrs: &[AttrDict], i: usize| attrs.get(i).is_none_or(|attrs| !is_on_host(attrs));
     let returned = module.terminator(body).map_or(&[][..], |end| &module.ops[end].operands);
     let is_computed =
-        |value: &&ValueId| module.def_op(**value).is_none_or(|def| !is_from_nothing(&module.ops[def].kind));
-    let results = returned.iter().filter(is_computed).count();
+        |value: &ValueId| module.def_op(*value).is_none_or(|def| !is_from_nothing(&module.ops[def].kind));
+    let results = returned
+        .iter()
+        .enumerate()
+        .filter(|(i, value)| on_device(&data.res_attrs, *i) && is_computed(*value))
+        .count();
     let is_sliced = |ty: &TypeId| {
         module.types.stored(*ty).and_then(|ty| ty.num_bytes()).is_some_and(|bytes| bytes > SLICED)
     };
-    let arguments = &module.funcs[func].params;
-    let sliced = arguments.iter().filter(|&ty| is_sliced(ty)).count();
+    let arguments: Vec<&TypeId> = data
+        .params
+        .iter()
+        .enumerate()
+        .filter(|&(i, _)| on_device(&data.arg_attrs, i))
+        .map(|(_, ty)| ty)
+        .collect();
+    let sliced = arguments.iter().filter(|&&ty| is_sliced(ty)).count();
     let gathered = gathers_of_results(module, returned);
     // In quarters of a table; a large argument has seven tables more than another.
     let mut quarters = 4 * (arguments.len() + 7 * sliced) + 3 * aliased.min(results) + 3 * results;

@@ -478,6 +478,10 @@ fn an_argument_that_gives_its_memory_is_there_all_the_time() {
     }
     let module = parsed("", body);
     assert_eq!(estimate(&module, module.entry().unwrap(), Machine::Plain).peak, 4096);
+    // Memory of the host is no memory of the device.
+    let module = parsed("{mhlo.memory_kind = \"pinned_host\"}", body);
+    let need = estimate(&module, module.entry().unwrap(), Machine::Plain);
+    assert_eq!((need.arguments, need.host, need.peak), (0, 1024, 3072));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What `shardc-shardy` and `shardc-graph` read of this crate besides its passes. Nobody else should: it changes with the passes.
+//! What `shardc-shardy`, `shardc-graph` and the facade read of this crate besides its passes. Nobody else should: it changes with the passes.
 
 pub use crate::analysis::inlined_size::check_size;
 pub use crate::collectives::verify::axes_results_vary_along;

@@ -14,6 +14,7 @@ use crate::options::CompileOptions;
 use crate::plugin::{Plugin, PluginKind};
 use crate::plugin_options::{self, MAX_CPU_DEVICES, PluginOptions, Value};
 use crate::processes::Processes;
+use crate::relayout;
 
 /// A set of devices of one kind, and what compiles for them. Cheap to clone; usable from any thread. As the last clone is dropped, runs that
 /// are on their way are waited for: a process that ends while a plugin's threads run crashes in them.
@@ -262,7 +263,10 @@ impl Client {
     /// or the device is out of memory.
     pub fn buffer_from_host(&self, array: &HostArray, device: &Device) -> Result<Buffer> {
         array.check()?;
-        Buffer::new(self.raw.buffer(array, &device.raw)?, device.id())
+        match device.raw.layout(array.shape.len()) {
+            Some(layout) => relayout::put(array, &device.raw, layout),
+            None => Buffer::new(self.raw.buffer(array, &device.raw)?, device.id()),
+        }
     }
 
     /// Begins to copy an array to a device, and returns before that is done where the plugin can. The array is kept until the
@@ -275,6 +279,9 @@ impl Client {
     pub fn send(&self, array: impl Into<Arc<HostArray>>, device: &Device) -> Result<Buffer> {
         let array = array.into();
         array.check()?;
+        if let Some(layout) = device.raw.layout(array.shape.len()) {
+            return relayout::put(&array, &device.raw, layout);
+        }
         Buffer::new(self.raw.send(array, &device.raw)?, device.id())
     }
 }

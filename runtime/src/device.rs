@@ -5,10 +5,12 @@ use std::sync::Arc;
 use shardc_ir::DType;
 
 use crate::array_type::ArrayType;
+use crate::device_layout::DeviceLayout;
 use crate::error::{PjrtCode, Result, RuntimeError};
 use crate::ffi::{RawBuffer, RawClient, RawDevice};
 use crate::host::HostArray;
 use crate::launcher::Flight;
+use crate::relayout;
 
 /// A device of a [`Client`](crate::Client).
 #[derive(Clone)]
@@ -49,6 +51,13 @@ impl Device {
                 kind: self.kind().to_owned(),
             }),
         }
+    }
+
+    /// The same device, whose new arrays are stored in this layout if they have as many dimensions; others are stored in the
+    /// plugin's default layout. Elements keep their indices: only their order in memory changes.
+    #[must_use]
+    pub fn with_layout(&self, layout: Arc<DeviceLayout>) -> Device {
+        Device { raw: self.raw.with_layout(Some(layout)) }
     }
 
     /// What the plugin says of the device's memory.
@@ -101,6 +110,8 @@ pub struct Buffer {
     dtype: DType,
     shape: Vec<usize>,
     device: i32,
+    /// How it is stored, where that is not the plugin's default for its type.
+    layout: Option<Arc<DeviceLayout>>,
 }
 
 impl std::fmt::Debug for Buffer {
@@ -112,12 +123,28 @@ impl std::fmt::Debug for Buffer {
 impl Buffer {
     pub(crate) fn new(raw: RawBuffer, device: i32) -> Result<Buffer> {
         let (dtype, shape) = (raw.dtype()?, raw.shape()?);
-        Ok(Buffer { flight: None, raw: Arc::new(raw), dtype, shape, device })
+        Ok(Buffer { flight: None, raw: Arc::new(raw), dtype, shape, device, layout: None })
     }
 
     /// What a launch leaves on a device.
     pub(crate) fn of_launch(raw: RawBuffer, device: i32, flight: &Arc<Flight>) -> Result<Buffer> {
         Ok(Buffer { flight: Some(flight.clone()), ..Buffer::new(raw, device)? })
+    }
+
+    /// The same array, which is stored in this layout; `None` for the plugin's default.
+    pub(crate) fn in_layout(self, layout: Option<Arc<DeviceLayout>>) -> Buffer {
+        Buffer { layout, ..self }
+    }
+
+    /// The layout in which it is stored, where that is not the plugin's default for its type.
+    #[must_use]
+    pub fn device_layout(&self) -> Option<&Arc<DeviceLayout>> {
+        self.layout.as_ref()
+    }
+
+    /// How it is stored, as the plugin reports it.
+    pub(crate) fn reported_layout(&self) -> Result<Option<DeviceLayout>> {
+        self.raw.layout()
     }
 
     /// The launch that makes its content.
@@ -175,11 +202,23 @@ impl Buffer {
         self.wait()?;
         let there = device.in_memory(kind)?;
         // Plugins copy from one memory to another, and not within one.
-        let copy = match self.memory_kind()? == kind {
-            true => there.raw.client().buffer(&self.to_host()?, &there.raw)?,
-            false => self.raw.copy_to(&there.raw)?,
-        };
-        Buffer::new(copy, self.device)
+        if self.memory_kind()? != kind {
+            let copy = Buffer::new(self.raw.copy_to(&there.raw)?, self.device)?;
+            return Ok(copy.in_layout(self.layout.clone()));
+        }
+        self.copied_in(&there, self.layout.as_ref())
+    }
+
+    /// A copy on a device in a layout, or in the plugin's default layout, by way of the host.
+    pub(crate) fn copied_in(&self, device: &Device, layout: Option<&Arc<DeviceLayout>>) -> Result<Buffer> {
+        let array = self.to_host()?;
+        match layout {
+            Some(layout) => relayout::put(&array, &device.raw, layout),
+            None => {
+                let device = device.raw.with_layout(None);
+                Buffer::new(device.client().buffer(&array, &device)?, self.device)
+            }
+        }
     }
 
     /// Gives the memory back now, also where there are clones: to use any of them is

@@ -256,6 +256,14 @@ pub enum RuntimeError {
     /// An array whose memory was given back.
     #[error("the memory of an array was given back: it cannot be read or passed to a program any more")]
     Deleted,
+    /// The plugin does not store arrays in a layout that a program requests of its arguments.
+    #[error("the plugin cannot store a {ty} in the memory layout {layout} that the program requests")]
+    DeviceLayout {
+        /// The array's type.
+        ty: String,
+        /// The layout, in XLA's notation.
+        layout: String,
+    },
     /// More memory is needed than this machine has.
     #[error("{0}")]
     Memory(Box<Shortage>),
@@ -424,6 +432,7 @@ impl RuntimeError {
             | RuntimeError::Io { .. } => ErrorClass::InvalidInput,
             RuntimeError::PluginLacks { .. }
             | RuntimeError::NotAvailable { .. }
+            | RuntimeError::DeviceLayout { .. }
             | RuntimeError::NotInstallable { .. }
             | RuntimeError::ElementType { .. } => ErrorClass::Unsupported,
             RuntimeError::Pjrt { message, .. } | RuntimeError::Compile { message, .. }
@@ -469,6 +478,7 @@ impl RuntimeError {
             RuntimeError::Inputs { .. } => "RT0303",
             RuntimeError::Memory(_) => "RT0304",
             RuntimeError::Deleted => "RT0305",
+            RuntimeError::DeviceLayout { .. } => "RT0306",
             RuntimeError::Layout(_) => "RT0401",
             RuntimeError::Elsewhere { .. } => "RT0402",
             RuntimeError::Target { .. } => "RT0501",
@@ -552,6 +562,9 @@ impl RuntimeError {
                 "give the inputs in the program's order, with its element types and shapes: nothing is converted"
                     .to_owned(),
             ),
+            RuntimeError::DeviceLayout { .. } => {
+                Some("remove `mhlo.layout_mode` from the argument, or update the plugin".to_owned())
+            }
             RuntimeError::Deleted => {
                 Some("keep it until its last use, or pass it on to the program that takes it (donation)".to_owned())
             }

@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use crate::array_type::ArrayType;
 use crate::device::{Buffer, Device};
+use crate::device_layout::DeviceLayout;
 use crate::error::{Result, RuntimeError};
 use crate::execution::Execution;
 use crate::ffi::{self, LaunchOptions, RawExecutable, RawProgram};
 use crate::hlo::{self, Collectives};
 use crate::mismatch::{self, Mismatch};
 use crate::placement::Placement;
+use crate::relayout;
 use crate::signature;
 
 /// What the compiler says of a program's memory: bytes on one device.
@@ -29,6 +31,8 @@ pub struct MemoryStats {
     pub temp_bytes: u64,
     /// The most that is alive at once; 0 where the compiler does not say.
     pub peak_bytes: u64,
+    /// Memory of the host for arguments, results that share no memory with these, and temporaries in host memory.
+    pub host_bytes: u64,
 }
 
 /// The compiler's estimate of a program's work on one device.
@@ -78,7 +82,14 @@ pub struct LoadedExecutable {
     placement: Arc<Placement>,
     /// What the program takes; `None` inside where the plugin does not say.
     parameters: Arc<OnceLock<Option<Vec<ArrayType>>>>,
+    /// The layouts that the program expects, where they are not the client's defaults; `None` where nothing says.
+    parameter_layouts: Arc<OnceLock<Option<Layouts>>>,
+    /// The layouts of its results, found at the first run.
+    result_layouts: Arc<OnceLock<Layouts>>,
 }
+
+/// For each array its layout; `None` for the client's default.
+type Layouts = Vec<Option<Arc<DeviceLayout>>>;
 
 impl std::fmt::Debug for LoadedExecutable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -94,7 +105,13 @@ impl LoadedExecutable {
     pub(crate) fn new(raw: RawProgram, places: Vec<usize>, count: usize) -> Result<LoadedExecutable> {
         let devices: Vec<Device> = raw.devices().iter().map(|raw| Device { raw: raw.clone() }).collect();
         let placement = Arc::new(Placement::new(devices, places, count)?);
-        Ok(LoadedExecutable { raw: Arc::new(raw), placement, parameters: Arc::default() })
+        Ok(LoadedExecutable {
+            raw: Arc::new(raw),
+            placement,
+            parameters: Arc::default(),
+            parameter_layouts: Arc::default(),
+            result_layouts: Arc::default(),
+        })
     }
 
     /// The devices of this process that it runs on, in the order of [`LoadedExecutable::execute`]'s lists.
@@ -129,6 +146,83 @@ impl LoadedExecutable {
     /// Says what the program takes on each device, where that is known without asking the plugin.
     pub fn set_parameters(&self, parameters: Vec<ArrayType>) {
         let _ = self.parameters.set(Some(parameters));
+    }
+
+    /// The memory layout that the program expects of each parameter on a device; `None` for the client's default for that type.
+    /// Arguments in another layout are copied into it when the program is launched. `types` are the parameters' types, as
+    /// [`LoadedExecutable::parameters`]. `None` where neither the plugin nor the optimised program says.
+    ///
+    /// # Errors
+    ///
+    /// The plugin fails to answer.
+    pub fn parameter_layouts(&self, types: &[ArrayType]) -> Result<Option<&[Option<Arc<DeviceLayout>>]>> {
+        if let Some(known) = self.parameter_layouts.get() {
+            return Ok(known.as_deref());
+        }
+        let found = match self.info().parameter_layouts()? {
+            Some(found) => Some(found),
+            None => self
+                .info()
+                .optimized_program()
+                .ok()
+                .and_then(|(format, program)| signature::parameter_layouts(&format, &program)),
+        };
+        let found = found.filter(|found| found.len() == types.len());
+        let layouts = found
+            .map(|found| relayout::unlike_default(self.raw.client(), types, found.into_iter().map(Some)));
+        let layouts = layouts.transpose()?;
+        Ok(self.parameter_layouts.get_or_init(|| layouts).as_deref())
+    }
+
+    /// The arguments in the layouts that the program expects. A plugin compares sizes alone, and reads an array in another layout
+    /// as if it were in the expected one.
+    fn in_layouts(&self, arguments: Vec<Vec<Buffer>>) -> Result<Vec<Vec<Buffer>>> {
+        let types: Vec<ArrayType> = arguments.iter().take(1).flatten().map(Buffer::ty).collect();
+        let Some(expected) = self.parameter_layouts(&types)? else { return Ok(arguments) };
+        let is_default = |buffer: &Buffer| buffer.device_layout().is_none();
+        if expected.iter().all(Option::is_none) && arguments.iter().flatten().all(is_default) {
+            return Ok(arguments);
+        }
+        let adapt = |(buffer, (expected, device)): (Buffer, (&Option<Arc<DeviceLayout>>, &Device))| {
+            if buffer.device_layout().is_none() && expected.is_none() {
+                return Ok(buffer);
+            }
+            let ty = buffer.ty();
+            let concrete = |layout: Option<&Arc<DeviceLayout>>| match layout {
+                Some(layout) => Ok(DeviceLayout::clone(layout)),
+                None => relayout::default_layout(self.raw.client(), &ty),
+            };
+            let (from, to) = (concrete(buffer.device_layout())?, concrete(expected.as_ref())?);
+            if from.is_same_for(&to, &ty.shape) {
+                return Ok(buffer);
+            }
+            // Only the host's memory is not the default one of a device.
+            let kind = buffer.memory_kind().ok().filter(|kind| kind == "pinned_host");
+            let there = kind.map(|kind| device.in_memory(&kind)).transpose()?;
+            match buffer.copied_in(there.as_ref().unwrap_or(device), expected.as_ref()) {
+                // Tiles alone do not reorder an array silently: a plugin that has tiles compares them itself.
+                Err(RuntimeError::DeviceLayout { .. }) if from.has_same_order(&to, &ty.shape) => Ok(buffer),
+                copied => copied,
+            }
+        };
+        let devices = arguments.into_iter().zip(self.devices());
+        devices
+            .map(|(list, device)| {
+                let wanted = expected.iter().map(|layout| (layout, device));
+                list.into_iter().zip(wanted).map(adapt).collect()
+            })
+            .collect()
+    }
+
+    /// The layouts of what a run leaves on a device.
+    fn result_layouts(&self, results: &[Buffer]) -> Result<&[Option<Arc<DeviceLayout>>]> {
+        if let Some(known) = self.result_layouts.get() {
+            return Ok(known);
+        }
+        let types: Vec<ArrayType> = results.iter().map(Buffer::ty).collect();
+        let found: Vec<_> = results.iter().map(Buffer::reported_layout).collect::<Result<_>>()?;
+        let layouts = relayout::unlike_default(self.raw.client(), &types, found)?;
+        Ok(self.result_layouts.get_or_init(|| layouts))
     }
 
     /// Runs the program on all its devices at once and waits until all are done, half an hour at most.
@@ -190,6 +284,7 @@ impl LoadedExecutable {
         options: &ExecuteOptions,
     ) -> Result<(Vec<Vec<Buffer>>, Execution)> {
         self.check(&arguments)?;
+        let arguments = self.in_layouts(arguments)?;
         let mut parents = Vec::new();
         for flight in arguments.iter().flatten().filter_map(Buffer::flight) {
             match flight.outcome() {
@@ -204,7 +299,10 @@ impl LoadedExecutable {
         let launch = ffi::launch(&self.raw, lists.collect(), options)?;
         let owned = |(list, device): (Vec<_>, &Device)| {
             let result = |raw| Buffer::of_launch(raw, device.id(), &launch.flight);
-            list.into_iter().map(result).collect::<Result<Vec<_>>>()
+            let buffers = list.into_iter().map(result).collect::<Result<Vec<_>>>()?;
+            let layouts = self.result_layouts(&buffers)?;
+            let stored = |(buffer, layout): (Buffer, &Option<_>)| buffer.in_layout(layout.clone());
+            Ok(buffers.into_iter().zip(layouts).map(stored).collect::<Vec<_>>())
         };
         let results = launch.results.into_iter().zip(self.devices()).map(owned).collect::<Result<_>>()?;
         Ok((results, Execution { flight: launch.flight, waited: launch.waited }))
@@ -279,13 +377,24 @@ pub(crate) fn memory_stats(executable: &RawExecutable) -> Result<MemoryStats> {
         // The CPU plugin leaves it out of the statistics; a plugin that does not say at all has none.
         executable.code_size().unwrap_or(0)
     };
+    let host_bytes = unsigned(stats.host_argument)
+        .saturating_add(unsigned(stats.host_output).saturating_sub(unsigned(stats.host_alias)))
+        .saturating_add(unsigned(stats.host_temp));
+    let on_device =
+        unsigned(stats.argument).saturating_add(unsigned(stats.output)).saturating_add(unsigned(stats.temp));
+    let peak = match unsigned(stats.peak) {
+        // libtpu 0.0.51 counts the host's memory in the peak of the device's.
+        peak if host_bytes > 0 => peak.saturating_sub(host_bytes).min(on_device),
+        peak => peak,
+    };
     Ok(MemoryStats {
         generated_code_bytes: unsigned(code),
         argument_bytes: unsigned(stats.argument),
         output_bytes: unsigned(stats.output),
         alias_bytes: unsigned(stats.alias),
         temp_bytes: unsigned(stats.temp),
-        peak_bytes: unsigned(stats.peak),
+        peak_bytes: peak,
+        host_bytes,
     })
 }
 

@@ -43,6 +43,20 @@ pub struct ReplicaDisagreement {
     pub is_rounding: bool,
 }
 
+/// Which devices differ on which block, and how far: `devices 0 and 3 differ by 2.500e-1 in block [1, 0]`.
+impl std::fmt::Display for ReplicaDisagreement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let ((first, second), Difference { max_abs, mismatches, .. }) = (self.devices, self.difference);
+        write!(f, "devices {first} and {second} differ ")?;
+        match mismatches {
+            0 => write!(f, "by {max_abs:.3e}")?,
+            1 => f.write_str("in 1 element")?,
+            n => write!(f, "in {n} elements")?,
+        }
+        if self.block.is_empty() { Ok(()) } else { write!(f, " in block {:?}", self.block) }
+    }
+}
+
 /// How far rounding may bring two blocks apart, in units in the last place of the largest value.
 const ROUNDING: f64 = 1024.0;
 

@@ -1,6 +1,9 @@
 //! Which devices of a program this process has.
 
+use std::sync::Arc;
+
 use crate::device::Device;
+use crate::device_layout::DeviceLayout;
 use crate::error::{Result, RuntimeError};
 
 /// The devices of a program that this process has, and their places among all of them. In a job of one process these are all.
@@ -47,6 +50,13 @@ impl Placement {
     pub fn in_memory(&self, kind: &str) -> Result<Placement> {
         let devices = self.devices.iter().map(|device| device.in_memory(kind)).collect::<Result<_>>()?;
         Ok(Placement { devices, ..self.clone() })
+    }
+
+    /// The same places, with what is put there stored in a layout ([`Device::with_layout`]).
+    #[must_use]
+    pub fn with_layout(&self, layout: &Arc<DeviceLayout>) -> Placement {
+        let devices = self.devices.iter().map(|device| device.with_layout(layout.clone())).collect();
+        Placement { devices, ..self.clone() }
     }
 
     /// The place of each of [`Placement::devices`] among all devices of the program.

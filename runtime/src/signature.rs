@@ -4,16 +4,31 @@ use prost::Message;
 use shardc_ir::DType;
 
 use crate::array_type::ArrayType;
+use crate::device_layout::DeviceLayout;
 
 /// The types of the parameters of a program as `PJRT_Executable_OptimizedProgram` gives it; `None` for a format or an
 /// element type that shardc does not read. Numbers are those of `xla/service/hlo.proto` and `xla/xla_data.proto`.
 pub(crate) fn parameters(format: &str, program: &[u8]) -> Option<Vec<ArrayType>> {
+    program_shape(format, program)?.parameters.iter().map(array_type).collect()
+}
+
+fn program_shape(format: &str, program: &[u8]) -> Option<ProgramShape> {
     let module = match format {
         "hlo" => Module::decode(program).ok()?,
         "hlo_with_config" => ModuleWithConfig::decode(program).ok()?.module?,
         _ => return None,
     };
-    module.host_program_shape?.parameters.iter().map(array_type).collect()
+    module.host_program_shape
+}
+
+/// The memory layouts of the parameters, in the same cases.
+pub(crate) fn parameter_layouts(format: &str, program: &[u8]) -> Option<Vec<DeviceLayout>> {
+    let layout = |shape: &Shape| {
+        let layout = shape.layout.as_ref()?;
+        let tiles: Vec<Vec<i64>> = layout.tiles.iter().map(|tile| tile.dimensions.clone()).collect();
+        DeviceLayout::from_numbers(&layout.minor_to_major, &tiles)
+    };
+    program_shape(format, program)?.parameters.iter().map(layout).collect()
 }
 
 fn array_type(shape: &Shape) -> Option<ArrayType> {
@@ -78,6 +93,22 @@ struct Shape {
     element_type: i32,
     #[prost(int64, repeated, tag = "3")]
     dimensions: Vec<i64>,
+    #[prost(message, optional, tag = "5")]
+    layout: Option<Layout>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Layout {
+    #[prost(int64, repeated, tag = "1")]
+    minor_to_major: Vec<i64>,
+    #[prost(message, repeated, tag = "6")]
+    tiles: Vec<Tile>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Tile {
+    #[prost(int64, repeated, tag = "1")]
+    dimensions: Vec<i64>,
 }
 
 #[cfg(test)]
@@ -86,8 +117,11 @@ mod tests {
 
     #[test]
     fn types_of_parameters() {
-        let shape =
-            |element_type, dimensions: &[i64]| Shape { element_type, dimensions: dimensions.to_vec() };
+        let shape = |element_type, dimensions: &[i64]| Shape {
+            element_type,
+            dimensions: dimensions.to_vec(),
+            layout: None,
+        };
         let of = |parameters| {
             let module = Module { host_program_shape: Some(ProgramShape { parameters }) };
             super::parameters("hlo_with_config", &ModuleWithConfig { module: Some(module) }.encode_to_vec())

@@ -168,7 +168,7 @@ pub mod runtime {
     #[doc(inline)]
     pub use shardc_runtime::{
         ArrayType, BlockRequest, Buffer, Client, ClientOptions, CompileCache, CompileOptions, Cost,
-        CudaAllocator, CudaOptions, Device, DeviceMemory, Difference, Environment, ErrorClass,
+        CudaAllocator, CudaOptions, Device, DeviceLayout, DeviceMemory, Difference, Environment, ErrorClass,
         ExecuteOptions, Execution, ExecutionTimes, HostArray, HostElement, LoadedExecutable, MAX_CPU_DEVICES,
         MemoryLimit, MemoryNeed, MemoryStats, OptionValue, PjrtCode, Placement, Plugin, PluginKind,
         PluginOptions, ProcessOptions, Processes, ReplicaDisagreement, RuntimeError, Secret, ShardLayout,

@@ -18,7 +18,7 @@ macro_rules! opaque {
 
 opaque! {
     Error Event Client Device DeviceDescription Memory Buffer Executable LoadedExecutable SerializedExecutable
-    TopologyDescription ExecuteContext
+    TopologyDescription ExecuteContext LayoutsMemoryLayout LayoutsSerialized
 }
 
 /// A structure that the API passes by pointer, beginning with its own size.
@@ -55,13 +55,14 @@ macro_rules! structure {
         #[repr(C)]
         pub(super) struct $name {
             pub(super) struct_size: usize,
-            pub(super) extension_start: *mut c_void,
+            pub(super) extension_start: *mut std::ffi::c_void,
             $(pub(super) $field: $ty,)*
         }
         // SAFETY: `repr(C)`, begins with its size, and holds integers, floats and pointers only.
-        unsafe impl Structure for $name {}
+        unsafe impl $crate::ffi::abi::Structure for $name {}
     };
 }
+pub(super) use structure;
 
 /// Declares the argument structures of functions, with the functions' numbers.
 macro_rules! calls {
@@ -336,6 +337,7 @@ calls! {
     58 "PJRT_Buffer_Destroy" BufferDestroy { buffer: *mut Buffer, }
     59 "PJRT_Buffer_ElementType" BufferElementType { buffer: *mut Buffer, element_type: c_int, }
     60 "PJRT_Buffer_Dimensions" BufferDimensions { buffer: *mut Buffer, dims: *const i64, num_dims: usize, }
+    63 "PJRT_Buffer_GetMemoryLayout" BufferGetMemoryLayout { buffer: *mut Buffer, layout: MemoryLayout, }
     66 "PJRT_Buffer_Memory" BufferMemory { buffer: *mut Buffer, memory: *mut Memory, }
     67 "PJRT_Buffer_Delete" BufferDelete { buffer: *mut Buffer, }
     68 "PJRT_Buffer_IsDeleted" BufferIsDeleted { buffer: *mut Buffer, is_deleted: bool, }

@@ -79,6 +79,10 @@ pub(crate) struct RawMemoryStats {
     pub(crate) alias: i64,
     pub(crate) temp: i64,
     pub(crate) peak: i64,
+    pub(crate) host_argument: i64,
+    pub(crate) host_output: i64,
+    pub(crate) host_alias: i64,
+    pub(crate) host_temp: i64,
 }
 
 /// The program structure for MLIR in `code`, which must outlive it.
@@ -189,7 +193,7 @@ impl RawLoadedExecutable {
 }
 
 impl RawExecutable {
-    fn api(&self) -> &Api {
+    pub(super) fn api(&self) -> &Api {
         self.origin.api()
     }
 
@@ -224,6 +228,10 @@ impl RawExecutable {
             alias: a.alias,
             temp: a.temp,
             peak: a.peak_memory,
+            host_argument: a.host_argument,
+            host_output: a.host_output,
+            host_alias: a.host_alias,
+            host_temp: a.host_temp,
         })
     }
 

@@ -1,10 +1,11 @@
 //! Owning wrappers of a client and what lives on it: each destroys its object once, keeps alive what it depends on, and
 //! may be used from any thread, because the C API allows that for all of them.
 
+use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 use std::ptr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use shardc_ir::DType;
 
@@ -12,6 +13,7 @@ use super::abi::{self, Call, Structure, named_value};
 use super::api::{Api, slice, text};
 use super::element_types;
 use super::key_values;
+use crate::device_layout::DeviceLayout;
 use crate::error::{Result, RuntimeError};
 use crate::host::HostArray;
 use crate::launcher::Launcher;
@@ -93,6 +95,8 @@ pub(crate) struct RawClient {
     /// Where launches are queued. What lives on a client that it gave up is leaked: the plugin still uses it.
     pub(crate) launcher: Launcher,
     launches: AtomicI32,
+    /// Whether transfers that request a layout store arrays in it, for each layout that was requested.
+    honored: Mutex<BTreeMap<DeviceLayout, bool>>,
 }
 
 // SAFETY: the C API lets any thread use a client, one at a time or several at once.
@@ -118,6 +122,8 @@ pub(crate) struct RawDevice {
     pub(super) ptr: *mut abi::Device,
     /// Where new buffers go; null for the memory that the device has by default.
     pub(super) memory: *mut abi::Memory,
+    /// How new buffers are stored; `None` for the plugin's default.
+    pub(super) layout: Option<Arc<DeviceLayout>>,
     client: Arc<RawClient>,
     /// The plugin's number of the device.
     pub(crate) id: i32,
@@ -157,6 +163,26 @@ impl RawDevice {
             }
         }
         Ok(None)
+    }
+
+    /// The same device, whose new buffers have this layout, or the plugin's default.
+    pub(crate) fn with_layout(&self, layout: Option<Arc<DeviceLayout>>) -> RawDevice {
+        RawDevice { layout, ..self.clone() }
+    }
+
+    /// The layout that is requested for new buffers of this rank.
+    pub(crate) fn layout(&self, rank: usize) -> Option<&Arc<DeviceLayout>> {
+        self.layout.as_ref().filter(|layout| layout.rank() == rank)
+    }
+
+    /// The same device, whose new buffers go to the memory that it has by default.
+    pub(crate) fn in_default_memory(&self) -> RawDevice {
+        RawDevice { memory: ptr::null_mut(), ..self.clone() }
+    }
+
+    /// Whether new buffers go to the memory that the device has by default.
+    pub(crate) fn has_own_memory(&self) -> bool {
+        self.memory.is_null()
     }
 
     /// What the plugin says of its memory.
@@ -272,6 +298,7 @@ impl RawClient {
             api: api.clone(),
             launcher: Launcher::default(),
             launches: AtomicI32::new(0),
+            honored: Mutex::default(),
         })
     }
 
@@ -299,6 +326,19 @@ impl RawClient {
     /// An error, if nothing can run on this client any more.
     pub(super) fn check(&self) -> Result<()> {
         self.launcher.check()
+    }
+
+    /// Whether transfers that request a layout store arrays in it; `probe` decides at the first request.
+    pub(crate) fn honors_layout(&self, layout: &DeviceLayout, probe: impl FnOnce() -> bool) -> bool {
+        let known = |honored: &Mutex<BTreeMap<DeviceLayout, bool>>| {
+            honored.lock().unwrap_or_else(PoisonError::into_inner).get(layout).copied()
+        };
+        if let Some(known) = known(&self.honored) {
+            return known;
+        }
+        let is_honored = probe();
+        self.honored.lock().unwrap_or_else(PoisonError::into_inner).insert(layout.clone(), is_honored);
+        is_honored
     }
 
     /// A number for a launch that no other launch on this client has, by which collectives know their peers.
@@ -343,7 +383,7 @@ impl RawClient {
             self.api.call(&mut arguments)?;
             describe(&self.api, arguments.description)?
         };
-        Ok(RawDevice { ptr, memory: std::ptr::null_mut(), client: self.clone(), id, kind })
+        Ok(RawDevice { ptr, memory: std::ptr::null_mut(), layout: None, client: self.clone(), id, kind })
     }
 }
 
@@ -463,13 +503,15 @@ impl RawBuffer {
                 self.shape()?.len()
             )));
         }
-        // A device may lay an array out as it likes; ask for row-major.
+        // Not every plugin transposes: the CPU plugin copies the device's bytes whatever order is requested. So the buffer's own
+        // order is requested, and the host transposes.
         let rank = shape.len();
-        let minor_to_major: Vec<i64> = (0..rank as i64).rev().collect();
+        let order = self.layout()?.unwrap_or_else(|| DeviceLayout::row_major(rank));
+        let minor_to_major: Vec<i64> = order.minor_to_major().iter().map(|&dim| dim as i64).collect();
         let mut layout = abi::MemoryLayout {
             tiled: abi::TiledLayout {
                 minor_to_major: minor_to_major.as_ptr(),
-                minor_to_major_size: rank,
+                minor_to_major_size: minor_to_major.len(),
                 ..abi::TiledLayout::empty()
             },
             kind: abi::LAYOUT_TILED,
@@ -498,7 +540,7 @@ impl RawBuffer {
             self.api().call(&mut arguments)?;
             self.api().finish_event(arguments.event)?;
         }
-        Ok(data)
+        order.to_row_major(dtype, shape, data)
     }
 }
 

@@ -7,6 +7,7 @@
 //! - `executables`: the same for executables.
 //! - `xla_abi`, `incoming`, `calls`: functions of this process that compiled programs call.
 //! - `key_values`: the store of a job of several processes, as a plugin calls it.
+//! - `layouts`: memory layouts of parameters and buffers.
 //! - `launch`: how a program is started on all its devices and waited for.
 //! - `transfer`: how bytes of the host are copied to a device, and who keeps them until that is done.
 //! - `process`: the two things about this process that Rust rates unsafe.
@@ -24,6 +25,7 @@ mod handles;
 mod incoming;
 mod key_values;
 mod launch;
+mod layouts;
 mod process;
 mod transfer;
 mod xla_abi;

@@ -1,7 +1,7 @@
 //! Transfers: how bytes of the host are copied to a device, and who keeps them until that is done.
 
 use std::ffi::c_void;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use shardc_ir::DType;
@@ -96,6 +96,22 @@ impl RawClient {
             .iter()
             .map(|&n| i64::try_from(n).map_err(|_| RuntimeError::Argument(format!("a dimension of {n}"))))
             .collect::<Result<_>>()?;
+        let layout = device.layout(dims.len());
+        let minor_to_major: Vec<i64> =
+            layout.iter().flat_map(|layout| layout.minor_to_major()).map(|&dim| dim as i64).collect();
+        let (tile_dims, tile_dim_sizes) = layout.map(|layout| layout.flat_tiles()).unwrap_or_default();
+        let mut device_layout = abi::MemoryLayout {
+            tiled: abi::TiledLayout {
+                minor_to_major: minor_to_major.as_ptr(),
+                minor_to_major_size: minor_to_major.len(),
+                tile_dims: tile_dims.as_ptr(),
+                tile_dim_sizes: tile_dim_sizes.as_ptr(),
+                num_tiles: tile_dim_sizes.len(),
+                ..abi::TiledLayout::empty()
+            },
+            kind: abi::LAYOUT_TILED,
+            ..abi::MemoryLayout::empty()
+        };
         let mut arguments = abi::ClientBufferFromHostBuffer {
             client: self.ptr,
             data: data.as_ptr().cast(),
@@ -105,9 +121,10 @@ impl RawClient {
             host_buffer_semantics: semantics,
             device: device.ptr,
             memory: device.memory,
+            device_layout: layout.map_or(ptr::null_mut(), |_| &raw mut device_layout),
             ..abi::ClientBufferFromHostBuffer::empty()
         };
-        // SAFETY: client and device are alive; `data` has the size that type and shape ask for, and stays in place
+        // SAFETY: client and device are alive; the layout outlives the call, which copies it; `data` has the size that type and shape ask for, and stays in place
         // for as long as the caller promises.
         unsafe { self.api().call(&mut arguments) }?;
         let buffer = non_null(abi::ClientBufferFromHostBuffer::NAME, arguments.buffer)?;

@@ -27,7 +27,14 @@ pub(crate) fn run(args: &VerifyArgs, ui: &Ui) -> Result<ExitCode> {
     job.finish(&mut outputs, &args.how, ui)?;
     outputs.commit()?;
     let wrong = checks.iter().filter(|c| !c.ok()).count();
-    ui.result(|| text(&checks, devices, ui), || json(&checks, devices))?;
+    let assumed = exec::assumptions(&original);
+    ui.result(
+        || {
+            let notes = assumed.iter().map(|assumed| format!("assumed: {assumed}\n"));
+            text(&checks, devices, ui) + &notes.collect::<String>()
+        },
+        || json(&checks, devices, &assumed),
+    )?;
     Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
@@ -70,7 +77,7 @@ fn text(checks: &[OutputCheck], devices: usize, ui: &Ui) -> String {
     out
 }
 
-fn json(checks: &[OutputCheck], devices: usize) -> Value {
+fn json(checks: &[OutputCheck], devices: usize, assumed: &[String]) -> Value {
     let outputs = checks.iter().map(|c| {
         json!({
             "output": c.index,
@@ -89,5 +96,6 @@ fn json(checks: &[OutputCheck], devices: usize) -> Value {
         "ok": checks.iter().all(|c| c.ok()),
         "devices": devices,
         "outputs": outputs.collect::<Vec<_>>(),
+        "assumed": assumed,
     })
 }

@@ -3,6 +3,7 @@
 use shardc_ir::{DType, Module, TensorType};
 use shardc_runtime::{Client, Difference, HostArray};
 
+use super::disagreement::{attribute_disagreement, results_that_differ};
 use super::limits::verify_need;
 use super::{Limits, Program, random_inputs};
 use crate::widen::{self, widen, widen_array};
@@ -98,7 +99,20 @@ pub fn verify_within(
     }
     let inputs = random_inputs(&output.interface, seed)?;
     let expected = Program::single(client, original)?.with_limits(limits).run(client, &inputs)?;
-    compare(client, original, output, &inputs, &expected, limits)
+    let checks = compare(client, original, output, &inputs, &expected, limits)
+        .map_err(|error| attribute_disagreement(original, error))?;
+    refuse_results_that_differ(original, &checks)?;
+    Ok(checks)
+}
+
+/// Refuses a program whose outputs depend on which device is asked: no comparison with one device has a meaning.
+fn refuse_results_that_differ(original: &Module, checks: &[OutputCheck]) -> Result<(), Error> {
+    let Some(wrong) = checks.iter().find(|check| !check.ok()) else { return Ok(()) };
+    let consequence = format!("output {} depends on which device is asked", wrong.index);
+    match results_that_differ(original, &consequence) {
+        Some(error) => Err(error.into()),
+        None => Ok(()),
+    }
 }
 
 /// Verifies as [`verify`] does, where the single-device outputs for some inputs are known already.

@@ -49,11 +49,15 @@ use shardc_runtime::{CompileOptions, HostArray, PluginKind, ShardLayout};
 
 use crate::Error;
 
+mod assumptions;
 mod check;
+mod disagreement;
 mod limits;
 mod program;
 
+pub use self::assumptions::assumptions;
 pub use self::check::{InDouble, OutputCheck, verify, verify_against, verify_within, widened};
+pub use self::disagreement::{attribute_disagreement, disagreement};
 pub use self::limits::{Limits, run_need};
 pub use self::program::{Port, Program};
 

@@ -1,6 +1,7 @@
 //! Programs that are compiled for the devices of a client.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use shardc_ir::{AttrDict, Module, OpKind, SpmdMode};
 use shardc_passes::gspmd::{import_gspmd, is_annotated};
@@ -10,8 +11,8 @@ use shardc_passes::transforms::decompose::{decompose, is_needed};
 use shardc_passes::transforms::inline::inline_calls;
 use shardc_runtime::mismatch::{self, Mismatch, Problem};
 use shardc_runtime::{
-    ArrayType, Buffer, Client, CompileOptions, ExecuteOptions, Execution, HostArray, LoadedExecutable,
-    OptionValue, Placement, Processes, RuntimeError, ShardLayout, ShardedArray,
+    ArrayType, Buffer, Client, CompileOptions, DeviceLayout, ExecuteOptions, Execution, HostArray,
+    LoadedExecutable, OptionValue, Placement, Processes, RuntimeError, ShardLayout, ShardedArray,
 };
 
 use super::limits::{Limits, program_need};
@@ -32,6 +33,8 @@ pub struct Port {
     pub is_donated: bool,
     /// The kind of memory that it lies in (`pinned_host`), where that is not the devices' own.
     pub memory_kind: Option<Box<str>>,
+    /// The memory layout that the compiled program expects of a parameter, where that is not the plugin's default.
+    pub device_layout: Option<Arc<DeviceLayout>>,
 }
 
 impl Port {
@@ -42,18 +45,23 @@ impl Port {
             layout: layout(interface, tensor)?,
             is_donated: tensor.donated_to.is_some(),
             memory_kind: tensor.memory_kind.clone(),
+            device_layout: None,
         })
     }
 
-    /// The devices of a program, with what is put there in the memory that this lies in.
+    /// The devices of a program, with what is put there in the memory and the memory layout that this has.
     ///
     /// # Errors
     /// A device has no such memory.
     pub fn place<'p>(&self, devices: &'p Placement) -> Result<Cow<'p, Placement>, RuntimeError> {
-        match &self.memory_kind {
-            Some(kind) => devices.in_memory(kind).map(Cow::Owned),
-            None => Ok(Cow::Borrowed(devices)),
-        }
+        let placement = match &self.memory_kind {
+            Some(kind) => Cow::Owned(devices.in_memory(kind)?),
+            None => Cow::Borrowed(devices),
+        };
+        Ok(match &self.device_layout {
+            Some(layout) => Cow::Owned(placement.with_layout(layout)),
+            None => placement,
+        })
     }
 
     /// The block that each device has.
@@ -108,7 +116,7 @@ impl Program {
         let code = backend::code(&plain, &options)?;
         let executable = client.compile(&code, &for_client(client, CompileOptions::replicas(1)))?;
         let (inputs, outputs) = ports(&plain)?;
-        Ok(Program::new(client, executable, inputs, outputs))
+        Program::new(client, executable, inputs, outputs, &plain)
     }
 
     /// Compiles a partitioned program for all its devices. A client of several processes compiles this process's part: all of
@@ -134,7 +142,7 @@ impl Program {
         let outputs = interface.outputs.iter().map(|t| Port::of(interface, t).map(Some));
         let inputs = inputs.collect::<Result<Vec<_>, Error>>()?;
         let outputs = outputs.collect::<Result<Vec<_>, Error>>()?;
-        Ok(Program::new(client, executable, inputs, outputs))
+        Program::new(client, executable, inputs, outputs, &output.module)
     }
 
     fn new(
@@ -142,14 +150,32 @@ impl Program {
         executable: LoadedExecutable,
         mut inputs: Vec<Port>,
         mut outputs: Vec<Option<Port>>,
-    ) -> Program {
-        executable.set_parameters(inputs.iter().map(Port::block).collect());
+        module: &Module,
+    ) -> Result<Program, Error> {
+        let types: Vec<ArrayType> = inputs.iter().map(Port::block).collect();
+        match executable.parameter_layouts(&types)? {
+            Some(layouts) => {
+                for (port, layout) in inputs.iter_mut().zip(layouts) {
+                    port.device_layout = layout.clone();
+                }
+            }
+            None if requests_layouts(module) => {
+                return Err(shardc_ir::Diagnostic::unsupported(
+                    "SH0704",
+                    "the program requests memory layouts (mhlo.layout_mode), and the plugin does not report those that it chose",
+                )
+                .hint("update the plugin, or export the program without layouts")
+                .into());
+            }
+            None => {}
+        }
+        executable.set_parameters(types);
         let is_on_host = client.platform_name() == "cpu";
         if is_on_host {
             // There, device and host are one memory.
             inputs.iter_mut().chain(outputs.iter_mut().flatten()).for_each(|port| port.memory_kind = None);
         }
-        Program { executable, inputs, outputs, limits: Limits::default(), is_on_host }
+        Ok(Program { executable, inputs, outputs, limits: Limits::default(), is_on_host })
     }
 
     /// Sets the limits to what a run may take.
@@ -186,13 +212,7 @@ impl Program {
                     if let Some(disagreement) =
                         layout.check_replicas_at(places, &shards)?.filter(|found| !found.is_rounding)
                     {
-                        return Err(shardc_ir::Diagnostic::internal(
-                            "SH0790",
-                            format!(
-                                "devices disagree on a block of output {o} that they share: {disagreement:?}"
-                            ),
-                        )
-                        .into());
+                        return Err(super::disagreement(o, &disagreement));
                     }
                     outputs.push(self.whole(
                         client,
@@ -419,7 +439,8 @@ fn ports(module: &Module) -> Result<(Vec<Port>, Vec<Option<Port>>), Error> {
         let layout = ShardLayout::replicated(&shape, 1)?;
         let is_donated = attrs.is_some_and(|attrs| attrs.donated_to().is_some());
         let memory_kind = attrs.and_then(AttrDict::memory_kind).map(Box::from);
-        Ok(Port { name, ty: ArrayType { dtype: tensor.dtype, shape }, layout, is_donated, memory_kind })
+        let ty = ArrayType { dtype: tensor.dtype, shape };
+        Ok(Port { name, ty, layout, is_donated, memory_kind, device_layout: None })
     };
     let inputs = types
         .enumerate()
@@ -428,6 +449,12 @@ fn ports(module: &Module) -> Result<(Vec<Port>, Vec<Option<Port>>), Error> {
     let results = func.results.iter().enumerate();
     let outputs = results.map(|(i, &ty)| port(ty, None, func.res_attrs.get(i)).ok()).collect();
     Ok((inputs, outputs))
+}
+
+/// Whether an argument or a result of the entry function requests another layout than the default.
+fn requests_layouts(module: &Module) -> bool {
+    let Some(func) = module.entry().map(|entry| &module.funcs[entry]) else { return false };
+    func.arg_attrs.iter().chain(&func.res_attrs).any(|attrs| attrs.layout_mode().is_some())
 }
 
 /// Who compiles for the devices of a client.

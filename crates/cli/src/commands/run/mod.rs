@@ -13,8 +13,8 @@ use std::time::Instant;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use shardc::exec::{Program, run_need};
-use shardc::ir::Diagnostic;
+use shardc::Compiler;
+use shardc::exec::{Program, attribute_disagreement, run_need};
 use shardc::runtime::{Client, HostArray, Processes, ShardedArray};
 use shardc_passes::annotations::names::Names;
 
@@ -66,19 +66,24 @@ pub(crate) fn run(args: &RunArgs, ui: &Ui) -> Result<ExitCode> {
     progress.stage("run");
     let runner = Runner { client: &client, program: &program, fed: &fed };
     let shown = report::shown(interface);
+    // An error of the user's own manual computations names them.
+    let attributed = |error| match Compiler::read(&source.bytes) {
+        Ok(original) => source.explain(&attribute_disagreement(&original, error)),
+        Err(_) => source.explain(&error),
+    };
     let (steps, outputs) =
-        runner.run(loaded.arrays, args.state.steps.unwrap_or(1), &shown).map_err(|e| source.explain(&e))?;
+        runner.run(loaded.arrays, args.state.steps.unwrap_or(1), &shown).map_err(attributed)?;
+    let mut rows = Vec::new();
+    let mut whole = Vec::new();
+    for (i, (array, tensor)) in outputs.iter().zip(&interface.outputs).enumerate() {
+        let array = gathered(i, array, processes.as_ref()).map_err(attributed)?;
+        rows.push(Row::new(&array, tensor.global.to_string(), tensor.name.clone()));
+        whole.extend(args.outputs.is_some().then_some(array));
+    }
     if let Some(target) = &target {
         progress.stage("save");
         let info = save::info(loaded.step, steps.len());
         save::save(target, interface, &outputs, &info, processes.as_ref(), ui)?;
-    }
-    let mut rows = Vec::new();
-    let mut whole = Vec::new();
-    for (array, tensor) in outputs.iter().zip(&interface.outputs) {
-        let array = gathered(array, processes.as_ref()).map_err(|e| source.explain(&e))?;
-        rows.push(Row::new(&array, tensor.global.to_string(), tensor.name.clone()));
-        whole.extend(args.outputs.is_some().then_some(array));
     }
     job_of_program.finish(&mut files, &args.how, ui)?;
     if let Some(path) = args.outputs.as_ref().filter(|_| is_first) {
@@ -132,7 +137,7 @@ impl Runner<'_> {
             let outputs = self.program.step_donating(inputs.collect())?;
             let mut scalars = Vec::new();
             for (i, name) in shown {
-                let value = gathered(&outputs[*i], self.client.processes())?;
+                let value = gathered(*i, &outputs[*i], self.client.processes())?;
                 scalars.push((name.clone(), value.to_f64_vec().first().copied().unwrap_or(f64::NAN)));
             }
             steps.push(Step { time: began.elapsed(), scalars });
@@ -152,10 +157,13 @@ impl Runner<'_> {
 }
 
 /// An output as a whole. Devices that hold the same block have to agree on it but for rounding.
-fn gathered(array: &ShardedArray, processes: Option<&Processes>) -> Result<HostArray, shardc::Error> {
-    if let Some(disagreement) = array.check_replicas()?.filter(|found| !found.is_rounding) {
-        let text = format!("devices disagree on a block of an output that they share: {disagreement:?}");
-        return Err(Diagnostic::internal("SH0790", text).into());
+fn gathered(
+    index: usize,
+    array: &ShardedArray,
+    processes: Option<&Processes>,
+) -> Result<HostArray, shardc::Error> {
+    if let Some(found) = array.check_replicas()?.filter(|found| !found.is_rounding) {
+        return Err(shardc::exec::disagreement(index, &found));
     }
     Ok(match processes {
         Some(processes) => array.to_host_across(processes)?,

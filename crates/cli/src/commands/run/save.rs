@@ -70,8 +70,8 @@ pub(super) fn save(
     match target {
         Target::File(destination) => {
             let mut dict = StateDict::new();
-            for (name, array) in names.iter().zip(outputs) {
-                let array = gathered(array, processes).map_err(|e| Failure::of(&e, "--save", ""))?;
+            for (i, (name, array)) in names.iter().zip(outputs).enumerate() {
+                let array = gathered(i, array, processes).map_err(|e| Failure::of(&e, "--save", ""))?;
                 let tensor = Tensor::from_bytes(array.dtype, &array.shape, array.data);
                 dict.insert(name, tensor.map_err(state_dict::failure)?).map_err(state_dict::failure)?;
             }

@@ -1,0 +1,89 @@
+//! Devices that hold different values of one block: the program's own fault, or shardc's.
+
+use shardc_ir::{AxisList, AxisRef, Diagnostic, Module, OpId, OpKind, RegionId};
+use shardc_passes::gspmd::import_gspmd;
+use shardc_passes::internal::axes_results_vary_along;
+use shardc_passes::transforms::inline::inline_calls;
+use shardc_runtime::ReplicaDisagreement;
+
+use crate::Error;
+
+/// The code of an error about devices that disagree, before the program's manual computations are examined.
+const DISAGREEMENT: &str = "SH0790";
+
+/// An error about devices that hold different values of a block of output `index`, of which they should hold copies.
+#[must_use]
+pub fn disagreement(index: usize, found: &ReplicaDisagreement) -> Error {
+    let message = format!("devices disagree on a block of output {index} that they share: {found}");
+    Diagnostic::internal(DISAGREEMENT, message).into()
+}
+
+/// Attributes an error about devices that disagree to the program, if results of its manual computations may differ along axes
+/// that their shardings leave out (SH0328). Other errors are returned as they are.
+#[must_use]
+pub fn attribute_disagreement(original: &Module, error: Error) -> Error {
+    let Error::Diagnostics(diagnostics) = &error else { return error };
+    let Some(found) = diagnostics.iter().find(|found| found.code == DISAGREEMENT) else { return error };
+    match results_that_differ(original, &found.message) {
+        Some(diagnostic) => diagnostic.into(),
+        None => error,
+    }
+}
+
+/// An error that names the first manual computation of the program with results that may differ along axes that their shardings
+/// leave out; `None` if there is none. `consequence` is what was observed.
+pub(super) fn results_that_differ(original: &Module, consequence: &str) -> Option<Diagnostic> {
+    let mut module = original.clone();
+    // Shardings in other forms and calls that cannot be inlined leave the program as it is.
+    if import_gspmd(&mut module, None).is_err() || inline_calls(&mut module).is_err() {
+        module = original.clone();
+    }
+    let mut found = None;
+    for body in module.bodies().collect::<Vec<_>>() {
+        search(&module, body, &mut Vec::new(), &mut found);
+    }
+    let (op, result, axes) = found?;
+    let OpKind::ManualComputation(spec) = &module.ops[op].kind else { return None };
+    let mesh = spec.out_shardings.get(result).map(|&sharding| module.shardings.get(sharding).mesh);
+    let names: Vec<String> = axes
+        .iter()
+        .map(|&axis| {
+            mesh.map_or_else(String::new, |mesh| format!("\"{}\"", module.meshes[mesh].axis_name(axis)))
+        })
+        .collect();
+    let (names, axis) = (names.join(", "), if axes.len() == 1 { "axis" } else { "axes" });
+    let message = format!(
+        "result {result} of this {} can differ between devices along the {axis} {names}, which its out_sharding leaves out: {consequence}",
+        module.ops[op].kind.name()
+    );
+    let mut error = Diagnostic::invalid("SH0328", message).at(module.ops[op].span).hint(format!(
+        "combine the blocks along {names} before the return (an all_reduce or all_gather makes them equal), or shard the \
+         result along {names}"
+    ));
+    error.user_loc = module.user_loc(op);
+    Some(error)
+}
+
+/// Searches a region and those within it; `outer` are the manual axes of the computations that enclose it.
+fn search(
+    module: &Module,
+    region: RegionId,
+    outer: &mut Vec<AxisRef>,
+    found: &mut Option<(OpId, usize, AxisList)>,
+) {
+    for &op in module.regions[region].ops.iter() {
+        if found.is_some() {
+            return;
+        }
+        let before = outer.len();
+        if let OpKind::ManualComputation(spec) = &module.ops[op].kind {
+            let varying = axes_results_vary_along(module, op, outer).into_iter().enumerate();
+            *found = varying.filter(|(_, axes)| !axes.is_empty()).map(|(i, axes)| (op, i, axes)).next();
+            outer.extend(spec.manual_axes.iter().copied());
+        }
+        for &inner in &module.ops[op].regions {
+            search(module, inner, outer, found);
+        }
+        outer.truncate(before);
+    }
+}

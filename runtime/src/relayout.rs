@@ -1,0 +1,95 @@
+//! Arrays in another memory layout than a plugin chooses by itself.
+
+use std::sync::Arc;
+
+use shardc_ir::DType;
+
+use crate::array_type::ArrayType;
+use crate::device::Buffer;
+use crate::device_layout::DeviceLayout;
+use crate::error::{Result, RuntimeError};
+use crate::ffi::{self, LaunchOptions, RawBuffer, RawClient, RawDevice, RawProgram};
+use crate::host::HostArray;
+use crate::options::CompileOptions;
+
+/// Copies an array to a device in the layout that the device handle requests. Returns when the copy is done.
+///
+/// # Errors
+///
+/// [`RuntimeError::DeviceLayout`] if the plugin produces no array with this layout.
+pub(crate) fn put(array: &HostArray, device: &RawDevice, layout: &Arc<DeviceLayout>) -> Result<Buffer> {
+    let client = device.client();
+    let requested = device.with_layout(Some(layout.clone()));
+    let raw = if client.honors_layout(layout, || honors(array.dtype, &requested, layout)) {
+        client.buffer(array, &requested)?
+    } else {
+        converted(array, device, layout)?
+    };
+    if raw.layout()?.is_none_or(|found| !found.is_same_for(layout, &array.shape)) {
+        return Err(unsupported(array, layout));
+    }
+    Ok(Buffer::new(raw, device.id)?.in_layout(Some(layout.clone())))
+}
+
+fn unsupported(array: &HostArray, layout: &DeviceLayout) -> RuntimeError {
+    RuntimeError::DeviceLayout { ty: array.ty().to_string(), layout: layout.to_string() }
+}
+
+/// Whether a transfer that requests a layout stores the elements in it: a small array is copied there and back. Buffers are read
+/// back in their own order, so a plugin that only relabels the buffer is found out.
+fn honors(dtype: DType, device: &RawDevice, layout: &DeviceLayout) -> bool {
+    let shape: Vec<usize> = (0..layout.rank()).map(|dim| 2 + dim % 3).collect();
+    let probe = || -> Result<bool> {
+        let array = HostArray::random(0, dtype, &shape)?;
+        let raw = device.client().buffer(&array, device)?;
+        let is_stored_so = raw.layout()?.is_some_and(|found| found.is_same_for(layout, &shape));
+        Ok(is_stored_so && raw.to_host(dtype, &shape)? == array.data)
+    };
+    probe().unwrap_or(false)
+}
+
+/// The array in a layout that a compiled identity produces, as the compiler honours `mhlo.layout_mode`.
+fn converted(array: &HostArray, device: &RawDevice, layout: &DeviceLayout) -> Result<RawBuffer> {
+    let client = device.client();
+    let ty = array.ty();
+    // XLA's CPU compiler ends the process where it transposes elements of less than a byte.
+    if array.dtype.bits() < 8 && array.dtype != DType::I1 {
+        return Err(unsupported(array, layout));
+    }
+    let code = format!(
+        "func.func public @main(%x: {ty} {{mhlo.layout_mode = \"default\"}}) -> ({ty} {{mhlo.layout_mode = \"{layout}\"}}) {{\n  \
+         return %x : {ty}\n}}\n"
+    );
+    let options = CompileOptions::replicas(1).encode(&[device.id]);
+    let program = RawProgram::compile(client, code.as_bytes(), &options);
+    let program = Arc::new(program.map_err(|_| unsupported(array, layout))?);
+    let argument = client.buffer(array, &device.with_layout(None).in_default_memory())?;
+    let launched = ffi::launch(
+        &program,
+        vec![vec![Arc::new(argument)]],
+        LaunchOptions { donated: &[], limit: None, in_flight: usize::MAX, parents: Vec::new() },
+    )?;
+    launched.flight.wait()?;
+    let result = launched.results.into_iter().flatten().next();
+    let result = result.ok_or_else(|| unsupported(array, layout))?;
+    if device.has_own_memory() { Ok(result) } else { result.copy_to(device) }
+}
+
+/// The layouts in `found` that are not the client's default for arrays of these types; `None` for those that are.
+pub(crate) fn unlike_default(
+    client: &Arc<RawClient>,
+    types: &[ArrayType],
+    found: impl IntoIterator<Item = Option<DeviceLayout>>,
+) -> Result<Vec<Option<Arc<DeviceLayout>>>> {
+    let one = |(ty, found): (&ArrayType, Option<DeviceLayout>)| {
+        let Some(found) = found.filter(|layout| layout.rank() == ty.shape.len()) else { return Ok(None) };
+        Ok((!found.is_same_for(&default_layout(client, ty)?, &ty.shape)).then(|| Arc::new(found)))
+    };
+    types.iter().zip(found).map(one).collect()
+}
+
+/// The layout in which the client stores arrays of this type where nothing else is requested.
+pub(crate) fn default_layout(client: &Arc<RawClient>, ty: &ArrayType) -> Result<DeviceLayout> {
+    let known = client.default_layout(ty.dtype, &ty.shape)?;
+    Ok(known.unwrap_or_else(|| DeviceLayout::row_major(ty.shape.len())))
+}

@@ -101,14 +101,10 @@ impl DeviceLayout {
         (self.tiles.iter().flatten().map(size).collect(), self.tiles.iter().map(Vec::len).collect())
     }
 
-    /// Whether an array of this shape has the same bytes in both layouts.
+    /// Whether both layouts store the elements of an array of this shape in the same order of dimensions. Tiles are left to the plugin:
+    /// those that have tiles compare them when a program is launched.
     #[must_use]
-    pub fn is_same_for(&self, other: &DeviceLayout, shape: &[usize]) -> bool {
-        self.tiles == other.tiles && self.has_same_order(other, shape)
-    }
-
-    /// Whether both layouts store the elements of an array of this shape in the same order, tiles aside.
-    pub(crate) fn has_same_order(&self, other: &DeviceLayout, shape: &[usize]) -> bool {
+    pub fn has_same_order(&self, other: &DeviceLayout, shape: &[usize]) -> bool {
         if self.rank() != shape.len() || other.rank() != shape.len() {
             return false;
         }
@@ -199,11 +195,11 @@ mod tests {
     #[test]
     fn dimensions_of_size_one_do_not_count_without_tiles() {
         let parse = |text| DeviceLayout::parse(text).unwrap();
-        assert!(parse("{0,1}").is_same_for(&parse("{1,0}"), &[1, 5]));
-        assert!(!parse("{0,1}").is_same_for(&parse("{1,0}"), &[2, 5]));
-        assert!(!parse("{0,1:T(8,128)}").is_same_for(&parse("{1,0:T(8,128)}"), &[1, 5]));
-        assert!(!parse("{1,0:T(4,128)}").is_same_for(&parse("{1,0:T(8,128)}"), &[4, 5]));
-        assert!(!parse("{0}").is_same_for(&parse("{1,0}"), &[4]));
+        assert!(parse("{0,1}").has_same_order(&parse("{1,0}"), &[1, 5]));
+        assert!(!parse("{0,1}").has_same_order(&parse("{1,0}"), &[2, 5]));
+        assert!(!parse("{0,1:T(8,128)}").has_same_order(&parse("{1,0:T(8,128)}"), &[1, 5]));
+        assert!(parse("{1,0:T(4,128)}").has_same_order(&parse("{1,0:T(8,128)}"), &[4, 5]));
+        assert!(!parse("{0}").has_same_order(&parse("{1,0}"), &[4]));
     }
 
     #[test]

@@ -167,18 +167,32 @@ impl LoadedExecutable {
                 .ok()
                 .and_then(|(format, program)| signature::parameter_layouts(&format, &program)),
         };
-        let found = found.filter(|found| found.len() == types.len());
-        let layouts = found
-            .map(|found| relayout::unlike_default(self.raw.client(), types, found.into_iter().map(Some)));
-        let layouts = layouts.transpose()?;
+        let layouts = match found {
+            // These are not the program's types: nothing is learned of it.
+            Some(found) if found.len() != types.len() => return Ok(None),
+            Some(found) => {
+                let found = found.into_iter().map(Some);
+                Some(relayout::unlike_default(self.raw.client(), types, found)?)
+            }
+            None => None,
+        };
         Ok(self.parameter_layouts.get_or_init(|| layouts).as_deref())
     }
 
     /// The arguments in the layouts that the program expects. A plugin compares sizes alone, and reads an array in another layout
     /// as if it were in the expected one.
     fn in_layouts(&self, arguments: Vec<Vec<Buffer>>) -> Result<Vec<Vec<Buffer>>> {
-        let types: Vec<ArrayType> = arguments.iter().take(1).flatten().map(Buffer::ty).collect();
-        let Some(expected) = self.parameter_layouts(&types)? else { return Ok(arguments) };
+        let known = match self.parameter_layouts.get() {
+            Some(known) => known.as_deref(),
+            None => {
+                let types: Vec<ArrayType> = arguments.iter().take(1).flatten().map(Buffer::ty).collect();
+                self.parameter_layouts(&types)?
+            }
+        };
+        let Some(expected) = known else { return Ok(arguments) };
+        if arguments.iter().any(|list| list.len() != expected.len()) {
+            return Ok(arguments);
+        }
         let is_default = |buffer: &Buffer| buffer.device_layout().is_none();
         if expected.iter().all(Option::is_none) && arguments.iter().flatten().all(is_default) {
             return Ok(arguments);
@@ -193,17 +207,13 @@ impl LoadedExecutable {
                 None => relayout::default_layout(self.raw.client(), &ty),
             };
             let (from, to) = (concrete(buffer.device_layout())?, concrete(expected.as_ref())?);
-            if from.is_same_for(&to, &ty.shape) {
+            if from.has_same_order(&to, &ty.shape) {
                 return Ok(buffer);
             }
             // Only the host's memory is not the default one of a device.
             let kind = buffer.memory_kind().ok().filter(|kind| kind == "pinned_host");
             let there = kind.map(|kind| device.in_memory(&kind)).transpose()?;
-            match buffer.copied_in(there.as_ref().unwrap_or(device), expected.as_ref()) {
-                // Tiles alone do not reorder an array silently: a plugin that has tiles compares them itself.
-                Err(RuntimeError::DeviceLayout { .. }) if from.has_same_order(&to, &ty.shape) => Ok(buffer),
-                copied => copied,
-            }
+            buffer.copied_in(there.as_ref().unwrap_or(device), expected.as_ref())
         };
         let devices = arguments.into_iter().zip(self.devices());
         devices

@@ -25,7 +25,7 @@ pub(crate) fn put(array: &HostArray, device: &RawDevice, layout: &Arc<DeviceLayo
     } else {
         converted(array, device, layout)?
     };
-    if raw.layout()?.is_none_or(|found| !found.is_same_for(layout, &array.shape)) {
+    if raw.layout()?.is_none_or(|found| !found.has_same_order(layout, &array.shape)) {
         return Err(unsupported(array, layout));
     }
     Ok(Buffer::new(raw, device.id)?.in_layout(Some(layout.clone())))
@@ -42,7 +42,7 @@ fn honors(dtype: DType, device: &RawDevice, layout: &DeviceLayout) -> bool {
     let probe = || -> Result<bool> {
         let array = HostArray::random(0, dtype, &shape)?;
         let raw = device.client().buffer(&array, device)?;
-        let is_stored_so = raw.layout()?.is_some_and(|found| found.is_same_for(layout, &shape));
+        let is_stored_so = raw.layout()?.is_some_and(|found| found.has_same_order(layout, &shape));
         Ok(is_stored_so && raw.to_host(dtype, &shape)? == array.data)
     };
     probe().unwrap_or(false)
@@ -83,7 +83,7 @@ pub(crate) fn unlike_default(
 ) -> Result<Vec<Option<Arc<DeviceLayout>>>> {
     let one = |(ty, found): (&ArrayType, Option<DeviceLayout>)| {
         let Some(found) = found.filter(|layout| layout.rank() == ty.shape.len()) else { return Ok(None) };
-        Ok((!found.is_same_for(&default_layout(client, ty)?, &ty.shape)).then(|| Arc::new(found)))
+        Ok((!found.has_same_order(&default_layout(client, ty)?, &ty.shape)).then(|| Arc::new(found)))
     };
     types.iter().zip(found).map(one).collect()
 }

@@ -86,7 +86,13 @@ fn elements_of_every_width() {
              return %x : tensor<4x6x{dtype}>\n}}"
         );
         let program = client.compile(code.as_bytes(), &CompileOptions::replicas(1)).unwrap();
-        let results = program.execute(&place(&client, &program, &[vec![x.clone()]])).unwrap();
+        let arguments = place(&client, &program, &[vec![x.clone()]]);
+        if dtype == DType::I4 {
+            // Nor does the plugin store them in another order: an error, and no wrong values.
+            assert_eq!(program.execute(&arguments).unwrap_err().code(), "RT0306");
+            continue;
+        }
+        let results = program.execute(&arguments).unwrap();
         assert_eq!(results[0][0].to_host().unwrap(), x, "{dtype}");
     }
 }

@@ -130,7 +130,7 @@ fn errors_of_graphs() {
         },
         |g| {
             let x = x(g);
-            let y = g.while_loop(x, |x| x.sum(..).lt(1), |x| x + 1);
+            let y = g.while_loop(x, |x| x.sum(..).lt(1), |x| x + x.sum(..));
             _ = g.grad(y.sum(..), &x);
         },
     ];

@@ -6,8 +6,9 @@
 //! 70 decimal digits from the power series of `I0`, for `x > 90` from its asymptotic expansion (DLMF 10.25.2, 10.40.1); terms
 //! below `1e-18` are left out.
 
-use shardc_ir::{BinaryOp, CompareDirection, DType, Dense, Module, OpKind, TensorBuild, UnaryOp, ValueId};
+use shardc_ir::{BinaryOp, CompareDirection, DType, Module, OpKind, TensorBuild, UnaryOp, ValueId};
 
+use super::numbers::number;
 use crate::emit::{Arithmetic, Emit};
 
 /// Of `i0e(x)` in `x / 4 - 1`, from degree zero.
@@ -159,8 +160,9 @@ fn argument_of(module: &Module, value: ValueId, coefficients: &[f64]) -> Option<
         let coefficient = if k == 0 { 2.0 * coefficient } else { coefficient };
         // The last terms of a double's are not told apart from their rounding.
         let is_near = (number(module, c)? - coefficient).abs() <= 1e-6 * coefficient.abs() + 1e-18;
-        let goes_on = before.is_none_or(|before| before == next) && of.is_none_or(|of| of == twice);
-        if !is_near || !goes_on || k == 0 && next_but_one != one_before {
+        let goes_on =
+            before.is_none_or(|before| is_same(module, before, next)) && of.is_none_or(|of| of == twice);
+        if !is_near || !goes_on || k == 0 && !is_same(module, next_but_one, one_before) {
             return None;
         }
         (of, before, last, count) = (Some(twice), Some(next_but_one), next, k + 1);
@@ -183,20 +185,7 @@ fn pair(module: &Module, value: ValueId, op: BinaryOp) -> Option<[ValueId; 2]> {
     made(module, value, &OpKind::Binary(op))?.try_into().ok()
 }
 
-/// The number that all elements of a value are.
-fn number(module: &Module, mut value: ValueId) -> Option<f64> {
-    loop {
-        let data = &module.ops[module.def_op(value)?];
-        match &data.kind {
-            OpKind::BroadcastInDim { .. } | OpKind::Reshape => value = data.operands[0],
-            OpKind::Constant(Dense::Splat(bytes)) => {
-                return match module.tensor(value)?.dtype {
-                    DType::F32 => Some(f32::from_le_bytes(bytes.as_slice().try_into().ok()?).into()),
-                    DType::F64 => Some(f64::from_le_bytes(bytes.as_slice().try_into().ok()?)),
-                    _ => None,
-                };
-            }
-            _ => return None,
-        }
-    }
+/// Whether two values are one value, or the same number: scalar programs write each zero of a series as its own constant.
+fn is_same(module: &Module, a: ValueId, b: ValueId) -> bool {
+    a == b || number(module, a).is_some_and(|a| number(module, b) == Some(a))
 }

@@ -16,6 +16,7 @@ mod branches;
 mod expand;
 mod loops;
 pub(crate) mod manual;
+mod numbers;
 mod offsets;
 mod once;
 mod powers;
@@ -76,6 +77,8 @@ pub(crate) struct Linear<'m> {
     pub(crate) last_channel: Option<i64>,
     /// What goes into the program before operations that are to return more.
     pub(crate) insertions: Insertions,
+    /// The tangent of the orthogonal factor of each result of `geqrf`.
+    pub(crate) orthogonal: FxHashMap<ValueId, ValueId>,
     /// Where values are read, once that is asked for.
     readers: Option<Readers>,
 }
@@ -196,6 +199,7 @@ impl<'m> Linear<'m> {
             needed: None,
             last_channel: None,
             insertions: Insertions::default(),
+            orthogonal: FxHashMap::default(),
             readers: None,
         }
     }
@@ -215,6 +219,12 @@ impl<'m> Linear<'m> {
     pub(crate) fn is_read_only_by(&mut self, value: ValueId, by: &[OpId]) -> bool {
         let module = &*self.module;
         self.readers.get_or_insert_with(|| Readers::of(module)).reads_only(value, by)
+    }
+
+    /// The operations of the program that read a value.
+    pub(crate) fn users(&mut self, value: ValueId) -> Vec<OpId> {
+        let module = &*self.module;
+        self.readers.get_or_insert_with(|| Readers::of(module)).users(value)
     }
 
     /// Whether what is returned does not depend on a value that it is computed with, other than by rounding.

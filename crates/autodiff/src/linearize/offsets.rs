@@ -47,6 +47,11 @@ impl Readers {
         self.uses.of(value).iter().all(|(op, _)| by.contains(op))
     }
 
+    /// The operations that read a value.
+    pub(super) fn users(&self, value: ValueId) -> Vec<OpId> {
+        self.uses.of(value).iter().map(|&(op, _)| op).collect()
+    }
+
     /// Whether no result changes where `root` is moved by a little. What is not understood counts as a change.
     pub(super) fn cancels(&self, module: &Module, root: ValueId) -> bool {
         let mut root = root;

@@ -10,6 +10,7 @@ use shardc_ir::{
     SizeList, TensorBuild, TypeId, ValueId,
 };
 
+use super::elementwise_loop;
 use super::offload::{DEVICE, HOST, placed};
 use super::residuals::{Plan, free_values, plan};
 use super::slots::{self, Body, Carried};
@@ -25,7 +26,12 @@ pub(super) fn transpose(
     looped: &LoopTape,
     asked: &[Option<ValueId>],
 ) -> Result<(), Box<Diagnostic>> {
-    let Some(trips) = looped.trips else { return Err(unknown_end(t.linear.module, looped.op)) };
+    let Some(trips) = looped.trips else {
+        return match elementwise_loop::transpose(t, whole, looped, asked) {
+            true => Ok(()),
+            false => Err(unknown_end(t.linear.module, looped.op)),
+        };
+    };
     let live = live(t, looped, asked);
     let at_hand = AtHand::of(t.linear.module, looped.op);
     let mut carried: Vec<usize> = (0..live.len()).filter(|&i| live[i]).collect();
@@ -344,11 +350,11 @@ fn condition(t: &mut Transposed<'_, '_>, whole: OpId, types: &[TypeId]) -> Regio
     region
 }
 
-/// The error for a loop that runs nobody knows how often.
+/// The error for a loop with an unknown trip count that is not elementwise.
 fn unknown_end(module: &Module, op: OpId) -> Box<Diagnostic> {
-    let message = "a loop has no gradient of which the program does not say how often it runs";
-    let hint = "let it count an integer by a constant up to a constant (jax.lax.scan, fori_loop with constant bounds), or \
-                differentiate forward (jvp)";
+    let message = "cannot differentiate a while loop with an unknown trip count in reverse mode";
+    let hint = "let it count an integer by a constant up to a constant (jax.lax.scan, fori_loop with constant bounds), keep \
+                its body elementwise, or differentiate in forward mode (jvp)";
     let mut error = Diagnostic::unsupported("SH1004", message).at(module.ops[op].span).hint(hint);
     error.user_loc = module.user_loc(op);
     Box::new(error)

@@ -3,7 +3,7 @@
 use shardc_ir::{Build, Diagnostic, OpKind, ShardingId, UnaryOp, ValueId};
 use smallvec::smallvec;
 
-use super::{elementwise, on_tape, sorting};
+use super::{elementwise, lapack, on_tape, sorting};
 use crate::linearize::{At, Rule, Tangents};
 
 /// What is held or watched; tangents go on as they come.
@@ -38,6 +38,9 @@ pub(super) fn constraint(at: &mut At<'_, '_>, sharding: ShardingId) -> Option<Va
 /// # Errors
 /// As those of operations that do the same.
 pub(super) fn known_call(at: &mut At<'_, '_>, target: &str) -> Result<Option<Rule>, Box<Diagnostic>> {
+    if let Some(rule) = lapack::call(at, target)? {
+        return Ok(Some(rule));
+    }
     let is_unary = at.num_operands() == 1;
     Ok(match target {
         // The tangent is sharded likewise, and a call says so.

@@ -8,8 +8,9 @@ use shardc_ir::{
     TensorBuild, UnaryOp, ValueId,
 };
 
-use super::{log_add_exp, on_tape, sum, unsupported, written_out};
+use super::{extreme, log_add_exp, on_tape, sum, unsupported, written_out};
 use crate::emit::Arithmetic;
+use crate::linearize::numbers::number;
 use crate::linearize::{At, bessel, powers};
 use crate::ranges::{Range, range};
 
@@ -114,7 +115,12 @@ fn derivative(at: &mut At<'_, '_>, op: UnaryOp, x: ValueId, y: ValueId) -> Resul
         if b < 0.0 { e.sub(constant, square) } else { e.add(constant, square) }
     };
     Ok(match op {
-        UnaryOp::Abs => e.unary(UnaryOp::Sign, x),
+        UnaryOp::Abs => {
+            // The slope at zero is 1, not `sign(0) = 0`: a second derivative multiplies two such slopes.
+            let (zero, one, minus_one) = (e.number(0.0, x), e.number(1.0, x), e.number(-1.0, x));
+            let is_positive = compare(e, CompareDirection::GE, x, zero);
+            e.alike_to(OpKind::Select, &[is_positive, one, minus_one], x)
+        }
         UnaryOp::Cosine => {
             let sine = e.unary(UnaryOp::Sine, x);
             e.neg(sine)
@@ -303,7 +309,7 @@ pub(super) fn binary(at: &mut At<'_, '_>, op: BinaryOp) -> Result<Option<ValueId
         BinaryOp::Divide => return Ok(divide(at)),
         // Complex numbers have an order there that no comparison has.
         BinaryOp::Maximum | BinaryOp::Minimum if at.is_complex(at.result()) => return Err(unsupported(at)),
-        BinaryOp::Maximum | BinaryOp::Minimum => return Ok(extreme(at, op)),
+        BinaryOp::Maximum | BinaryOp::Minimum => return Ok(extreme::extreme(at, op)),
         _ => {}
     }
     let mut changes = [None, None];
@@ -406,42 +412,9 @@ fn logistic(at: &mut At<'_, '_>, exponent: ValueId) -> Option<ValueId> {
     }
 }
 
-/// The larger or smaller of two changes as that does; equal ones share the change. One that meets a constant changes where it
-/// is beyond it: that of `max(x, 0)` is zero at zero.
-fn extreme(at: &mut At<'_, '_>, op: BinaryOp) -> Option<ValueId> {
-    let beyond = if op == BinaryOp::Maximum { CompareDirection::GT } else { CompareDirection::LT };
-    let (a, b, y) = (at.operand(0), at.operand(1), at.result());
-    let mut changes = [None, None];
-    for (i, (this, other)) in [(a, b), (b, a)].into_iter().enumerate() {
-        let Some(tangent) = at.tangent(i) else { continue };
-        let met = is_constant(at.linear.module, other);
-        let mut e = at.primal();
-        let (zero, is_this) = (e.number(0.0, y), compare(&mut e, beyond, this, other));
-        changes[i] = Some(if met {
-            at.tape().alike_to(OpKind::Select, &[is_this, tangent, zero], y)
-        } else {
-            let (half, one) = (e.number(0.5, y), e.number(1.0, y));
-            let is_equal = compare(&mut e, CompareDirection::EQ, this, other);
-            let share = e.alike_to(OpKind::Select, &[is_equal, half, zero], y);
-            let share = e.alike_to(OpKind::Select, &[is_this, one, share], y);
-            at.tape().mul(tangent, share)
-        });
-    }
-    sum(at, &changes)
-}
-
-/// Whether a value is a constant, spread maybe.
-pub(super) fn is_constant(module: &Module, mut value: ValueId) -> bool {
-    while let Some(op) = module.def_op(value) {
-        match &module.ops[op].kind {
-            OpKind::Constant(_) => return true,
-            OpKind::BroadcastInDim { .. } | OpKind::Reshape | OpKind::Convert => {
-                value = module.ops[op].operands[0];
-            }
-            _ => return false,
-        }
-    }
-    false
+/// Whether a value is a constant number other than zero.
+fn is_nonzero_constant(module: &Module, value: ValueId) -> bool {
+    number(module, value).is_some_and(|number| number != 0.0)
 }
 
 /// How a result changes with an operand.
@@ -463,12 +436,19 @@ fn slope(
     let e = &mut e;
     Ok(Slope::By(match (op, i) {
         (BinaryOp::Power, 0) => {
-            // `b a^(b-1)`, and no change for `b = 0`, where `a^(b-1)` may be infinite.
-            let (zero, one) = (e.number(0.0, b), e.number(1.0, b));
-            let is_zero = compare(e, CompareDirection::EQ, b, zero);
+            // `b a^(b-1)`. Only at `a = b = 0` the base is replaced by 1, since `0 * 0^-1` is NaN.
+            let one = e.number(1.0, b);
             let less = e.sub(b, one);
-            let exponent = e.alike_to(OpKind::Select, &[is_zero, one, less], b);
-            let power = e.binary(BinaryOp::Power, a, exponent);
+            let base = if is_nonzero_constant(e.module(), b) {
+                a
+            } else {
+                let zero = e.number(0.0, b);
+                let is_zero = compare(e, CompareDirection::EQ, b, zero);
+                let is_zero_base = compare(e, CompareDirection::EQ, a, zero);
+                let both = e.binary(BinaryOp::And, is_zero, is_zero_base);
+                e.alike_to(OpKind::Select, &[both, one, a], a)
+            };
+            let power = e.binary(BinaryOp::Power, base, less);
             e.mul(b, power)
         }
         (BinaryOp::Power, _) => {
@@ -546,7 +526,7 @@ fn i0e(at: &mut At<'_, '_>, x: ValueId) -> Option<ValueId> {
     Some(at.tape().mul(tangent, slope))
 }
 
-/// The operand where it is between the bounds, which may be scalars, else the bound.
+/// Derivative of `clamp`: the operand's strictly between the bounds, a bound's strictly beyond it. Bounds may be scalars.
 pub(super) fn clamp(at: &mut At<'_, '_>) -> Option<ValueId> {
     let (low, x, high, y) = (at.operand(0), at.operand(1), at.operand(2), at.result());
     let shape = at.linear.module.shape(y).to_vec();
@@ -569,17 +549,14 @@ pub(super) fn clamp(at: &mut At<'_, '_>) -> Option<ValueId> {
         let (counts, zero) = {
             let mut e = at.primal();
             let counts = match i {
-                // Exactly one counts, a bound where the operand is on it.
+                // On a bound neither the operand nor the bound has a derivative, as in JAX.
                 0 => {
-                    let is_above = compare(&mut e, CompareDirection::GE, low, x);
+                    let is_above = compare(&mut e, CompareDirection::GT, low, x);
                     let is_below = compare(&mut e, CompareDirection::LT, low, high);
                     e.binary(BinaryOp::And, is_above, is_below)
                 }
                 1 => e.binary(BinaryOp::And, is_above, is_below),
-                _ => {
-                    let at_least = e.binary(BinaryOp::Maximum, x, low);
-                    compare(&mut e, CompareDirection::LE, high, at_least)
-                }
+                _ => compare(&mut e, CompareDirection::LT, high, x),
             };
             (counts, e.zeros_like(y))
         };

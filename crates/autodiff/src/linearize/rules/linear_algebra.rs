@@ -1,10 +1,11 @@
 //! Fourier transforms, triangular systems, Cholesky factors.
 
 use shardc_ir::{
-    CompareDirection, DType, DTypeClass, Diagnostic, DimList, DotSpec, OpKind, TensorBuild, Transposition,
-    TriangularSpec, UnaryOp, ValueId,
+    BinaryOp, Build, CompareDirection, DType, DTypeClass, Diagnostic, DimList, DotSpec, OpKind, TensorBuild,
+    Transposition, TriangularSpec, UnaryOp, ValueId,
 };
 
+use super::elementwise::compare;
 use super::{on_tape, unsupported};
 use crate::emit::{Arithmetic, Emit};
 use crate::linearize::At;
@@ -39,14 +40,17 @@ pub(super) fn triangular_solve(
         (Some(db), None) => db,
         (None, None) => return Ok(None),
     };
-    Ok(Some(on_tape(at, &[a, right])))
+    Ok(Some(at.tape().alike_to(solve_kind(spec.clone()), &[a, right], x)))
 }
 
 /// `L L^H = A` changes by `dL = L phi(L^-1 dA L^-H)`, where `phi` takes the lower triangle and half of the diagonal.
-pub(super) fn cholesky(at: &mut At<'_, '_>, lower: bool) -> Result<Option<ValueId>, Box<Diagnostic>> {
+pub(super) fn cholesky(
+    at: &mut At<'_, '_>,
+    factor: ValueId,
+    lower: bool,
+) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let Some(da) = at.tangent(0) else { return Ok(None) };
     let error = unsupported(at);
-    let factor = at.result();
     // Of the upper factor, `U = L^H`.
     let l = if lower {
         factor
@@ -56,12 +60,7 @@ pub(super) fn cholesky(at: &mut At<'_, '_>, lower: bool) -> Result<Option<ValueI
         conjugated(&mut e, turned)
     };
     let solve = |left_side: bool, transpose_a: Transposition| {
-        OpKind::TriangularSolve(Box::new(TriangularSpec {
-            left_side,
-            lower: true,
-            unit_diagonal: false,
-            transpose_a,
-        }))
+        solve_kind(TriangularSpec { left_side, lower: true, unit_diagonal: false, transpose_a })
     };
     // Only one triangle is read; the other is its mirror.
     let whole = da;
@@ -103,7 +102,8 @@ fn matrix_transposed(e: &mut Emit<'_>, value: ValueId) -> ValueId {
     e.tensor(OpKind::Transpose { permutation }, &[value], &shape, ty.dtype)
 }
 
-fn matmul(e: &mut Emit<'_>, a: ValueId, b: ValueId) -> ValueId {
+/// The product of two matrices, or of batches of them.
+pub(super) fn matmul(e: &mut Emit<'_>, a: ValueId, b: ValueId) -> ValueId {
     let (left, right) = (e.type_of(a), e.type_of(b));
     let rank = left.shape.len() as u32;
     let batch: DimList = (0..rank - 2).collect();
@@ -117,6 +117,78 @@ fn matmul(e: &mut Emit<'_>, a: ValueId, b: ValueId) -> ValueId {
     let mut shape = left.shape.to_vec();
     shape[rank as usize - 1] = right.shape[rank as usize - 1];
     e.tensor(OpKind::DotGeneral(Box::new(spec)), &[a, b], &shape, left.dtype)
+}
+
+/// The conjugate transpose.
+pub(super) fn adjoint(e: &mut Emit<'_>, value: ValueId) -> ValueId {
+    let conj = conjugated(e, value);
+    matrix_transposed(e, conj)
+}
+
+/// The operation that solves a triangular system.
+pub(super) fn solve_kind(spec: TriangularSpec) -> OpKind {
+    OpKind::TriangularSolve(Box::new(spec))
+}
+
+/// The lower or upper triangle of the first result of an operation.
+pub(super) fn part(at: &mut At<'_, '_>, lower: bool) -> ValueId {
+    let factor = at.result();
+    let direction = if lower { CompareDirection::GE } else { CompareDirection::LE };
+    masked(&mut at.primal(), factor, direction)
+}
+
+/// Where the row number of an element compares to its column number in this way.
+fn mask(e: &mut Emit<'_>, like: ValueId, direction: CompareDirection) -> ValueId {
+    let (rows, columns) = numbers(e, like);
+    let shape = e.type_of(like).shape;
+    e.tensor(OpKind::Compare(direction, None), &[rows, columns], &shape, DType::I1)
+}
+
+/// A matrix with zeros where its [`mask`] does not hold.
+pub(super) fn masked(e: &mut Emit<'_>, value: ValueId, direction: CompareDirection) -> ValueId {
+    let (mask, zero) = (mask(e, value, direction), e.zeros_like(value));
+    e.alike_to(OpKind::Select, &[mask, value, zero], value)
+}
+
+/// A tangent with zeros where its [`mask`] does not hold.
+pub(super) fn masked_tangent(at: &mut At<'_, '_>, tangent: ValueId, direction: CompareDirection) -> ValueId {
+    let (mask, zero) = {
+        let mut e = at.primal();
+        (mask(&mut e, tangent, direction), e.zeros_like(tangent))
+    };
+    at.tape().alike_to(OpKind::Select, &[mask, tangent, zero], tangent)
+}
+
+/// A square matrix of ones on the diagonal, from this row on, and zeros.
+pub(super) fn diagonal(e: &mut Emit<'_>, like: ValueId, first: i64) -> ValueId {
+    let ty = e.type_of(like);
+    let mut is_one = mask(e, like, CompareDirection::EQ);
+    if first > 0 {
+        let (rows, _) = numbers(e, like);
+        let first = e.splat(&(first as i32).to_le_bytes(), &ty.shape, DType::I32);
+        let is_behind = compare(e, CompareDirection::GE, rows, first);
+        is_one = e.binary(BinaryOp::And, is_one, is_behind);
+    }
+    e.convert(is_one, ty.dtype)
+}
+
+/// The identity like a square matrix.
+pub(super) fn identity_like(e: &mut Emit<'_>, like: ValueId) -> ValueId {
+    diagonal(e, like, 0)
+}
+
+/// The real part of the diagonal of a tangent that is a square matrix.
+pub(super) fn diagonal_of(at: &mut At<'_, '_>, tangent: ValueId) -> Option<ValueId> {
+    let real = if at.is_complex(tangent) {
+        let ty = at.primal().type_of(tangent);
+        let part = if ty.dtype == DType::C128 { DType::F64 } else { DType::F32 };
+        at.tape().tensor(OpKind::Unary(UnaryOp::Real), &[tangent], &ty.shape, part)
+    } else {
+        tangent
+    };
+    let kept = masked_tangent(at, real, CompareDirection::EQ);
+    let rank = at.linear.module.rank(kept) as u32;
+    at.tape().sum(kept, DimList::from_slice(&[rank - 1]))
 }
 
 /// Row and column numbers like a matrix.

@@ -1,16 +1,22 @@
-//! `max(a, b) + log1p(exp(-|a - b|))`, which is `log(exp(a) + exp(b))`: each operand has the share of its exponential.
+//! `max(a, b) + k log1p(exp(-c |a - b|))` with `k c = 1`, which is `k log(exp(c a) + exp(c b))`: each operand has the share of
+//! its exponential. `c` is 1 in `logaddexp`, and `ln 2` in `logaddexp2`.
 
 use shardc_ir::{BinaryOp, CompareDirection, Module, OpKind, TensorBuild, UnaryOp, ValueId};
 
-use super::elementwise::{compare, is_constant};
+use super::elementwise::compare;
 use super::sum;
 use crate::emit::Arithmetic;
 use crate::linearize::At;
+use crate::linearize::numbers::{is_constant, number};
 
-/// The operands, and `a - b`.
+/// How far `k c` may be from 1: constants of bf16 have 8 bits.
+const ROUNDING: f64 = 0.01;
+
+/// The operands, `a - b`, and `c`.
 struct Parts {
     operands: [ValueId; 2],
     apart: ValueId,
+    scale: f64,
 }
 
 /// The tangent of such a sum; `None` where the sum at hand is none.
@@ -48,6 +54,12 @@ fn tangent(at: &mut At<'_, '_>, parts: &Parts, otherwise: f64) -> Option<ValueId
         let share = {
             let mut e = at.primal();
             let more = if i == 0 { apart } else { e.neg(apart) };
+            let more = if parts.scale == 1.0 {
+                more
+            } else {
+                let scale = e.number(parts.scale, more);
+                e.mul(more, scale)
+            };
             let share = e.unary(UnaryOp::Logistic, more);
             if is_number {
                 share
@@ -70,14 +82,31 @@ fn parts(module: &Module, value: ValueId) -> Option<Parts> {
     let binary = |value: ValueId, op: BinaryOp| {
         made(value).filter(|data| data.kind == OpKind::Binary(op)).map(|d| [d.operands[0], d.operands[1]])
     };
+    // A value as a constant times another.
+    let factored = |value: ValueId| {
+        binary(value, BinaryOp::Multiply)
+            .and_then(|[a, b]| {
+                let of_a = number(module, a).map(|factor| (factor, b));
+                of_a.or_else(|| number(module, b).map(|factor| (factor, a)))
+            })
+            .unwrap_or((1.0, value))
+    };
     let operands = binary(value, BinaryOp::Add)?;
-    let (larger, power) = operands
-        .iter()
-        .enumerate()
-        .find_map(|(i, &v)| Some((operands[1 - i], unary(v, UnaryOp::LogPlusOne)?)))?;
-    let apart = unary(unary(unary(power, UnaryOp::Exponential)?, UnaryOp::Negate)?, UnaryOp::Abs)?;
+    let (larger, outer, power) = operands.iter().enumerate().find_map(|(i, &v)| {
+        let (outer, v) = factored(v);
+        Some((operands[1 - i], outer, unary(v, UnaryOp::LogPlusOne)?))
+    })?;
+    // The constant is outside of the negation or inside.
+    let (first, exponent) = factored(unary(power, UnaryOp::Exponential)?);
+    let (second, size) = factored(unary(exponent, UnaryOp::Negate)?);
+    let scale = first * second;
+    if (outer * scale - 1.0).abs() > ROUNDING {
+        return None;
+    }
+    let apart = unary(size, UnaryOp::Abs)?;
     let operands = binary(apart, BinaryOp::Subtract)?;
-    is_pair(module, binary(larger, BinaryOp::Maximum)?, operands).then_some(Parts { operands, apart })
+    let is_it = is_pair(module, binary(larger, BinaryOp::Maximum)?, operands);
+    is_it.then_some(Parts { operands, apart, scale })
 }
 
 /// Whether two pairs are the same, in either order.
@@ -86,7 +115,7 @@ fn is_pair(module: &Module, [a, b]: [ValueId; 2], [c, d]: [ValueId; 2]) -> bool 
 }
 
 /// Whether two values are one, or one constant that is repeated alike.
-fn is_same(module: &Module, a: ValueId, b: ValueId) -> bool {
+pub(super) fn is_same(module: &Module, a: ValueId, b: ValueId) -> bool {
     if a == b {
         return true;
     }

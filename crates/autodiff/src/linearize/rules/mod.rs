@@ -8,7 +8,9 @@ pub(crate) mod collectives;
 mod custom;
 mod elementwise;
 mod expanded;
+mod extreme;
 mod indexing;
+mod lapack;
 mod linear_algebra;
 mod log_add_exp;
 mod products;
@@ -65,7 +67,10 @@ pub(super) fn linearize(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
         OpKind::TopK { .. } => sorting::top_k(at),
         OpKind::Fft { .. } => one(linear_algebra::fft(at)),
         OpKind::TriangularSolve(spec) => one(linear_algebra::triangular_solve(at, &spec)?),
-        OpKind::Cholesky { lower } => one(linear_algebra::cholesky(at, lower)?),
+        OpKind::Cholesky { lower } => {
+            let factor = at.result();
+            one(linear_algebra::cholesky(at, factor, lower)?)
+        }
         OpKind::Gather(_) => one(indexing::gather(at)),
         OpKind::Scatter(spec) => return scatter::scatter(at, &spec),
         OpKind::SelectAndScatter(_) => one(windows::select_and_scatter(at)?),

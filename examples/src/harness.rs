@@ -147,11 +147,14 @@ impl Options {
                 eprintln!("{warning}");
             }
         }
-        Ok(if self.single {
-            Step::single(client, step)?
-        } else {
-            Step::compile(client, &Compiler::new(), step)?
-        })
+        if self.single {
+            return Ok(Step::single(client, step)?);
+        }
+        let step = Step::compile(client, &Compiler::new(), step)?;
+        for warning in step.worth_telling().diagnostics() {
+            eprintln!("{warning}");
+        }
+        Ok(step)
     }
 
     /// How many steps are done, where the example would do `all`.

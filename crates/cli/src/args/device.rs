@@ -96,6 +96,9 @@ pub(crate) struct StateArgs {
     /// Run so many steps: results that take the memory of arguments, or have their names, are the arguments of the next step
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) steps: Option<u64>,
+    /// Stop at the first step with a result that is NaN or infinite, and name the step and the result
+    #[arg(long)]
+    pub(crate) check_finite: bool,
     /// A result that is an argument of the next step: RESULT=ARG, as in res0=arg0
     #[arg(long, value_name = "RESULT=ARG", requires = "steps")]
     pub(crate) feed: Vec<String>,

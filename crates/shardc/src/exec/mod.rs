@@ -52,12 +52,14 @@ use crate::Error;
 mod assumptions;
 mod check;
 mod disagreement;
+mod finite;
 mod limits;
 mod program;
 
 pub use self::assumptions::assumptions;
 pub use self::check::{InDouble, OutputCheck, verify, verify_against, verify_within, widened};
 pub use self::disagreement::{attribute_disagreement, disagreement};
+pub use self::finite::not_finite;
 pub use self::limits::{Limits, run_need};
 pub use self::program::{Port, Program};
 

@@ -3,19 +3,21 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use indexmap::IndexMap;
-use shardc_ir::{DType, Diagnostic, Mesh, PackedOption, TensorSharding};
+use shardc_ir::{Class, DType, Diagnostic, Mesh, PackedOption, TensorSharding};
 use shardc_nn::{StepProgram, Variable};
+use shardc_passes::report::warnings::{Selection, select};
 use shardc_runtime::{ArrayType, Client, ExecuteOptions, HostArray, LOUD_PADDING, Processes, ShardedArray};
 
 use super::loader::Batch;
 use super::metrics::Run;
-use super::state::unknown;
+use super::state::{to_host, unknown};
 use super::{Metrics, State};
-use crate::exec::{Port, Program};
-use crate::{Compiler, Error, Interface};
+use crate::exec::{Port, Program, not_finite};
+use crate::{Compiler, Error, Interface, InterfaceTensor};
 
 /// A training step that is compiled and ready on its devices.
 #[derive(Debug)]
@@ -26,6 +28,14 @@ pub struct Step {
     /// How the program was partitioned; `None` on one device.
     partitioned: Option<(Compiler, Interface)>,
     in_flight: usize,
+    /// What partitioning it warned about.
+    warnings: Vec<Diagnostic>,
+    /// How many of them a front end prints by default.
+    warn_bytes: u64,
+    /// Whether results are looked at after each run.
+    checks_finite: bool,
+    /// How many runs were started.
+    runs: AtomicU64,
 }
 
 /// How a variable is sharded, and over which mesh.
@@ -63,8 +73,18 @@ impl Step {
     pub fn compile(client: &Client, compiler: &Compiler, step: StepProgram) -> Result<Step, Error> {
         let output = compiler.partition_module(step.module.clone())?;
         let program = Program::partitioned(client, &output)?;
-        let partitioned = Some((compiler.clone(), output.interface));
-        Ok(Step { client: client.clone(), step, program, partitioned, in_flight: ExecuteOptions::IN_FLIGHT })
+        let warnings = replicated(&output.interface).into_iter().chain(output.warnings).collect();
+        Ok(Step {
+            client: client.clone(),
+            step,
+            program,
+            partitioned: Some((compiler.clone(), output.interface)),
+            in_flight: ExecuteOptions::IN_FLIGHT,
+            warnings,
+            warn_bytes: output.warn_bytes,
+            checks_finite: false,
+            runs: AtomicU64::new(0),
+        })
     }
 
     /// Compiles a step for one device: marks say nothing.
@@ -79,7 +99,34 @@ impl Step {
             program,
             partitioned: None,
             in_flight: ExecuteOptions::IN_FLIGHT,
+            warnings: Vec::new(),
+            warn_bytes: 0,
+            checks_finite: false,
+            runs: AtomicU64::new(0),
         })
+    }
+
+    /// The warnings of [`Step::compile`]: those of partitioning (see [`Output::warnings`](crate::Output::warnings)), and SH0727
+    /// where the mesh has several devices and each of them computes the whole step.
+    #[must_use]
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
+    }
+
+    /// The warnings to print: see [`Output::worth_telling`](crate::Output::worth_telling).
+    #[must_use]
+    pub fn worth_telling(&self) -> Selection {
+        select(&self.warnings, self.warn_bytes)
+    }
+
+    /// Stops at the first NaN or infinity: after each run, metrics and variables are copied to the host, and an element that
+    /// is not finite is an error (SH0726) that names the run (from 1) and the tensor. The copies make each run slower.
+    ///
+    /// In a job of several processes all of them have to ask for it.
+    #[must_use]
+    pub fn check_finite(mut self) -> Step {
+        self.checks_finite = true;
+        self
     }
 
     /// Sets how many runs of the client may be on their way with one of this step: two, unless this says otherwise; one at least.
@@ -246,6 +293,8 @@ impl Step {
     /// not wait for the host, read the metrics of a step when the next one is started.
     ///
     /// # Errors
+    /// With [`Step::check_finite`], an element of a metric or a variable is not finite (SH0726): the state is the next one.
+    ///
     /// An input is missing, unknown or given twice, the state is another step's (SH0720), or an array does not fit: the state is as
     /// it was. The run cannot be started, or the one before has failed, and then the state is gone (SH0722). That the run fails
     /// later is an error of whatever is done next with metrics or state.
@@ -301,7 +350,19 @@ impl Step {
         }
         let metric = self.step.metrics.iter().map(|port| port.name.clone());
         let run = Run { execution, input, transfer };
-        Ok(Metrics { arrays: metric.zip(metrics).collect(), processes: self.processes(), run })
+        let metrics = Metrics { arrays: metric.zip(metrics).collect(), processes: self.processes(), run };
+        let number = self.runs.fetch_add(1, Ordering::Relaxed) + 1;
+        if self.checks_finite {
+            let metric = metrics.arrays.iter().map(|(name, array)| ("metric", name, array));
+            let variable = state.arrays.iter().map(|(name, array)| ("variable", name, array));
+            for (what, name, array) in metric.chain(variable) {
+                let array = to_host(array, self.processes().as_ref())?;
+                if let Some(error) = not_finite(number, what, name, &array) {
+                    return Err(error.into());
+                }
+            }
+        }
+        Ok(metrics)
     }
 
     /// Whether a state has the variables of this step and no others.
@@ -481,4 +542,16 @@ pub(super) fn fits(what: &str, name: &str, given: &ArrayType, taken: &Port) -> R
     }
     let text = format!("the {what} {name:?} is {given}, and the step takes {}", taken.ty);
     Err(Diagnostic::invalid("SH0721", text).into())
+}
+
+/// The warning for a step that a mesh of several devices does not split.
+fn replicated(interface: &Interface) -> Option<Diagnostic> {
+    let devices = interface.mesh.num_devices();
+    let is_whole = |tensor: &InterfaceTensor| tensor.local_shape == tensor.global.shape;
+    if devices < 2 || !interface.inputs.iter().chain(&interface.outputs).all(is_whole) {
+        return None;
+    }
+    let text = format!("nothing is sharded: each of the {devices} devices computes the whole step");
+    let hint = "mark the batch (`mark_sharding`), or apply a strategy: `shardc::strategy::apply`";
+    Some(Diagnostic::warning(Class::InvalidInput, "SH0727", text).hint(hint))
 }

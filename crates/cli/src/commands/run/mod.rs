@@ -13,8 +13,8 @@ use std::time::Instant;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use shardc::Compiler;
-use shardc::exec::{Program, attribute_disagreement, run_need};
+use shardc::{Compiler, InterfaceTensor};
+use shardc::exec::{Program, attribute_disagreement, not_finite, run_need};
 use shardc::runtime::{Client, HostArray, Processes, ShardedArray};
 use shardc_passes::annotations::names::Names;
 
@@ -64,7 +64,11 @@ pub(crate) fn run(args: &RunArgs, ui: &Ui) -> Result<ExitCode> {
     let loaded = arguments::arguments(args, &sources, interface, &client, &program)
         .map_err(|error| error.explained(source))?;
     progress.stage("run");
-    let runner = Runner { client: &client, program: &program, fed: &fed };
+    let result_name =
+        |(i, tensor): (usize, &InterfaceTensor)| tensor.name.clone().unwrap_or(format!("res{i}"));
+    let names = interface.outputs.iter().enumerate().map(result_name).collect::<Vec<_>>();
+    let checked = args.state.check_finite.then_some(names.as_slice());
+    let runner = Runner { client: &client, program: &program, fed: &fed, checked };
     let shown = report::shown(interface);
     // An error of the user's own manual computations names them.
     let attributed = |error| match Compiler::read(&source.bytes) {
@@ -116,6 +120,8 @@ struct Runner<'a> {
     program: &'a Program,
     /// Results that are arguments of the next step.
     fed: &'a [(usize, usize)],
+    /// The names of the results, if their elements have to be finite.
+    checked: Option<&'a [String]>,
 }
 
 impl Runner<'_> {
@@ -135,6 +141,13 @@ impl Runner<'_> {
             let inputs = arguments.iter_mut().enumerate();
             let inputs = inputs.filter_map(|(i, array)| if taken(i) { array.take() } else { array.clone() });
             let outputs = self.program.step_donating(inputs.collect())?;
+            let number = steps.len() as u64 + 1;
+            for (i, name) in self.checked.unwrap_or_default().iter().enumerate() {
+                let array = gathered(i, &outputs[i], self.client.processes())?;
+                if let Some(error) = not_finite(number, "result", name, &array) {
+                    return Err(error.into());
+                }
+            }
             let mut scalars = Vec::new();
             for (i, name) in shown {
                 let value = gathered(*i, &outputs[*i], self.client.processes())?;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::Args;
 use shardc::data::text::Characters;
 use shardc::graph::{Graph, Keep, Mesh, Tensor};
@@ -10,7 +10,7 @@ use shardc::nn::loss::CrossEntropy;
 use shardc::nn::models::Decoder;
 use shardc::nn::optim::{self, AdamW, Schedule, clip_by_global_norm};
 use shardc::nn::{Kind, Lora, Nf4, Scope, StepProgram};
-use shardc::pretrained::{Family, read_adapters, write_adapters};
+use shardc::pretrained::{AdapterFiles, Family, read_adapters, write_adapters};
 use shardc::train::{State, Step};
 
 use crate::harness::Options;
@@ -62,7 +62,7 @@ pub fn learn(options: &Options, args: &Adapting, nf4: Option<Nf4>) -> Result<()>
     let trained = loss(&mut evaluate.adopt(&state)?)?;
     save(folder, &evaluate, &model.lora, &state)?;
     let before = loss(&mut evaluate.init(options.seed)?)?;
-    let loaded = loss(&mut load(folder, &evaluate, options.seed)?)?;
+    let loaded = loss(&mut load(folder, &evaluate, &model.lora, options.seed)?)?;
     println!(
         "loss {before:.4} without adapters, {trained:.4} with them, {loaded:.4} with those that were loaded"
     );
@@ -117,10 +117,9 @@ fn save(folder: &Path, step: &Step, lora: &Lora, state: &State) -> Result<()> {
 }
 
 /// The frozen model as it began, with adapters out of a file.
-fn load(folder: &Path, step: &Step, seed: u64) -> Result<State> {
-    let path = folder.join("adapter_model.safetensors");
-    let file = std::fs::read(&path).with_context(|| path.display().to_string())?;
-    let mut arrays = read_adapters(Family::Llama, step.variables(), &file)?;
+fn load(folder: &Path, step: &Step, lora: &Lora, seed: u64) -> Result<State> {
+    let files = AdapterFiles::open(folder)?;
+    let mut arrays = read_adapters(Family::Llama, step.variables(), lora, &files)?;
     let base = step.init(seed)?;
     for variable in step.variables().iter().filter(|variable| variable.kind != Kind::Parameter) {
         arrays.insert(variable.name.clone(), base.get(&variable.name)?);

@@ -11,7 +11,7 @@ use shardc::graph::{
 };
 use shardc::nn::models::{Bert, Decoder, Vit, megatron};
 use shardc::nn::{Lora, Scope, StepProgram};
-use shardc::pretrained::{Family, load, read, read_adapters, write_adapters};
+use shardc::pretrained::{AdapterFiles, Family, load, read, read_adapters, write_adapters};
 use shardc::runtime::HostArray;
 use shardc::statedict;
 use shardc::train::Step;
@@ -187,7 +187,10 @@ fn adapters_of_peft_say_what_they_say_there() {
     let program = p.finish(&[("result", logits)]).unwrap();
     let step = Step::compile(&client, &Compiler::new(), program).unwrap();
     let mut arrays = read(Family::Llama, step.variables(), &[base]).unwrap();
-    arrays.extend(read_adapters(Family::Llama, step.variables(), file).unwrap());
+    let config = r#"{"peft_type": "LORA", "r": 2, "lora_alpha": 6, "target_modules": ["q_proj", "v_proj", "down_proj"]}"#;
+    let files = |weights: &[u8]| AdapterFiles { weights: weights.to_vec(), config: config.to_owned() };
+    assert_eq!(files(file).lora(Family::Llama).unwrap().scale(), 3.0);
+    arrays.extend(read_adapters(Family::Llama, step.variables(), &lora, &files(file)).unwrap());
     let mut state = step.put(&arrays).unwrap();
     let tokens: Vec<i32> = list(&values["tokens"]).iter().map(|&n| n as i32).collect();
     let tokens = HostArray::from_slice(&tokens, &[2, 5]).unwrap();
@@ -197,20 +200,20 @@ fn adapters_of_peft_say_what_they_say_there() {
     assert!(have.len() == want.len() && off < 2e-5, "off by {off:e}: {have:?}, not {want:?}");
 
     // Written again, they are the same tensors.
-    let files =
+    let written_files =
         write_adapters(Family::Llama, step.variables(), &lora, |name| Ok(arrays[name].clone())).unwrap();
     let (written, theirs) =
-        (SafeTensors::deserialize(&files.weights).unwrap(), SafeTensors::deserialize(file).unwrap());
+        (SafeTensors::deserialize(&written_files.weights).unwrap(), SafeTensors::deserialize(file).unwrap());
     assert_eq!(written.len(), theirs.len());
     for (name, tensor) in theirs.tensors() {
         assert_eq!(written.tensor(&name).unwrap(), tensor, "{name}");
     }
-    let config: Value = serde_json::from_str(&files.config).unwrap();
+    let config: Value = serde_json::from_str(&written_files.config).unwrap();
     assert_eq!((config["r"].as_i64(), config["lora_alpha"].as_f64()), (Some(2), Some(6.0)));
     assert_eq!(config["target_modules"], serde_json::json!(["q_proj", "v_proj", "down_proj"]));
 
-    let text = read_adapters(Family::Llama, step.variables(), base).unwrap_err().to_string();
-    assert!(text.contains("q_proj.lora_A.weight\" is missing"), "{text}");
+    let text = files(base).lora(Family::Llama).unwrap_err().to_string();
+    assert!(text.contains("lm_head.weight\" (it is not in modules_to_save)"), "{text}");
     let gpt2 = write_adapters(Family::Gpt2, step.variables(), &lora, |name| Ok(arrays[name].clone()));
     let text = gpt2.unwrap_err().to_string();
     assert!(text.contains("SH0724") && text.contains("h.attn.query"), "{text}");

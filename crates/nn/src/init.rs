@@ -35,6 +35,13 @@ pub enum Init {
     Nf4(Box<OfWeights>),
     /// As the variable of this full name begins, whose shape it has; the element type may be another one.
     CopyOf(String),
+    /// Euclidean norms of the initial values of the variable of this full name, over the first dimensions of each layer of it.
+    NormOf {
+        /// The full name of the variable.
+        of: String,
+        /// How many of its first dimensions the norms are taken over, besides those of stacks.
+        axes: usize,
+    },
 }
 
 /// What divides the variance of a variable.
@@ -159,6 +166,9 @@ impl Init {
             Init::Nf4(ref part) => part.values(key),
             Init::CopyOf(ref name) => {
                 g.refuse(&[], format!("values that are a copy of the variable {name:?}"))
+            }
+            Init::NormOf { ref of, .. } => {
+                g.refuse(&[], format!("values that are norms of the variable {of:?}"))
             }
             Init::Constant(number) => g.full(shape, number, dtype),
             Init::Normal(deviation) => key.normal(shape, dtype) * deviation,

@@ -5,7 +5,7 @@ use shardc_graph::{DType, Graph, GraphErrors, Key, Tensor};
 use shardc_ir::Module;
 
 use crate::variable::source;
-use crate::{StepProgram, Variable};
+use crate::{Init, StepProgram, Variable};
 
 impl StepProgram {
     /// A program that takes a key (`ui32[2]`) and gives the first value of each variable, in order. A value depends on the key
@@ -20,6 +20,24 @@ impl StepProgram {
         let all: IndexMap<&str, &Variable> = self.variables.iter().map(|v| (v.name.as_str(), v)).collect();
         let (mut made, mut values) = (IndexMap::new(), Vec::new());
         for variable in &self.variables {
+            if let Init::NormOf { of, axes } = &variable.init {
+                let tensor = match all.get(of.as_str()) {
+                    Some(of) => norms(
+                        variable,
+                        *axes,
+                        *made.entry(of.name.as_str()).or_insert_with(|| values_of(of, key)),
+                    ),
+                    None => g.refuse(
+                        &[],
+                        format!(
+                            "the variable {:?} begins as norms of {of:?}, which there is not",
+                            variable.name
+                        ),
+                    ),
+                };
+                values.push((variable.name.as_str(), tensor));
+                continue;
+            }
             let tensor = match source(variable, |name| all.get(name).copied()) {
                 Ok(source) => {
                     // Drawn once, however many variables begin as it.
@@ -48,6 +66,14 @@ fn values_of<'g>(variable: &Variable, key: Key<'g>) -> Tensor<'g> {
     let ((), values) =
         g.scan((), numbers, |(), layer| ((), variable.init.values(key.fold_in(layer), one, dtype)));
     if variable.num_stacks > 1 { values.reshape(shape) } else { values }
+}
+
+/// The first values of a variable that are norms of those of another one, which is as deep in stacks.
+#[track_caller]
+fn norms<'g>(variable: &Variable, axes: usize, of: Tensor<'g>) -> Tensor<'g> {
+    let first = variable.num_stacks as i64;
+    let dims: Vec<i64> = (first..first + axes as i64).collect();
+    of.to(DType::F32).square().sum(dims).sqrt().to(variable.dtype)
 }
 
 /// A number for a name (FNV-1a).

@@ -52,5 +52,5 @@ pub use nf4::{Nf4, Quantized};
 pub use policy::Policy;
 pub use program::{Port, StepProgram};
 pub use scope::Scope;
-pub use shardc_strategy::{Lora, Parameters, Targets};
+pub use shardc_strategy::{Bias, Layers, Lora, Parameters, Patterns, Targets};
 pub use variable::{Kind, Maps, Param, Variable};

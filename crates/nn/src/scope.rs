@@ -200,7 +200,8 @@ impl<'g> Scope<'g> {
     /// Reported: a size is negative; there is one of this name with another shape.
     #[track_caller]
     pub fn parameter(&self, name: &str, shape: impl IntoShape, init: Init) -> Tensor<'g> {
-        let kind = if self.is_frozen { Kind::Frozen } else { Kind::Parameter };
+        let is_trained = !self.is_frozen || self.is_saved() || (name == "bias" && self.trains_bias());
+        let kind = if is_trained { Kind::Parameter } else { Kind::Frozen };
         self.variable(name, kind, shape, self.policy.params, init).to(self.policy.compute)
     }
 
@@ -519,6 +520,9 @@ impl<'g> Scope<'g> {
     #[track_caller]
     pub fn finish(&self, metrics: &[(&str, Tensor<'g>)]) -> Result<StepProgram, GraphErrors> {
         if let Some(text) = self.maps.borrow().unmatched() {
+            self.graph.refuse(&[], text);
+        }
+        if let Some(text) = self.maps.borrow().unsaved(&self.variables()) {
             self.graph.refuse(&[], text);
         }
         for name in self.values.unknown(|name| self.entries.borrow().contains_key(name)) {

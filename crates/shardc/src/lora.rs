@@ -36,7 +36,9 @@
 use shardc_graph::{DType, DotDims, Graph, GraphErrors, Key, Mesh, Tensor};
 use shardc_ir::{AttrDict, Diagnostic, Module};
 use shardc_strategy as strategy;
-pub use shardc_strategy::{Adapted, Adapter, LinearMap, Lora, Parameters, Targets, TargetsError};
+pub use shardc_strategy::{
+    Adapted, Adapter, Bias, Layers, LinearMap, Lora, Parameters, Patterns, Targets, TargetsError,
+};
 use shardc_strategy::{Reform, Step};
 
 use crate::Error;

@@ -23,7 +23,8 @@ pub use accelerate::{Accelerate, ModelSettings, Question, next_question, written
 pub use apply::{apply, apply_units};
 pub use formulas::{Kept, PerParameter, Sent, kept, sent};
 pub use lora::{
-    Adapted, Adapter, LinearMap, Lora, Parameters, Reform, Side, Step, Targets, TargetsError, adapt,
+    Adapted, Adapter, Bias, Layers, LinearMap, Lora, Parameters, Patterns, Reform, Side, Step, Targets,
+    TargetsError, adapt,
 };
 pub use roles::{Argument, Role, Roles, Said, UnknownRole, roles};
 pub use settings::{Prefetch, Settings, Sharding};

@@ -10,7 +10,7 @@ impl<'g> Scope<'g> {
     /// The kernel of a linear map, whose outputs are the last `outputs` dimensions.
     #[track_caller]
     pub(crate) fn kernel(&self, shape: &[i64], outputs: usize, init: Init) -> Tensor<'g> {
-        match self.quantized.filter(|_| self.is_frozen && !self.is_output) {
+        match self.quantized.filter(|_| self.is_frozen && !self.is_output && !self.is_saved()) {
             Some(nf4) => self.kernel_in_four_bits(nf4, shape, &init),
             None => self.parameter_of_maps("kernel", shape, Maps::one(outputs), init),
         }

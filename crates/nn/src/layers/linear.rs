@@ -60,8 +60,8 @@ impl Dense {
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
         let inputs = x.size(-1);
-        let y = x.dot(p.kernel(&[inputs, self.features], 1, self.kernel_init.clone()));
-        let y = p.adapted(x, &[inputs], &[self.features], y);
+        let kernel = p.kernel(&[inputs, self.features], 1, self.kernel_init.clone());
+        let y = p.adapted(x, kernel, 1, x.dot(kernel));
         if !self.use_bias {
             return y;
         }
@@ -139,7 +139,7 @@ impl DenseGeneral {
         let from_last: Vec<i64> = (first as i64..shape.len() as i64).collect();
         let from_first: Vec<i64> = (0..self.axes as i64).collect();
         let y = x.dot_general(kernel, &DotDims::contracting(&from_last, &from_first));
-        let y = p.adapted(x, inputs, &self.features, y);
+        let y = p.adapted(x, kernel, self.axes, y);
         if !self.use_bias {
             return y;
         }

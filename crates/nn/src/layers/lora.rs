@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use shardc_graph::{DotDims, Key, Tensor};
-use shardc_strategy::Lora;
+use shardc_graph::{DType, DotDims, Key, Tensor};
+use shardc_strategy::{Bias, Lora};
 
 use super::Dropout;
 use crate::init::{Distribution, Fan};
@@ -12,11 +12,15 @@ use crate::{Init, Maps, Scope};
 
 impl<'g> Scope<'g> {
     /// The same scope, whose parameters are not trained; beside its linear maps, where they are targets, there are adapters
-    /// `lora_a`, `[inputs, rank]`, and `lora_b`, `[rank, outputs]`, which are (Hu et al., "LoRA", 2021). `key` is for dropout, while
-    /// they are trained.
+    /// `lora_a`, `[inputs, rank]`, and `lora_b`, `[rank, outputs]`, which are (Hu et al., "LoRA", 2021), and with DoRA
+    /// `lora_magnitude`, `[outputs]`. Modules to save, and biases where [`Lora::bias`] says so, are trained, too. `key` is for dropout,
+    /// while they are trained.
     ///
-    /// Reported where there are adapters: a rank below one; dropout that is not from 0 to 1. Reported by [`Scope::finish`]: a target
-    /// that there is no map for.
+    /// Reported where there are adapters: a rank below one; dropout that is not from 0 to 1; DoRA of a kernel in four bits. Reported by
+    /// [`Scope::finish`]: a target that there is no map for, a module to save that there is not.
+    ///
+    /// The layers of a [`stack`](Scope::stack) are one variable and share rank and scale. A layer whose adapters are all zero has none: its `A`,
+    /// `B` and magnitude stay zero in training.
     #[must_use]
     pub fn with_lora(&self, lora: &Lora, key: Option<Key<'g>>) -> Self {
         let lora = Rc::new(lora.clone());
@@ -24,23 +28,41 @@ impl<'g> Scope<'g> {
         Scope { adapters: Some(Adapters { lora, key }), ..self.frozen() }
     }
 
-    /// What the adapters of a linear map add to it, of the last dimensions of `x` that are `inputs`.
+    /// Whether this scope belongs to a module that is trained whole.
+    pub(crate) fn is_saved(&self) -> bool {
+        self.adapters.as_ref().is_some_and(|adapters| adapters.lora.saves(self.name()))
+    }
+
+    /// Whether biases of this scope are trained.
+    pub(crate) fn trains_bias(&self) -> bool {
+        self.adapters.as_ref().is_some_and(|Adapters { lora, .. }| match lora.bias {
+            Bias::None => false,
+            Bias::All => true,
+            Bias::LoraOnly => lora.adapts(self.name(), self.is_output),
+        })
+    }
+
+    /// The result `y` of a linear map without its bias, and what adapters add to it. The first `axes` dimensions of `kernel` are the last ones of
+    /// `x`.
     #[track_caller]
     pub(crate) fn adapted(
         &self,
         x: Tensor<'g>,
-        inputs: &[i64],
-        features: &[i64],
+        kernel: Tensor<'g>,
+        axes: usize,
         y: Tensor<'g>,
     ) -> Tensor<'g> {
         self.maps.borrow_mut().names.push(self.name().to_owned());
         let Some(Adapters { lora, key }) = &self.adapters else { return y };
-        if !lora.targets.has(self.name(), self.is_output) {
+        if !lora.adapts(self.name(), self.is_output) || kernel.is_poisoned() || x.is_poisoned() {
             return y;
         }
-        if lora.rank < 1 {
-            return self.graph().refuse(&[x], format!("adapters of rank {}", lora.rank));
+        let (rank, scale) = (lora.rank_of(self.name()), lora.scale_of(self.name()));
+        if rank < 1 {
+            return self.graph().refuse(&[x], format!("adapters of rank {rank}"));
         }
+        let shape = kernel.shape();
+        let (inputs, features) = shape.split_at(axes.min(shape.len()));
         let key = match key {
             Some(key) if lora.dropout > 0.0 => Some(self.key(*key)),
             _ => None,
@@ -49,19 +71,54 @@ impl<'g> Scope<'g> {
         // PyTorch's uniform numbers for a layer: Kaiming's of the square root of five.
         let init =
             Init::VarianceScaling { scale: 1.0 / 3.0, fan: Fan::In, distribution: Distribution::Uniform };
-        let a = trained.parameter_of_maps("lora_a", [inputs, &[lora.rank]].concat(), Maps::one(1), init);
+        let a = trained.parameter_of_maps("lora_a", [inputs, &[rank]].concat(), Maps::one(1), init);
         let b = trained.parameter_of_maps(
             "lora_b",
-            [&[lora.rank], features].concat(),
+            [&[rank], features].concat(),
             Maps::one(features.len()),
             Init::zeros(),
         );
-        let x = Dropout::new(lora.dropout).apply(key, x);
-        let (rank, axes) = (x.rank() as i64, inputs.len() as i64);
-        let from_last: Vec<i64> = (rank - axes..rank).collect();
+        let dropped = Dropout::new(lora.dropout).apply(key, x);
+        let (dims, axes) = (x.rank() as i64, inputs.len() as i64);
+        let from_last: Vec<i64> = (dims - axes..dims).collect();
         let from_first: Vec<i64> = (0..axes).collect();
-        let low = x.dot_general(a, &DotDims::contracting(&from_last, &from_first));
+        let map = DotDims::contracting(&from_last, &from_first);
+        let low = dropped.dot_general(a, &map);
         let last = low.rank() as i64 - 1;
-        y + low.dot_general(b, &DotDims::contracting(&[last], &[0])) * lora.scale()
+        let up = low.dot_general(b, &DotDims::contracting(&[last], &[0])) * scale;
+        if !lora.dora {
+            return y + up;
+        }
+        if self.quantized.is_some() && !self.is_output {
+            return self.graph().refuse(&[x], "DoRA of a kernel that is kept in four bits");
+        }
+        let factor = trained.magnitude_factor(kernel, a, b, scale, axes);
+        let factor = factor.to(y.dtype());
+        if key.is_none() {
+            return (y + up) * factor;
+        }
+        // PEFT drops inputs of the base map only where its result is rescaled.
+        y + dropped.dot_general(kernel, &map) * (factor - 1.0) + up * factor
+    }
+
+    /// DoRA's factor of each output, `m / ||W + s A B||`: the trained magnitude by the norm over inputs, through which no gradient goes. It is
+    /// one where the magnitude is zero: there are no adapters.
+    #[track_caller]
+    fn magnitude_factor(
+        &self,
+        kernel: Tensor<'g>,
+        a: Tensor<'g>,
+        b: Tensor<'g>,
+        scale: f64,
+        axes: i64,
+    ) -> Tensor<'g> {
+        let wide = if kernel.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
+        let change = a.to(wide).dot_general(b.to(wide), &DotDims::contracting(&[-1], &[0])) * scale;
+        let features = kernel.shape().split_off(axes as usize);
+        let init = Init::NormOf { of: self.full_name("kernel"), axes: axes as usize };
+        let magnitude = self.parameter("lora_magnitude", features, init).to(wide);
+        let inputs: Vec<i64> = (0..axes).collect();
+        let norm = (kernel.to(wide) + change).square().sum(inputs).sqrt().stop_gradient();
+        magnitude.eq(0.0).select(magnitude.full_like(1.0), magnitude / norm)
     }
 }

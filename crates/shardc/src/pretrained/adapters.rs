@@ -1,21 +1,24 @@
 //! Adapters of low rank as PEFT keeps them: `adapter_model.safetensors` and `adapter_config.json`.
 //!
 //! PEFT has `lora_A` of `[rank, inputs]` and `lora_B` of `[outputs, rank]` for each layer; ours are `lora_a`, `[inputs.., rank]`, and `lora_b`,
-//! `[rank, outputs..]`, with the layers of a stack in front.
+//! `[rank, outputs..]`, with the layers of a stack in front. Layers of a stack share one rank and one scale: lower ranks are padded with
+//! zeros, which training keeps, and `lora_B` of a layer with another scale is multiplied by the ratio of both.
 
-use indexmap::IndexMap;
-use serde_json::json;
+use std::path::Path;
+
+use indexmap::{IndexMap, IndexSet};
 use shardc_ir::Diagnostic;
-use shardc_nn::{Kind, Lora, Targets, Variable};
+use shardc_nn::{Init, Kind, Lora, Variable};
 use shardc_runtime::HostArray;
 use shardc_statedict::{StateDict, Tensor, safetensors};
 
-use super::names::{How, places};
-use super::{Family, parse};
+use super::Family;
+use super::assemble::Assembled;
+use super::names::{How, module_names};
+use super::parsed::{Parsed, Role};
 use crate::Error;
 
-/// What names of PEFT's begin with.
-const PREFIX: &str = "base_model.model.";
+pub use super::written::write_adapters;
 
 /// Files of adapters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,177 +29,204 @@ pub struct AdapterFiles {
     pub config: String,
 }
 
-/// The adapters among `variables`, whose values `value` gives by name, as PEFT keeps them beside a model of the family.
-///
-/// # Errors
-/// A variable that is trained is no adapter, or is of a map that has no place of its own in the family's checkpoints (SH0724); a value
-/// cannot be had.
-pub fn write_adapters(
-    family: Family,
-    variables: &[Variable],
-    lora: &Lora,
-    mut value: impl FnMut(&str) -> Result<HostArray, Error>,
-) -> Result<AdapterFiles, Error> {
-    let mut tensors = StateDict::new();
-    let mut modules: Vec<String> = Vec::new();
-    for variable in variables.iter().filter(|v| v.kind == Kind::Parameter) {
-        let place = Place::of(family, variable)?;
-        let array = value(&variable.name)?;
-        for layer in 0..place.layers {
-            tensors.insert(place.name(layer), tensor(&place.layer_out(&array, layer)?)?)?;
-        }
-        let module = place.module.rsplit('.').next().unwrap_or_default().to_owned();
-        if !modules.contains(&module) {
-            modules.push(module);
-        }
+impl AdapterFiles {
+    /// Reads `adapter_model.safetensors` and `adapter_config.json` of a folder.
+    ///
+    /// # Errors
+    /// A file cannot be read (SH0725).
+    pub fn open(folder: &Path) -> Result<AdapterFiles, Error> {
+        let failed = |name: &str, error: std::io::Error| {
+            let text = format!("{} cannot be read: {error}", folder.join(name).display());
+            Error::from(Diagnostic::invalid("SH0725", text))
+        };
+        let (weights, config) = ("adapter_model.safetensors", "adapter_config.json");
+        Ok(AdapterFiles {
+            weights: std::fs::read(folder.join(weights)).map_err(|error| failed(weights, error))?,
+            config: std::fs::read_to_string(folder.join(config)).map_err(|error| failed(config, error))?,
+        })
     }
-    tensors.metadata.insert("format".to_owned(), "pt".to_owned());
-    let mut weights = Vec::new();
-    safetensors::write(&tensors, &mut weights, &mut |_| {})?;
-    let targets = match &lora.targets {
-        Targets::Pattern(pattern) => json!(pattern.as_str()),
-        _ => json!(modules),
-    };
-    let config = json!({
-        "peft_type": "LORA",
-        "r": lora.rank,
-        "lora_alpha": lora.alpha,
-        "lora_dropout": lora.dropout,
-        "use_rslora": lora.rank_stabilized,
-        "target_modules": targets,
-        "bias": "none",
-        "fan_in_fan_out": family == Family::Gpt2,
-        "inference_mode": true,
-        "base_model_name_or_path": null,
-        "task_type": null,
-    });
-    Ok(AdapterFiles { weights, config: format!("{config:#}\n") })
+
+    /// The adapters of these files, in the names of our model of the family: what
+    /// [`Scope::with_lora`](crate::nn::Scope::with_lora) is given for a model that computes what the adapted model computes in PEFT.
+    ///
+    /// # Errors
+    /// A file is none (SH0725); settings or tensors are not supported, all of which are named (SH0726).
+    pub fn lora(&self, family: Family) -> Result<Lora, Error> {
+        Parsed::of(family, self)?.lora()
+    }
 }
 
-/// The adapters among `variables`, read from the bytes of `adapter_model.safetensors`.
+/// The adapters among `variables`, read from files of PEFT, and the other parameters that these have instead of those of the base model:
+/// modules to save, and biases. `lora` is what the variables were made with, such as [`AdapterFiles::lora`].
 ///
 /// # Errors
-/// It is no such file (SH0725), or adapters are missing or have other shapes, which is said of all (SH0723).
+/// A file is none (SH0725); settings or tensors are not supported (SH0726); adapters are missing, have other shapes, or have no variable,
+/// which is said of all (SH0723).
 pub fn read_adapters(
     family: Family,
     variables: &[Variable],
-    weights: &[u8],
+    lora: &Lora,
+    files: &AdapterFiles,
 ) -> Result<IndexMap<String, HostArray>, Error> {
-    let tensors = parse(0, weights)?;
-    let (mut arrays, mut wrong) = (IndexMap::new(), Vec::new());
-    for variable in variables.iter().filter(|v| v.kind == Kind::Parameter) {
-        match Place::of(family, variable)?.read(variable, &tensors) {
-            Ok(array) => _ = arrays.insert(variable.name.clone(), array),
+    let parsed = Parsed::of(family, files)?;
+    let (mut arrays, mut wrong, mut used) = (IndexMap::new(), Vec::new(), IndexSet::new());
+    let is_read = |v: &&Variable| {
+        matches!(v.kind, Kind::Parameter | Kind::Frozen) && !matches!(v.init, Init::CopyOf(_))
+    };
+    for variable in variables.iter().filter(is_read) {
+        let array = match Factor::of(variable) {
+            Some(factor) => parsed.factor(variable, &factor, lora, &mut used).map(Some),
+            None => parsed.replaced(variable, &mut used),
+        };
+        match array {
+            Ok(Some(array)) => _ = arrays.insert(variable.name.clone(), array),
+            Ok(None) => {}
             Err(text) => wrong.push(text),
         }
     }
+    let unused = parsed.tensors.iter().filter(|(name, _)| !used.contains(*name));
+    wrong.extend(unused.map(|(name, _)| format!("{name:?} has no variable in the model")));
     if wrong.is_empty() {
         return Ok(arrays);
     }
     let text = format!("these are no adapters of this model: {}", wrong.join("; "));
-    Err(Diagnostic::invalid("SH0723", text).into())
+    let hint = "make the model with the adapters that AdapterFiles::lora returns";
+    Err(Diagnostic::invalid("SH0723", text).hint(hint).into())
 }
 
-/// Whether a variable is a factor of adapters.
+/// Whether a variable belongs to adapters.
 pub(super) fn is_adapter(name: &str) -> bool {
-    matches!(name.rsplit_once('.'), Some((_, "lora_a" | "lora_b")))
+    matches!(name.rsplit_once('.'), Some((_, "lora_a" | "lora_b" | "lora_magnitude")))
 }
 
-/// Where an adapter lies in PEFT's file.
-struct Place {
-    /// The name of the map, with `{}` for the number of the layer.
-    module: String,
-    /// `lora_A` or `lora_B`.
-    factor: &'static str,
-    layers: i64,
-    /// The shape of a layer's as a matrix, ours: PEFT's is transposed.
-    rows: usize,
-    columns: usize,
+/// A variable of adapters.
+pub(super) struct Factor<'a> {
+    /// The name of the map.
+    pub(super) map: &'a str,
+    pub(super) role: Role,
+    /// How many layers there are.
+    pub(super) layers: i64,
+    /// The rank; one of magnitudes.
+    pub(super) rank: usize,
+    /// How many inputs or outputs there are.
+    pub(super) size: usize,
 }
 
-impl Place {
-    fn of(family: Family, variable: &Variable) -> Result<Place, Error> {
-        let name = &variable.name;
-        let refused = |text: String| Error::from(Diagnostic::unsupported("SH0724", text));
-        let factor = match name.rsplit_once('.') {
-            Some((map, "lora_a")) => Some((map, "lora_A")),
-            Some((map, "lora_b")) => Some((map, "lora_B")),
-            _ => None,
-        };
-        let Some((map, factor)) = factor else {
-            return Err(refused(format!("{name:?} is trained, and no adapter")));
-        };
-        let found = places(family, &format!("{map}.kernel"));
-        let module = found.iter().flatten().find_map(|(name, how)| {
-            let is_whole = matches!(how, How::Same | How::Transposed);
-            name.strip_suffix(".weight").filter(|_| is_whole)
-        });
-        let Some(module) = module else {
-            let text = format!("{map:?} is no map of {family:?} that adapters have a place for");
-            return Err(refused(text));
-        };
+impl<'a> Factor<'a> {
+    pub(super) fn of(variable: &'a Variable) -> Option<Factor<'a>> {
+        let (map, name) = variable.name.rsplit_once('.')?;
         let (layers, own) = variable.layers();
-        let all = own.iter().product::<i64>() as usize;
-        let rank = if factor == "lora_A" { own.last() } else { own.first() }.map_or(1, |&n| n as usize);
-        let (rows, columns) =
-            if factor == "lora_A" { (all / rank.max(1), rank) } else { (rank, all / rank.max(1)) };
-        Ok(Place { module: module.to_owned(), factor, layers, rows, columns })
+        let (role, rank) = match name {
+            "lora_a" => (Role::A, own.last().map_or(1, |&n| n as usize)),
+            "lora_b" => (Role::B, own.first().map_or(1, |&n| n as usize)),
+            "lora_magnitude" => (Role::Magnitude, 1),
+            _ => return None,
+        };
+        let size = own.iter().product::<i64>() as usize / rank.max(1);
+        Some(Factor { map, role, layers, rank, size })
     }
+}
 
-    fn name(&self, layer: i64) -> String {
-        format!("{PREFIX}{}.{}.weight", self.module.replace("{}", &layer.to_string()), self.factor)
-    }
-
-    /// PEFT's tensor of a layer of ours.
-    fn layer_out(&self, array: &HostArray, layer: i64) -> Result<HostArray, Error> {
-        let (size, count) = (array.dtype.bytes(), self.rows * self.columns);
-        let all = array.data.get(layer as usize * count * size..).unwrap_or_default();
-        let data = transposed(all, size, self.rows, self.columns);
-        Ok(HostArray::new(array.dtype, &[self.columns, self.rows], data)?)
-    }
-
-    /// A variable out of PEFT's tensors.
-    fn read(&self, variable: &Variable, tensors: &StateDict) -> Result<HostArray, String> {
-        let mut data = Vec::new();
-        for layer in 0..self.layers {
-            let name = self.name(layer);
-            let tensor = tensors.find(&name).ok_or_else(|| format!("{name:?} is missing"))?;
-            let array = host_array(tensor).map_err(|error| format!("{name:?}: {error}"))?;
-            if array.shape != [self.columns, self.rows] {
-                let want = [self.columns, self.rows];
-                return Err(format!("{name:?} has the shape {:?}, not {want:?}", array.shape));
-            }
-            let array = if array.dtype == variable.dtype {
-                array
-            } else {
-                HostArray::from_f64(variable.dtype, &array.shape, &array.to_f64_vec())
-                    .map_err(|error| format!("{name:?}: {error}"))?
+impl Parsed {
+    /// The values of a variable of adapters.
+    fn factor(
+        &self,
+        variable: &Variable,
+        factor: &Factor<'_>,
+        lora: &Lora,
+        used: &mut IndexSet<String>,
+    ) -> Result<HostArray, String> {
+        let mut data = vec![0.0; factor.layers as usize * factor.rank * factor.size];
+        let names = module_names(self.family, factor.map);
+        if names.is_empty() {
+            return Err(format!(
+                "{:?} is no map of {:?} that adapters have a place for",
+                factor.map, self.family
+            ));
+        }
+        let width = factor.rank * factor.size;
+        for (layer, into) in data.chunks_mut(width.max(1)).enumerate() {
+            let modules = names.iter().map(|(name, how)| (name.replace("{}", &layer.to_string()), *how));
+            let modules: Vec<(String, How)> = modules.filter(|(name, _)| self.is_prefixed(name)).collect();
+            let found = modules.iter().find_map(|(module, how)| {
+                let name = factor.role.tensor(module);
+                Some((module, how, self.tensors.find(&name)?, name))
+            });
+            let Some((module, how, tensor, name)) = found else {
+                match modules.iter().find(|(module, _)| self.config.adapts(module, false)) {
+                    Some((module, _)) => return Err(format!("{:?} is missing", factor.role.tensor(module))),
+                    // A layer without adapters: zeros.
+                    None => continue,
+                }
             };
-            data.extend(transposed(&array.data, array.dtype.bytes(), self.columns, self.rows));
+            let numbers = host_array(tensor).map_err(|error| format!("{name:?}: {error}"))?.to_f64_vec();
+            let (rank, scale) = (self.config.rank_of(module) as usize, self.config.scale_of(module));
+            let (first, parts) = match how {
+                How::Third(part) if factor.role != Role::A => (part * factor.size, 3),
+                _ => (0, 1),
+            };
+            let want = match factor.role {
+                Role::A => vec![rank, factor.size],
+                Role::B => vec![factor.size * parts, rank],
+                Role::Magnitude => vec![factor.size * parts],
+            };
+            if tensor.shape() != want || (rank > factor.rank && factor.role != Role::Magnitude) {
+                let shape = tensor.shape();
+                let ours = &variable.shape;
+                return Err(format!(
+                    "{name:?} has the shape {shape:?}, not {want:?}, for {:?} of {ours:?}",
+                    variable.name
+                ));
+            }
+            let ratio = scale / lora.scale_of(factor.map);
+            let ratio = if (ratio - 1.0).abs() < 1e-12 { 1.0 } else { ratio };
+            for i in 0..factor.size {
+                match factor.role {
+                    Role::A => {
+                        (0..rank).for_each(|k| into[i * factor.rank + k] = numbers[k * factor.size + i])
+                    }
+                    Role::B => (0..rank)
+                        .for_each(|k| into[k * factor.size + i] = numbers[(first + i) * rank + k] * ratio),
+                    Role::Magnitude => into[i] = numbers[first + i],
+                }
+            }
+            used.insert(name);
         }
         let shape: Vec<usize> = variable.shape.iter().map(|&n| n as usize).collect();
-        HostArray::new(variable.dtype, &shape, data).map_err(|error| format!("{:?}: {error}", variable.name))
+        HostArray::from_f64(variable.dtype, &shape, &data)
+            .map_err(|error| format!("{:?}: {error}", variable.name))
+    }
+
+    /// The values of another parameter, if the files have it.
+    fn replaced(
+        &self,
+        variable: &Variable,
+        used: &mut IndexSet<String>,
+    ) -> Result<Option<HostArray>, String> {
+        let assembled = Assembled::of(self.family, variable, &self.tensors);
+        let is_trained = variable.kind == Kind::Parameter;
+        let assembled = match assembled {
+            Ok(assembled) => assembled,
+            Err(text) if is_trained => return Err(format!("{:?} is trained: {text}", variable.name)),
+            Err(_) => return Ok(None),
+        };
+        used.extend(assembled.names().map(str::to_owned));
+        let bounds: Vec<_> = variable.shape.iter().map(|&n| 0..n as usize).collect();
+        assembled.block(&bounds).map(Some).map_err(|error| error.to_string())
     }
 }
 
-/// The bytes of a matrix with its rows as columns.
-fn transposed(data: &[u8], size: usize, rows: usize, columns: usize) -> Vec<u8> {
-    let places = (0..columns).flat_map(|column| (0..rows).map(move |row| row * columns + column));
-    places.flat_map(|at| data.get(at * size..(at + 1) * size).unwrap_or_default()).copied().collect()
-}
-
-fn tensor(array: &HostArray) -> Result<Tensor, Error> {
-    if !array.dtype.is_float() {
-        let text = format!("adapters of {} have no place in a file", array.dtype);
-        return Err(Diagnostic::unsupported("SH0724", text).into());
-    }
-    Ok(Tensor::from_bytes(array.dtype, &array.shape, array.data.as_slice())?)
-}
-
-fn host_array(tensor: &Tensor) -> Result<HostArray, Error> {
+pub(super) fn host_array(tensor: &Tensor) -> Result<HostArray, Error> {
     if !tensor.dtype().is_float() {
         let text = format!("it has elements of {}", tensor.dtype());
         return Err(Diagnostic::invalid("SH0723", text).into());
     }
     Ok(HostArray::new(tensor.dtype(), tensor.shape(), tensor.read()?)?)
+}
+
+/// The bytes of a safetensors file.
+pub(super) fn bytes(tensors: &StateDict) -> Result<Vec<u8>, Error> {
+    let mut weights = Vec::new();
+    safetensors::write(tensors, &mut weights, &mut |_| {})?;
+    Ok(weights)
 }

@@ -58,6 +58,11 @@ impl<'a> Assembled<'a> {
         Ok(Assembled { variable, layers: (0..count).map(layer).collect::<Result<_, String>>()? })
     }
 
+    /// The names of the tensors.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.layers.iter().map(|layer| layer.name.as_str())
+    }
+
     /// The elements between the bounds in each dimension of the variable.
     pub(super) fn block(&self, bounds: &[Range<usize>]) -> Result<HostArray, Error> {
         let (layers, own) = bounds.split_at(self.variable.num_stacks);

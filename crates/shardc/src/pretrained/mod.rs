@@ -15,7 +15,10 @@
 
 mod adapters;
 mod assemble;
+mod config;
 mod names;
+mod parsed;
+mod written;
 
 use std::ops::Range;
 
@@ -27,6 +30,7 @@ use shardc_statedict::{StateDict, safetensors};
 
 pub use self::adapters::{AdapterFiles, read_adapters, write_adapters};
 use self::assemble::Assembled;
+pub use self::config::AdapterConfig;
 use crate::Error;
 use crate::train::{State, Step};
 
@@ -85,8 +89,8 @@ pub fn read_from(
 }
 
 /// The state of a step with the parameters of a checkpoint, a model of the family. Each device gets its part, and only the parts of
-/// this process's devices are read, one variable at a time. Copies of parameters begin as these; what else is no
-/// parameter, or is an adapter, is taken from `others`, which may be `step.init(seed)`.
+/// this process's devices are read, one variable at a time. Copies of parameters begin as these, and magnitudes of DoRA as
+/// norms of these; what else is no parameter, or is an adapter, is taken from `others`, which may be `step.init(seed)`.
 ///
 /// # Errors
 /// Parameters are missing or have other shapes, which is said of all (SH0723), a file cannot be read (SH1401), or `others` lacks a
@@ -99,12 +103,39 @@ pub fn load(
 ) -> Result<State, Error> {
     let found = find(family, step.variables(), weights)?;
     step.put_blocks(others, |variable, bounds| {
+        if let Init::NormOf { of, axes } = &variable.init {
+            let kernel = found.iter().find(|found| found.variable.name == *of);
+            return kernel.map(|kernel| norms(kernel, variable, *axes, bounds)).transpose();
+        }
         found
             .iter()
             .find(|found| found.variable.name == variable.name)
             .map(|found| found.block(bounds))
             .transpose()
     })
+}
+
+/// A block of norms of a kernel over the first dimensions of its layers: how magnitudes of DoRA begin.
+fn norms(
+    kernel: &Assembled<'_>,
+    variable: &Variable,
+    axes: usize,
+    bounds: &[Range<usize>],
+) -> Result<HostArray, Error> {
+    let (layers, outputs) = bounds.split_at(variable.num_stacks);
+    let inputs = kernel.variable.shape.iter().skip(variable.num_stacks).take(axes);
+    let inputs: Vec<Range<usize>> = inputs.map(|&n| 0..n as usize).collect();
+    let block = kernel.block(&[layers, &inputs, outputs].concat())?.to_f64_vec();
+    let size =
+        |bounds: &[Range<usize>]| bounds.iter().map(|bounds| bounds.end - bounds.start).product::<usize>();
+    let (inputs, outputs) = (size(&inputs), size(outputs));
+    let mut squares = vec![0.0; size(layers) * outputs];
+    for (i, number) in block.iter().enumerate() {
+        squares[i / (inputs * outputs) * outputs + i % outputs] += number * number;
+    }
+    let shape: Vec<usize> = bounds.iter().map(|bounds| bounds.end - bounds.start).collect();
+    let norms: Vec<f64> = squares.into_iter().map(f64::sqrt).collect();
+    Ok(HostArray::from_f64(variable.dtype, &shape, &norms)?)
 }
 
 /// Where the parameters among `variables` lie.

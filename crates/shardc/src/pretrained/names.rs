@@ -20,12 +20,7 @@ type Place = (&'static str, How);
 
 /// Where a variable lies: the first name that the checkpoint has, with or without what names of the family begin with.
 pub(super) fn places(family: Family, variable: &str) -> Option<Vec<(String, How)>> {
-    let (table, prefix) = match family {
-        Family::Gpt2 => (GPT2, "transformer."),
-        Family::Llama => (LLAMA, "model."),
-        Family::Bert => (BERT, "bert."),
-        Family::Vit => (VIT, "vit."),
-    };
+    let (table, prefix) = table(family);
     let (layer, what) = variable.rsplit_once('.').unwrap_or(("", variable));
     let place = |&(name, how): &Place| {
         // Weights of layers are told by the layer; biases lie beside them, untransposed.
@@ -43,6 +38,68 @@ pub(super) fn places(family: Family, variable: &str) -> Option<Vec<(String, How)
     let found: Vec<(String, How)> =
         table.iter().filter(|(of, _)| *of == ours).flat_map(|(_, found)| place(found)).collect();
     (!found.is_empty()).then_some(found)
+}
+
+/// A module of a checkpoint as a module of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Module {
+    /// The name of ours.
+    pub(super) ours: &'static str,
+    /// How its weight becomes ours.
+    pub(super) how: How,
+    /// The number of the layer, where there are several.
+    pub(super) layer: Option<i64>,
+}
+
+/// Our modules that a module of a checkpoint becomes: several, if it is a fused one.
+pub(super) fn modules(family: Family, name: &str) -> Vec<Module> {
+    let (table, prefix) = table(family);
+    let own = name.strip_prefix(prefix).unwrap_or(name);
+    let layer = |template: &str| match template.split_once("{}") {
+        None => (template == own).then_some(None),
+        Some((before, after)) => {
+            let number = own.strip_prefix(before)?.strip_suffix(after)?;
+            number.parse::<i64>().ok().map(Some)
+        }
+    };
+    let found = table
+        .iter()
+        .filter_map(|&(ours, (template, how))| Some(Module { ours, how, layer: layer(template)? }));
+    // A table that is the output, too, is the output only where no other tensor is.
+    found.filter(|module| !(module.ours == "lm_head" && own == "embed_tokens")).collect()
+}
+
+/// The names in checkpoints of a module of ours, the usual one first, with `{}` for the number of the layer.
+pub(super) fn module_names(family: Family, ours: &str) -> Vec<(String, How)> {
+    let (table, prefix) = table(family);
+    // Heads stand beside the model that the prefix is of.
+    let is_head = matches!(ours, "lm_head" | "head");
+    let names = table.iter().filter(|(of, (name, _))| *of == ours && !(is_head && *name == "embed_tokens"));
+    let both = names.flat_map(|&(_, (name, how))| {
+        let (with, without) = ((format!("{prefix}{name}"), how), (name.to_owned(), how));
+        if is_head { [without, with] } else { [with, without] }
+    });
+    both.collect()
+}
+
+/// What names of the family's models begin with.
+pub(super) fn prefix(family: Family) -> &'static str {
+    table(family).1
+}
+
+/// Whether a last part of names is that of one module of a layer only.
+pub(super) fn is_only(family: Family, last: &str) -> bool {
+    let is_it = |name: &&str| name.rsplit('.').next() == Some(last);
+    table(family).0.iter().map(|(_, (name, _))| *name).filter(is_it).count() == 1
+}
+
+fn table(family: Family) -> (&'static [(&'static str, Place)], &'static str) {
+    match family {
+        Family::Gpt2 => (GPT2, "transformer."),
+        Family::Llama => (LLAMA, "model."),
+        Family::Bert => (BERT, "bert."),
+        Family::Vit => (VIT, "vit."),
+    }
 }
 
 use How::{Same, Third, Transposed, Window};
@@ -108,4 +165,13 @@ const VIT: &[(&str, Place)] = &[
     ("h.mlp.down", ("encoder.layer.{}.output.dense", Transposed)),
     ("ln_f", ("layernorm", Same)),
     ("head", ("classifier", Transposed)),
+    // The names of transformers from 5.24 on.
+    ("h.ln_1", ("layers.{}.layernorm_before", Same)),
+    ("h.attn.query", ("layers.{}.attention.q_proj", Transposed)),
+    ("h.attn.key", ("layers.{}.attention.k_proj", Transposed)),
+    ("h.attn.value", ("layers.{}.attention.v_proj", Transposed)),
+    ("h.attn.out", ("layers.{}.attention.o_proj", Transposed)),
+    ("h.ln_2", ("layers.{}.layernorm_after", Same)),
+    ("h.mlp.up", ("layers.{}.mlp.fc1", Transposed)),
+    ("h.mlp.down", ("layers.{}.mlp.fc2", Transposed)),
 ];

@@ -16,6 +16,19 @@ struct Adapted<'a> {
     kernel: &'a Variable,
     a: &'a Variable,
     b: &'a Variable,
+    /// DoRA's.
+    magnitude: Option<&'a Variable>,
+}
+
+impl Adapted<'_> {
+    fn has(&self, name: &str) -> bool {
+        [Some(self.a), Some(self.b), self.magnitude].into_iter().flatten().any(|of| of.name == name)
+    }
+
+    /// The name of the map.
+    fn map(&self) -> &str {
+        self.a.name.strip_suffix(".lora_a").unwrap_or_default()
+    }
 }
 
 impl Step {
@@ -28,8 +41,7 @@ impl Step {
     pub fn merge_adapters(&self, state: &State, lora: &Lora) -> Result<State, Error> {
         let adapted = self.adapted(lora)?;
         let kernels = self.folded(&adapted, state, lora, Merge::Into)?;
-        let mut merged =
-            state.filtered(|name| !adapted.iter().any(|of| of.a.name == name || of.b.name == name));
+        let mut merged = state.filtered(|name| !adapted.iter().any(|of| of.has(name)));
         merged.arrays.extend(kernels.arrays);
         Ok(merged)
     }
@@ -41,6 +53,12 @@ impl Step {
     /// As for [`merge_adapters`](Step::merge_adapters).
     pub fn unmerge_adapters(&self, merged: &State, adapters: &State, lora: &Lora) -> Result<State, Error> {
         let adapted = self.adapted(lora)?;
+        if let Some(of) = adapted.iter().find(|of| of.magnitude.is_some()) {
+            let text = format!("adapters of DoRA cannot be taken out of a kernel: {:?}", of.kernel.name);
+            return Err(Diagnostic::unsupported("SH1252", text)
+                .hint("keep the state they were merged from")
+                .into());
+        }
         let mut state = merged.clone();
         for variable in adapted.iter().flat_map(|of| [of.a, of.b]) {
             let array = adapters.sharded(&variable.name);
@@ -65,10 +83,13 @@ impl Step {
             let get = |what: &str| named.get(format!("{map}{what}").as_str()).copied();
             let rank = a.shape.last().copied().unwrap_or_default();
             match (get("kernel"), get("lora_b")) {
-                _ if lora.rank != rank => {
-                    wrong.push(format!("{:?} has the rank {rank}, not {}", a.name, lora.rank));
+                _ if lora.rank_of(map.trim_end_matches('.')) != rank => {
+                    let want = lora.rank_of(map.trim_end_matches('.'));
+                    wrong.push(format!("{:?} has the rank {rank}, not {want}", a.name));
                 }
-                (Some(kernel), Some(b)) => adapted.push(Adapted { kernel, a, b }),
+                (Some(kernel), Some(b)) => {
+                    adapted.push(Adapted { kernel, a, b, magnitude: get("lora_magnitude") });
+                }
                 _ if get("kernel.nf4").is_some() => {
                     wrong.push(format!(
                         "the kernel of {:?} is kept in four bits, to which it would be rounded",
@@ -98,13 +119,14 @@ impl Step {
     ) -> Result<State, Error> {
         let g = Graph::new("merge", &self.mesh());
         let p = Scope::new(&g);
-        let scale = match merge {
-            Merge::Into => lora.scale(),
-            Merge::OutOf => -lora.scale(),
+        let sign = match merge {
+            Merge::Into => 1.0,
+            Merge::OutOf => -1.0,
         };
         let get = |v: &Variable| p.variable(&v.name, Kind::Frozen, &v.shape, v.dtype, Init::zeros());
         let mut results: Vec<(&str, Tensor<'_>)> = Vec::new();
-        for Adapted { kernel, a, b } in adapted {
+        for of in adapted {
+            let Adapted { kernel, a, b, magnitude } = of;
             let front: Vec<i64> = (0..kernel.num_stacks as i64).collect();
             let dims = DotDims {
                 lhs_contracting: vec![-1],
@@ -114,8 +136,22 @@ impl Step {
                 accumulate: None,
             };
             let wide = if kernel.dtype == DType::F64 { DType::F64 } else { DType::F32 };
-            let change = get(a).to(wide).dot_general(get(b).to(wide), &dims) * scale;
-            results.push((&kernel.name, (get(kernel).to(wide) + change).to(kernel.dtype)));
+            let change =
+                get(a).to(wide).dot_general(get(b).to(wide), &dims) * (sign * lora.scale_of(of.map()));
+            let mut value = get(kernel).to(wide) + change;
+            if let Some(magnitude) = magnitude {
+                let stacks = kernel.num_stacks;
+                let outputs = magnitude.shape.len() - stacks;
+                let inputs: Vec<i64> = (stacks..kernel.shape.len() - outputs).map(|d| d as i64).collect();
+                let (norm, magnitude) = (value.square().sum(inputs).sqrt(), get(magnitude).to(wide));
+                let factor = magnitude.eq(0.0).select(magnitude.full_like(1.0), magnitude / norm);
+                let places: Vec<i64> = (0..stacks)
+                    .chain(kernel.shape.len() - outputs..kernel.shape.len())
+                    .map(|d| d as i64)
+                    .collect();
+                value = value * factor.broadcast_in_dim(&kernel.shape, &places);
+            }
+            results.push((&kernel.name, value.to(kernel.dtype)));
         }
         let fold = self.beside(p.finish(&results)?)?;
         // What is returned is not in the memory of what is given.

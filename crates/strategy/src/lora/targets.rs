@@ -39,6 +39,16 @@ impl Targets {
         }
     }
 
+    /// The maps whose whole name a regular expression matches.
+    ///
+    /// # Errors
+    /// The text is not a regular expression.
+    pub fn pattern(text: &str) -> Result<Targets, TargetsError> {
+        // What is found has to be all of the name, whichever of several ways it is found by.
+        let whole = Regex::new(&format!("^(?:{text})$"));
+        whole.map(Targets::Pattern).map_err(|e| TargetsError::Pattern(text.to_owned(), e.to_string()))
+    }
+
     /// What of it finds no map among these names.
     #[must_use]
     pub fn unmatched(&self, names: &[&str]) -> Vec<String> {
@@ -75,11 +85,7 @@ impl FromStr for Targets {
                 let names = text.split(',').map(|name| name.trim().to_owned());
                 Ok(Targets::Names(names.filter(|name| !name.is_empty()).collect()))
             }
-            text => {
-                // What is found has to be all of the name, whichever of several ways it is found by.
-                let whole = Regex::new(&format!("^(?:{text})$"));
-                whole.map(Targets::Pattern).map_err(|e| TargetsError::Pattern(text.to_owned(), e.to_string()))
-            }
+            text => Targets::pattern(text),
         }
     }
 }

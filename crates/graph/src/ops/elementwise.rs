@@ -214,7 +214,7 @@ impl Graph {
     /// # use shardc_graph::{CompareDirection, DType, DType::F32, Graph, Mesh};
     /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
     /// let x = g.parameter("x", [2, 3], F32);
-    /// assert_eq!(g.compare(CompareDirection::Gt, x, 0.0).dtype(), DType::I1);
+    /// assert_eq!(g.compare(CompareDirection::GT, x, 0.0).dtype(), DType::I1);
     /// ```
     ///
     /// Reported: the shapes do not go together or the element types differ.

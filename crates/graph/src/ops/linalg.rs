@@ -30,14 +30,6 @@ impl<'g> Tensor<'g> {
 
     /// Solves `a x = b`, or `x a = b`, for each triangular matrix `a` in the last two dimensions.
     ///
-    /// ```
-    /// # use shardc_graph::{DType::F32, Graph, Mesh, TriangularSpec};
-    /// # let g = Graph::new("step", &Mesh::new(&[("x", 1)]).unwrap());
-    /// let a = g.parameter("a", [4, 4], F32);
-    /// let b = g.parameter("b", [4, 2], F32);
-    /// assert_eq!(a.tril(0).triangular_solve(b, &TriangularSpec { left_side: true, lower: true, ..TriangularSpec::default() }).shape(), [4, 2]);
-    /// ```
-    ///
     /// Reported: the shapes do not go together, the element types differ, or they are no floats.
     #[must_use]
     #[track_caller]

@@ -101,6 +101,12 @@ impl Program {
             let module = plain.to_mut();
             inline_calls(module)?;
             if let Some(entry) = module.entry() {
+                // Collectives with a root, and those that custom calls start, have to be plain ones before they are unrolled.
+                if let Some(body) = module.funcs[entry].body
+                    && is_needed(module, body)
+                {
+                    decompose(module, body);
+                }
                 unroll_manual(module, entry)?;
             }
         }

@@ -77,8 +77,8 @@ def compiled(context, module, replicas, partitions, spmd, shardy):
     options.num_replicas = build.num_replicas = replicas
     options.num_partitions = build.num_partitions = partitions
     build.use_spmd_partitioning = spmd
-    build.use_shardy_partitioner = shardy
-    if spmd and shardy is not None:
+    build.use_shardy_partitioner = bool(shardy)
+    if spmd:
         build.allow_spmd_sharding_propagation_to_output = [True]
     count = replicas * partitions
     options.device_assignment = xla_client.DeviceAssignment.create(np.arange(count).reshape(replicas, partitions))
@@ -189,7 +189,7 @@ def partition(job):
     count = manifest["num_devices"]
     is_replica = manifest["spmd_mode"] == "replica"
     replicas, partitions = (count, 1) if is_replica else (1, count)
-    executable = compiled(context, module, replicas, partitions, not is_replica, None if is_replica else False)
+    executable = compiled(context, module, replicas, partitions, not is_replica, False)
     if not job.get("original"):
         return {}
     original = Original(job["original"])

@@ -180,7 +180,7 @@ pub(crate) fn partition_until(
     stop: Option<&StopArgs>,
     ui: &Ui,
 ) -> Result<Ran> {
-    let mut chosen = how.strategy.chosen(ui)?;
+    let mut chosen = how.strategy.chosen(how.strict, ui)?;
     if let (Some(chosen), Some(machine)) = (&mut chosen, how.machine) {
         chosen.settings = chosen.settings.for_machine(machine.into());
     }

@@ -19,11 +19,16 @@ pub(crate) struct Chosen {
 }
 
 impl StrategyArgs {
-    /// The strategy, if options ask for one. What a file says without effect is told.
-    pub(crate) fn chosen(&self, ui: &Ui) -> Result<Option<Chosen>> {
+    /// The strategy, if options ask for one. Settings of a file that have no effect are warnings; those that would have changed the
+    /// result are errors if `strict`.
+    pub(crate) fn chosen(&self, strict: bool, ui: &Ui) -> Result<Option<Chosen>> {
         if let Some(path) = &self.config {
             let source = Source::read(path)?;
             let read = Accelerate::parse(&source.text()).map_err(|e| source.explain(&Error::from(e)))?;
+            let ignored = read.ignored();
+            if strict && !ignored.is_empty() {
+                return Err(source.explain(&Error::from(ignored)).into());
+            }
             ui.warn(&source, &read.warnings);
             return Ok(Some(Chosen { settings: read.settings, mesh: read.mesh() }));
         }

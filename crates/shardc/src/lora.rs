@@ -33,6 +33,8 @@
 //! # }
 //! ```
 
+mod config;
+
 use shardc_graph::{DType, DotDims, Graph, GraphErrors, Key, Mesh, Tensor};
 use shardc_ir::{AttrDict, Diagnostic, Module};
 use shardc_strategy as strategy;
@@ -41,6 +43,7 @@ pub use shardc_strategy::{
 };
 use shardc_strategy::{Reform, Step};
 
+pub use self::config::AdapterConfig;
 use crate::Error;
 use crate::strategy::said;
 
@@ -104,12 +107,13 @@ pub fn merged(module: &Module, adapted: &Adapted, lora: &Lora, merge: Merge) -> 
         g.parameter(&name(module, i), &shape, dtype)
     };
     let mut values: Vec<(usize, Tensor<'_>)> = weights.iter().map(|&i| (i, parameter(i))).collect();
-    let scale = match merge {
-        Merge::Into => lora.scale(),
-        Merge::OutOf => -lora.scale(),
+    let sign = match merge {
+        Merge::Into => 1.0,
+        Merge::OutOf => -1.0,
     };
     for adapter in &adapted.adapters {
-        let change = of_weight(&adapter.map, parameter(adapter.a), parameter(adapter.b)) * scale;
+        let change = of_weight(&adapter.map, parameter(adapter.a), parameter(adapter.b));
+        let change = change * (sign * lora.scale_of(&adapter.map.name));
         let of = values.iter_mut().filter(|(i, _)| *i == adapter.map.weight);
         for (_, value) in of {
             *value = (value.to(change.dtype()) + change).to(value.dtype());

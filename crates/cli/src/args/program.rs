@@ -59,7 +59,8 @@ pub(crate) struct HowArgs {
     /// How replica groups are written
     #[arg(long, value_enum, default_value_t = Groups::Lists)]
     pub(crate) groups: Groups,
-    /// Fail where an operation would gather what the annotations split
+    /// Fail where an operation would gather what the annotations split, or a setting of --config is ignored that would change the
+    /// result
     #[arg(long)]
     pub(crate) strict: bool,
     /// Warn of what costs each device so many bytes, "16KiB", and refuse it where --strict does; 0 for all. 64KiB if not

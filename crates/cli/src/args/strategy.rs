@@ -101,6 +101,12 @@ pub(crate) struct LoraArgs {
     /// The function that is worked on; main, or the only public one, if not given
     #[arg(long, value_name = "NAME")]
     pub(crate) entry: Option<String>,
+    /// Take the settings of a file of PEFT, adapter_config.json, instead of options
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["rank", "alpha", "rslora", "dropout", "targets"])]
+    pub(crate) config: Option<PathBuf>,
+    /// Write the settings as PEFT's adapter_config.json
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save_config: Option<PathBuf>,
     /// The rank of the adapters
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub(crate) rank: i64,
@@ -149,6 +155,9 @@ pub(crate) struct FsdpApplyArgs {
     /// Split parameters along their first dimension only
     #[arg(long)]
     pub(crate) shard_param_on_dim_0: bool,
+    /// Fail where a setting of --config is ignored that would change the result
+    #[arg(long)]
+    pub(crate) strict: bool,
     #[command(flatten)]
     pub(crate) to: ToArgs,
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::{Value, json};
 use shardc::strategy::{self, Kept, PerParameter, Role, Roles, Settings, Sharding};
-use shardc::{CleanOptions, Compiler, InterfaceTensor, Machine, Module};
+use shardc::{CleanOptions, Compiler, Error, InterfaceTensor, Machine, Module};
 use shardc_ir::TensorType;
 use shardc_ir::suggest::EXPORT_NAMES;
 use shardc_passes::cost::traffic::summarize;
@@ -83,7 +83,7 @@ fn show_roles(args: &FsdpRolesArgs, ui: &Ui) -> Result<ExitCode> {
     let source = Source::read(&args.step.input)?;
     let (module, roles) =
         read(&source, &args.step.role, args.step.loss.as_deref(), args.step.entry.as_deref())?;
-    let wrap = args.strategy.chosen(ui)?.and_then(|chosen| chosen.settings.wrap);
+    let wrap = args.strategy.chosen(false, ui)?.and_then(|chosen| chosen.settings.wrap);
     let units = match wrap {
         Some(wrap) => strategy::units(&module, &roles, wrap).map_err(|e| source.explain(&e))?,
         None => None,
@@ -145,7 +145,7 @@ fn types(module: &Module) -> Vec<String> {
 
 fn apply(args: &FsdpApplyArgs, ui: &Ui) -> Result<ExitCode> {
     let mut outputs = Outputs::plan(&[("--output", &args.to.output)], &[("the input", &args.step.input)])?;
-    let chosen = args.strategy.chosen(ui)?.unwrap_or_default();
+    let chosen = args.strategy.chosen(args.strict, ui)?.unwrap_or_default();
     let mut settings = chosen.settings;
     settings.reshard_after_forward = args.reshard_after_forward.or(settings.reshard_after_forward);
     settings.shard_param_on_dim_0 |= args.shard_param_on_dim_0;
@@ -237,9 +237,12 @@ fn estimate(args: &FsdpEstimateArgs, ui: &Ui) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn is_hybrid(sharding: Sharding) -> bool {
+    matches!(sharding, Sharding::HybridShard | Sharding::HybridShardZero2)
+}
+
 /// Strategies that a mesh of so many axes can have.
 fn possible(axes: usize) -> impl Iterator<Item = (&'static str, Sharding)> {
-    let is_hybrid = |s: Sharding| matches!(s, Sharding::HybridShard | Sharding::HybridShardZero2);
     STRATEGIES.into_iter().filter(move |&(_, sharding)| axes > 1 || !is_hybrid(sharding))
 }
 
@@ -278,7 +281,15 @@ fn of_step(
         progress.stage(name);
         let mut step = module.clone();
         let settings = Settings { sharding, ..Settings::default() }.for_machine(machine);
-        strategy::apply(&mut step, roles, &settings, mesh).map_err(|e| source.explain(&e))?;
+        match strategy::apply(&mut step, roles, &settings, mesh) {
+            // A hybrid strategy on a mesh with one axis of data parallelism.
+            Err(Error::Diagnostics(errors))
+                if is_hybrid(sharding) && errors.iter().any(|e| e.code == "SH1251") =>
+            {
+                continue;
+            }
+            applied => applied.map_err(|e| source.explain(&e))?,
+        };
         let output = compiler.partition_module(step).map_err(|e| source.explain(&e))?;
         let inputs = &output.interface.inputs;
         let of = |role: &dyn Fn(Role) -> bool| -> u64 {

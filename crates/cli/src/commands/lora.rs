@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use shardc::lora::{self, Adapted, LinearMap, Lora, Merge, Targets};
+use shardc::lora::{self, Adapted, AdapterConfig, LinearMap, Lora, Merge, Targets};
 use shardc::{Compiler, Module};
 use shardc_ir::suggest::EXPORT_NAMES;
 
@@ -20,17 +20,15 @@ use crate::ui::table::Table;
 
 pub(crate) fn run(args: &LoraArgs, ui: &Ui) -> Result<ExitCode> {
     let mut named: Vec<(&str, &Path)> = vec![("--output", &args.to.output)];
-    let others = [("--init", &args.init), ("--merge", &args.merge), ("--unmerge", &args.unmerge)];
+    let others = [
+        ("--init", &args.init),
+        ("--merge", &args.merge),
+        ("--unmerge", &args.unmerge),
+        ("--save-config", &args.save_config),
+    ];
     named.extend(others.iter().filter_map(|&(option, path)| Some((option, path.as_deref()?))));
     let mut outputs = Outputs::plan(&named, &[("the input", &args.input)])?;
-    let targets: Targets = args.targets.parse().map_err(|error| usage(format!("--targets: {error}")))?;
-    let lora = Lora {
-        rank: args.rank,
-        alpha: args.alpha.unwrap_or(args.rank as f64),
-        dropout: args.dropout,
-        rank_stabilized: args.rslora,
-        targets,
-    };
+    let lora = settings(args)?;
     let source = Source::read(&args.input)?;
     let mut progress = ui.progress();
     progress.stage("read");
@@ -57,10 +55,29 @@ pub(crate) fn run(args: &LoraArgs, ui: &Ui) -> Result<ExitCode> {
     for (path, program) in programs {
         outputs.put(path, program.map_err(|e| source.explain(&e))?)?;
     }
+    if let Some(path) = &args.save_config {
+        outputs.put(path, AdapterConfig { lora }.to_json().into_bytes())?;
+    }
     progress.finish();
+    ui.warn(&source, &adapted.warnings);
     outputs.commit()?;
     tell(&adapted, &module, unnamed, ui);
     Ok(ExitCode::SUCCESS)
+}
+
+/// The adapters that options or a file of PEFT ask for.
+fn settings(args: &LoraArgs) -> Result<Lora> {
+    if let Some(path) = &args.config {
+        let source = Source::read(path)?;
+        return Ok(AdapterConfig::parse(&source.text()).map_err(|e| source.explain(&e))?.lora);
+    }
+    let targets: Targets = args.targets.parse().map_err(|error| usage(format!("--targets: {error}")))?;
+    Ok(Lora {
+        dropout: args.dropout,
+        rank_stabilized: args.rslora,
+        targets,
+        ..Lora::new(args.rank, args.alpha.unwrap_or(args.rank as f64))
+    })
 }
 
 /// Says which maps have adapters, and how much is trained.

@@ -15,7 +15,6 @@
 
 mod adapters;
 mod assemble;
-mod config;
 mod names;
 mod parsed;
 mod written;
@@ -30,8 +29,8 @@ use shardc_statedict::{StateDict, safetensors};
 
 pub use self::adapters::{AdapterFiles, read_adapters, write_adapters};
 use self::assemble::Assembled;
-pub use self::config::AdapterConfig;
 use crate::Error;
+pub use crate::lora::AdapterConfig;
 use crate::train::{State, Step};
 
 /// Whose names a checkpoint has, which says what model of [`nn::models`](crate::nn::models) it is of.

@@ -6,10 +6,10 @@ use shardc_nn::{Bias, Lora, Patterns, Targets};
 use shardc_statedict::StateDict;
 
 use super::adapters::AdapterFiles;
-use super::config::AdapterConfig;
 use super::names::{modules, prefix};
 use super::{Family, parse};
 use crate::Error;
+use crate::lora::AdapterConfig;
 
 /// What names in PEFT's files begin with.
 pub(super) const PREFIX: &str = "base_model.model.";

@@ -7,10 +7,10 @@ use shardc_statedict::{StateDict, Tensor};
 
 use super::Family;
 use super::adapters::{AdapterFiles, Factor, bytes};
-use super::config::AdapterConfig;
 use super::names::{How, is_only, module_names, places};
 use super::parsed::{PREFIX, Role};
 use crate::Error;
+use crate::lora::AdapterConfig;
 
 /// The adapters among `variables`, whose values `value` gives by name, as PEFT keeps them beside a model of the family, with the other
 /// parameters that are trained: modules to save, and biases.

@@ -9,6 +9,10 @@ pub(super) enum Place {
     Fsdp,
     /// Under `xla_fsdp_settings` of it.
     Xla,
+    /// Under `parallelism_config`.
+    Parallelism,
+    /// Under `deepspeed_config`.
+    DeepSpeed,
 }
 
 /// What a value has to be.
@@ -31,8 +35,13 @@ pub(super) enum Kind {
 pub(super) enum Effect {
     /// It is done.
     Done,
-    /// It is nothing to a compiler, and why.
+    /// It is nothing to a compiler, and why: a warning, if it is on.
     Nothing(&'static str),
+    /// It is done elsewhere, such as by the launcher: there is nothing to report.
+    Elsewhere,
+    /// It would change what is computed, sent or kept, and is not supported, and why: a warning, if it is on, and an error if the user
+    /// wants no setting to be ignored.
+    Ignored(&'static str),
 }
 
 pub(super) struct Key {
@@ -42,8 +51,22 @@ pub(super) struct Key {
     pub(super) effect: Effect,
 }
 
-pub(super) const DISTRIBUTED: &[&str] =
-    &["FSDP", "MULTI_GPU", "MULTI_CPU", "MULTI_NPU", "MULTI_XPU", "XLA", "TPU", "NO"];
+pub(super) const DISTRIBUTED: &[&str] = &[
+    "FSDP",
+    "MULTI_GPU",
+    "MULTI_CPU",
+    "MULTI_NPU",
+    "MULTI_XPU",
+    "XLA",
+    "TPU",
+    "NO",
+    "DEEPSPEED",
+    "MULTI_MLU",
+    "MULTI_SDAA",
+    "MULTI_MUSA",
+    "MULTI_HPU",
+    "MULTI_NEURON",
+];
 pub(super) const STRATEGIES: &[&str] =
     &["FULL_SHARD", "SHARD_GRAD_OP", "NO_SHARD", "HYBRID_SHARD", "HYBRID_SHARD_ZERO2"];
 pub(super) const WRAP: &[&str] = &["TRANSFORMER_BASED_WRAP", "SIZE_BASED_WRAP", "NO_WRAP"];
@@ -52,8 +75,8 @@ const STATE: &[&str] = &["FULL_STATE_DICT", "LOCAL_STATE_DICT", "SHARDED_STATE_D
 const PRECISION: &[&str] = &["no", "fp16", "bf16", "fp8"];
 const DTYPES: &[&str] = &["float32", "float16", "bfloat16"];
 
-const LAUNCHER: Effect = Effect::Nothing("it is the launcher's");
-const TYPES: Effect = Effect::Nothing("what a step has in f32 besides products stays so");
+const LAUNCHER: Effect = Effect::Elsewhere;
+const TYPES: Effect = Effect::Ignored("values in f32 besides the operands of matrix products stay in f32");
 const CLASSES: Effect = Effect::Nothing(
     "a step has no classes: layers are found by the numbers in names of parameters, and by what is repeated",
 );
@@ -62,10 +85,11 @@ const SCHEDULE: Effect = Effect::Nothing(
     "nothing of the forward part waits: gathers begin as early as the back end's scheduler finds memory for them",
 );
 const TOGETHER: Effect = Effect::Nothing("small collectives of one kind travel together already");
-const CHECKPOINTS: Effect =
-    Effect::Nothing("checkpoints are sharded, and full state dicts are files that are written at any time");
-const START: Effect = Effect::Nothing("how parameters come to the devices is the loader's");
-const WRAPPER: Effect = Effect::Nothing("it is about PyTorch's modules");
+const CHECKPOINTS: Effect = Effect::Elsewhere;
+const START: Effect = Effect::Elsewhere;
+const WRAPPER: Effect = Effect::Elsewhere;
+const PROGRAM: Effect = Effect::Ignored("the program of a step says this itself");
+const HOST: Effect = Effect::Ignored("only parameters and optimizer state together can wait in host memory");
 
 const fn top(name: &'static str, kind: Kind, effect: Effect) -> Key {
     Key { place: Place::Top, name, kind, effect }
@@ -75,37 +99,69 @@ const fn fsdp(name: &'static str, kind: Kind, effect: Effect) -> Key {
     Key { place: Place::Fsdp, name, kind, effect }
 }
 
+const fn parallel(name: &'static str) -> Key {
+    Key { place: Place::Parallelism, name, kind: Kind::Count, effect: Effect::Done }
+}
+
+const fn parallel_how(name: &'static str) -> Key {
+    Key { place: Place::Parallelism, name, kind: Kind::Any, effect: Effect::Elsewhere }
+}
+
+const fn deepspeed(name: &'static str, kind: Kind, effect: Effect) -> Key {
+    Key { place: Place::DeepSpeed, name, kind, effect }
+}
+
 const fn xla(name: &'static str, kind: Kind, effect: Effect) -> Key {
     Key { place: Place::Xla, name, kind, effect }
 }
 
 pub(super) const KEYS: &[Key] = &[
+    top("command_file", Kind::Any, LAUNCHER),
+    top("commands", Kind::Any, LAUNCHER),
     top("compute_environment", Kind::Any, LAUNCHER),
     top("debug", Kind::Bool, LAUNCHER),
+    top("deepspeed_config", Kind::Keys, Effect::Done),
     top("distributed_type", Kind::Word(DISTRIBUTED), Effect::Done),
     top("downcast_bf16", Kind::Bool, TYPES),
+    top("dynamo_config", Kind::Any, LAUNCHER),
     top("enable_cpu_affinity", Kind::Bool, LAUNCHER),
+    top("fp8_config", Kind::Any, Effect::Ignored("matrix products in 8 bits are not supported")),
     top("fsdp_config", Kind::Keys, Effect::Done),
     top("gpu_ids", Kind::Any, LAUNCHER),
+    top("ipex_config", Kind::Any, LAUNCHER),
     top("machine_rank", Kind::Count, LAUNCHER),
     top("main_process_ip", Kind::Any, LAUNCHER),
     top("main_process_port", Kind::Any, LAUNCHER),
     top("main_training_function", Kind::Any, LAUNCHER),
+    top("megatron_lm_config", Kind::Any, Effect::Ignored("Megatron-LM's settings are not supported")),
+    top("mpirun_config", Kind::Any, LAUNCHER),
     top("mixed_precision", Kind::Word(PRECISION), Effect::Done),
     top("num_machines", Kind::Count, Effect::Done),
     top("num_processes", Kind::Count, Effect::Done),
+    top("parallelism_config", Kind::Keys, Effect::Done),
     top("rdzv_backend", Kind::Any, LAUNCHER),
     top("same_network", Kind::Bool, LAUNCHER),
     top("tpu_env", Kind::Any, LAUNCHER),
+    top("tpu_name", Kind::Any, LAUNCHER),
     top("tpu_use_cluster", Kind::Bool, LAUNCHER),
     top("tpu_use_sudo", Kind::Bool, LAUNCHER),
+    top("tpu_vm", Kind::Any, LAUNCHER),
+    top("tpu_zone", Kind::Any, LAUNCHER),
     top("use_cpu", Kind::Bool, LAUNCHER),
+    top("use_xpu", Kind::Bool, LAUNCHER),
     fsdp("fsdp_activation_checkpointing", Kind::Bool, Effect::Done),
+    fsdp(
+        "fsdp_activation_checkpointing_offload",
+        Kind::Bool,
+        Effect::Ignored("activations cannot wait in host memory"),
+    ),
     fsdp("fsdp_auto_wrap_policy", Kind::Word(WRAP), Effect::Done),
     fsdp("fsdp_backward_prefetch", Kind::Word(PREFETCH), Effect::Done),
     fsdp("fsdp_backward_prefetch_policy", Kind::Word(PREFETCH), Effect::Done),
     fsdp("fsdp_cpu_ram_efficient_loading", Kind::Bool, START),
     fsdp("fsdp_forward_prefetch", Kind::Bool, SCHEDULE),
+    fsdp("fsdp_ignored_modules", Kind::Any, Effect::Ignored("all parameters are split")),
+    fsdp("fsdp_limit_all_gathers", Kind::Bool, SCHEDULE),
     fsdp("fsdp_min_num_params", Kind::Count, Effect::Done),
     fsdp("fsdp_offload_params", Kind::Bool, Effect::Done),
     // In the second version a truth value; in the first one, newer files have the strategy here.
@@ -115,11 +171,39 @@ pub(super) const KEYS: &[Key] = &[
     fsdp("fsdp_sync_module_states", Kind::Bool, START),
     fsdp("fsdp_transformer_layer_cls_to_wrap", Kind::Any, CLASSES),
     fsdp("fsdp_use_orig_params", Kind::Bool, WRAPPER),
-    fsdp("fsdp_version", Kind::Count, WRAPPER),
+    fsdp("fsdp_version", Kind::Count, Effect::Done),
     fsdp("min_num_param", Kind::Count, Effect::Done),
     fsdp("xla", Kind::Bool, WRAPPER),
     fsdp("xla_fsdp_grad_ckpt", Kind::Bool, Effect::Done),
     fsdp("xla_fsdp_settings", Kind::Keys, Effect::Done),
+    fsdp("xla_fsdp_v2", Kind::Bool, WRAPPER),
+    parallel("parallelism_config_cp_size"),
+    parallel("parallelism_config_dp_replicate_size"),
+    parallel("parallelism_config_dp_shard_size"),
+    parallel("parallelism_config_ep_size"),
+    parallel("parallelism_config_sp_size"),
+    parallel("parallelism_config_tp_size"),
+    parallel_how("parallelism_config_cp_backend"),
+    parallel_how("parallelism_config_cp_comm_strategy"),
+    parallel_how("parallelism_config_sp_attn_implementation"),
+    parallel_how("parallelism_config_sp_backend"),
+    parallel_how("parallelism_config_sp_seq_length"),
+    parallel_how("parallelism_config_sp_seq_length_is_variable"),
+    deepspeed("deepspeed_config_file", Kind::Any, Effect::Ignored("DeepSpeed's own file is not read")),
+    deepspeed("deepspeed_exclusion_filter", Kind::Any, LAUNCHER),
+    deepspeed("deepspeed_hostfile", Kind::Any, LAUNCHER),
+    deepspeed("deepspeed_inclusion_filter", Kind::Any, LAUNCHER),
+    deepspeed("deepspeed_moe_layer_cls_names", Kind::Any, CLASSES),
+    deepspeed("deepspeed_multinode_launcher", Kind::Any, LAUNCHER),
+    deepspeed("gradient_accumulation_steps", Kind::Any, PROGRAM),
+    deepspeed("gradient_clipping", Kind::Any, PROGRAM),
+    deepspeed("offload_optimizer_device", Kind::Any, Effect::Done),
+    deepspeed("offload_optimizer_nvme_path", Kind::Any, HOST),
+    deepspeed("offload_param_device", Kind::Any, Effect::Done),
+    deepspeed("offload_param_nvme_path", Kind::Any, HOST),
+    deepspeed("zero3_init_flag", Kind::Bool, START),
+    deepspeed("zero3_save_16bit_model", Kind::Bool, CHECKPOINTS),
+    deepspeed("zero_stage", Kind::Count, Effect::Done),
     xla("auto_wrap_policy", Kind::Any, CLASSES),
     xla("auto_wrapper_callable", Kind::Any, CLASSES),
     xla("buffer_dtype", Kind::Word(DTYPES), TYPES),

@@ -4,16 +4,22 @@
 //! latter are told together for each reason; a value that is wrong is an error at its line. All errors of a file are found at once.
 
 mod keys;
+mod parallelism;
 mod questions;
+mod settle;
+mod torchtitan;
+mod trainer;
+mod values;
 
 use saphyr::{LoadableYamlNode, MarkedYaml, Scalar, YamlData};
 use shardc_ir::suggest::edit_distance;
-use shardc_ir::{Class, DType, Diagnostic, Span};
+use shardc_ir::{Class, DType, Diagnostic, Severity, Span};
 
 use crate::settings::{Prefetch, Settings, Sharding};
-use crate::units::Wrap;
 use keys::{Effect, KEYS, Key, Kind, PREFETCH, Place, STRATEGIES, WRAP};
+use parallelism::Sizes;
 pub use questions::{Question, next_question, written};
+use values::{chosen, count, is_off, sharding, truth, word};
 
 /// What a configuration file says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,6 +34,8 @@ pub struct Accelerate {
     pub model: ModelSettings,
     /// Keys that are not known, and those without effect, with the reasons.
     pub warnings: Vec<Diagnostic>,
+    /// The mesh that sizes of parallel dimensions make.
+    parallel: Option<String>,
 }
 
 /// What a configuration file says of how a model is written, rather than of how its step is split.
@@ -40,11 +48,15 @@ pub struct ModelSettings {
 }
 
 impl Accelerate {
-    /// Reads a configuration file.
+    /// Reads a configuration file: Accelerate's YAML or JSON, `fsdp_config` of Hugging Face's Trainer or the JSON of its arguments, or
+    /// torchtitan's TOML.
     ///
     /// # Errors
     /// The text is no YAML (SH1210), or values are wrong (SH1211); all at once, and the warnings behind them.
     pub fn parse(text: &str) -> Result<Accelerate, Vec<Diagnostic>> {
+        if torchtitan::is_it(text) {
+            return torchtitan::parse(text);
+        }
         let documents = MarkedYaml::load_from_str(text).map_err(|error| {
             let at = byte(text, error.marker().index());
             vec![
@@ -58,13 +70,19 @@ impl Accelerate {
             errors: Vec::new(),
             idle: Vec::new(),
             is_fsdp: true,
+            is_deepspeed: false,
+            is_trainer: false,
+            version: None,
             sharding: None,
+            reshard: None,
             wrap: None,
             min_parameters: None,
             fsdp: None,
+            sizes: None,
+            zero: Zero::default(),
         };
         match documents.first() {
-            Some(document) => reader.keys(document, Place::Top),
+            Some(document) => reader.root(document),
             None => return Ok(reader.out),
         }
         if let Some(another) = documents.get(1) {
@@ -78,12 +96,24 @@ impl Accelerate {
         Err(reader.errors.into_iter().chain(reader.out.warnings).collect())
     }
 
-    /// The mesh of the file's devices: `fsdp=8`, or `node=2,fsdp=4` of a hybrid strategy on two machines.
+    /// Warnings about settings that are ignored though they change what is computed, sent or kept, and about unknown keys, as errors.
+    #[must_use]
+    pub fn ignored(&self) -> Vec<Diagnostic> {
+        let is_ignored = |warning: &&Diagnostic| matches!(warning.code, "SH1212" | "SH1214");
+        let as_error = |warning: &Diagnostic| Diagnostic { severity: Severity::Error, ..warning.clone() };
+        self.warnings.iter().filter(is_ignored).map(as_error).collect()
+    }
+
+    /// The mesh of the file's devices: `fsdp=8`, `node=2,fsdp=4` of a hybrid strategy on two machines, or what sizes of parallel dimensions
+    /// make. A hybrid strategy on one machine has `node=1`: it shards over all devices of it, as PyTorch does.
     #[must_use]
     pub fn mesh(&self) -> Option<String> {
+        if let Some(mesh) = &self.parallel {
+            return Some(mesh.clone());
+        }
         let (devices, nodes) = (self.devices?, self.nodes.unwrap_or(1).max(1));
         let is_hybrid = matches!(self.settings.sharding, Sharding::HybridShard | Sharding::HybridShardZero2);
-        Some(match is_hybrid && nodes > 1 && devices % nodes == 0 {
+        Some(match is_hybrid && devices % nodes == 0 {
             true => format!("node={nodes},fsdp={}", devices / nodes),
             false => format!("fsdp={devices}"),
         })
@@ -92,6 +122,7 @@ impl Accelerate {
 
 /// Keys without effect, for one reason.
 struct Idle {
+    code: &'static str,
     reason: &'static str,
     keys: Vec<(&'static str, Span)>,
 }
@@ -103,11 +134,31 @@ struct Reader<'t> {
     /// By reason.
     idle: Vec<Idle>,
     is_fsdp: bool,
-    sharding: Option<Sharding>,
+    is_deepspeed: bool,
+    /// Whether the file is of Hugging Face's Trainer.
+    is_trainer: bool,
+    /// `fsdp_version`.
+    version: Option<u64>,
+    /// `fsdp_sharding_strategy`, and where it is.
+    sharding: Option<(Sharding, Span)>,
+    /// `fsdp_reshard_after_forward`, as it is written.
+    reshard: Option<(String, Span)>,
     wrap: Option<&'static str>,
     min_parameters: Option<(u64, Span)>,
     /// Where `fsdp_config` is.
     fsdp: Option<Span>,
+    /// `parallelism_config`, and where it is.
+    sizes: Option<(Sizes, Span)>,
+    zero: Zero,
+}
+
+/// DeepSpeed's settings.
+#[derive(Default)]
+struct Zero {
+    stage: Option<(u64, Span)>,
+    /// Whether parameters, and optimizer state, are offloaded, and where that is said.
+    parameters: Option<Span>,
+    optimizer: Option<Span>,
 }
 
 /// Why keys that have an effect have none here.
@@ -131,6 +182,7 @@ impl Reader<'_> {
                 self.wrong(key, "a key is a word".to_owned());
                 continue;
             };
+            let name = if self.is_trainer && place == Place::Fsdp { trainer::key(&name) } else { name };
             match KEYS.iter().find(|known| known.place == place && known.name == name) {
                 Some(known) => self.value(known, key, value),
                 None => self.unknown(&name, key, place),
@@ -159,12 +211,21 @@ impl Reader<'_> {
             Kind::Word(words) => chosen(value, words).is_some(),
             Kind::Any => true,
             Kind::Keys => {
-                if key.name != "fsdp_config" {
-                    return self.keys(value, Place::Xla);
-                }
                 let has_keys = matches!(&value.data, YamlData::Mapping(pairs) if !pairs.is_empty());
-                self.fsdp = has_keys.then(|| self.span(at));
-                return self.keys(value, Place::Fsdp);
+                let span = self.span(at);
+                let place = match key.name {
+                    "parallelism_config" => {
+                        self.sizes = has_keys.then(|| (Sizes::default(), span));
+                        Place::Parallelism
+                    }
+                    "deepspeed_config" => Place::DeepSpeed,
+                    "fsdp_config" => {
+                        self.fsdp = has_keys.then_some(span);
+                        Place::Fsdp
+                    }
+                    _ => Place::Xla,
+                };
+                return self.keys(value, place);
             }
         };
         if !is_right {
@@ -176,14 +237,30 @@ impl Reader<'_> {
             };
             return self.wrong(value, format!("{} has to be {wanted}", key.name));
         }
-        let Effect::Nothing(reason) = key.effect else { return self.apply(key, at, value) };
-        self.idle(key.name, self.span(at), reason);
+        match key.effect {
+            Effect::Done => self.apply(key, at, value),
+            Effect::Nothing(reason) if !is_off(value) => self.idle(key.name, self.span(at), reason),
+            Effect::Ignored(reason) if !is_off(value) && word(value).as_deref() != Some("1") => {
+                self.ignored(key.name, self.span(at), reason);
+            }
+            Effect::Nothing(_) | Effect::Ignored(_) | Effect::Elsewhere => {}
+        }
     }
 
+    /// A key without effect here.
     fn idle(&mut self, name: &'static str, at: Span, reason: &'static str) {
+        self.without_effect("SH1213", name, at, reason);
+    }
+
+    /// A key without effect here that would change what is computed, sent or kept.
+    fn ignored(&mut self, name: &'static str, at: Span, reason: &'static str) {
+        self.without_effect("SH1214", name, at, reason);
+    }
+
+    fn without_effect(&mut self, code: &'static str, name: &'static str, at: Span, reason: &'static str) {
         match self.idle.iter_mut().find(|idle| idle.reason == reason) {
             Some(idle) => idle.keys.push((name, at)),
-            None => self.idle.push(Idle { reason, keys: vec![(name, at)] }),
+            None => self.idle.push(Idle { code, reason, keys: vec![(name, at)] }),
         }
     }
 
@@ -196,20 +273,30 @@ impl Reader<'_> {
                 // PyTorch/XLA's wrapper is asked for under `fsdp_config`, whatever the type.
                 self.is_fsdp =
                     word(value).is_some_and(|w| ["FSDP", "XLA", "TPU"].contains(&w.to_uppercase().as_str()));
+                self.is_deepspeed = word(value).is_some_and(|w| w.eq_ignore_ascii_case("DEEPSPEED"));
             }
             "num_processes" => self.out.devices = count(value),
             "num_machines" => self.out.nodes = count(value),
             "fsdp_offload_params" => settings.offload_params = truth(value).unwrap_or(false),
-            "fsdp_sharding_strategy" => self.sharding = strategy(value),
-            "fsdp_reshard_after_forward" => match (truth(value), strategy(value)) {
-                (Some(again), _) => settings.reshard_after_forward = Some(again),
-                (None, Some(sharding)) => self.sharding = Some(sharding),
-                (None, None) => {
-                    let message =
-                        format!("{} is true, false, or one of: {}", key.name, STRATEGIES.join(", "));
-                    self.wrong(value, message);
-                }
-            },
+            "fsdp_version" => self.version = count(value),
+            "fsdp_sharding_strategy" => self.sharding = strategy(value).map(|sharding| (sharding, span)),
+            // What it means depends on the version, which comes later.
+            "fsdp_reshard_after_forward" => self.reshard = word(value).map(|word| (word, self.span(value))),
+            "zero_stage" => self.zero.stage = count(value).map(|stage| (stage, span)),
+            "offload_param_device" if !is_off(value) => self.zero.parameters = Some(span),
+            "offload_optimizer_device" if !is_off(value) => self.zero.optimizer = Some(span),
+            name if key.place == Place::Parallelism => {
+                let (sizes, _) = self.sizes.get_or_insert((Sizes::default(), span));
+                let size = match name {
+                    "parallelism_config_dp_replicate_size" => &mut sizes.replicate,
+                    "parallelism_config_dp_shard_size" => &mut sizes.shard,
+                    "parallelism_config_ep_size" => &mut sizes.expert,
+                    "parallelism_config_cp_size" => &mut sizes.context,
+                    "parallelism_config_sp_size" => &mut sizes.sequence,
+                    _ => &mut sizes.tensor,
+                };
+                *size = count(value).unwrap_or(1);
+            }
             "mixed_precision" | "compute_dtype" => {
                 let dtype = word(value).and_then(|word| match word.to_lowercase().as_str() {
                     "bf16" | "bfloat16" => Some(DType::BF16),
@@ -218,7 +305,7 @@ impl Reader<'_> {
                 });
                 (settings.compute_dtype, self.out.model.compute_dtype) = (dtype, dtype);
                 if word(value).is_some_and(|word| word.eq_ignore_ascii_case("fp8")) {
-                    self.idle("mixed_precision: fp8", span, NOT_IN_EIGHT_BITS);
+                    self.ignored("mixed_precision: fp8", span, NOT_IN_EIGHT_BITS);
                 }
             }
             "fp32_reduce_scatter" => settings.fp32_reduce_scatter = truth(value).unwrap_or(false),
@@ -239,35 +326,6 @@ impl Reader<'_> {
             "reshard_after_forward" => settings.reshard_after_forward = truth(value),
             "shard_param_on_dim_0" => settings.shard_param_on_dim_0 = truth(value).unwrap_or(false),
             _ => {}
-        }
-    }
-
-    /// What the keys mean together.
-    fn settle(&mut self) {
-        self.out.settings.sharding = match (self.is_fsdp, self.sharding) {
-            (true, sharding) => sharding.unwrap_or_default(),
-            (false, _) => Sharding::NoShard,
-        };
-        let least = self.min_parameters.map(|(n, _)| n);
-        self.out.settings.wrap = match self.wrap {
-            Some("TRANSFORMER_BASED_WRAP") => Some(Wrap::Layers),
-            Some("SIZE_BASED_WRAP") => Some(Wrap::Size(least.unwrap_or(Wrap::MIN_PARAMETERS))),
-            Some(_) => Some(Wrap::Nothing),
-            None => None,
-        };
-        if let Some(fsdp) = self.fsdp.filter(|_| !self.is_fsdp) {
-            self.idle("fsdp_config", fsdp, NOT_FSDP);
-        }
-        let is_by_size = matches!(self.out.settings.wrap, Some(Wrap::Size(_)));
-        if let Some((_, at)) = self.min_parameters.filter(|&(n, _)| n > 0 && !is_by_size && self.is_fsdp) {
-            self.idle("fsdp_min_num_params", at, NOT_BY_SIZE);
-        }
-        for Idle { reason, keys } in std::mem::take(&mut self.idle) {
-            let names: Vec<&str> = keys.iter().map(|(name, _)| *name).collect();
-            let message = format!("no effect here: {}", names.join(", "));
-            let warning = Diagnostic::warning(Class::InvalidInput, "SH1213", message);
-            let span = keys.first().map_or(Span::NONE, |(_, span)| *span);
-            self.out.warnings.push(warning.at(span).hint(reason));
         }
     }
 
@@ -292,49 +350,9 @@ fn where_is(place: Place) -> &'static str {
         Place::Top => "at the top",
         Place::Fsdp => "under fsdp_config",
         Place::Xla => "under xla_fsdp_settings",
+        Place::Parallelism => "under parallelism_config",
+        Place::DeepSpeed => "under deepspeed_config",
     }
-}
-
-/// A value as it is written.
-fn word(node: &MarkedYaml<'_>) -> Option<String> {
-    match &node.data {
-        YamlData::Value(Scalar::String(text)) => Some(text.to_string()),
-        YamlData::Value(Scalar::Boolean(value)) => Some(value.to_string()),
-        YamlData::Value(Scalar::Integer(value)) => Some(value.to_string()),
-        _ => None,
-    }
-}
-
-fn truth(node: &MarkedYaml<'_>) -> Option<bool> {
-    match word(node)?.to_lowercase().as_str() {
-        "true" | "yes" => Some(true),
-        "false" | "no" => Some(false),
-        _ => None,
-    }
-}
-
-fn count(node: &MarkedYaml<'_>) -> Option<u64> {
-    word(node)?.parse().ok()
-}
-
-/// Which of these words a value is, or is the number of from one. `no` may have become a truth value.
-fn chosen(node: &MarkedYaml<'_>, words: &'static [&'static str]) -> Option<&'static str> {
-    let text = word(node)?;
-    let text = if text == "false" { "no" } else { &text };
-    let named = words.iter().find(|word| word.eq_ignore_ascii_case(text));
-    let numbered = || words.get(text.parse::<usize>().ok()?.checked_sub(1)?);
-    named.or_else(numbered).copied()
-}
-
-fn sharding(word: &'static str) -> Option<Sharding> {
-    Some(match word {
-        "FULL_SHARD" => Sharding::FullShard,
-        "SHARD_GRAD_OP" => Sharding::ShardGradOp,
-        "NO_SHARD" => Sharding::NoShard,
-        "HYBRID_SHARD" => Sharding::HybridShard,
-        "HYBRID_SHARD_ZERO2" => Sharding::HybridShardZero2,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

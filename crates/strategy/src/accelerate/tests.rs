@@ -1,4 +1,5 @@
 use super::*;
+use crate::units::Wrap;
 
 /// As the Accelerate guide has it for BERT: wrapped by layers, offloaded.
 const BERT: &str = "\
@@ -43,9 +44,8 @@ fn the_guides_file_is_read_whole() {
         ModelSettings { compute_dtype: Some(DType::BF16), activation_checkpointing: false }
     );
     let about = |key: &str| told.iter().filter(|text| text.contains(key)).count();
-    for key in ["rdzv_backend", "fsdp_use_orig_params", "fsdp_forward_prefetch", "fsdp_state_dict_type"] {
-        assert_eq!(about(key), 1, "{key}: {told:#?}");
-    }
+    assert_eq!(about("fsdp_transformer_layer_cls_to_wrap"), 1, "{told:#?}");
+    assert_eq!(told.len(), 1, "what is off, or the launcher's, is no news: {told:#?}");
     assert_eq!(read.settings.compute_dtype, Some(DType::BF16));
     assert_eq!((read.settings.wrap, read.settings.backward_prefetch), (Some(Wrap::Layers), Prefetch::Pre));
     for key in ["fsdp_offload_params", "fsdp_auto_wrap_policy", "mixed_precision", "fsdp_backward_prefetch"] {
@@ -124,4 +124,130 @@ fn unknown_keys_are_warnings_and_wrong_values_errors_at_their_lines() {
     assert!(errors[2].message.contains("FULL_SHARD, SHARD_GRAD_OP"));
     assert_eq!(Accelerate::parse("a: [").unwrap_err()[0].code, "SH1210");
     assert_eq!(Accelerate::parse("").unwrap(), Accelerate::default());
+}
+
+/// A file as `accelerate config` writes it for version 2, with these lines.
+fn second(keys: &str, sizes: &str) -> String {
+    format!(
+        "compute_environment: LOCAL_MACHINE\ndebug: false\ndistributed_type: FSDP\ndowncast_bf16: 'no'\nfsdp_config:\n  \
+         fsdp_version: 2\n{keys}\nnum_machines: 1\nnum_processes: 8\nparallelism_config: {{{sizes}}}\ntpu_env: []\nuse_cpu: false\n"
+    )
+}
+
+#[test]
+fn sizes_of_parallelism_are_the_mesh() {
+    let sizes = |text: &str| {
+        let sizes = text
+            .split_whitespace()
+            .map(|size| format!("parallelism_config_{}", size.replace('=', "_size: ")));
+        Accelerate::parse(&second("", &sizes.collect::<Vec<_>>().join(", ")))
+    };
+    let read = sizes("dp_shard=4 tp=2 cp=1").unwrap();
+    assert_eq!((read.mesh().as_deref(), read.settings.sharding), (Some("fsdp=4,tp=2"), Sharding::FullShard));
+    assert!(read.warnings.is_empty(), "{:?}", read.warnings);
+    let read = sizes("dp_replicate=2 dp_shard=2 cp=2").unwrap();
+    assert_eq!(
+        (read.mesh().as_deref(), read.settings.sharding),
+        (Some("node=2,fsdp=2,cp=2"), Sharding::HybridShard)
+    );
+    assert_eq!(sizes("dp_shard=2 ep=4").unwrap().mesh().as_deref(), Some("fsdp=2,ep=4"));
+    assert_eq!(sizes("dp_shard=1").unwrap().mesh().as_deref(), Some("fsdp=8"), "nothing is asked for");
+    let error = |text: &str| sizes(text).unwrap_err()[0].message.clone();
+    assert_eq!(error("dp_shard=4 tp=3"), "parallelism_config has 4 x 3 = 12 devices, and num_processes is 8");
+    assert!(error("dp_replicate=2 tp=4").contains("needs a shard size"));
+    assert!(error("cp=2 sp=2 dp_shard=2").contains("exclude each other"));
+    assert!(error("tp=0").contains("a size of 0"));
+}
+
+#[test]
+fn version_2_has_truth_values() {
+    let reshard =
+        |value: &str| Accelerate::parse(&second(&format!("  fsdp_reshard_after_forward: {value}"), ""));
+    assert_eq!(reshard("false").unwrap().settings.reshard_after_forward, Some(false));
+    assert_eq!(reshard("1").unwrap().settings.reshard_after_forward, Some(true), "as Accelerate reads it");
+    for value in ["4", "FULL_SHARD", "SHARD_GRAD_OP"] {
+        let errors = reshard(value).unwrap_err();
+        assert!(errors[0].message.contains("has to be true or false"), "{value}: {errors:?}");
+    }
+    let read = Accelerate::parse(&second("  fsdp_sharding_strategy: SHARD_GRAD_OP", "")).unwrap();
+    assert_eq!(read.settings.sharding, Sharding::FullShard);
+    assert_eq!(read.ignored().iter().map(|e| e.code).collect::<Vec<_>>(), ["SH1214"]);
+}
+
+#[test]
+fn hybrid_strategies_on_one_machine() {
+    let read = Accelerate::parse(
+        "distributed_type: FSDP\nnum_machines: 1\nnum_processes: 8\nfsdp_config: {fsdp_sharding_strategy: HYBRID_SHARD}\n",
+    );
+    assert_eq!(read.unwrap().mesh().as_deref(), Some("node=1,fsdp=8"));
+}
+
+#[test]
+fn stages_of_deepspeed() {
+    let of = |text: &str| {
+        Accelerate::parse(&format!(
+            "distributed_type: DEEPSPEED\nnum_processes: 8\ndeepspeed_config: {{{text}}}\n"
+        ))
+    };
+    let read = of("zero_stage: 3, offload_optimizer_device: none, offload_param_device: none, gradient_accumulation_steps: 1").unwrap();
+    assert_eq!((read.settings.sharding, read.settings.offload_params), (Sharding::FullShard, false));
+    assert!(read.warnings.is_empty(), "{:?}", read.warnings);
+    assert_eq!(of("zero_stage: 1").unwrap().settings.sharding, Sharding::Zero1);
+    assert_eq!(of("zero_stage: 2").unwrap().settings.sharding, Sharding::ShardGradOp);
+    assert!(of("zero_stage: 4").is_err());
+    assert!(
+        of("zero_stage: 3, offload_optimizer_device: cpu, offload_param_device: cpu")
+            .unwrap()
+            .settings
+            .offload_params
+    );
+    assert_eq!(of("zero_stage: 3, offload_optimizer_device: cpu").unwrap().ignored().len(), 1);
+    assert_eq!(of("zero_stage: 3, gradient_clipping: 0.5").unwrap().ignored().len(), 1);
+}
+
+#[test]
+fn files_of_the_trainer() {
+    let config = r#"{"fsdp_version": 2, "reshard_after_forward": true, "state_dict_type": "FULL_STATE_DICT",
+        "transformer_layer_cls_to_wrap": ["Qwen3DecoderLayer"], "activation_checkpointing": true, "cpu_ram_efficient_loading": true}"#;
+    let read = Accelerate::parse(config).unwrap();
+    assert_eq!((read.settings.sharding, read.settings.wrap), (Sharding::FullShard, Some(Wrap::Layers)));
+    assert!(read.settings.activation_checkpointing && read.ignored().is_empty(), "{:?}", read.warnings);
+    let arguments = r#"{"output_dir": "o", "bf16": true, "fsdp": "shard_grad_op offload", "fsdp_config": {"min_num_params": 0}}"#;
+    let read = Accelerate::parse(arguments).unwrap();
+    assert_eq!(read.settings.reshard_after_forward, Some(false), "version 2 is the default");
+    assert_eq!((read.settings.offload_params, read.settings.compute_dtype), (true, Some(DType::BF16)));
+    let first = r#"{"fsdp": ["hybrid_shard", "auto_wrap"], "fsdp_config": {"version": 1}}"#;
+    assert_eq!(Accelerate::parse(first).unwrap().settings.sharding, Sharding::HybridShard);
+    assert!(Accelerate::parse(r#"{"fsdp": "hybrid_shard"}"#).is_err());
+    assert!(Accelerate::parse(r#"{"fsdp": "fullshard"}"#).is_err());
+    let typing = Accelerate::parse(r#"{"version": 2, "reshard_afterforward": true}"#).unwrap();
+    assert_eq!(typing.ignored().len(), 1, "unknown keys are ignored");
+}
+
+#[test]
+fn files_of_torchtitan() {
+    let of =
+        |text: &str| Accelerate::parse(&format!("[model]\nname = \"llama3\"\n\n[parallelism]\n{text}\n"));
+    let read =
+        of("data_parallel_replicate_degree = 2\ndata_parallel_shard_degree = 2\ntensor_parallel_degree = 2")
+            .unwrap();
+    assert_eq!(
+        (read.mesh().as_deref(), read.settings.sharding),
+        (Some("node=2,fsdp=2,tp=2"), Sharding::HybridShard)
+    );
+    assert_eq!(read.settings.compute_dtype, Some(DType::BF16));
+    let read = of(
+        "data_parallel_shard_degree = 8\nexpert_parallel_degree = 4\nfsdp_reshard_after_forward = \"never\"",
+    )
+    .unwrap();
+    assert_eq!(
+        (read.mesh().as_deref(), read.settings.reshard_after_forward),
+        (Some("fsdp=2,ep=4"), Some(false))
+    );
+    let read = of("data_parallel_shard_degree = -1\nenable_async_tensor_parallel = false").unwrap();
+    assert_eq!((read.mesh(), read.warnings.len()), (None, 0), "all devices");
+    assert!(of("pipeline_parallel_degree = 2").is_err() && of("tensor_parallel_degree = 0").is_err());
+    assert!(of("data_parallel_shard_degree = 6\nexpert_parallel_degree = 4").is_err());
+    assert_eq!(of("tensor_paralel_degree_ = 2").unwrap().ignored().len(), 1);
+    assert_eq!(of("tensor_parallel_degree = ").unwrap_err()[0].code, "SH1210");
 }

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use shardc_ir::suggest::nearest;
 use shardc_ir::{
-    BinaryOp, DType, Diagnostic, DotSpec, FuncId, Module, OpId, OpKind, RegionId, Rewriter, SizeList,
+    BinaryOp, Class, DType, Diagnostic, DotSpec, FuncId, Module, OpId, OpKind, RegionId, Rewriter, SizeList,
     TensorBuild, ValueId,
 };
 use shardc_passes::analysis::regions::has_program_regions;
@@ -11,8 +11,9 @@ use shardc_passes::transforms::inline::inline_calls;
 
 use super::dropout::Dropout;
 use super::maps::{LinearMap, Product, Side, linear_maps};
-use super::{Lora, Parameters};
-use crate::roles::{Roles, Said, forward_roles};
+use super::names;
+use super::{Bias, Lora, Parameters};
+use crate::roles::{Roles, Said, forward_roles, roles};
 
 /// A linear map with its adapters.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +37,8 @@ pub struct Adapted {
     pub key: Option<usize>,
     /// How much of the program is trained.
     pub parameters: Parameters,
+    /// Weights with adapters that something else reads, too, which has none (SH1253).
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// Puts adapters of low rank beside the linear maps of a program that computes forward (Hu et al., "LoRA", 2021): what a product with
@@ -48,8 +51,8 @@ pub struct Adapted {
 /// other, unless others are called alike but for numbers. Calls are inlined.
 ///
 /// # Errors
-/// A target that there is no map for, a rank below 1, a dropout that is no probability below 1 (SH1252); no entry function (SH1250); a
-/// call cannot be inlined.
+/// A target that there is no map for, a rank below 1, a dropout that is no probability below 1, DoRA, a training step (SH1252); no entry
+/// function (SH1250); a call cannot be inlined.
 pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, Vec<Diagnostic>> {
     check(lora).map_err(|error| vec![error])?;
     inline_calls(module)?;
@@ -57,6 +60,9 @@ pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, V
     let none = || vec![Diagnostic::invalid("SH1250", "the program has no function")];
     let (func, body) = module.entry().and_then(|f| Some((f, module.funcs[f].body?))).ok_or_else(none)?;
     let (maps, products) = linear_maps(module, func, body, &roles);
+    if let Some(error) = training_step(module, said, &maps) {
+        return Err(vec![error]);
+    }
     let names: Vec<&str> = maps.iter().map(|map| map.name.as_str()).collect();
     let unmatched = lora.targets.unmatched(&names);
     if !unmatched.is_empty() {
@@ -69,7 +75,7 @@ pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, V
         let hint = format!("{meant}its linear maps: {known}; mark the batch with `--role x=batch`");
         return Err(vec![Diagnostic::invalid("SH1252", message).hint(hint)]);
     }
-    if !maps.iter().any(|map| lora.targets.has(&map.name, map.is_output)) {
+    if !maps.iter().any(|map| lora.adapts(&map.name, map.is_output)) {
         let hint = "all-linear leaves out the output of the model, which a target can name; maps are products of what depends on the batch with \
                     one argument, and `--role x=batch` says what the batch is; a weight that is computed of several arguments, such as scaled \
                     integers, is none";
@@ -80,11 +86,12 @@ pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, V
     let mut adding = Adding { module, func, body };
     let (mut adapters, mut others, mut places) = (Vec::new(), Vec::new(), FxHashMap::default());
     for (i, map) in maps.into_iter().enumerate() {
-        if lora.targets.has(&map.name, map.is_output) {
+        if lora.adapts(&map.name, map.is_output) {
+            let rank = lora.rank_of(&map.name);
             places.insert(i, adapters.len());
             let dtype = adding.dtype(map.weight);
-            let a = adding.argument(&format!("lora.{}.a", map.name), &map.shape_a(lora.rank), dtype);
-            let b = adding.argument(&format!("lora.{}.b", map.name), &map.shape_b(lora.rank), dtype);
+            let a = adding.argument(&format!("lora.{}.a", map.name), &map.shape_a(rank), dtype);
+            let b = adding.argument(&format!("lora.{}.b", map.name), &map.shape_b(rank), dtype);
             adapters.push(Adapter { map, a, b });
         } else {
             others.push(map);
@@ -97,14 +104,42 @@ pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, V
     let mut beside = Beside { lora, adapters: &adapters, places, products, args: &args, dropout };
     let mut rw = Rewriter::new(module);
     beside.region(&mut rw, body);
-    Ok(Adapted { adapters, others, key, parameters })
+    let warnings = adapters.iter().filter(|adapter| adapter.map.shares_weight).map(|adapter| {
+        let name = &adapter.map.name;
+        let message = format!(
+            "the adapters of {name} add to its matrix product only: something else reads its weight, too"
+        );
+        let hint = "such as a look-up in a tied embedding, which computes with the weight alone";
+        Diagnostic::warning(Class::Unsupported, "SH1253", message).hint(hint)
+    });
+    let warnings = warnings.collect();
+    Ok(Adapted { adapters, others, key, parameters, warnings })
+}
+
+/// Why a program gets no adapters, if it is a training step: it updates weights that adapters would be added to.
+fn training_step(module: &Module, said: &Said, maps: &[LinearMap]) -> Option<Diagnostic> {
+    let roles = roles(module, said).ok()?;
+    let updated =
+        |map: &&LinearMap| roles.arguments.get(map.weight).is_some_and(|argument| argument.next.is_some());
+    let map = maps.iter().find(updated)?;
+    let message = format!("the program is a training step: it updates the weight of {}", map.name);
+    let hint = "give the program that computes the loss, and take its gradients by the adapters alone: `shardc grad --wrt lora`";
+    Some(Diagnostic::invalid("SH1252", message).hint(hint))
 }
 
 fn check(lora: &Lora) -> Result<(), Diagnostic> {
-    if lora.rank < 1 {
-        return Err(
-            Diagnostic::invalid("SH1252", format!("adapters of rank {}", lora.rank)).hint("1 or more")
-        );
+    let ranks = lora.rank_pattern.iter().map(|(_, rank)| *rank).chain([lora.rank]);
+    if let Some(rank) = ranks.into_iter().find(|&rank| rank < 1) {
+        return Err(Diagnostic::invalid("SH1252", format!("adapters of rank {rank}")).hint("1 or more"));
+    }
+    if lora.dora {
+        let hint = "models of shardc::nn have them: `Scope::with_lora`";
+        let message = "magnitudes of DoRA (use_dora) are not supported in imported programs";
+        return Err(Diagnostic::unsupported("SH1252", message).hint(hint));
+    }
+    if lora.bias != Bias::None {
+        let message = "trained biases (\"bias\") are not supported in imported programs";
+        return Err(Diagnostic::unsupported("SH1252", message).hint("\"bias\": \"none\""));
     }
     if !(0.0..1.0).contains(&lora.dropout) {
         let message = format!("a dropout of {}", lora.dropout);
@@ -117,10 +152,16 @@ fn count(module: &Module, args: &[ValueId], roles: &Roles, lora: &Lora, adapters
     let size = |shape: &[i64]| shape.iter().product::<i64>().unsigned_abs();
     let weights = args.iter().zip(&roles.arguments).filter(|(_, argument)| argument.role.is_weight());
     let weights: u64 = weights.map(|(&arg, _)| size(module.shape(arg))).sum();
-    let of =
-        |adapter: &Adapter| size(&adapter.map.shape_a(lora.rank)) + size(&adapter.map.shape_b(lora.rank));
-    let trained: u64 = adapters.iter().map(of).sum();
-    Parameters { trained, all: weights + trained }
+    let of = |adapter: &Adapter| {
+        let rank = lora.rank_of(&adapter.map.name);
+        size(&adapter.map.shape_a(rank)) + size(&adapter.map.shape_b(rank))
+    };
+    let added: u64 = adapters.iter().map(of).sum();
+    // Weights that are trained whole.
+    let is_saved = |name: &str| lora.saves(&names::module(name));
+    let saved = args.iter().zip(&roles.arguments).filter(|(_, a)| a.role.is_weight() && is_saved(&a.name));
+    let saved: u64 = saved.map(|(&arg, _)| size(module.shape(arg))).sum();
+    Parameters { trained: added + saved, all: weights + added }
 }
 
 /// Gives a function more arguments.
@@ -202,7 +243,7 @@ impl Beside<'_> {
             lhs_contract: contracted,
             ..*spec.clone()
         };
-        let rank = self.lora.rank;
+        let rank = self.lora.rank_of(&adapter.map.name);
         let wide = rw.module.shape(x).to_vec();
         let kept =
             |d: &usize| !low.lhs_batch.contains(&(*d as u32)) && !low.lhs_contract.contains(&(*d as u32));
@@ -210,7 +251,7 @@ impl Beside<'_> {
         let shape: Vec<i64> =
             low.lhs_batch.iter().map(|&d| wide[d as usize]).chain(free).chain([rank]).collect();
         let low = rw.tensor(OpKind::DotGeneral(Box::new(low)), &[x, a], &shape, given);
-        let scale = rw.full(self.lora.scale(), low)?;
+        let scale = rw.full(self.lora.scale_of(&adapter.map.name), low)?;
         let low = rw.binary(BinaryOp::Multiply, low, scale);
         let last = shape.len() as u32 - 1;
         let (of_low, of_b) = ([last].into_iter().collect(), [along].into_iter().collect());

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use shardc_ir::Diagnostic;
-use shardc_nn::{Bias, Layers, Lora, Patterns, Targets};
+use shardc_strategy::{Bias, Layers, Lora, Patterns, Targets};
 
 use crate::Error;
 
@@ -99,7 +99,7 @@ impl AdapterConfig {
 }
 
 /// A number as PEFT writes it: without a fraction where it has none.
-pub(super) fn number(value: f64) -> Value {
+fn number(value: f64) -> Value {
     if value.fract() == 0.0 && value.abs() < 1e15 { json!(value as i64) } else { json!(value) }
 }
 

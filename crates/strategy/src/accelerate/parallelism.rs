@@ -1,0 +1,105 @@
+//! Sizes of parallel dimensions as a mesh: Accelerate's `parallelism_config`, torchtitan's `[parallelism]`.
+
+use crate::settings::Sharding;
+
+/// How many devices each kind of parallelism has, one if it is not used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sizes {
+    /// Copies of the model.
+    pub(super) replicate: u64,
+    /// Shards of parameters.
+    pub(super) shard: u64,
+    pub(super) expert: u64,
+    /// Shards of sequences.
+    pub(super) context: u64,
+    /// Shards of sequences in DeepSpeed's way.
+    pub(super) sequence: u64,
+    pub(super) tensor: u64,
+}
+
+impl Default for Sizes {
+    fn default() -> Self {
+        Sizes { replicate: 1, shard: 1, expert: 1, context: 1, sequence: 1, tensor: 1 }
+    }
+}
+
+impl Sizes {
+    /// In Accelerate's order of the dimensions of a mesh, with the names of the axes.
+    fn named(self) -> [(&'static str, u64); 6] {
+        [
+            ("node", self.replicate),
+            ("fsdp", self.shard),
+            ("ep", self.expert),
+            ("cp", self.context),
+            ("sp", self.sequence),
+            ("tp", self.tensor),
+        ]
+    }
+
+    /// The number of devices, if it is one.
+    pub(super) fn product(self) -> Option<u64> {
+        self.named().iter().try_fold(1u64, |product, (_, size)| product.checked_mul(*size))
+    }
+
+    /// The sizes that are not one, multiplied: `4 x 2`.
+    pub(super) fn factors(self) -> String {
+        let sizes = self.named().into_iter().filter(|(_, size)| *size != 1).map(|(_, size)| size.to_string());
+        sizes.collect::<Vec<_>>().join(" x ")
+    }
+
+    /// The mesh: `fsdp=4,tp=2`.
+    pub(super) fn mesh(self) -> String {
+        let axes = self.named().into_iter().filter(|(_, size)| *size != 1);
+        let text = axes.map(|(name, size)| format!("{name}={size}")).collect::<Vec<_>>().join(",");
+        if text.is_empty() { "fsdp=1".to_owned() } else { text }
+    }
+
+    /// Why the dimensions do not go together (Accelerate 1.15, `ParallelismConfig`).
+    pub(super) fn conflict(self) -> Option<String> {
+        if let Some((name, _)) = self.named().iter().find(|(_, size)| *size == 0) {
+            return Some(format!("a size of 0, of {name}"));
+        }
+        if self.context > 1 && self.sequence > 1 {
+            return Some(
+                "context and sequence parallelism exclude each other: one size has to be 1".to_owned(),
+            );
+        }
+        if (self.tensor > 1 || self.context > 1) && self.replicate > 1 && self.shard == 1 {
+            let text = "tensor or context parallelism beside copies of the model needs a shard size above 1";
+            return Some(text.to_owned());
+        }
+        None
+    }
+
+    /// The strategy on this mesh of one that shards over all devices.
+    pub(super) fn strategy(self, sharding: Sharding) -> Sharding {
+        let is_sharded = self.shard > 1 || self.expert > 1 || self.context > 1;
+        match sharding {
+            _ if self.replicate > 1 && !is_sharded => Sharding::NoShard,
+            Sharding::FullShard if self.replicate > 1 => Sharding::HybridShard,
+            Sharding::ShardGradOp if self.replicate > 1 => Sharding::HybridShardZero2,
+            // Without copies a hybrid strategy shards over all.
+            Sharding::HybridShard if self.replicate == 1 => Sharding::FullShard,
+            Sharding::HybridShardZero2 if self.replicate == 1 => Sharding::ShardGradOp,
+            sharding => sharding,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_a_mesh() {
+        let sizes = Sizes { replicate: 2, shard: 4, tensor: 2, ..Sizes::default() };
+        assert_eq!((sizes.mesh().as_str(), sizes.product()), ("node=2,fsdp=4,tp=2", Some(16)));
+        assert_eq!(sizes.strategy(Sharding::FullShard), Sharding::HybridShard);
+        assert_eq!(Sizes { shard: 1, tensor: 1, ..sizes }.strategy(Sharding::FullShard), Sharding::NoShard);
+        assert!(Sizes { shard: 1, ..sizes }.conflict().is_some());
+        assert!(Sizes { context: 2, sequence: 2, ..sizes }.conflict().is_some());
+        assert!(Sizes { context: 0, ..sizes }.conflict().is_some());
+        assert_eq!(Sizes { shard: u64::MAX, ..sizes }.product(), None);
+        assert_eq!(Sizes::default().mesh(), "fsdp=1");
+    }
+}

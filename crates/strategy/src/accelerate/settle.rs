@@ -1,0 +1,160 @@
+//! What keys of a configuration file mean together.
+
+use shardc_ir::{Class, Diagnostic, Span};
+
+use super::keys::STRATEGIES;
+use super::values::sharding;
+use super::{Idle, NOT_BY_SIZE, NOT_FSDP, Reader};
+use crate::settings::Sharding;
+use crate::units::Wrap;
+
+/// Why a key of version 1 has no effect in version 2.
+const OF_VERSION_1: &str = "fsdp_version 2 has fsdp_reshard_after_forward and parallelism_config instead";
+
+impl Reader<'_> {
+    /// What the keys mean together.
+    pub(super) fn settle(&mut self) {
+        self.versions();
+        let sharding = self.sharding.map(|(sharding, _)| sharding);
+        self.out.settings.sharding =
+            if self.is_fsdp { sharding.unwrap_or_default() } else { Sharding::NoShard };
+        self.deepspeed();
+        self.parallelism();
+        let least = self.min_parameters.map(|(n, _)| n);
+        self.out.settings.wrap = match self.wrap {
+            Some("TRANSFORMER_BASED_WRAP") => Some(Wrap::Layers),
+            Some("SIZE_BASED_WRAP") => Some(Wrap::Size(least.unwrap_or(Wrap::MIN_PARAMETERS))),
+            Some(_) => Some(Wrap::Nothing),
+            None => None,
+        };
+        if let Some(fsdp) = self.fsdp.filter(|_| !self.is_fsdp) {
+            self.ignored("fsdp_config", fsdp, NOT_FSDP);
+        }
+        let is_by_size = matches!(self.out.settings.wrap, Some(Wrap::Size(_)));
+        if let Some((_, at)) = self.min_parameters.filter(|&(n, _)| n > 0 && !is_by_size && self.is_fsdp) {
+            self.idle("fsdp_min_num_params", at, NOT_BY_SIZE);
+        }
+        for Idle { code, reason, keys } in std::mem::take(&mut self.idle) {
+            let names: Vec<&str> = keys.iter().map(|(name, _)| *name).collect();
+            let message = format!("no effect here: {}", names.join(", "));
+            let warning = Diagnostic::warning(Class::InvalidInput, code, message);
+            let span = keys.first().map_or(Span::NONE, |(_, span)| *span);
+            self.out.warnings.push(warning.at(span).hint(reason));
+        }
+    }
+
+    /// `fsdp_reshard_after_forward` is a strategy in version 1 of FSDP, and a truth value in version 2 (Accelerate 1.15 raises for others).
+    fn versions(&mut self) {
+        let default = if self.is_trainer { 2 } else { 1 };
+        let is_second = match self.version.unwrap_or(default) {
+            1 => false,
+            2 => true,
+            version => {
+                let message = format!("fsdp_version {version} is not 1 or 2");
+                let at = self.fsdp.unwrap_or(Span::NONE);
+                self.errors.push(Diagnostic::invalid("SH1211", message).at(at));
+                return;
+            }
+        };
+        if is_second && let Some((sharding, at)) = self.sharding.take() {
+            // Words of the Trainer's `fsdp` are translated.
+            let again = match sharding {
+                Sharding::FullShard => "true",
+                Sharding::ShardGradOp => "false",
+                _ => "",
+            };
+            if !self.is_trainer {
+                self.ignored("fsdp_sharding_strategy", at, OF_VERSION_1);
+            } else if again.is_empty() {
+                let message = "this strategy of fsdp needs version 1 in fsdp_config";
+                self.errors.push(Diagnostic::invalid("SH1211", message).at(at));
+            } else {
+                self.reshard.get_or_insert((again.to_owned(), at));
+            }
+        }
+        let Some((word, at)) = self.reshard.take() else { return };
+        let again = match word.to_lowercase().as_str() {
+            "true" | "yes" | "y" | "t" | "on" => Some(true),
+            "false" | "no" | "n" | "f" | "off" => Some(false),
+            "1" if is_second => Some(true),
+            "0" if is_second => Some(false),
+            _ => None,
+        };
+        let upper = word.to_uppercase();
+        let numbered = word.parse::<usize>().ok().and_then(|n| STRATEGIES.get(n.checked_sub(1)?).copied());
+        let strategy = sharding(&upper).or_else(|| sharding(numbered?));
+        match (again, strategy) {
+            (Some(again), _) => self.out.settings.reshard_after_forward = Some(again),
+            (None, Some(strategy)) if !is_second => self.sharding = Some((strategy, at)),
+            _ => {
+                let (wanted, hint) = match is_second {
+                    true => (
+                        "true or false".to_owned(),
+                        "with fsdp_version: 2; sizes of sub-meshes are dp_shard_size and dp_replicate_size",
+                    ),
+                    false => {
+                        (format!("true, false, or one of {}", STRATEGIES.join(", ")), "with fsdp_version: 1")
+                    }
+                };
+                let message = format!("fsdp_reshard_after_forward has to be {wanted}, not {word}");
+                self.errors.push(Diagnostic::invalid("SH1211", message).at(at).hint(hint));
+            }
+        }
+    }
+
+    /// The strategy of a stage of ZeRO.
+    fn deepspeed(&mut self) {
+        if !self.is_deepspeed {
+            return;
+        }
+        let (stage, at) = self.zero.stage.unwrap_or((2, Span::NONE));
+        self.out.settings.sharding = match stage {
+            0 => Sharding::NoShard,
+            1 => Sharding::Zero1,
+            2 => Sharding::ShardGradOp,
+            3 => Sharding::FullShard,
+            _ => {
+                let error =
+                    Diagnostic::invalid("SH1211", format!("zero_stage has to be 0, 1, 2 or 3, not {stage}"));
+                return self.errors.push(error.at(at));
+            }
+        };
+        match (self.zero.parameters, self.zero.optimizer) {
+            (Some(_), Some(_)) => self.out.settings.offload_params = true,
+            (Some(at), None) => self.ignored("offload_param_device", at, TOGETHER),
+            (None, Some(at)) => self.ignored("offload_optimizer_device", at, TOGETHER),
+            (None, None) => {}
+        }
+    }
+
+    /// The mesh of `parallelism_config`.
+    fn parallelism(&mut self) {
+        let Some((sizes, at)) = self.sizes else { return };
+        let product = sizes.product();
+        let message = match (sizes.conflict(), product, self.out.devices) {
+            (Some(conflict), ..) => format!("parallelism_config: {conflict}"),
+            // Nothing is asked for.
+            (None, Some(1), _) => return,
+            (None, Some(product), Some(devices)) if product != devices => {
+                format!(
+                    "parallelism_config has {} = {product} devices, and num_processes is {devices}",
+                    sizes.factors()
+                )
+            }
+            (None, None, _) => format!("parallelism_config has {} devices", sizes.factors()),
+            (None, Some(_), _) if self.is_fsdp && self.version != Some(2) => {
+                "parallelism_config needs fsdp_version: 2".to_owned()
+            }
+            (None, Some(_), _) => {
+                let settings = &mut self.out.settings;
+                settings.sharding = sizes.strategy(settings.sharding);
+                self.out.parallel = Some(sizes.mesh());
+                return;
+            }
+        };
+        self.errors.push(Diagnostic::invalid("SH1211", message).at(at));
+    }
+}
+
+/// Why one device of DeepSpeed's is not enough.
+const TOGETHER: &str = "parameters and optimizer state wait in host memory together: offload both, or none";

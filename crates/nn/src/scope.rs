@@ -28,6 +28,8 @@ pub struct Scope<'g> {
     pub(crate) prefix: String,
     pub(crate) policy: Policy,
     pub(crate) is_frozen: bool,
+    /// Whether layers may use parameters of other layers.
+    pub(crate) is_shared: bool,
     /// What a gradient keeps of each unit.
     pub(crate) checkpoint: Option<Keep>,
     /// Whether linear maps are the output of a model.
@@ -87,6 +89,7 @@ impl<'g> Scope<'g> {
             prefix: String::new(),
             policy: Policy::default(),
             is_frozen: false,
+            is_shared: false,
             checkpoint: None,
             is_output: false,
             adapters: None,
@@ -119,6 +122,28 @@ impl<'g> Scope<'g> {
     #[must_use]
     pub fn frozen(&self) -> Self {
         Scope { is_frozen: true, ..self.clone() }
+    }
+
+    /// The same scope, in which layers may use the parameters of layers that are written at other lines: shared (tied) weights.
+    ///
+    /// Without it, two layers of one name are an error that shows both lines. A layer that is called again from the same line,
+    /// such as one of a function that is applied to two inputs, uses its own parameters and needs no permission.
+    ///
+    /// ```
+    /// # use shardc_graph::{DType::F32, Graph, Mesh};
+    /// # use shardc_nn::{Scope, layers::Dense};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let g = Graph::new("step", &Mesh::new(&[])?);
+    /// # let (p, x) = (Scope::new(&g), g.parameter("x", [4, 8], F32));
+    /// let once = Dense::new(8).apply(&p.at("map"), x);
+    /// let twice = Dense::new(8).apply(&p.at("map").shared(), once);
+    /// # let _ = twice;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn shared(&self) -> Self {
+        Scope { is_shared: true, ..self.clone() }
     }
 
     /// The same scope, whose linear maps are the output of a model: they stay in all bits, and adapters go to them only by name.
@@ -195,9 +220,10 @@ impl<'g> Scope<'g> {
         if self.prefix.is_empty() { name.to_owned() } else { format!("{}.{name}", self.prefix) }
     }
 
-    /// A parameter, in the element type that is computed with. Asked for again it is the same one: so layers share it.
+    /// A parameter, in the element type that is computed with. Asked for again it is the same one, which another line of code needs
+    /// permission for ([`Scope::shared`]).
     ///
-    /// Reported: a size is negative; there is one of this name with another shape.
+    /// Reported: a size is negative; there is one of this name with another shape, or one that another line asked for.
     #[track_caller]
     pub fn parameter(&self, name: &str, shape: impl IntoShape, init: Init) -> Tensor<'g> {
         let is_trained = !self.is_frozen || self.is_saved() || (name == "bias" && self.trains_bias());
@@ -248,11 +274,17 @@ impl<'g> Scope<'g> {
             // The graph says what is wrong with a second one.
             _ => self.graph.parameter(&name, &shape, dtype),
         };
+        if known.is_some() && matches!(kind, Kind::Parameter | Kind::Frozen) {
+            self.check_sharing(&name, whole);
+        }
         if known.is_none() {
+            let asked_at = Some(Location::caller()).filter(|_| !self.is_shared);
             let variable = Variable { name, kind, shape, dtype, init, num_stacks, of: None };
             let entry = Entry {
                 variable,
                 tensor: whole,
+                asked_at,
+                is_sharing_reported: false,
                 next: None,
                 set_at: None,
                 maps: None,
@@ -262,6 +294,29 @@ impl<'g> Scope<'g> {
             self.entries.borrow_mut().insert(entry.variable.name.clone(), entry);
         }
         self.of_layer(whole)
+    }
+
+    /// Reports a parameter that another line asked for, unless this scope may share it.
+    #[track_caller]
+    fn check_sharing(&self, name: &str, tensor: Tensor<'g>) {
+        if self.is_shared {
+            return;
+        }
+        let here = Location::caller();
+        let first = {
+            let mut entries = self.entries.borrow_mut();
+            let Some(entry) = entries.get_mut(name) else { return };
+            let first = *entry.asked_at.get_or_insert(here);
+            if first == here || std::mem::replace(&mut entry.is_sharing_reported, true) {
+                return;
+            }
+            first
+        };
+        let text = format!(
+            "two layers use the parameter {name:?}: the first is at {first}; give this one a scope with another name, or \
+             share the weights explicitly with `Scope::shared`"
+        );
+        self.graph.refuse(&[tensor], text);
     }
 
     /// What this layer has of a variable of all layers.

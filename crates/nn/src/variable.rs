@@ -138,6 +138,10 @@ pub(crate) struct Entry<'g> {
     pub(crate) variable: Variable,
     /// The tensor as it is kept.
     pub(crate) tensor: Tensor<'g>,
+    /// Where a scope that is not shared asked for it first.
+    pub(crate) asked_at: Option<&'static Location<'static>>,
+    /// Whether an error about sharing it was reported.
+    pub(crate) is_sharing_reported: bool,
     /// What it becomes.
     pub(crate) next: Option<Tensor<'g>>,
     /// Where that was said.

@@ -71,7 +71,7 @@ impl Embed {
     #[must_use]
     #[track_caller]
     pub fn attend<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
-        x.dot_general(self.table(p), &shardc_graph::DotDims::contracting(&[-1], &[-1]))
+        x.dot_general(self.table(&p.shared()), &shardc_graph::DotDims::contracting(&[-1], &[-1]))
     }
 
     #[track_caller]

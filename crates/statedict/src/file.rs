@@ -20,6 +20,8 @@ enum Content {
     File(File),
     /// What somebody has read already.
     Held(Arc<[u8]>),
+    /// A part of another file, from a byte on.
+    Part(Arc<DataFile>, u64),
 }
 
 impl DataFile {
@@ -45,6 +47,18 @@ impl DataFile {
         Arc::new(DataFile { path: PathBuf::new(), content: Content::Held(bytes), len })
     }
 
+    /// A part of a file, as a file of its own. It must lie within the file.
+    pub(crate) fn part(self: &Arc<DataFile>, offset: u64, len: u64) -> Result<Arc<DataFile>> {
+        if offset.checked_add(len).is_none_or(|end| end > self.len) {
+            let text =
+                format!("it is truncated: it has {} bytes, and {len} at {offset} are wanted", self.len);
+            let error = StateDictError::new(ErrorKind::Tensor, text).in_file(&self.path);
+            return Err(error.hint("copy or download it again"));
+        }
+        let content = Content::Part(self.clone(), offset);
+        Ok(Arc::new(DataFile { path: self.path.clone(), content, len }))
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -58,6 +72,10 @@ impl DataFile {
     pub(crate) fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         let read = match &self.content {
             Content::File(file) => read_exact_at(file, offset, out),
+            Content::Part(file, start) => match offset.checked_add(out.len() as u64) {
+                Some(end) if end <= self.len => return file.read_at(start + offset, out),
+                _ => Err(io::ErrorKind::UnexpectedEof.into()),
+            },
             Content::Held(bytes) => {
                 let from = usize::try_from(offset).ok().and_then(|from| bytes.get(from..)?.get(..out.len()));
                 from.map(|from| out.copy_from_slice(from)).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())

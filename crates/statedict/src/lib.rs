@@ -4,12 +4,14 @@
 //!
 //! * [`safetensors`]: one file, or several with Hugging Face's index;
 //! * [`torch`]: files of `torch.save`, read without running any of their code, and written;
+//! * [`dcp`]: checkpoints of `torch.distributed.checkpoint`, read and written;
 //! * [`fsdp`]: files of ranks with shard metadata, as PyTorch/XLA's FSDP has them, and the full state dict that they are parts of.
 //!
 //! Tensors stay in their files until somebody reads them, whole, in slices or in pieces of a few megabytes: nothing holds a model in
 //! memory. [`open`] reads whatever of these a path leads to.
 
 mod cast;
+pub mod dcp;
 mod dict;
 mod dtypes;
 mod error;
@@ -17,11 +19,12 @@ mod file;
 pub mod fsdp;
 mod gather;
 mod open;
+mod pieces;
 pub mod safetensors;
 mod tensor;
 pub mod torch;
 
 pub use dict::StateDict;
 pub use error::{ErrorKind, Result, StateDictError};
-pub use open::{open, open_torch};
+pub use open::{is_state_dict, open, open_torch};
 pub use tensor::Tensor;

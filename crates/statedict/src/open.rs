@@ -1,28 +1,50 @@
 //! Whatever a path leads to, as a state dict.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use crate::dcp;
 use crate::dict::StateDict;
 use crate::error::{ErrorKind, Result, StateDictError};
 use crate::safetensors;
 use crate::torch::{self, Value};
 
-/// The files of a folder of Hugging Face's that are looked for, in this order.
+/// The files of a folder of Hugging Face's that are looked for first, in this order.
 const IN_FOLDER: [&str; 3] = ["model.safetensors.index.json", "model.safetensors", "pytorch_model.bin"];
+/// How the names of indices end.
+const INDICES: [&str; 2] = [".safetensors.index.json", ".bin.index.json"];
 /// Under which of these keys a `torch.save` file has its state dict, where it does not consist of tensors alone.
 const KEYS: [&str; 2] = ["model", "state_dict"];
 
-/// The state dict of a safetensors file, of an index of several, of a folder of Hugging Face's with either, or of a file of
-/// `torch.save`; which of them it is, is told by the contents. Tensors are not read before somebody asks for them.
+/// What a folder is, as a state dict.
+enum Folder {
+    /// One file, or an index.
+    File(PathBuf),
+    /// Safetensors files without an index.
+    Files(Vec<PathBuf>),
+    /// A checkpoint of `torch.distributed.checkpoint`.
+    Dcp,
+}
+
+/// Whether a path is a file, or a folder that [`open`] reads: Hugging Face's, or one of `torch.distributed.checkpoint`.
+#[must_use]
+pub fn is_state_dict(path: &Path) -> bool {
+    path.is_file() || path.is_dir() && matches!(folder(path), Ok(Some(_)) | Err(_))
+}
+
+/// The state dict of a safetensors file, of an index of several, of a file of `torch.save`, or of a folder: Hugging Face's, with an index
+/// of any name or without one, or one of `torch.distributed.checkpoint`; which of them it is, is told by the contents. Tensors are not
+/// read before somebody asks for them.
 ///
 /// # Errors
-/// There is no such file (SH1402), or it cannot be read; see [`safetensors`] and [`torch`].
+/// There is no such file (SH1402), or it cannot be read; see [`safetensors`], [`torch`] and [`dcp`].
 pub fn open(path: &Path) -> Result<StateDict> {
     if path.is_dir() {
-        return match IN_FOLDER.map(|name| path.join(name)).into_iter().find(|file| file.is_file()) {
-            Some(file) => open(&file),
+        return match folder(path)? {
+            Some(Folder::File(file)) => open(&file),
+            Some(Folder::Files(files)) => open_files(&files),
+            Some(Folder::Dcp) => dcp::open(path),
             None => {
-                let text = format!("the folder has none of {}", IN_FOLDER.join(", "));
+                let text = "the folder has no safetensors file, no index of some, no pytorch_model.bin and no .metadata";
                 Err(StateDictError::new(ErrorKind::NoFile, text).in_file(path))
             }
         };
@@ -34,6 +56,66 @@ pub fn open(path: &Path) -> Result<StateDict> {
         true => open_torch(path, None),
         false => safetensors::open_file(path),
     }
+}
+
+/// What a folder is; `None` where it is no state dict.
+fn folder(path: &Path) -> Result<Option<Folder>> {
+    if let Some(file) = IN_FOLDER.map(|name| path.join(name)).into_iter().find(|file| file.is_file()) {
+        return Ok(Some(Folder::File(file)));
+    }
+    let failed = |source: std::io::Error| StateDictError::io("list it", path, source);
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        if let (Ok(name), true) = (entry.file_name().into_string(), entry.path().is_file()) {
+            names.push(name);
+        }
+    }
+    names.sort();
+    let indices: Vec<&String> =
+        names.iter().filter(|name| INDICES.iter().any(|ending| name.ends_with(ending))).collect();
+    if let [index] = indices.as_slice() {
+        return Ok(Some(Folder::File(path.join(index))));
+    }
+    if indices.len() > 1 {
+        let list: Vec<&str> = indices.into_iter().map(String::as_str).collect();
+        let text = format!("the folder has several indices: {}", list.join(", "));
+        return Err(StateDictError::new(ErrorKind::Index, text).in_file(path).hint("name one of them"));
+    }
+    if names.iter().any(|name| name == dcp::METADATA) {
+        return Ok(Some(Folder::Dcp));
+    }
+    let files = names.iter().filter(|name| name.ends_with(".safetensors"));
+    let files: Vec<PathBuf> = files.map(|name| path.join(name)).collect();
+    Ok((!files.is_empty()).then_some(Folder::Files(files)))
+}
+
+/// The tensors of several safetensors files without an index, in the order of their names: boxes of them, where the files say so.
+fn open_files(files: &[PathBuf]) -> Result<StateDict> {
+    let mut dict = StateDict::new();
+    let mut parts = Vec::new();
+    for file in files {
+        let part = safetensors::open_file(file)?;
+        if let Some(boxes) = dcp::boxes(&part).map_err(|error| error.in_file(file))? {
+            parts.push((part, boxes));
+            continue;
+        }
+        for (name, tensor) in part.iter() {
+            dict.insert(name, tensor.clone()).map_err(|error| {
+                error.in_file(file).hint("several files of the folder have it: name one of them, or an index")
+            })?;
+        }
+        part.metadata.into_iter().for_each(|(key, text)| _ = dict.metadata.entry(key).or_insert(text));
+    }
+    if parts.is_empty() {
+        return Ok(dict);
+    }
+    let joined = dcp::join(parts).map_err(|error| error.in_file(&files[0]))?;
+    for (name, tensor) in joined.iter() {
+        dict.insert(name, tensor.clone())?;
+    }
+    joined.metadata.into_iter().for_each(|(key, text)| _ = dict.metadata.entry(key).or_insert(text));
+    Ok(dict)
 }
 
 /// The state dict of a file of `torch.save`: the dict of this key, with dots from dict to dict; without one the whole object if it holds tensors alone, or else

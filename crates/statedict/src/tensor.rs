@@ -9,6 +9,7 @@ use crate::cast;
 use crate::error::{ErrorKind, Result, StateDictError};
 use crate::file::DataFile;
 use crate::gather::{self, Dim};
+use crate::pieces::{Piece, Pieces};
 
 /// How many bytes are read and handed on at once.
 const CHUNK: u64 = 8 << 20;
@@ -43,6 +44,8 @@ enum Data {
     Cast {
         of: Arc<Tensor>,
     },
+    /// Boxes that lie apart.
+    Pieces(Pieces),
     Held(Arc<[u8]>),
 }
 
@@ -142,6 +145,19 @@ impl Tensor {
         Tensor::made(dtype, shape.to_vec(), Data::Joined { parts, from })
     }
 
+    /// The tensor that these boxes make up.
+    pub(crate) fn of_pieces(dtype: DType, shape: &[usize], pieces: Vec<Piece>) -> Result<Tensor> {
+        if let [only] = pieces.as_slice()
+            && only.tensor.dtype == dtype
+            && only.tensor.shape == shape
+            && only.offsets.iter().all(|&offset| offset == 0)
+        {
+            return Ok(only.tensor.clone());
+        }
+        let pieces = Pieces::new(dtype, shape, pieces)?;
+        Tensor::made(dtype, shape.to_vec(), Data::Pieces(pieces))
+    }
+
     /// The tensor with its floats converted, rounding to nearest even.
     pub(crate) fn cast(self, dtype: DType) -> Result<Tensor> {
         if self.dtype == dtype {
@@ -198,6 +214,11 @@ impl Tensor {
         }
         let shape: Vec<usize> = bounds.iter().map(|bounds| bounds.end - bounds.start).collect();
         let Some(len) = byte_len(self.dtype, &shape).filter(|&n| n > 0) else { return Ok(Vec::new()) };
+        if let Data::Pieces(pieces) = &self.data {
+            let mut out = vec![0; len as usize];
+            pieces.read_slice(self.dtype.bytes(), bounds, &mut out)?;
+            return Ok(out);
+        }
         let strides = match &self.data {
             Data::Strided { strides, .. } => strides.clone(),
             _ => gather::row_major(&self.shape),
@@ -250,7 +271,7 @@ impl Tensor {
                     file.read_at(at, out)
                 })?;
             }
-            Data::Joined { .. } | Data::Cast { .. } | Data::Held(_) => {
+            Data::Joined { .. } | Data::Cast { .. } | Data::Pieces(_) | Data::Held(_) => {
                 gather::gather(&dims, size, first * size, &mut out, &mut |at, out| self.read_range(at, out))?;
             }
         }
@@ -325,15 +346,41 @@ impl Tensor {
                 }
                 Ok(())
             }
+            Data::Pieces(_) => self.rows_of(range, sink),
             Data::Held(bytes) => sink(&bytes[range.start as usize..range.end as usize]),
         }
+    }
+
+    /// Hands on bytes of the row-major tensor by slices of its first dimension, as many at a time as make a chunk.
+    fn rows_of(&self, range: Range<u64>, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let Some((&count, rest)) = self.shape.split_first() else {
+            let all = self.read_slice(&[])?;
+            return sink(&all[range.start as usize..range.end as usize]);
+        };
+        let row = self.byte_len() / count as u64;
+        let together = (CHUNK / row).max(1);
+        let mut first = range.start / row;
+        while first * row < range.end {
+            let last = (first + together).min(count as u64);
+            let bounds = rest.iter().map(|&n| 0..n);
+            let bounds: Vec<_> = std::iter::once(first as usize..last as usize).chain(bounds).collect();
+            let rows = self.read_slice(&bounds)?;
+            let (start, end) = (range.start.max(first * row), range.end.min(last * row));
+            sink(&rows[(start - first * row) as usize..(end - first * row) as usize])?;
+            first = last;
+        }
+        Ok(())
     }
 
     /// The storage in a file that this tensor shares with others that answer the same.
     pub(crate) fn place(&self) -> Option<(*const DataFile, u64)> {
         match &self.data {
             Data::Rows { file, offset } => Some((Arc::as_ptr(file), *offset)),
-            Data::Strided { .. } | Data::Joined { .. } | Data::Cast { .. } | Data::Held(_) => None,
+            Data::Strided { .. }
+            | Data::Joined { .. }
+            | Data::Cast { .. }
+            | Data::Pieces(_)
+            | Data::Held(_) => None,
         }
     }
 }

@@ -1,13 +1,16 @@
-//! Reading Hugging Face's index of several safetensors files.
+//! Reading Hugging Face's index of several files.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Component, Path};
 
 use serde::Deserialize;
 
-use super::read::open_file;
 use crate::dict::StateDict;
 use crate::error::{ErrorKind, Result, StateDictError};
+use crate::open::open_torch;
+use crate::torch;
+
+use super::read::open_file;
 
 /// The largest index that is read.
 const LARGEST: u64 = 1 << 28;
@@ -17,7 +20,7 @@ struct Index {
     weight_map: BTreeMap<String, String>,
 }
 
-/// The tensors that an index (`model.safetensors.index.json`) names, out of the files beside it: file by file, in the order in which
+/// The tensors that an index (`model.safetensors.index.json`, `pytorch_model.bin.index.json`) names, out of files in its folder or below: file by file, in the order in which
 /// they lie there. Only headers are read.
 ///
 /// # Errors
@@ -33,8 +36,10 @@ pub fn open_index(path: &Path) -> Result<StateDict> {
         .map_err(|error| wrong(format!("it is no index of safetensors files: {error}")))?;
     let mut files: BTreeMap<&str, usize> = BTreeMap::new();
     for file in index.weight_map.values() {
-        if file.is_empty() || file.contains(['/', '\\', '\0']) || file == "." || file == ".." {
-            return Err(wrong(format!("{file:?} is no name of a file beside it")));
+        let mut parts = Path::new(file).components();
+        let is_below = parts.all(|part| matches!(part, Component::Normal(_)));
+        if file.is_empty() || file.contains(['\\', '\0']) || !is_below {
+            return Err(wrong(format!("{file:?} is no name of a file in its folder or below")));
         }
         *files.entry(file).or_default() += 1;
     }
@@ -42,7 +47,7 @@ pub fn open_index(path: &Path) -> Result<StateDict> {
     let mut dict = StateDict::new();
     for (file, wanted) in files {
         let place = folder.join(file);
-        let part = open_file(&place)?;
+        let part = open_part(&place)?;
         let mut found = 0;
         for (name, tensor) in
             part.iter().filter(|(name, _)| index.weight_map.get(*name).is_some_and(|f| f == file))
@@ -58,4 +63,12 @@ pub fn open_index(path: &Path) -> Result<StateDict> {
         part.metadata.into_iter().for_each(|(key, text)| _ = dict.metadata.entry(key).or_insert(text));
     }
     Ok(dict)
+}
+
+/// The tensors of a file that an index names: safetensors, or of `torch.save`.
+fn open_part(path: &Path) -> Result<StateDict> {
+    match torch::is_torch(path)? {
+        true => open_torch(path, None),
+        false => open_file(path),
+    }
 }

@@ -1,9 +1,12 @@
 //! Reading the header of a safetensors file: the tensors stay where they are.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use safetensors::tensor::Metadata;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use crate::dict::StateDict;
 use crate::dtypes;
@@ -33,6 +36,43 @@ pub fn from_bytes(bytes: impl Into<Arc<[u8]>>) -> Result<StateDict> {
     parse(&DataFile::held(bytes.into()))
 }
 
+/// The tensors of a file that is open.
+pub(crate) fn of_file(file: &Arc<DataFile>) -> Result<StateDict> {
+    parse(file)
+}
+
+/// The names of a header: the first that is there twice.
+struct Names {
+    twice: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for Names {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Names, D::Error> {
+        struct Keys;
+
+        impl<'de> Visitor<'de> for Keys {
+            type Value = Names;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a map")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Names, A::Error> {
+                let mut seen = HashSet::new();
+                let mut twice = None;
+                while let Some((name, IgnoredAny)) = map.next_entry::<String, IgnoredAny>()? {
+                    if !seen.insert(name.clone()) {
+                        twice.get_or_insert(name);
+                    }
+                }
+                Ok(Names { twice })
+            }
+        }
+
+        deserializer.deserialize_map(Keys)
+    }
+}
+
 fn parse(file: &Arc<DataFile>) -> Result<StateDict> {
     let path = file.path();
     let wrong = |text: String| StateDictError::new(ErrorKind::Safetensors, text).in_file(path);
@@ -46,18 +86,26 @@ fn parse(file: &Arc<DataFile>) -> Result<StateDict> {
         return Err(wrong(format!("it is no safetensors file: its header would have {length} bytes")));
     }
     if length > file.len() - LENGTH {
-        let text = format!("it is cut off: its header has {length} bytes, the file {}", file.len());
+        let text = format!("it is truncated: its header has {length} bytes, the file {}", file.len());
         return Err(wrong(text).hint("copy or download it again"));
     }
     let mut header = vec![0; length as usize];
     file.read_at(LENGTH, &mut header)?;
+    // The library keeps the last of two, and then says that there is a gap.
+    if let Ok(Names { twice: Some(name) }) = serde_json::from_slice(&header) {
+        let text = format!("two tensors are named {name:?}");
+        return Err(
+            wrong(text).hint("whatever wrote the file gave one name to two tensors: give each its own")
+        );
+    }
     let header: Metadata =
         serde_json::from_slice(&header).map_err(|error| wrong(format!("its header is wrong: {error}")))?;
     let start = LENGTH + length;
     let want = start.checked_add(header.data_len() as u64);
     if want != Some(file.len()) {
-        let text =
-            format!("its tensors have {} bytes, and {} are there", header.data_len(), file.len() - start);
+        let (tensors, there) = (header.data_len(), file.len() - start);
+        let cut = if there < tensors as u64 { "it is truncated: " } else { "" };
+        let text = format!("{cut}its tensors have {tensors} bytes, and {there} are there");
         return Err(wrong(text).hint("copy or download it again"));
     }
     let mut dict = StateDict::new();

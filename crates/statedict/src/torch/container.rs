@@ -42,7 +42,16 @@ pub(crate) struct Container {
 
 impl Container {
     pub(crate) fn open(path: &Path) -> Result<Container> {
-        let file = DataFile::open(path)?;
+        Container::of(&DataFile::open(path)?)
+    }
+
+    /// A pickle alone, without storages.
+    pub(crate) fn of_pickle(pickle: Vec<u8>) -> Container {
+        Container { file: DataFile::held(Vec::new().into()), pickle, storages: HashMap::new() }
+    }
+
+    pub(crate) fn of(file: &Arc<DataFile>) -> Result<Container> {
+        let path = file.path();
         let wrong = |text: String| StateDictError::new(ErrorKind::Container, text).in_file(path);
         let mut head = [0; 14];
         let head = &mut head[..file.len().min(14) as usize];
@@ -59,7 +68,14 @@ impl Container {
             return Err(wrong("it is no file of torch.save, which are zip archives".to_owned()));
         }
         let bad_zip = |error: zip::result::ZipError| {
-            wrong(format!("its zip archive is damaged: {error}")).hint("copy or download it again")
+            // The list of entries is the end of an archive.
+            let text = match error.to_string() {
+                text if text.contains("EOCD") => {
+                    format!("it is truncated or damaged: its zip archive has no end: {text}")
+                }
+                text => format!("its zip archive is damaged: {text}"),
+            };
+            wrong(text).hint("copy or download it again")
         };
         let mut archive = ZipArchive::new(BufReader::new(Reader::new(file.clone()))).map_err(bad_zip)?;
         if archive.has_duplicate_names() {

@@ -4,6 +4,36 @@ use shardc_ir::DType;
 
 use crate::dtypes;
 
+/// What a pickle is for: it says which names and instructions it may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// `torch.save` of data with tensors.
+    Tensors,
+    /// The metadata of `torch.distributed.checkpoint`.
+    Metadata,
+}
+
+/// The classes and functions of metadata, of which only names and attributes are kept. None of them is called.
+const CLASSES: &[(&str, &str)] = &[
+    ("torch.distributed.checkpoint.metadata", "Metadata"),
+    ("torch.distributed.checkpoint.metadata", "TensorStorageMetadata"),
+    ("torch.distributed.checkpoint.metadata", "BytesStorageMetadata"),
+    ("torch.distributed.checkpoint.metadata", "TensorProperties"),
+    ("torch.distributed.checkpoint.metadata", "ChunkStorageMetadata"),
+    ("torch.distributed.checkpoint.metadata", "MetadataIndex"),
+    ("torch.distributed.checkpoint.metadata", "StorageMeta"),
+    ("torch.distributed.checkpoint.metadata", "_MEM_FORMAT_ENCODING"),
+    ("torch.distributed._shard.sharded_tensor.metadata", "TensorProperties"),
+    ("torch.distributed._shard.sharded_tensor.metadata", "MEM_FORMAT_ENCODING"),
+    ("torch.distributed.checkpoint.filesystem", "_StorageInfo"),
+    ("torch.serialization", "_get_layout"),
+    ("pathlib", "PosixPath"),
+    ("pathlib", "PurePosixPath"),
+    ("pathlib", "WindowsPath"),
+    ("pathlib._local", "PosixPath"),
+    ("pathlib._local", "WindowsPath"),
+];
+
 /// What a pickle may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Global {
@@ -23,10 +53,17 @@ pub(crate) enum Global {
     UntypedStorage,
     /// `torch.float32` and others.
     DType(DType),
+    /// A class of metadata.
+    Class(&'static str),
 }
 
 impl Global {
-    pub(crate) fn find(module: &str, name: &str) -> Option<Global> {
+    pub(crate) fn find(module: &str, name: &str, dialect: Dialect) -> Option<Global> {
+        if dialect == Dialect::Metadata
+            && let Some((_, name)) = CLASSES.iter().find(|class| **class == (module, name))
+        {
+            return Some(Global::Class(name));
+        }
         match (module, name) {
             ("collections", "OrderedDict") => Some(Global::OrderedDict),
             ("torch", "Size") => Some(Global::Size),

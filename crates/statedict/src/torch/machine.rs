@@ -6,7 +6,7 @@ use std::sync::Arc;
 use shardc_ir::DType;
 
 use super::container::Container;
-use super::globals::Global;
+use super::globals::{Dialect, Global};
 use super::{opcodes as op, rebuild};
 use crate::error::{ErrorKind, Result, StateDictError};
 use crate::tensor::Tensor;
@@ -15,6 +15,8 @@ use crate::tensor::Tensor;
 const MOST_OBJECTS: usize = 4 << 20;
 /// The protocol that `torch.save` writes unless told otherwise.
 const PROTOCOL: u8 = 2;
+/// The newest protocol of pickles of metadata.
+const NEWEST_PROTOCOL: u8 = 5;
 /// The most bytes of an integer.
 const INTEGER: usize = 8;
 
@@ -35,6 +37,8 @@ pub(crate) enum Node {
     Global(Global),
     Storage(Storage),
     Tensor(Tensor),
+    /// An object of a class of metadata, with its arguments or attributes.
+    Object(&'static str, Id),
 }
 
 /// A storage of the container.
@@ -61,9 +65,10 @@ impl Nodes {
 }
 
 /// Runs the pickle of a container: its objects, and which of them it is.
-pub(crate) fn run(container: &Container) -> Result<(Nodes, Id)> {
+pub(crate) fn run(container: &Container, dialect: Dialect) -> Result<(Nodes, Id)> {
     let mut machine = Machine {
         container,
+        dialect,
         at: 0,
         nodes: Nodes(Vec::new()),
         stack: Vec::new(),
@@ -76,6 +81,7 @@ pub(crate) fn run(container: &Container) -> Result<(Nodes, Id)> {
 
 struct Machine<'a> {
     container: &'a Container,
+    dialect: Dialect,
     at: usize,
     nodes: Nodes,
     stack: Vec<Id>,
@@ -103,7 +109,11 @@ impl Machine<'_> {
             match opcode {
                 op::PROTO => {
                     let [protocol] = self.array()?;
-                    if protocol != PROTOCOL {
+                    let is_known = match self.dialect {
+                        Dialect::Tensors => protocol == PROTOCOL,
+                        Dialect::Metadata => (PROTOCOL..=NEWEST_PROTOCOL).contains(&protocol),
+                    };
+                    if !is_known {
                         let error = self.wrong(format!("it is of protocol {protocol}"));
                         return Err(
                             error.hint("save with pickle_protocol=2, which is torch.save's own choice")
@@ -190,8 +200,42 @@ impl Machine<'_> {
                 op::REDUCE => self.reduce()?,
                 op::BUILD => self.build()?,
                 op::BINPERSID => self.storage()?,
+                other if self.dialect == Dialect::Metadata => self.of_metadata(other)?,
                 other => return Err(self.refused(format!("is the instruction {}", op::name(other)))),
             }
+        }
+    }
+
+    /// The instructions that pickles of metadata have besides.
+    fn of_metadata(&mut self, opcode: u8) -> Result<()> {
+        match opcode {
+            // The length of what follows, which says nothing new.
+            op::FRAME => self.array::<8>().map(drop),
+            op::SHORT_BINUNICODE => {
+                let [length] = self.array()?;
+                let text = std::str::from_utf8(self.take(length.into())?).map(Arc::from);
+                let text = text.map_err(|_| self.wrong("a text is no UTF-8"))?;
+                self.push(Node::Str(text))
+            }
+            op::MEMOIZE => self.put(self.memo.len() as u32),
+            op::STACK_GLOBAL => {
+                let (name, module) = (self.pop()?, self.pop()?);
+                match (self.nodes.get(module), self.nodes.get(name)) {
+                    (Node::Str(module), Node::Str(name)) => {
+                        let (module, name) = (module.clone(), name.clone());
+                        self.named(&module, &name)
+                    }
+                    _ => Err(self.wrong("the name of a class is no text")),
+                }
+            }
+            op::NEWOBJ => {
+                let (arguments, class) = (self.pop()?, self.pop()?);
+                match *self.nodes.get(class) {
+                    Node::Global(Global::Class(name)) => self.push(Node::Object(name, arguments)),
+                    _ => Err(self.refused("an object of an unknown class is made".to_owned())),
+                }
+            }
+            other => Err(self.refused(format!("is the instruction {}", op::name(other)))),
         }
     }
 
@@ -303,7 +347,11 @@ impl Machine<'_> {
 
     fn global(&mut self) -> Result<()> {
         let (module, name) = (self.line()?, self.line()?);
-        match Global::find(&module, &name) {
+        self.named(&module, &name)
+    }
+
+    fn named(&mut self, module: &str, name: &str) -> Result<()> {
+        match Global::find(module, name, self.dialect) {
             Some(global) => self.push(Node::Global(global)),
             None => {
                 Err(self.refused(format!("`{}.{}` is wanted", module.escape_debug(), name.escape_debug())))
@@ -317,6 +365,9 @@ impl Machine<'_> {
         let Node::Global(callable) = *self.nodes.get(callable) else {
             return Err(self.refused("something is called that is no function".to_owned()));
         };
+        if let Global::Class(name) = callable {
+            return self.push(Node::Object(name, arguments));
+        }
         let Node::Tuple(arguments) = self.nodes.get(arguments) else {
             return Err(self.wrong("the arguments of a call are no tuple"));
         };
@@ -348,7 +399,11 @@ impl Machine<'_> {
                 }
                 _ => return Err(self.wrong("a parameter is made of no tensor, or has hooks")),
             },
-            Global::OrderedDict | Global::Storage(_) | Global::UntypedStorage | Global::DType(_) => {
+            Global::OrderedDict
+            | Global::Storage(_)
+            | Global::UntypedStorage
+            | Global::DType(_)
+            | Global::Class(_) => {
                 return Err(self.refused(format!("{callable:?} is called")));
             }
         };
@@ -358,6 +413,10 @@ impl Machine<'_> {
     /// Sets attributes. `OrderedDict`s of modules have one, versions of their layout, which nobody here reads.
     fn build(&mut self) -> Result<()> {
         let attributes = self.pop()?;
+        if let Node::Object(_, of_object) = self.top_node()? {
+            *of_object = attributes;
+            return Ok(());
+        }
         if !matches!(self.nodes.get(attributes), Node::Dict(_)) {
             return Err(self.wrong("the attributes of an object are no dict"));
         }

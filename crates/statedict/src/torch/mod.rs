@@ -8,7 +8,7 @@
 mod container;
 mod globals;
 mod machine;
-mod opcodes;
+pub(crate) mod opcodes;
 mod pickle;
 mod rebuild;
 mod resolve;
@@ -16,6 +16,7 @@ mod value;
 mod write;
 
 use std::path::Path;
+use std::sync::Arc;
 
 pub use container::is_torch;
 pub use value::Value;
@@ -24,7 +25,9 @@ pub use write::save;
 
 use crate::dict::StateDict;
 use crate::error::{ErrorKind, Result, StateDictError};
+use crate::file::DataFile;
 use container::Container;
+use globals::Dialect;
 
 /// The object that a `torch.save` file holds. Its tensors stay in the file until they are read.
 ///
@@ -32,10 +35,24 @@ use container::Container;
 /// The file is missing (SH1402) or cannot be read (SH1401), is no such file (SH1405), its pickle is damaged (SH1406) or holds
 /// something that is no plain data (SH1407), or a tensor reaches beyond its storage (SH1408).
 pub fn load(path: &Path) -> Result<Value> {
-    let container = Container::open(path)?;
-    let done = machine::run(&container)
-        .and_then(|(nodes, root)| resolve::resolve(&nodes, root, container.pickle.len()));
-    done.map_err(|error| error.in_file(path))
+    of_container(&Container::open(path)?, Dialect::Tensors).map_err(|error| error.in_file(path))
+}
+
+/// The object of a `torch.save` file that is a part of another one.
+pub(crate) fn load_part(file: &Arc<DataFile>) -> Result<Value> {
+    let path = file.path();
+    of_container(&Container::of(file)?, Dialect::Tensors).map_err(|error| error.in_file(path))
+}
+
+/// The object of the metadata of `torch.distributed.checkpoint`, a pickle. An object of a class is a dict of its attributes, with the
+/// class under `__class__`.
+pub(crate) fn load_metadata(pickle: Vec<u8>) -> Result<Value> {
+    of_container(&Container::of_pickle(pickle), Dialect::Metadata)
+}
+
+fn of_container(container: &Container, dialect: Dialect) -> Result<Value> {
+    let (nodes, root) = machine::run(container, dialect)?;
+    resolve::resolve(&nodes, root, container.pickle.len())
 }
 
 /// The state dict of the items of a dict, all of which must be tensors with names.

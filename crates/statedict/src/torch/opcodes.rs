@@ -31,6 +31,12 @@ pub(crate) const REDUCE: u8 = b'R';
 pub(crate) const BUILD: u8 = b'b';
 pub(crate) const BINPERSID: u8 = b'Q';
 pub(crate) const PROTO: u8 = 0x80;
+// Those below are in pickles of metadata alone.
+pub(crate) const NEWOBJ: u8 = 0x81;
+pub(crate) const SHORT_BINUNICODE: u8 = 0x8c;
+pub(crate) const STACK_GLOBAL: u8 = 0x93;
+pub(crate) const MEMOIZE: u8 = 0x94;
+pub(crate) const FRAME: u8 = 0x95;
 
 /// What Python's `pickletools` calls an opcode that the machine does not know.
 pub(crate) fn name(opcode: u8) -> String {

@@ -53,6 +53,13 @@ fn value(nodes: &Nodes, id: Id, depth: usize, left: &mut usize) -> Result<Value>
             }
             Value::Dict(dict)
         }
+        Node::Object(class, state) => {
+            let class = (Value::Str("__class__".to_owned()), Value::Str((*class).to_owned()));
+            match inner(*state)? {
+                Value::Dict(attributes) => Value::Dict([vec![class], attributes].concat()),
+                state => Value::Dict(vec![class, (Value::Str("state".to_owned()), state)]),
+            }
+        }
         Node::Tensor(tensor) => Value::Tensor(tensor.clone()),
         Node::Global(Global::DType(dtype)) => Value::DType(*dtype),
         Node::Global(global) => {

@@ -1,0 +1,73 @@
+//! Safetensors files of DCP's Hugging Face writer: each says which boxes its tensors are.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::dict::StateDict;
+use crate::error::{ErrorKind, Result, StateDictError};
+use crate::pieces::Piece;
+use crate::tensor::Tensor;
+
+/// The text of a safetensors file that names boxes.
+const KEY: &str = "DCP_SHARDING_INFO";
+
+/// The first elements of the boxes that the tensors of a file are; `None` where it does not say so.
+pub(crate) fn boxes(part: &StateDict) -> Result<Option<BTreeMap<String, Vec<usize>>>> {
+    let Some(text) = part.metadata.get(KEY) else { return Ok(None) };
+    let wrong = |text: &str| StateDictError::new(ErrorKind::ShardMetadata, format!("{KEY} {text}"));
+    let value: Value = serde_json::from_str(text).map_err(|error| wrong(&format!("is wrong: {error}")))?;
+    let offsets = |value: &Value| -> Option<Vec<usize>> {
+        let list = value["saved_offsets"].as_array()?.iter();
+        list.map(|n| usize::try_from(n.as_u64()?).ok()).collect()
+    };
+    let entries = value.as_object().ok_or_else(|| wrong("is no object"))?;
+    let entry = |(name, value): (&String, &Value)| Some((name.clone(), offsets(value)?));
+    entries
+        .iter()
+        .map(entry)
+        .collect::<Option<_>>()
+        .map(Some)
+        .ok_or_else(|| wrong("has an entry without offsets"))
+}
+
+/// The tensors whose boxes are in several files. Where several files have the same box, the first counts.
+pub(crate) fn join(parts: Vec<(StateDict, BTreeMap<String, Vec<usize>>)>) -> Result<StateDict> {
+    let mut names: Vec<String> = Vec::new();
+    let mut pieces: BTreeMap<String, Vec<Piece>> = BTreeMap::new();
+    let mut dict = StateDict::new();
+    for (part, offsets) in parts {
+        for (name, tensor) in part.iter() {
+            let zeros = || vec![0; tensor.shape().len()];
+            let offsets = offsets.get(name).cloned().unwrap_or_else(zeros);
+            let of_name = pieces.entry(name.to_owned()).or_default();
+            if of_name.is_empty() {
+                names.push(name.to_owned());
+            }
+            if !of_name.iter().any(|piece| piece.offsets == offsets && piece.tensor.shape() == tensor.shape())
+            {
+                of_name.push(Piece { offsets, tensor: tensor.clone() });
+            }
+        }
+        for (key, text) in part.metadata {
+            if !key.starts_with("DCP_") {
+                dict.metadata.entry(key).or_insert(text);
+            }
+        }
+    }
+    for name in names {
+        let pieces = pieces.remove(&name).unwrap_or_default();
+        let Some(first) = pieces.first() else { continue };
+        // The files do not say how large a tensor is: it ends where its last box does.
+        let dtype = first.tensor.dtype();
+        let mut shape = vec![0; first.tensor.shape().len()];
+        for Piece { offsets, tensor } in &pieces {
+            for ((end, &offset), &size) in shape.iter_mut().zip(offsets).zip(tensor.shape()) {
+                *end = offset.saturating_add(size).max(*end);
+            }
+        }
+        let tensor = Tensor::of_pieces(dtype, &shape, pieces).map_err(|error| error.of_tensor(&name))?;
+        dict.insert(name, tensor)?;
+    }
+    Ok(dict)
+}

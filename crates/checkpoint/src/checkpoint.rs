@@ -5,14 +5,18 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::checksum::crc32c;
-use crate::entry::{Entry, Sharding};
+use crate::entry::Entry;
 use crate::error::{CheckpointError, Damage, Result};
+use crate::foreign;
 use crate::index::{self, Index, Info};
+use crate::items;
 use crate::layout::array::StoredArray;
 use crate::layout::orbax;
+use crate::objects::Objects;
 use crate::parallel;
 use crate::place;
 use crate::store::{Store, join};
+use crate::tree::Tree;
 
 /// Files of metadata that are read side by side.
 const READERS: usize = 8;
@@ -24,10 +28,12 @@ pub struct Checkpoint {
     /// The folder of the state.
     pub(crate) path: String,
     pub(crate) arrays: Vec<Stored>,
-    info: Info,
-    processes: Option<usize>,
+    pub(crate) info: Info,
+    pub(crate) tree: Option<Tree>,
+    pub(crate) processes: Option<usize>,
     /// The checksums of files of metadata; none for Orbax's.
     pub(crate) checksums: BTreeMap<String, u32>,
+    pub(crate) objects: Objects,
 }
 
 /// An entry with how it is read.
@@ -41,29 +47,38 @@ pub(crate) struct Stored {
 
 impl Checkpoint {
     /// Opens the checkpoint at a path of a store: one that [`save`](crate::save) wrote, a step of a
-    /// [`CheckpointManager`](crate::CheckpointManager), or Orbax's of either kind.
+    /// [`CheckpointManager`](crate::CheckpointManager), or Orbax's of any kind. Of several items it is `default`, or the only one.
     ///
     /// # Errors
-    /// There is none, or it was never finished (SH1305); its metadata is damaged (SH1307, SH1308) or of another format
-    /// (SH1311); the store refuses (SH1301).
+    /// There is none, or it was never finished (SH1305); it has several items (SH1314); its metadata is damaged (SH1307, SH1308) or of
+    /// another format (SH1311); the store refuses (SH1301).
     pub fn open(store: &Store, path: &str) -> Result<Checkpoint> {
+        Checkpoint::open_item(store, path, None)
+    }
+
+    /// Opens an item of the checkpoint at a path of a store.
+    ///
+    /// # Errors
+    /// Those of [`Checkpoint::open`]; there is no item of this name (SH1314).
+    pub fn open_item(store: &Store, path: &str, item: Option<&str>) -> Result<Checkpoint> {
         let path = path.trim_matches('/');
         if !place::is_whole(store, path)? {
             let there = place::steps(store, path)?;
             return Err(CheckpointError::NotFound { path: store.shown(path), there });
         }
-        let folders = [path.to_owned(), join(path, orbax::ITEM)];
-        for path in &folders {
-            if let Some(bytes) = store.get(&join(path, index::FILE))? {
-                return own(store, path, &bytes);
-            }
+        let Some(folder) = items::folder(store, path, item)? else {
+            return Err(match store.size(&join(path, orbax::MSGPACK))?.is_some() {
+                true => CheckpointError::Unsupported {
+                    path: store.shown(path),
+                    what: "arrays are in one msgpack file, as Flax wrote them, which is not read".to_owned(),
+                },
+                false => CheckpointError::NotFound { path: store.shown(path), there: Vec::new() },
+            });
+        };
+        match store.get(&join(&folder, index::FILE))? {
+            Some(bytes) => own(store, &folder, &bytes),
+            None => foreign::open(store, &folder),
         }
-        for path in &folders {
-            if let Some(bytes) = store.get(&join(path, orbax::TREE))? {
-                return foreign(store, path, &bytes);
-            }
-        }
-        Err(CheckpointError::NotFound { path: store.shown(path), there: Vec::new() })
     }
 
     /// The arrays, in the order in which they were saved.
@@ -75,6 +90,12 @@ impl Checkpoint {
     #[must_use]
     pub fn info(&self) -> &Info {
         &self.info
+    }
+
+    /// The tree of Python objects that the arrays are leaves of, where its metadata can be read.
+    #[must_use]
+    pub fn tree(&self) -> Option<&Tree> {
+        self.tree.as_ref()
     }
 
     /// How many processes saved it together; `None` for Orbax's.
@@ -135,58 +156,20 @@ fn own(store: &Store, path: &str, bytes: &[u8]) -> Result<Checkpoint> {
         path: path.to_owned(),
         arrays,
         info: index.info(),
+        tree: own_tree(store, path)?,
         processes: Some(index.processes()),
         checksums: index.checksums().clone(),
+        objects: Objects::default(),
     })
 }
 
-/// Opens a checkpoint of Orbax's.
-fn foreign(store: &Store, path: &str, bytes: &[u8]) -> Result<Checkpoint> {
-    let shown = store.shown(path);
-    let bad = |reason: String| CheckpointError::Metadata { path: format!("{shown}/{}", orbax::TREE), reason };
-    let unsupported = |what: String| CheckpointError::Unsupported { path: shown.clone(), what };
-    let tree: Value = serde_json::from_slice(bytes).map_err(|error| bad(error.to_string()))?;
-    let names = orbax::names(&tree).ok_or_else(|| bad("it lists no tree of arrays".to_owned()))?;
-    let is_ocdbt = tree["use_ocdbt"] == true || store.size(&join(path, orbax::OCDBT))?.is_some();
-    if is_ocdbt {
-        return Err(unsupported("arrays are in OCDBT, which is not read".to_owned()));
-    }
-    let shardings: Value = match store.get(&join(path, orbax::SHARDING))? {
-        None => Value::Null,
-        Some(text) => serde_json::from_slice(&text).unwrap_or(Value::Null),
+/// The tree of a checkpoint with an index, where Orbax's metadata can be read: nothing else depends on it.
+fn own_tree(store: &Store, path: &str) -> Result<Option<Tree>> {
+    let json = |file: &str| -> Result<Value> {
+        let text = store.get(&join(path, file))?;
+        Ok(text.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or(Value::Null))
     };
-    let mut arrays = Vec::new();
-    for name in names {
-        let Some(text) = store.get(&join(path, &format!("{name}/zarr.json")))? else {
-            if store.size(&join(path, &format!("{name}/.zarray")))?.is_some() {
-                return Err(unsupported("arrays are in Zarr v2, which is not read".to_owned()));
-            }
-            let object = format!("{name}/zarr.json");
-            return Err(CheckpointError::Damaged(vec![Damage {
-                entry: name,
-                object,
-                what: "is missing".to_owned(),
-            }]));
-        };
-        let array = array(&text).map_err(|what| unsupported(format!("{name}: {what}")))?;
-        let sharding: Option<Sharding> = orbax::sharding_of(&shardings, &name);
-        let entry = Entry {
-            name,
-            dtype: array.dtype,
-            shape: array.shape.clone(),
-            block: array.block.clone(),
-            sharding,
-        };
-        arrays.push(Stored { entry, array, block_bytes: None });
-    }
-    Ok(Checkpoint {
-        store: store.clone(),
-        path: path.to_owned(),
-        arrays,
-        info: Info::default(),
-        processes: None,
-        checksums: BTreeMap::new(),
-    })
+    Ok(orbax::read_tree(&json(orbax::TREE)?, &json(orbax::STRINGS)?))
 }
 
 fn array(text: &[u8]) -> Result<StoredArray, String> {

@@ -1,10 +1,10 @@
-//! What is different between two checkpoints.
+//! The differences between two sources of arrays.
 
 use std::collections::BTreeMap;
 
-use crate::checkpoint::Checkpoint;
 use crate::entry::Entry;
 use crate::error::Result;
+use crate::reshard::Source;
 
 /// How an array differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,11 +38,12 @@ pub enum Difference {
 ///
 /// # Errors
 /// A file is damaged (SH1308), or a store refuses (SH1301).
-pub fn diff(first: &Checkpoint, second: &Checkpoint, values: bool) -> Result<Vec<Difference>> {
-    let others: BTreeMap<&str, &Entry> = second.entries().map(|e| (e.name.as_str(), e)).collect();
-    let names: BTreeMap<&str, ()> = first.entries().map(|e| (e.name.as_str(), ())).collect();
+pub fn diff(first: &dyn Source, second: &dyn Source, values: bool) -> Result<Vec<Difference>> {
+    let (own, of_second) = (first.arrays(), second.arrays());
+    let others: BTreeMap<&str, &Entry> = of_second.iter().map(|e| (e.name.as_str(), e)).collect();
+    let names: BTreeMap<&str, ()> = own.iter().map(|e| (e.name.as_str(), ())).collect();
     let mut found = Vec::new();
-    for entry in first.entries() {
+    for entry in &own {
         let name = entry.name.clone();
         let Some(other) = others.get(name.as_str()) else {
             found.push(Difference::OnlyFirst(name));
@@ -58,7 +59,7 @@ pub fn diff(first: &Checkpoint, second: &Checkpoint, values: bool) -> Result<Vec
         let mut different = 0;
         // Block by block: an array may be larger than memory.
         for region in entry.blocks() {
-            let (a, b) = (first.read(&name, &region)?, second.read(&name, &region)?);
+            let (a, b) = (first.region(&name, &region)?, second.region(&name, &region)?);
             let width = entry.dtype.bytes();
             different += a.chunks_exact(width).zip(b.chunks_exact(width)).filter(|(a, b)| a != b).count();
         }
@@ -66,7 +67,7 @@ pub fn diff(first: &Checkpoint, second: &Checkpoint, values: bool) -> Result<Vec
             found.push(Difference::Values { name, elements: different, of: entry.shape.iter().product() });
         }
     }
-    let only_second = second.entries().filter(|entry| !names.contains_key(entry.name.as_str()));
+    let only_second = of_second.iter().filter(|entry| !names.contains_key(entry.name.as_str()));
     found.extend(only_second.map(|entry| Difference::OnlySecond(entry.name.clone())));
     Ok(found)
 }

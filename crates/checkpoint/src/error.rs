@@ -42,6 +42,16 @@ pub enum CheckpointError {
         /// The steps that are there.
         there: Vec<u64>,
     },
+    /// A checkpoint has several items, or not the one that is asked for.
+    #[error("{}", item_text(.path, .asked.as_deref(), .items))]
+    Item {
+        /// The checkpoint.
+        path: String,
+        /// The item that is asked for.
+        asked: Option<String>,
+        /// The items that are there.
+        items: Vec<String>,
+    },
     /// A checkpoint is there already.
     #[error("there is a checkpoint at {path} already")]
     Exists {
@@ -145,6 +155,7 @@ impl CheckpointError {
             CheckpointError::Unsupported { .. } => "SH1311",
             CheckpointError::Settings(_) => "SH1312",
             CheckpointError::Background { .. } => "SH1313",
+            CheckpointError::Item { .. } => "SH1314",
         }
     }
 
@@ -166,6 +177,7 @@ impl CheckpointError {
             CheckpointError::NotFound { .. } => {
                 "a save that was interrupted does not count; list what there is"
             }
+            CheckpointError::Item { .. } => "name one of the items, or the folder of one",
             CheckpointError::Exists { .. } => "delete it first, or save to another place",
             CheckpointError::Metadata { .. } | CheckpointError::Damaged(_) => {
                 "restore an earlier step: each is whole by itself"
@@ -175,7 +187,7 @@ impl CheckpointError {
             }
             CheckpointError::Process(_) => "look at what that process says; nothing was committed",
             CheckpointError::Unsupported { .. } => {
-                "write it with Orbax's PyTreeCheckpointHandler(use_ocdbt=False, use_zarr3=True)"
+                "save it again with Orbax, which writes OCDBT and Zarr with zstd unless told otherwise"
             }
             CheckpointError::Background { error, .. } => return error.hint(),
         })
@@ -203,4 +215,13 @@ fn listed(steps: &[u64]) -> String {
     }
     let steps: Vec<String> = steps.iter().map(u64::to_string).collect();
     format!("; there are steps {}", steps.join(", "))
+}
+
+fn item_text(path: &str, asked: Option<&str>, items: &[String]) -> String {
+    let list = items.join(", ");
+    match (asked, items.is_empty()) {
+        (Some(asked), true) => format!("{path} has no item {asked}: it is one state"),
+        (Some(asked), false) => format!("{path} has no item {asked}; there are {list}"),
+        (None, _) => format!("{path} has several items: {list}"),
+    }
 }

@@ -11,6 +11,7 @@ use shardc_ir::DType;
 use crate::checksum::{self, crc32c};
 use crate::entry::{Entry, INDEX, Sharding};
 use crate::layout::{array, encode};
+use crate::tree::Tree;
 
 /// The name of the file.
 pub(crate) const FILE: &str = INDEX;
@@ -27,6 +28,9 @@ pub struct Info {
     pub program: Option<String>,
     /// Anything else that the caller wants to know again: texts by key.
     pub notes: BTreeMap<String, String>,
+    /// The tree of Python objects to save the arrays as, where it is known. A checkpoint that was opened has it in
+    /// [`Checkpoint::tree`](crate::Checkpoint::tree).
+    pub tree: Option<Tree>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -118,7 +122,7 @@ impl Index {
     }
 
     pub(crate) fn info(&self) -> Info {
-        Info { step: self.step, program: self.program.clone(), notes: self.notes.clone() }
+        Info { step: self.step, program: self.program.clone(), notes: self.notes.clone(), tree: None }
     }
 
     pub(crate) fn processes(&self) -> usize {
@@ -163,6 +167,7 @@ mod tests {
             step: Some(7),
             program: Some("abc".into()),
             notes: BTreeMap::from([("k".into(), "v".into())]),
+            tree: None,
         };
         let index =
             Index::new(&info, std::slice::from_ref(&entry), 2, BTreeMap::from([("_METADATA".into(), 3)]));

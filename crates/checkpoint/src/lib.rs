@@ -9,8 +9,8 @@
 //!
 //! # The format
 //!
-//! A checkpoint is what Orbax's `PyTreeCheckpointHandler(use_ocdbt=False, use_zarr3=True)` reads and writes, so that JAX,
-//! tensorstore and any reader of Zarr v3 read it, and theirs are read here:
+//! A checkpoint is what Orbax's `PyTreeCheckpointHandler(use_ocdbt=False, use_zarr3=True)` writes, so that JAX, tensorstore and any
+//! reader of Zarr v3 read it. Of Orbax's, those in OCDBT (its default), Zarr v2 and Zarr v3 are read. What is written:
 //!
 //! * each array is a folder of its name with `zarr.json` and a file for each block of its sharding (`c/1/0`). A dimension
 //!   that is split `k` ways has blocks of `ceil(n / k)` elements; the last may be cut off, and none lie beyond the end;
@@ -31,9 +31,13 @@ mod checksum;
 mod diff;
 mod entry;
 mod error;
+mod foreign;
 mod index;
+mod items;
 mod layout;
 mod manager;
+mod objects;
+mod ocdbt;
 mod parallel;
 mod place;
 mod processes;
@@ -44,6 +48,7 @@ mod restore;
 mod runs;
 mod save;
 mod store;
+mod tree;
 mod verify;
 
 pub use checkpoint::Checkpoint;
@@ -51,11 +56,13 @@ pub use diff::{Difference, diff};
 pub use entry::{Entry, Sharding, Slice};
 pub use error::{CheckpointError, Damage, Mismatch, Result};
 pub use index::Info;
+pub use items::items;
 pub use manager::{CheckpointManager, Keep, Options, Preemption, StepProgress};
 pub use place::steps;
 pub use processes::{Alone, Folder, Processes, Threads};
 pub use region::Region;
-pub use reshard::reshard;
+pub use reshard::{Source, reshard};
 pub use restore::{Fit, Take, Wanted};
 pub use save::{Progress, Read, Saved, State, save};
 pub use store::{Retry, Store};
+pub use tree::{Key, Leaf, Tree};

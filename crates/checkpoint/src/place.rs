@@ -7,6 +7,7 @@
 use bytes::Bytes;
 
 use crate::error::{CheckpointError, Result};
+use crate::items;
 use crate::layout::orbax;
 use crate::store::{Store, join};
 
@@ -103,12 +104,11 @@ pub(crate) fn is_whole(store: &Store, path: &str) -> Result<bool> {
     if !store.is_folder() {
         return Ok(false);
     }
-    for folder in [path.to_owned(), join(path, orbax::ITEM)] {
-        if store.size(&join(&folder, orbax::TREE))?.is_some() {
-            return Ok(true);
-        }
+    if store.size(&join(path, orbax::TREE))?.is_some() {
+        return Ok(true);
     }
-    Ok(false)
+    // A folder of steps has folders of states below its own.
+    Ok(!items::items(store, path)?.is_empty())
 }
 
 /// Deletes a checkpoint. Where that is interrupted, it does not count any more.
@@ -157,7 +157,7 @@ pub(crate) fn clean(store: &Store, path: &str) -> Result<()> {
 }
 
 /// The step that a folder's name stands for: digits alone.
-fn step_of(name: &str) -> Option<u64> {
+pub(crate) fn step_of(name: &str) -> Option<u64> {
     let step: u64 = name.parse().ok()?;
     (step.to_string() == name).then_some(step)
 }

@@ -11,9 +11,10 @@ use crate::checksum::{Crc32c, crc32c};
 use crate::error::{CheckpointError, Damage, Result};
 use crate::layout::array::{Plain, Tiles};
 use crate::layout::encode::{CRC, LINE};
+use crate::objects::Object;
 use crate::region::{Grid, Region};
 use crate::runs::{Runs, Scatter};
-use crate::store::{Store, join};
+use crate::store::Store;
 
 /// Bytes that are read before their checksum is made.
 const PIECE: usize = 256 << 10;
@@ -49,11 +50,21 @@ pub(crate) fn block(
 ) -> Result<(), Fault> {
     let Stored { entry, array, block_bytes } = stored;
     let object = format!("{}/{}", entry.name, array.key(index));
-    let path = join(&checkpoint.path, &object);
     let damage =
         |what: String| Fault::Damage(Damage { entry: entry.name.clone(), object: object.clone(), what });
-    let found = Object::open(&checkpoint.store, &path)?;
-    let Some((source, size)) = found else { return Err(damage("is missing".to_owned())) };
+    let Some(found) = checkpoint.objects.open(&checkpoint.store, &checkpoint.path, &object)? else {
+        return match (&array.fill, checkpoint.objects.absent_is_fill()) {
+            (Some(fill), true) => {
+                if let Some(elements) = elements {
+                    fill_block(stored, index, wanted, elements, fill);
+                }
+                Ok(())
+            }
+            (None, true) => Err(damage("is missing, and its fill value is not read".to_owned())),
+            (_, false) => Err(damage("is missing".to_owned())),
+        };
+    };
+    let size = found.size;
     if let Some(expected) = *block_bytes
         && size != expected
     {
@@ -64,8 +75,9 @@ pub(crate) fn block(
     let store = &checkpoint.store;
     let mut reader = Reader {
         store,
-        path: &path,
-        source,
+        path: &found.path,
+        start: found.start,
+        source: found.object,
         damage: &damage,
         target,
         room,
@@ -163,19 +175,12 @@ fn fill(source: &Object, parts: &mut [&mut [u8]]) -> io::Result<()> {
     Ok(())
 }
 
-/// Where bytes come from.
-enum Object {
-    File(File),
-    Stored,
-}
-
-impl Object {
-    /// The object and its bytes; `None` where there is none.
-    fn open(store: &Store, path: &str) -> Result<Option<(Object, u64)>> {
-        Ok(match store.open_file(path)? {
-            Some(file) => file.map(|(file, size)| (Object::File(file), size)),
-            None => store.size(path)?.map(|size| (Object::Stored, size)),
-        })
+/// Puts the fill value where a block that was not written has elements of a box.
+fn fill_block(stored: &Stored, index: &[usize], wanted: &Region, elements: &mut [u8], fill: &[u8]) {
+    let block = stored.entry.grid().region(index);
+    for run in Runs::new(&block, wanted, fill.len()) {
+        let elements = &mut elements[run.to..run.to + run.len];
+        elements.chunks_exact_mut(fill.len()).for_each(|element| element.copy_from_slice(fill));
     }
 }
 
@@ -225,6 +230,8 @@ impl Target<'_> {
 struct Reader<'a> {
     store: &'a Store,
     path: &'a str,
+    /// Where the object begins in its file.
+    start: u64,
     source: Object,
     damage: &'a dyn Fn(String) -> Fault,
     target: Target<'a>,
@@ -243,7 +250,7 @@ impl Reader<'_> {
                 let bytes = self.bytes(tile.at.clone())?;
                 return self.give(form, &tile, &bytes);
             }
-            (Object::Stored, _) => {}
+            (Object::Stored | Object::Held(_), _) => {}
         }
         if let (Some(first), Some(last)) = (self.run.first(), self.run.last())
             && (tile.at.start != last.at.end || tile.at.end - first.at.start > self.most)
@@ -274,7 +281,15 @@ impl Reader<'_> {
                 self.fill(&mut bytes)?;
                 Ok(bytes.into())
             }
+            Object::Held(bytes) => {
+                let at = |byte: u64| usize::try_from(byte).unwrap_or(usize::MAX);
+                match at(range.end) <= bytes.len() {
+                    true => Ok(bytes.slice(at(range.start)..at(range.end))),
+                    false => Err((self.damage)("ends early".to_owned())),
+                }
+            }
             Object::Stored => {
+                let range = self.start + range.start..self.start + range.end;
                 let read = self.store.get_ranges(self.path, std::slice::from_ref(&range))?;
                 let bytes = read.and_then(|list| list.into_iter().next());
                 let bytes = bytes.ok_or_else(|| (self.damage)("is missing".to_owned()))?;
@@ -375,7 +390,7 @@ impl Reader<'_> {
     fn seek(&self, to: u64) -> Result<(), Fault> {
         let Object::File(file) = &self.source else { return Ok(()) };
         let mut file: &File = file;
-        file.seek(SeekFrom::Start(to)).map(|_| ()).map_err(|error| self.refused(&error))
+        file.seek(SeekFrom::Start(self.start + to)).map(|_| ()).map_err(|error| self.refused(&error))
     }
 
     fn fill(&self, room: &mut [u8]) -> Result<(), Fault> {

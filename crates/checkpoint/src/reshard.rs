@@ -1,8 +1,9 @@
-//! Checkpoints written anew with other blocks.
+//! Arrays written as checkpoints with other blocks.
 
 use crate::checkpoint::Checkpoint;
 use crate::entry::{Entry, Slice};
 use crate::error::{CheckpointError, Result};
+use crate::index::Info;
 use crate::processes::Processes;
 use crate::region::Region;
 use crate::restore::{Fit, Wanted};
@@ -35,13 +36,44 @@ impl Checkpoint {
     }
 }
 
-/// Writes a checkpoint again, at another place and with other blocks: `entries` are all or some of its entries with the blocks
-/// and shardings that they get. Processes share the work. What the checkpoint says of itself stays.
+/// Arrays by name, of which regions can be read: a checkpoint, or what a caller has.
+pub trait Source: Sync {
+    /// The arrays, in order.
+    fn arrays(&self) -> Vec<Entry>;
+
+    /// What it says of itself.
+    fn about(&self) -> Info {
+        Info::default()
+    }
+
+    /// The elements of a region of an array, row-major.
+    ///
+    /// # Errors
+    /// There is no such array, or it cannot be read.
+    fn region(&self, name: &str, region: &Region) -> Result<Vec<u8>>;
+}
+
+impl Source for Checkpoint {
+    fn arrays(&self) -> Vec<Entry> {
+        self.entries().cloned().collect()
+    }
+
+    fn about(&self) -> Info {
+        Info { tree: self.tree().cloned(), ..self.info().clone() }
+    }
+
+    fn region(&self, name: &str, region: &Region) -> Result<Vec<u8>> {
+        self.read(name, region)
+    }
+}
+
+/// Writes arrays as a checkpoint, with the blocks that `entries` have: all or some of its arrays with the blocks and shardings that
+/// they get. Processes share the work. What a checkpoint says of itself stays.
 ///
 /// # Errors
 /// Those of [`save`](crate::save()) and [`Checkpoint::restore`].
 pub fn reshard(
-    from: &Checkpoint,
+    from: &dyn Source,
     entries: Vec<Entry>,
     store: &Store,
     path: &str,
@@ -53,8 +85,8 @@ pub fn reshard(
     });
     let own = all.enumerate().filter(|(i, _)| i % processes.count() == processes.index());
     let slices = own.map(|(_, slice)| slice).collect();
-    let state = State { slices, entries, info: from.info().clone() };
+    let state = State { slices, entries, info: from.about() };
     let read =
-        |entry: &Entry, region: &Region| from.read(&entry.name, region).map_err(|error| error.to_string());
+        |entry: &Entry, region: &Region| from.region(&entry.name, region).map_err(|error| error.to_string());
     save(store, path, &state, &read, processes, progress)
 }

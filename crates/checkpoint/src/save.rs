@@ -254,8 +254,10 @@ fn metadata(store: &Store, place: &Place, state: &State, processes: usize) -> Re
         let entry = &state.entries[number];
         put(&format!("{}/zarr.json", entry.name), array::metadata(entry).to_string())
     })?;
-    let files: [(&str, Option<Value>); 3] = [
-        (orbax::TREE, Some(orbax::tree(&state.entries))),
+    let tree = orbax::tree(&state.entries, state.info.tree.as_ref());
+    let files: [(&str, Option<Value>); 4] = [
+        (orbax::TREE, Some(orbax::metadata(&tree, &state.entries))),
+        (orbax::STRINGS, orbax::strings(&tree)),
         (orbax::SHARDING, orbax::shardings(&state.entries)),
         (orbax::CHECKPOINT, Some(orbax::checkpoint(false))),
     ];

@@ -13,7 +13,8 @@ use std::process::Command;
 use common::{Arrays, array, part, save_own, state_of, varied};
 use serde_json::{Value, json};
 use shardc_checkpoint::{
-    Alone, Checkpoint, CheckpointManager, Entry, Fit, Info, Options, Region, Sharding, Store, Wanted,
+    Alone, Checkpoint, CheckpointManager, Entry, Fit, Info, Options, Region, Sharding, Store, Wanted, items,
+    reshard,
 };
 use shardc_filetest::skip::{Need, skip};
 use shardc_ir::DType;
@@ -110,7 +111,11 @@ fn theirs_are_read() {
     let manager = CheckpointManager::new(&store, "steps", Options::default()).unwrap();
     assert_eq!(manager.all_steps().unwrap(), [3]);
     let mut compared = 0;
-    for checkpoint in [open("plain"), manager.open(3).unwrap(), open("forms")] {
+    let forms =
+        ["plain", "forms", "ocdbt", "ocdbt3", "zarr2", "unmerged", "items/5", "v1", "versions", "numbered"];
+    let opened = forms.into_iter().map(|form| (form, open(form)));
+    for (form, checkpoint) in opened.chain([("steps/3", manager.open(3).unwrap())]) {
+        assert!(checkpoint.entries().len() >= 3, "{form}");
         for entry in checkpoint.entries() {
             let known = expected.iter().find(|known| known["name"] == entry.name.as_str());
             let known = known.unwrap_or_else(|| panic!("{} was not written", entry.name));
@@ -141,8 +146,9 @@ fn theirs_are_read() {
             };
             checkpoint.restore(&[want], &Fit::partial(), &mut take, None).unwrap();
         }
-        assert_eq!(checkpoint.verify(None).unwrap(), []);
+        assert_eq!(checkpoint.verify(None).unwrap(), [], "{form}");
     }
+    assert_eq!(items(&store, "items/5").unwrap(), ["state"]);
     assert!(compared > 60, "{compared}");
     let sharding = open("plain").entries().find(|e| e.name == "params.both").unwrap().sharding.clone();
     let mesh = vec![("data".to_owned(), 4), ("model".to_owned(), 2)];
@@ -152,6 +158,46 @@ fn theirs_are_read() {
     std::fs::remove_file(folder.path().join("plain/params.zeros/c/1/0")).unwrap();
     let damage = open("plain").verify(None).unwrap();
     assert_eq!(damage.iter().map(|d| d.object.as_str()).collect::<Vec<_>>(), ["params.zeros/c/1/0"]);
-    let error = Checkpoint::open(&store, "ocdbt").unwrap_err();
-    assert!(error.code() == "SH1311" && error.to_string().contains("OCDBT"), "{error}");
+    for form in ["ocdbt", "versions"] {
+        flip_bytes(&store, folder.path(), form);
+    }
+}
+
+/// A checkpoint whose files are cut off or changed anywhere is an error, or the same checkpoint.
+fn flip_bytes(store: &Store, folder: &Path, form: &str) {
+    let data =
+        |folder: &Path| std::fs::read_dir(folder).map(|list| list.map(|file| file.unwrap().path()).collect());
+    let mut files: Vec<std::path::PathBuf> = data(&folder.join(form).join("d")).unwrap();
+    files.truncate(3);
+    files.push(folder.join(form).join("manifest.ocdbt"));
+    for file in files {
+        let bytes = std::fs::read(&file).unwrap();
+        for at in (0..bytes.len()).step_by(bytes.len() / 40 + 1) {
+            let mut changed = bytes.clone();
+            changed[at] ^= 0x55;
+            for content in [&changed[..], &bytes[..at]] {
+                std::fs::write(&file, content).unwrap();
+                if let Ok(checkpoint) = Checkpoint::open(store, form) {
+                    drop(checkpoint.verify(None));
+                }
+            }
+        }
+        std::fs::write(&file, bytes).unwrap();
+    }
+    assert_eq!(Checkpoint::open(store, form).unwrap().verify(None).unwrap(), []);
+}
+
+#[test]
+fn trees_come_back_to_orbax() {
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::folder(folder.path()).unwrap();
+    let count: usize = run(&python, "write_trees.py", folder.path()).trim().parse().unwrap();
+    for number in 0..count {
+        let from = Checkpoint::open(&store, &format!("theirs/{number}")).unwrap();
+        let entries = from.entries().cloned().collect();
+        reshard(&from, entries, &store, &format!("ours/{number}"), &Alone, None).unwrap();
+    }
+    let said = run(&python, "read_trees.py", folder.path());
+    assert_eq!(said.trim(), format!("{count} trees are the same"));
 }

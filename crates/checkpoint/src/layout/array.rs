@@ -10,7 +10,7 @@ use zarrs::array::{
 };
 use zarrs::metadata::v3::MetadataV3;
 
-use super::{dtype, tile::tile_of};
+use super::{dtype, fill, tile::tile_of};
 use crate::entry::Entry;
 
 /// An array of a checkpoint: where its blocks are and how they are read.
@@ -23,6 +23,8 @@ pub(crate) struct StoredArray {
     pub(crate) tiles: Option<Tiles>,
     /// Where a block's file is its elements as they are.
     pub(crate) plain: Option<Plain>,
+    /// An element of a block that was not written; `None` where the fill value of the type is not known.
+    pub(crate) fill: Option<Vec<u8>>,
     zarr: Array<()>,
 }
 
@@ -92,9 +94,7 @@ impl StoredArray {
         let attribute = metadata["attributes"][dtype::ATTRIBUTE].as_str().map(str::to_owned);
         let dtype = dtype::from_zarr(&name, attribute.as_deref())
             .ok_or_else(|| format!("the data type {} is not known", metadata["data_type"]))?;
-        if !dtype::is_zero(&metadata["fill_value"]) {
-            return Err(format!("the fill value {} is not zero", metadata["fill_value"]));
-        }
+        let fill = fill::bytes(dtype, &metadata["fill_value"]);
         let block = sizes(&metadata["chunk_grid"]["configuration"]["chunk_shape"]);
         let block = block.filter(|_| metadata["chunk_grid"]["name"] == "regular");
         let block = block.ok_or("the chunk grid is not regular")?;
@@ -112,7 +112,7 @@ impl StoredArray {
         }
         let size = block.iter().chain(&shape).try_fold(16usize, |all, &n| all.checked_mul(n.max(1)));
         size.ok_or("the array is larger than an address space")?;
-        Ok(StoredArray { dtype, shape, block, tiles, plain, zarr })
+        Ok(StoredArray { dtype, shape, block, tiles, plain, fill, zarr })
     }
 
     /// The name of a block's file within the array's folder.

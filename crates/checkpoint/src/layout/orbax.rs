@@ -1,11 +1,12 @@
 //! The files that Orbax has beside arrays: what the tree of a state is, and how it was sharded.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value, json};
 
 use crate::entry::{Entry, Sharding};
+use crate::tree::{Key, Leaf, Tree};
 
 /// The tree of names.
 pub(crate) const TREE: &str = "_METADATA";
@@ -19,44 +20,62 @@ pub(crate) const COMMIT: &str = "commit_success.txt";
 pub(crate) const UNFINISHED: &str = ".orbax-checkpoint-tmp";
 /// The folder of the state in a step of a manager.
 pub(crate) const ITEM: &str = "default";
-/// What tells that arrays are in a format of one file.
-pub(crate) const OCDBT: &str = "manifest.ocdbt";
+/// The texts of leaves that are strings.
+pub(crate) const STRINGS: &str = "_strings.json";
+/// The one file of a checkpoint of Flax, or of Orbax before it kept arrays in files of their own.
+pub(crate) const MSGPACK: &str = "checkpoint";
 
-/// A key of a dictionary.
+/// An index of a list or a tuple.
+const SEQUENCE: u64 = 1;
+/// A key of a dictionary, or an attribute.
 const DICTIONARY: u64 = 2;
 
-/// The text of [`TREE`]. Dots of names separate the keys of nested dictionaries, unless an entry would be a dictionary, too:
-/// then names are keys as they are.
-pub(crate) fn tree(entries: &[Entry]) -> Value {
-    let names: BTreeSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
-    let nested = names.iter().all(|name| {
-        let mut parents = name.match_indices('.').map(|(at, _)| &name[..at]);
-        !parents.any(|parent| names.contains(parent)) && !name.split('.').any(str::is_empty)
-    });
-    let mut tree = Map::new();
-    for entry in entries {
-        let keys: Vec<&str> = if nested { entry.name.split('.').collect() } else { vec![&entry.name] };
-        let quoted: Vec<String> = keys.iter().map(|key| python_string(key)).collect();
-        let comma = if keys.len() == 1 { "," } else { "" };
-        let key_metadata: Vec<Value> =
-            keys.iter().map(|key| json!({ "key": key, "key_type": DICTIONARY })).collect();
-        let value = json!({
-            "key_metadata": key_metadata,
-            "value_metadata": {
-                "value_type": "jax.Array",
-                "skip_deserialize": false,
-                "write_shape": entry.block,
-            },
+/// The tree of entries: the one that is known, where it is, or the one that their names say.
+pub(crate) fn tree(entries: &[Entry], known: Option<&Tree>) -> Tree {
+    let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    known.unwrap_or(&Tree::default()).for_names(&names)
+}
+
+/// The text of [`TREE`].
+pub(crate) fn metadata(tree: &Tree, entries: &[Entry]) -> Value {
+    let blocks: BTreeMap<&str, &[usize]> =
+        entries.iter().map(|entry| (entry.name.as_str(), entry.block.as_slice())).collect();
+    let mut leaves: Vec<&Leaf> = tree.leaves.iter().collect();
+    // Orbax makes lists in the order of the file.
+    leaves.sort_by(|a, b| a.keys.cmp(&b.keys));
+    let mut all = Map::new();
+    for leaf in leaves {
+        let quoted: Vec<String> = leaf.keys.iter().map(|key| python_string(&key.to_string())).collect();
+        let comma = if quoted.len() == 1 { "," } else { "" };
+        let key = |key: &Key| {
+            let key_type = if matches!(key, Key::Index(_)) { SEQUENCE } else { DICTIONARY };
+            json!({ "key": key.to_string(), "key_type": key_type })
+        };
+        let mut value = json!({
+            "value_type": leaf.kind,
+            "skip_deserialize": !leaf.is_array() && leaf.kind != "string",
         });
-        tree.insert(format!("({}{comma})", quoted.join(", ")), value);
+        if let Some(block) = blocks.get(leaf.name().as_str()) {
+            value["write_shape"] = json!(block);
+        }
+        let key_metadata: Vec<Value> = leaf.keys.iter().map(key).collect();
+        let value = json!({ "key_metadata": key_metadata, "value_metadata": value });
+        all.insert(format!("({}{comma})", quoted.join(", ")), value);
     }
     json!({
-        "tree_metadata": tree,
+        "tree_metadata": all,
         "use_ocdbt": false,
         "use_zarr3": true,
         "store_array_data_equal_to_fill_value": true,
         "custom_metadata": null,
     })
+}
+
+/// The text of [`STRINGS`], where there are any.
+pub(crate) fn strings(tree: &Tree) -> Option<Value> {
+    let texts = tree.leaves.iter().filter_map(|leaf| Some((leaf.name(), json!(leaf.text.as_ref()?))));
+    let texts: Map<String, Value> = texts.collect();
+    (!texts.is_empty()).then_some(Value::Object(texts))
 }
 
 /// The text as Python's `repr` writes it.
@@ -67,27 +86,30 @@ fn python_string(text: &str) -> String {
     format!("{quote}{escaped}{quote}")
 }
 
-/// The names of arrays that a [`TREE`] lists, in order, each its keys with dots between; `None` where it is not one.
-pub(crate) fn names(tree: &Value) -> Option<Vec<String>> {
-    let mut names = Vec::new();
-    for value in tree["tree_metadata"].as_object()?.values() {
-        // Values of other kinds (strings, None, empty dictionaries) are no arrays.
-        let kind = value["value_metadata"]["value_type"].as_str()?;
-        if !matches!(kind, "jax.Array" | "np.ndarray" | "scalar") {
-            continue;
+/// The tree that a [`TREE`] lists, with the texts of [`STRINGS`]; `None` where it is not one.
+pub(crate) fn read_tree(metadata: &Value, strings: &Value) -> Option<Tree> {
+    let mut tree = Tree::default();
+    for value in metadata["tree_metadata"].as_object()?.values() {
+        let kind = value["value_metadata"]["value_type"].as_str()?.to_owned();
+        let key = |key: &Value| {
+            let text = match &key["key"] {
+                Value::String(text) => text.clone(),
+                Value::Number(number) => number.to_string(),
+                _ => return None,
+            };
+            match (key["key_type"].as_u64(), text.parse()) {
+                (Some(SEQUENCE), Ok(index)) => Some(Key::Index(index)),
+                _ => Some(Key::Name(text)),
+            }
+        };
+        let keys: Option<Vec<Key>> = value["key_metadata"].as_array()?.iter().map(key).collect();
+        let mut leaf = Leaf { keys: keys?, kind, text: None };
+        if leaf.kind == "string" {
+            leaf.text = strings[leaf.name()].as_str().map(str::to_owned);
         }
-        let keys = value["key_metadata"].as_array()?;
-        let keys: Option<Vec<String>> = keys
-            .iter()
-            .map(|key| match &key["key"] {
-                Value::String(text) => Some(text.clone()),
-                Value::Number(number) => Some(number.to_string()),
-                _ => None,
-            })
-            .collect();
-        names.push(keys?.join("."));
+        tree.leaves.push(leaf);
     }
-    Some(names)
+    Some(tree)
 }
 
 /// The text of [`SHARDING`], where all entries say how they are sharded: Orbax wants all of them in the file, or no file.
@@ -190,16 +212,27 @@ mod tests {
     }
 
     #[test]
-    fn dots_are_nested_dictionaries_where_that_is_a_tree() {
-        let nested = tree(&[entry("params.w"), entry("step")]);
-        let keys: Vec<&String> = nested["tree_metadata"].as_object().unwrap().keys().collect();
-        assert_eq!(keys, ["('params', 'w')", "('step',)"]);
-        assert_eq!(names(&nested).unwrap(), ["params.w", "step"]);
-        let flat = tree(&[entry("w"), entry("w.scale"), entry("it's")]);
-        let keys: Vec<&String> = flat["tree_metadata"].as_object().unwrap().keys().collect();
-        assert_eq!(keys, ["('w',)", "('w.scale',)", "(\"it's\",)"]);
-        assert_eq!(names(&flat).unwrap(), ["w", "w.scale", "it's"]);
-        assert_eq!(names(&json!({})), None);
+    fn a_tree_comes_back() {
+        let entries = [entry("opt.1.mu"), entry("step"), entry("it's")];
+        let mut known = Tree::default();
+        let keys = vec![Key::Name("name".to_owned())];
+        known.leaves.push(Leaf { keys, kind: "string".to_owned(), text: Some("run".to_owned()) });
+        let tree = tree(&entries, Some(&known));
+        let metadata = metadata(&tree, &entries);
+        let keys: Vec<&String> = metadata["tree_metadata"].as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["(\"it's\",)", "('name',)", "('opt', '0')", "('opt', '1', 'mu')", "('step',)"]);
+        let list = &metadata["tree_metadata"]["('opt', '1', 'mu')"];
+        assert_eq!(list["key_metadata"][1], json!({ "key": "1", "key_type": 1 }));
+        assert_eq!(list["value_metadata"]["write_shape"], json!([4]));
+        let strings = strings(&tree).unwrap();
+        assert_eq!(strings, json!({ "name": "run" }));
+        let mut read = read_tree(&metadata, &strings).unwrap();
+        let mut tree = tree;
+        for tree in [&mut read, &mut tree] {
+            tree.leaves.sort_by(|a, b| a.keys.cmp(&b.keys));
+        }
+        assert_eq!(read, tree);
+        assert_eq!(read_tree(&json!({}), &Value::Null), None);
     }
 
     #[test]

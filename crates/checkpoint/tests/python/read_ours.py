@@ -43,7 +43,7 @@ some = [entry for entry in expected if 0 not in entry["shape"]]
 
 def leaf(tree, name):
     for key in name.split("."):
-        tree = tree[key]
+        tree = tree[int(key) if isinstance(tree, list) else key]
     return tree
 
 

@@ -6,6 +6,7 @@ The argument is a folder: `plain` and `steps/3` are made there, and `expected.js
 import json
 import os
 import pathlib
+import shutil
 import sys
 
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
@@ -16,6 +17,7 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import orbax.checkpoint as ocp
+import orbax.checkpoint.experimental.v1 as v1
 import tensorstore as ts
 
 root = pathlib.Path(sys.argv[1]).resolve()
@@ -71,7 +73,33 @@ writer.save(root / "plain", tree)
 manager = ocp.CheckpointManager(root / "steps", writer)
 manager.save(3, tree)
 manager.wait_until_finished()
-ocp.Checkpointer(ocp.PyTreeCheckpointHandler(use_ocdbt=True)).save(root / "ocdbt", {"a": jnp.ones(3)})
+for name, ocdbt, zarr3 in [("ocdbt", True, False), ("ocdbt3", True, True), ("zarr2", False, False)]:
+    handler = ocp.PyTreeCheckpointHandler(use_ocdbt=ocdbt, use_zarr3=zarr3)
+    ocp.Checkpointer(handler).save(root / name, tree)
+# Before processes are merged, the database of a checkpoint is not there.
+shutil.copytree(root / "ocdbt", root / "unmerged")
+(root / "unmerged/manifest.ocdbt").unlink()
+shutil.rmtree(root / "unmerged/d")
+with ocp.CheckpointManager(root / "items") as items:
+    args = ocp.args.Composite(state=ocp.args.StandardSave(tree), meta=ocp.args.JsonSave({"a": 1}))
+    items.save(5, args=args)
+v1.save(root / "v1", {key: value for key, value in tree.items() if key != "host"})
+# A database of many versions and nodes, with keys for which numbered manifests are used.
+config = {"max_inline_value_bytes": 8, "max_decoded_node_bytes": 200, "version_tree_arity_log2": 1}
+for name, kind in [("versions", "single"), ("numbered", "numbered")]:
+    shutil.copytree(root / "ocdbt", root / name)
+    for old in ["manifest.ocdbt", "d", "ocdbt.process_0"]:
+        path = root / name / old
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    base = f"file://{root}/ocdbt/"
+    old = ts.KvStore.open({"driver": "ocdbt", "base": base}).result()
+    spec = {"driver": "ocdbt", "base": f"file://{root}/{name}/", "config": config | {"manifest_kind": kind}}
+    if kind == "numbered":
+        spec["config"]["compression"] = None
+    new = ts.KvStore.open(spec).result()
+    for key in old.list().result():
+        new.write(key, b"older").result()
+        new.write(key, old.read(key).result().value).result()
 
 # Other codecs than Orbax's, in the place of an array of its checkpoint.
 array = values((40, 30), np.float32)

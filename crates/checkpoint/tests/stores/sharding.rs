@@ -44,6 +44,7 @@ pub(crate) fn processes_save_together_and_restore_their_parts(place: &Place) {
         step: Some(7),
         program: Some("fingerprint".to_owned()),
         notes: BTreeMap::from([("who".to_owned(), "me".to_owned())]),
+        ..Info::default()
     };
     for count in [2, 4] {
         let path = format!("by {count}");

@@ -1,0 +1,61 @@
+//! The items of a checkpoint: states that are saved together, each in a folder of its own.
+
+use crate::error::{CheckpointError, Result};
+use crate::index;
+use crate::layout::orbax;
+use crate::place;
+use crate::store::{Store, join};
+
+/// The items of the checkpoint at a path that hold arrays, in order. A checkpoint that is one state has none.
+///
+/// # Errors
+/// The store refuses (SH1301).
+pub fn items(store: &Store, path: &str) -> Result<Vec<String>> {
+    let path = path.trim_matches('/');
+    if is_state(store, path)? {
+        return Ok(Vec::new());
+    }
+    let mut items = Vec::new();
+    for name in store.folders(path)? {
+        // Steps of a manager are no items of its folder.
+        let is_other = name.ends_with(orbax::UNFINISHED) || place::step_of(&name).is_some();
+        if !is_other && is_state(store, &join(path, &name))? {
+            items.push(name);
+        }
+    }
+    Ok(items)
+}
+
+/// The folder of the state that is meant: the checkpoint itself, the item of a name, `default`, or the one that there is.
+pub(crate) fn folder(store: &Store, path: &str, item: Option<&str>) -> Result<Option<String>> {
+    if let Some(item) = item {
+        let folder = join(path, item);
+        if !item.contains('/') && is_state(store, &folder)? {
+            return Ok(Some(folder));
+        }
+        let items = items(store, path)?;
+        return Err(CheckpointError::Item { path: store.shown(path), asked: Some(item.to_owned()), items });
+    }
+    for folder in [path.to_owned(), join(path, orbax::ITEM)] {
+        if is_state(store, &folder)? {
+            return Ok(Some(folder));
+        }
+    }
+    match items(store, path)?.as_slice() {
+        [] => Ok(None),
+        [one] => Ok(Some(join(path, one))),
+        several => {
+            Err(CheckpointError::Item { path: store.shown(path), asked: None, items: several.to_vec() })
+        }
+    }
+}
+
+/// Whether a folder is a state with arrays.
+fn is_state(store: &Store, folder: &str) -> Result<bool> {
+    for file in [index::FILE, orbax::TREE] {
+        if store.size(&join(folder, file))?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

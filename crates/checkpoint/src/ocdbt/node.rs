@@ -1,0 +1,112 @@
+//! The nodes of B+trees.
+
+use bytes::Bytes;
+
+use super::cursor::Cursor;
+use super::manifest::Link;
+use super::table;
+
+/// The longest key of a checkpoint: a name and the number of a block.
+const LONGEST_KEY: usize = 16 << 10;
+
+/// Where a value is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// In the node.
+    Inline(Bytes),
+    /// Bytes of a data file: its path below the database, offset and length.
+    Indirect { path: String, offset: u64, length: u64 },
+}
+
+/// A decoded node. Keys are relative to the prefix that the node's parents have for it.
+#[derive(Debug)]
+pub(super) enum Node {
+    Leaf(Vec<(Vec<u8>, Value)>),
+    /// The prefix of all keys of a child, and the child.
+    Interior(Vec<(Vec<u8>, Link)>),
+}
+
+impl Node {
+    /// Reads the body of the node that a link leads to.
+    pub(super) fn read(body: &Bytes, link: &Link) -> Result<Node, String> {
+        let mut cursor = Cursor::new(body);
+        let height = cursor.byte()?;
+        if height != link.height {
+            return Err(format!("it has height {height} where {} is expected", link.height));
+        }
+        let files = table::read(&mut cursor, &link.file.base)?;
+        let count = cursor.count()?;
+        let mut prefixes = vec![0; count.min(1)];
+        prefixes.extend(cursor.lengths(count.saturating_sub(1))?);
+        let suffixes = cursor.lengths(count)?;
+        let common = if height > 0 { cursor.lengths(count)? } else { Vec::new() };
+        let keys = keys(&mut cursor, &prefixes, &suffixes)?;
+        let file = |number: u64| {
+            let file = usize::try_from(number).ok().and_then(|number| files.get(number));
+            file.cloned().ok_or("it refers to a data file that it does not list")
+        };
+        if let Some(below) = height.checked_sub(1) {
+            let numbers = cursor.varints(count)?;
+            let offsets = cursor.varints(count)?;
+            let lengths = cursor.varints(count)?;
+            // Statistics: keys, bytes of nodes, bytes of values.
+            cursor.varints(3 * count)?;
+            cursor.end()?;
+            let mut children = Vec::with_capacity(count);
+            for (i, mut key) in keys.into_iter().enumerate() {
+                if common[i] > key.len() {
+                    return Err("a child has a longer common prefix than its first key".to_owned());
+                }
+                key.truncate(common[i]);
+                let (offset, length) = (offsets[i], lengths[i]);
+                children.push((key, Link { file: file(numbers[i])?, offset, length, height: below }));
+            }
+            return Ok(Node::Interior(children));
+        }
+        let lengths = cursor.lengths(count)?;
+        let kinds = cursor.varints(count)?;
+        if let Some(other) = kinds.iter().find(|&&kind| kind > 1) {
+            return Err(format!("a value of kind {other} is not known"));
+        }
+        let indirect = kinds.iter().filter(|&&kind| kind == 1).count();
+        let numbers = cursor.varints(indirect)?;
+        let offsets = cursor.varints(indirect)?;
+        let mut places = numbers.into_iter().zip(offsets);
+        let mut entries = Vec::with_capacity(count);
+        for ((key, length), kind) in keys.into_iter().zip(lengths).zip(kinds) {
+            let value = if kind == 0 {
+                let start = cursor.position();
+                cursor.take(length)?;
+                Value::Inline(body.slice(start..start + length))
+            } else {
+                let (number, offset) = places.next().unwrap_or_default();
+                Value::Indirect { path: file(number)?.path, offset, length: length as u64 }
+            };
+            entries.push((key, value));
+        }
+        cursor.end()?;
+        Ok(Node::Leaf(entries))
+    }
+}
+
+/// Keys that share prefixes with those before them, in strictly ascending order.
+fn keys(cursor: &mut Cursor<'_>, prefixes: &[usize], suffixes: &[usize]) -> Result<Vec<Vec<u8>>, String> {
+    let mut keys: Vec<Vec<u8>> = Vec::with_capacity(prefixes.len());
+    // Prefixes repeat bytes: all keys together are bounded.
+    let mut room = 256usize << 20;
+    for (&prefix, &suffix) in prefixes.iter().zip(suffixes) {
+        let last = keys.last().map(Vec::as_slice).unwrap_or_default();
+        let shared = last.get(..prefix).ok_or("a key has a longer prefix than the key before it")?;
+        let mut key = shared.to_vec();
+        key.extend(cursor.take(suffix)?);
+        if !keys.is_empty() && key.as_slice() <= last {
+            return Err("its keys are not in order".to_owned());
+        }
+        room = room
+            .checked_sub(key.len())
+            .filter(|_| key.len() <= LONGEST_KEY)
+            .ok_or("its keys are too long")?;
+        keys.push(key);
+    }
+    Ok(keys)
+}

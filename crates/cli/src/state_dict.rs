@@ -7,16 +7,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
-use shardc::statedict::{StateDict, StateDictError, safetensors, torch};
+use shardc::statedict::{StateDict, StateDictError, dcp, safetensors, torch};
 use shardc_passes::report::byte_size::bytes_text;
 
 use crate::failure::{Failure, usage};
 use crate::output::{Named, Outputs};
 use crate::ui::Ui;
 
-/// The files of a folder of Hugging Face's that are looked for.
-pub(crate) const IN_FOLDER: [&str; 3] =
-    ["model.safetensors.index.json", "model.safetensors", "pytorch_model.bin"];
 /// How large the files in a folder are, as Hugging Face has it.
 const SHARD_SIZE: &str = "5GB";
 /// How the names of files of torch.save end.
@@ -37,6 +34,8 @@ pub(crate) struct Destination {
 
 enum Form {
     Torch(PathBuf),
+    /// A folder of `torch.distributed.checkpoint`.
+    Dcp(PathBuf),
     /// Files `{stem}*.safetensors` in a folder, of so many bytes at most.
     Safetensors {
         folder: PathBuf,
@@ -55,6 +54,11 @@ pub(crate) enum Wrapping {
 }
 
 impl Destination {
+    /// A checkpoint of `torch.distributed.checkpoint`.
+    pub(crate) fn dcp(option: &'static str, folder: &Path) -> Destination {
+        Destination { option, form: Form::Dcp(folder.to_owned()) }
+    }
+
     pub(crate) fn new(
         option: &'static str,
         path: &Path,
@@ -129,6 +133,16 @@ pub(crate) fn write(
                 .map_err(failure)?;
             outputs.commit()?;
             written.push(path.clone());
+        }
+        Form::Dcp(folder) => {
+            std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+            let (data, metadata) = (folder.join(dcp::DATA), folder.join(dcp::METADATA));
+            let mut outputs = Outputs::plan(&[(option, &data), (option, &metadata)], inputs)?;
+            let mut of_data = BufWriter::with_capacity(BUFFER, made(&mut outputs, &data)?);
+            let mut of_metadata = made(&mut outputs, &metadata)?;
+            dcp::write(dict, &mut of_data, &mut of_metadata, &mut done).map_err(failure)?;
+            outputs.commit()?;
+            written.extend([data, metadata]);
         }
         Form::Safetensors { folder, stem, max_shard_size } => {
             let split = safetensors::split(dict, stem, *max_shard_size).map_err(failure)?;

@@ -152,7 +152,8 @@ pub mod data {
 pub mod statedict {
     #[doc(inline)]
     pub use shardc_statedict::{
-        ErrorKind, StateDict, StateDictError, Tensor, fsdp, open, open_torch, safetensors, torch,
+        ErrorKind, StateDict, StateDictError, Tensor, dcp, fsdp, is_state_dict, open, open_torch,
+        safetensors, torch,
     };
 }
 

@@ -40,7 +40,8 @@ pub(crate) enum CheckpointCommand {
         shardc checkpoint reshard runs/mnist/100 one-file-each --whole\n  \
         shardc checkpoint reshard orbax/100 resharded --mesh data=2,model=4 --spec \"params.*=data,model\"\n\n\
         Restoring needs none of this: any checkpoint is restored onto any mesh. Arrays for which no --spec is given keep the axes that\n\
-        they were saved with, as far as the mesh has them. FROM may be a checkpoint of Orbax."
+        they were saved with, as far as the mesh has them. FROM may be a checkpoint of Orbax or of\n\
+        torch.distributed.checkpoint, or a state dict."
     )]
     Reshard(ReshardArgs),
     /// Put the files of FSDP ranks together: the full state dict
@@ -88,6 +89,9 @@ pub(crate) struct StepPlaceArgs {
     /// The step of a folder of steps
     #[arg(long, value_name = "N")]
     pub(crate) step: Option<u64>,
+    /// The item of a checkpoint that has several, as in `state` of a CheckpointManager of Orbax
+    #[arg(long, value_name = "NAME")]
+    pub(crate) item: Option<String>,
 }
 
 #[derive(Args, Debug)]
@@ -108,6 +112,9 @@ pub(crate) struct DiffArgs {
     /// Compare names, types and shapes alone
     #[arg(long)]
     pub(crate) types_only: bool,
+    /// The item of checkpoints that has several, as in `state` of a CheckpointManager of Orbax
+    #[arg(long, value_name = "NAME")]
+    pub(crate) item: Option<String>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }
@@ -127,6 +134,9 @@ pub(crate) struct ReshardArgs {
     /// One block for each array
     #[arg(long, conflicts_with = "mesh")]
     pub(crate) whole: bool,
+    /// The item of a checkpoint that has several, as in `state` of a CheckpointManager of Orbax
+    #[arg(long, value_name = "NAME")]
+    pub(crate) item: Option<String>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }

@@ -81,6 +81,9 @@ pub(crate) struct StateArgs {
     /// of torch.save; may be given several times
     #[arg(long, value_name = "PLACE")]
     pub(crate) load: Vec<String>,
+    /// The item of a checkpoint that has several, as in `state` of a CheckpointManager of Orbax
+    #[arg(long, value_name = "NAME", requires = "load")]
+    pub(crate) item: Option<String>,
     /// What arguments are called in what --load names: ARG=NAME, with * for any text on both sides, as in "params.*=model.*"
     #[arg(long, value_name = "ARG=NAME", requires = "load")]
     pub(crate) map: Vec<String>,

@@ -29,7 +29,8 @@ pub(crate) struct ConsolidateArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct ConvertArgs {
-    /// A safetensors file, an index of several, a folder with either, a file of torch.save, or a checkpoint (Zarr)
+    /// A safetensors file, an index of several, a folder with either, a file of torch.save, or a checkpoint: shardc's, of Orbax, of
+    /// torch.distributed.checkpoint
     pub(crate) input: PathBuf,
     /// The key of the state dict in a file of torch.save, with dots from dict to dict; the whole object, model or state_dict if not
     /// given
@@ -41,6 +42,15 @@ pub(crate) struct ConvertArgs {
     /// Write a checkpoint (Zarr) instead
     #[arg(long, conflicts_with = "max_shard_size")]
     pub(crate) zarr: bool,
+    /// Write a checkpoint of torch.distributed.checkpoint, a folder, instead
+    #[arg(long, conflicts_with_all = ["max_shard_size", "zarr"])]
+    pub(crate) dcp: bool,
+    /// Convert tensors of these names alone, "params.*"; * stands for any text; may be given several times
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) only: Vec<String>,
+    /// The item of a checkpoint that has several, as in `state` of a CheckpointManager of Orbax
+    #[arg(long, value_name = "NAME")]
+    pub(crate) item: Option<String>,
     #[command(flatten)]
     pub(crate) shards: ShardArgs,
 }

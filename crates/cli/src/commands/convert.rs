@@ -5,14 +5,17 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::json;
-use shardc::checkpoint::{Alone, Checkpoint, Entry, Info, Region, Slice, StateParts, save_parts};
-use shardc::statedict::{StateDict, Tensor, open, open_torch, torch};
+use shardc::checkpoint::{
+    Alone, Checkpoint, Entry, Info, Region, Slice, Source as _, StateParts, save_parts,
+};
+use shardc::statedict::{StateDict, Tensor, is_state_dict, open, open_torch, torch};
 
 use super::checkpoint::failure as checkpoint_failure;
 use super::checkpoint::place::{open as open_checkpoint, split, store};
+use super::checkpoint::reshard::matches;
 use crate::args::statedict::ConvertArgs;
 use crate::failure::usage;
-use crate::state_dict::{Destination, IN_FOLDER, Wrapping, failure, write};
+use crate::state_dict::{Destination, Wrapping, failure, write};
 use crate::ui::Ui;
 use crate::ui::table::bytes;
 
@@ -20,31 +23,60 @@ pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> Result<ExitCode> {
     let max_shard_size = args.shards.max_shard_size.as_deref();
     let destination = match args.zarr {
         true => None,
+        false if args.dcp => Some(Destination::dcp("--output", &args.output)),
         false => Some(Destination::new("--output", &args.output, max_shard_size)?),
     };
-    let is_checkpoint = args.input.is_dir() && !IN_FOLDER.iter().any(|name| args.input.join(name).is_file());
+    let is_wanted =
+        |name: &str| args.only.is_empty() || args.only.iter().any(|pattern| matches(pattern, name));
+    let mut info = Info::default();
     let mut dict = match &args.key {
-        None if is_checkpoint => whole(&open_checkpoint(&args.input.to_string_lossy(), &[], None)?)?,
+        None if args.input.is_dir() && !is_state_dict(&args.input) => {
+            let place = args.input.to_string_lossy();
+            let checkpoint = open_checkpoint(&place, &[], None, args.item.as_deref())?;
+            info = checkpoint.about();
+            whole(&checkpoint, &is_wanted)?
+        }
         None => open(&args.input).map_err(failure)?,
         Some(key) if args.input.is_file() && torch::is_torch(&args.input).map_err(failure)? => {
             open_torch(&args.input, Some(key)).map_err(failure)?
         }
         Some(_) => return Err(usage("--key is for files of torch.save: leave it out")),
     };
+    if !args.only.is_empty() {
+        dict = some(&dict, &args.only)?;
+    }
     match destination {
         Some(destination) => {
             dict.metadata.entry("format".to_owned()).or_insert_with(|| "pt".to_owned());
             write(&dict, &destination, Wrapping::Nothing, &[("the input", &args.input)], ui)?;
         }
-        None => as_checkpoint(&dict, &args.output, ui)?,
+        None => as_checkpoint(&dict, &args.output, info, ui)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The arrays of a checkpoint, all in memory.
-fn whole(checkpoint: &Checkpoint) -> Result<StateDict> {
+/// The tensors whose names are those of patterns.
+fn some(dict: &StateDict, patterns: &[String]) -> Result<StateDict> {
+    let mut found = StateDict::new();
+    found.metadata.clone_from(&dict.metadata);
+    for (name, tensor) in
+        dict.iter().filter(|(name, _)| patterns.iter().any(|pattern| matches(pattern, name)))
+    {
+        found.insert(name, tensor.clone()).map_err(failure)?;
+    }
+    match patterns.iter().find(|pattern| !found.names().any(|name| matches(pattern, name))) {
+        None => Ok(found),
+        Some(pattern) => {
+            let names: Vec<&str> = dict.names().take(8).collect();
+            Err(usage(format!("--only: no tensor is called {pattern}; there are {}", names.join(", "))))
+        }
+    }
+}
+
+/// The arrays of a checkpoint that are wanted, all in memory.
+fn whole(checkpoint: &Checkpoint, is_wanted: &dyn Fn(&str) -> bool) -> Result<StateDict> {
     let mut dict = StateDict::new();
-    for entry in checkpoint.entries() {
+    for entry in checkpoint.entries().filter(|entry| is_wanted(&entry.name)) {
         let region = Region { offset: vec![0; entry.shape.len()], shape: entry.shape.clone() };
         let elements = checkpoint.read(&entry.name, &region).map_err(checkpoint_failure)?;
         let tensor = Tensor::from_bytes(entry.dtype, &entry.shape, elements).map_err(failure)?;
@@ -54,7 +86,7 @@ fn whole(checkpoint: &Checkpoint) -> Result<StateDict> {
 }
 
 /// Writes a checkpoint, one block for each tensor; few tensors are in memory at a time.
-fn as_checkpoint(dict: &StateDict, place: &Path, ui: &Ui) -> Result<()> {
+fn as_checkpoint(dict: &StateDict, place: &Path, info: Info, ui: &Ui) -> Result<()> {
     let place = place.to_string_lossy();
     let (folder, name) = split(&place)?;
     let entries: Vec<Entry> =
@@ -63,7 +95,7 @@ fn as_checkpoint(dict: &StateDict, place: &Path, ui: &Ui) -> Result<()> {
         entry.blocks().into_iter().map(move |region| Slice { entry: number, region }).collect::<Vec<_>>()
     };
     let slices = entries.iter().enumerate().flat_map(blocks).collect();
-    let parts = StateParts { entries, slices, info: Info::default() };
+    let parts = StateParts { entries, slices, info };
     let read = |entry: &Entry, _: &Region| {
         dict.get(&entry.name).and_then(Tensor::read).map_err(|error| error.to_string())
     };

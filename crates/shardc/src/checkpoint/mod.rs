@@ -1,6 +1,6 @@
 //! Sharded checkpoints: of a training [`State`](crate::train::State), and of any arrays.
 //!
-//! A checkpoint is what Orbax reads and writes with `use_ocdbt=False, use_zarr3=True`: Zarr arrays, a file for each block of the
+//! A checkpoint is what Orbax writes with `use_ocdbt=False, use_zarr3=True`; of Orbax's all kinds are read: Zarr arrays, a file for each block of the
 //! sharding, and metadata. It is restored onto any other mesh, strategy and number of processes. What counts is whole: a save
 //! that is interrupted leaves what was there before. `docs/CHECKPOINTS.md` is the guide.
 //!
@@ -49,8 +49,8 @@ pub use processes::Job;
 #[doc(inline)]
 pub use shardc_checkpoint::{
     Alone, Checkpoint, CheckpointError, CheckpointManager, Damage, Difference, Entry, Fit, Folder, Info,
-    Keep, Mismatch, Options, Preemption, Processes, Progress, Read, Region, Retry, Saved, Sharding, Slice,
-    StepProgress, Store, Take, Threads, Wanted, diff, reshard, steps,
+    Keep, Key, Leaf, Mismatch, Options, Preemption, Processes, Progress, Read, Region, Retry, Saved,
+    Sharding, Slice, Source, StepProgress, Store, Take, Threads, Tree, Wanted, diff, items, reshard, steps,
 };
 #[doc(inline)]
 pub use shardc_checkpoint::{State as StateParts, save as save_parts};

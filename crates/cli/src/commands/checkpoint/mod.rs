@@ -1,16 +1,18 @@
 //! `shardc checkpoint`
 
 pub(super) mod place;
-mod reshard;
+pub(super) mod reshard;
 mod show;
+mod source;
 
 use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use shardc::checkpoint::{Checkpoint, CheckpointError, Damage, Difference, diff, steps};
+use shardc::checkpoint::{Checkpoint, CheckpointError, Damage, Difference, diff, items, steps};
 
-use self::place::{open, options, store};
+use self::place::{options, store};
+use self::source::Opened;
 use super::{consolidate, convert};
 use crate::args::checkpoint::{CheckpointArgs, CheckpointCommand, DiffArgs, PlaceArgs, VerifyCheckpointArgs};
 use crate::failure::Failure;
@@ -51,13 +53,26 @@ fn line(damage: &Damage) -> String {
 fn list(args: &PlaceArgs, ui: &Ui) -> Result<ExitCode> {
     let store = store(&args.place, &options(&args.store.options)?)?;
     let numbers = steps(&store, "").map_err(failure)?;
-    let mut all: Vec<(u64, Result<Checkpoint, CheckpointError>)> = Vec::new();
+    // The item is empty where a step is one state.
+    let mut all: Vec<(u64, String, Result<Checkpoint, CheckpointError>)> = Vec::new();
     for step in numbers {
-        all.push((step, Checkpoint::open(&store, &step.to_string())));
+        let path = step.to_string();
+        let items = items(&store, &path).map_err(failure)?;
+        if items.iter().all(|item| item == "default") {
+            all.push((step, String::new(), Checkpoint::open(&store, &path)));
+            continue;
+        }
+        for item in items {
+            let checkpoint = Checkpoint::open_item(&store, &path, Some(&item));
+            all.push((step, item, checkpoint));
+        }
     }
+    let has_items = all.iter().any(|(_, item, _)| !item.is_empty());
     let text = || {
-        let mut table = Table::new(&[">step", ">arrays", ">size", ">processes", "program"]);
-        for (step, checkpoint) in &all {
+        let step_columns = if has_items { vec![">step", "item"] } else { vec![">step"] };
+        let columns = [step_columns, vec![">arrays", ">size", ">processes", "program"]].concat();
+        let mut table = Table::new(&columns);
+        for (step, item, checkpoint) in &all {
             let cells = match checkpoint {
                 Ok(checkpoint) => vec![
                     checkpoint.entries().len().to_string(),
@@ -67,20 +82,27 @@ fn list(args: &PlaceArgs, ui: &Ui) -> Result<ExitCode> {
                 ],
                 Err(error) => vec![String::new(), String::new(), String::new(), error.to_string()],
             };
-            table.row([vec![step.to_string()], cells].concat());
+            let item = has_items.then(|| item.clone());
+            table.row([vec![step.to_string()], item.into_iter().collect(), cells].concat());
         }
         if all.is_empty() { "there are no steps\n".to_owned() } else { ui.table(&table) }
     };
     ui.result(text, || {
-        let steps = all.iter().map(|(step, checkpoint)| match checkpoint {
-            Ok(checkpoint) => json!({
-                "step": step,
-                "arrays": checkpoint.entries().len(),
-                "bytes": checkpoint.bytes(),
-                "processes": checkpoint.processes(),
-                "program": checkpoint.info().program,
-            }),
-            Err(error) => json!({ "step": step, "error": error.to_string(), "code": error.code() }),
+        let steps = all.iter().map(|(step, item, checkpoint)| {
+            let mut value = match checkpoint {
+                Ok(checkpoint) => json!({
+                    "step": step,
+                    "arrays": checkpoint.entries().len(),
+                    "bytes": checkpoint.bytes(),
+                    "processes": checkpoint.processes(),
+                    "program": checkpoint.info().program,
+                }),
+                Err(error) => json!({ "step": step, "error": error.to_string(), "code": error.code() }),
+            };
+            if !item.is_empty() {
+                value["item"] = json!(item);
+            }
+            value
         });
         json!({ "version": 1, "steps": steps.collect::<Vec<Value>>() })
     })?;
@@ -88,6 +110,10 @@ fn list(args: &PlaceArgs, ui: &Ui) -> Result<ExitCode> {
 }
 
 fn verify(args: &VerifyCheckpointArgs, ui: &Ui) -> Result<ExitCode> {
+    let place = &args.place.place.place;
+    if !args.all && shardc::statedict::is_state_dict(place.as_ref()) {
+        return source::verify(place, ui);
+    }
     let mut checked: Vec<(String, Vec<Damage>)> = Vec::new();
     let mut check = |place: String, checkpoint: Result<Checkpoint, CheckpointError>| -> Result<()> {
         let damages = checkpoint.and_then(|checkpoint| checkpoint.verify(None));
@@ -111,7 +137,12 @@ fn verify(args: &VerifyCheckpointArgs, ui: &Ui) -> Result<ExitCode> {
         let place = &args.place.place;
         check(
             place.place.clone(),
-            place::try_open(&place.place, &options(&place.store.options)?, args.place.step)?,
+            place::try_open(
+                &place.place,
+                &options(&place.store.options)?,
+                args.place.step,
+                args.place.item.as_deref(),
+            )?,
         )?;
     }
     progress.finish();
@@ -140,8 +171,10 @@ fn compare(args: &DiffArgs, ui: &Ui) -> Result<ExitCode> {
     let options = options(&args.store.options)?;
     let mut progress = ui.progress();
     progress.stage("compare");
-    let (first, second) = (open(&args.first, &options, None)?, open(&args.second, &options, None)?);
-    let found = diff(&first, &second, !args.types_only).map_err(failure)?;
+    let item = args.item.as_deref();
+    let first = Opened::new(&args.first, &options, None, item)?;
+    let second = Opened::new(&args.second, &options, None, item)?;
+    let found = diff(first.source(), second.source(), !args.types_only).map_err(failure)?;
     progress.finish();
     let text = || {
         let line = |difference: &Difference| match difference {

@@ -25,8 +25,9 @@ pub(in crate::commands) fn open(
     place: &str,
     options: &[(String, String)],
     step: Option<u64>,
+    item: Option<&str>,
 ) -> Result<Checkpoint> {
-    try_open(place, options, step)?.map_err(failure)
+    try_open(place, options, step, item)?.map_err(failure)
 }
 
 /// The same, with what is wrong with the checkpoint itself as the inner result.
@@ -34,19 +35,21 @@ pub(in crate::commands) fn try_open(
     place: &str,
     options: &[(String, String)],
     step: Option<u64>,
+    item: Option<&str>,
 ) -> Result<Result<Checkpoint, CheckpointError>> {
     let store = store(place, options)?;
+    let open = |path: &str| Checkpoint::open_item(&store, path, item);
     if let Some(step) = step {
-        return Ok(Checkpoint::open(&store, &step.to_string()).map_err(|error| match error {
+        return Ok(open(&step.to_string()).map_err(|error| match error {
             CheckpointError::NotFound { path, .. } => {
                 CheckpointError::NotFound { path, there: steps(&store, "").unwrap_or_default() }
             }
             other => other,
         }));
     }
-    Ok(match Checkpoint::open(&store, "") {
+    Ok(match open("") {
         Err(CheckpointError::NotFound { path, there }) => match there.last() {
-            Some(last) => Checkpoint::open(&store, &last.to_string()),
+            Some(last) => open(&last.to_string()),
             None => Err(CheckpointError::NotFound { path, there }),
         },
         opened => opened,

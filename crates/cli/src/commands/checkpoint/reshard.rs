@@ -9,7 +9,8 @@ use shardc_ir::suggest::unknown_name_hint;
 use shardc_passes::annotations::spec::{MeshSpec, SpecError};
 
 use super::failure;
-use super::place::{open, options, split, store};
+use super::place::{options, split, store};
+use super::source::Opened;
 use crate::args::checkpoint::ReshardArgs;
 use crate::failure::usage;
 use crate::ui::Ui;
@@ -24,17 +25,19 @@ pub(super) fn run(args: &ReshardArgs, ui: &Ui) -> Result<ExitCode> {
     let specs: Vec<(&str, Vec<Vec<String>>)> =
         args.spec.iter().map(|text| spec(text)).collect::<Result<_>>()?;
     let (folder, name) = split(&args.to)?;
-    let from = open(&args.from, &options, None)?;
+    let from = Opened::new(&args.from, &options, None, args.item.as_deref())?;
+    let from = from.source();
+    let arrays = from.arrays();
     for (pattern, _) in &specs {
-        if !from.entries().any(|entry| matches(pattern, &entry.name)) {
+        if !arrays.iter().any(|entry| matches(pattern, &entry.name)) {
             return Err(usage(format!("--spec: no array is called {pattern}")));
         }
     }
-    let entries = from.entries().map(|entry| with_blocks(entry, mesh.as_ref(), &specs));
+    let entries = arrays.iter().map(|entry| with_blocks(entry, mesh.as_ref(), &specs));
     let entries: Vec<Entry> = entries.collect::<Result<_>>()?;
     let mut progress = ui.progress();
     progress.stage("reshard");
-    let saved = reshard(&from, entries, &store(folder, &options)?, name, &Alone, None).map_err(failure)?;
+    let saved = reshard(from, entries, &store(folder, &options)?, name, &Alone, None).map_err(failure)?;
     progress.finish();
     ui.summary(
         || format!("{} written to {}\n", bytes(saved.bytes), args.to),
@@ -97,7 +100,7 @@ fn with_blocks(entry: &Entry, mesh: Option<&Mesh>, specs: &[(&str, Vec<Vec<Strin
 }
 
 /// Whether a name is that of a pattern, in which `*` stands for any text.
-fn matches(pattern: &str, name: &str) -> bool {
+pub(in crate::commands) fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
     let parts: Vec<&str> = parts.collect();

@@ -6,17 +6,20 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use shardc::checkpoint::{Entry, Sharding};
 
-use super::place::{open, options};
+use super::place::options;
+use super::source::{self, Opened};
 use crate::args::checkpoint::StepPlaceArgs;
 use crate::ui::Ui;
 use crate::ui::table::{Table, bytes};
 
 pub(super) fn run(args: &StepPlaceArgs, ui: &Ui) -> Result<ExitCode> {
-    let checkpoint = open(&args.place.place, &options(&args.place.store.options)?, args.step)?;
-    let info = checkpoint.info();
+    let options = options(&args.place.store.options)?;
+    let opened = Opened::new(&args.place.place, &options, args.step, args.item.as_deref())?;
+    let (entries, info) = (opened.source().arrays(), opened.source().about());
+    let size: u64 = entries.iter().map(source::bytes).sum();
     let text = || {
         let mut table = Table::new(&["array", "type", ">blocks", "block", "mesh", "spec"]);
-        for entry in checkpoint.entries() {
+        for entry in &entries {
             let (mesh, spec) = entry.sharding.as_ref().map(words).unwrap_or_default();
             table.row(vec![
                 entry.name.clone(),
@@ -28,16 +31,12 @@ pub(super) fn run(args: &StepPlaceArgs, ui: &Ui) -> Result<ExitCode> {
             ]);
         }
         let mut text = ui.table(&table);
-        let writer = match checkpoint.processes() {
-            None => "saved by Orbax".to_owned(),
-            Some(1) => "saved by 1 process".to_owned(),
-            Some(n) => format!("saved by {n} processes"),
-        };
         text.push_str(&format!(
-            "{}: {} arrays, {}, {writer}\n",
-            checkpoint.place(),
-            checkpoint.entries().len(),
-            bytes(checkpoint.bytes())
+            "{}: {} arrays, {}, {}\n",
+            opened.place(),
+            entries.len(),
+            bytes(size),
+            opened.origin()
         ));
         let step = info.step.map(|step| ("step", step.to_string()));
         let program = info.program.clone().map(|program| ("program", program));
@@ -61,13 +60,13 @@ pub(super) fn run(args: &StepPlaceArgs, ui: &Ui) -> Result<ExitCode> {
         };
         json!({
             "version": 1,
-            "place": checkpoint.place(),
+            "place": opened.place(),
             "step": info.step,
             "program": info.program,
             "notes": info.notes,
-            "processes": checkpoint.processes(),
-            "bytes": checkpoint.bytes(),
-            "arrays": checkpoint.entries().map(array).collect::<Vec<Value>>(),
+            "processes": opened.processes(),
+            "bytes": size,
+            "arrays": entries.iter().map(array).collect::<Vec<Value>>(),
         })
     })?;
     Ok(ExitCode::SUCCESS)

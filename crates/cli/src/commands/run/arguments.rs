@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Result;
-use shardc::checkpoint::{Checkpoint, Fit, restore_arrays};
+use shardc::checkpoint::{Checkpoint, Fit, Tree, restore_arrays};
 use shardc::exec::{Port, Program};
 use shardc::ir::DType;
 use shardc::runtime::{ArrayType, BlockRequest, Client, HostArray, RuntimeError, ShardedArray};
@@ -28,7 +28,7 @@ pub(super) struct Source {
 
 enum Content {
     Dict(StateDict),
-    Checkpoint(Checkpoint),
+    Checkpoint(Box<Checkpoint>),
 }
 
 impl Source {
@@ -53,10 +53,11 @@ pub(super) fn open(args: &StateArgs) -> Result<Vec<Source>> {
     let options = options(&args.store.options)?;
     let source = |place: &String| {
         let file = Path::new(place);
-        let is_dict = file.is_file() || state_dict::IN_FOLDER.iter().any(|name| file.join(name).is_file());
-        let content = match is_dict {
+        let content = match statedict::is_state_dict(file) {
             true => Content::Dict(statedict::open(file).map_err(state_dict::failure)?),
-            false => Content::Checkpoint(open_checkpoint(place, &options, None)?),
+            false => {
+                Content::Checkpoint(Box::new(open_checkpoint(place, &options, None, args.item.as_deref())?))
+            }
         };
         Ok(Source { place: place.clone(), content })
     };
@@ -68,6 +69,8 @@ pub(super) struct Loaded {
     pub(super) arrays: Vec<ShardedArray>,
     /// The step that the first checkpoint is of.
     pub(super) step: Option<u64>,
+    /// The tree of the first checkpoint that has one.
+    pub(super) tree: Option<Tree>,
 }
 
 /// Why arguments cannot be had.
@@ -160,7 +163,11 @@ pub(super) fn arguments(
         Content::Checkpoint(checkpoint) => checkpoint.info().step,
         Content::Dict(_) => None,
     });
-    Ok(Loaded { arrays: all, step })
+    let tree = sources.iter().find_map(|source| match &source.content {
+        Content::Checkpoint(checkpoint) => checkpoint.tree().cloned(),
+        Content::Dict(_) => None,
+    });
+    Ok(Loaded { arrays: all, step, tree })
 }
 
 /// A tensor on the devices of an argument, each block read by itself.

@@ -86,7 +86,7 @@ pub(crate) fn run(args: &RunArgs, ui: &Ui) -> Result<ExitCode> {
     }
     if let Some(target) = &target {
         progress.stage("save");
-        let info = save::info(loaded.step, steps.len());
+        let info = save::info(loaded.step, steps.len(), loaded.tree.as_ref(), interface);
         save::save(target, interface, &outputs, &info, processes.as_ref(), ui)?;
     }
     job_of_program.finish(&mut files, &args.how, ui)?;

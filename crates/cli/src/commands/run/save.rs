@@ -7,7 +7,8 @@ use anyhow::Result;
 use serde_json::json;
 use shardc::Interface;
 use shardc::checkpoint::{
-    self, Alone, Checkpoint, CheckpointError, Info, Job, Saving, Store, array_parts, blocks_of, save_parts,
+    self, Alone, Checkpoint, CheckpointError, Info, Job, Saving, Store, Tree, array_parts, blocks_of,
+    save_parts,
 };
 use shardc::runtime::{Processes, ShardedArray};
 use shardc::statedict::{StateDict, Tensor};
@@ -52,9 +53,19 @@ pub(super) fn target(place: &str, args: &StateArgs) -> Result<Target> {
     }
 }
 
-/// What a checkpoint says of itself: the step that it is of, counted from the one that was loaded.
-pub(super) fn info(loaded: Option<u64>, steps: usize) -> Info {
-    Info { step: Some(loaded.unwrap_or(0) + steps as u64), ..Info::default() }
+/// What a checkpoint says of itself: the step that it is of, counted from the one that was loaded, and the tree of names. What was loaded
+/// says more of the tree than names do.
+pub(super) fn info(
+    loaded: Option<u64>,
+    steps: usize,
+    loaded_tree: Option<&Tree>,
+    interface: &Interface,
+) -> Info {
+    let inputs = interface.inputs.iter().filter_map(|input| input.name.as_deref());
+    let outputs = interface.outputs.iter().filter_map(|output| output.name.as_deref());
+    let mut tree = Tree::of_paths(inputs.chain(outputs));
+    tree.leaves.extend(loaded_tree.iter().flat_map(|tree| tree.leaves.iter().cloned()));
+    Info { step: Some(loaded.unwrap_or(0) + steps as u64), tree: Some(tree), ..Info::default() }
 }
 
 /// Saves results by name, each once. In a job all processes have to do this.

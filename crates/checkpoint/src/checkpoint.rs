@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::checksum::crc32c;
 use crate::entry::Entry;
 use crate::error::{CheckpointError, Damage, Result};
-use crate::foreign;
+use crate::foreign::{self, Foreign};
 use crate::index::{self, Index, Info};
 use crate::items;
 use crate::layout::array::StoredArray;
@@ -77,7 +77,7 @@ impl Checkpoint {
         };
         match store.get(&join(&folder, index::FILE))? {
             Some(bytes) => own(store, &folder, &bytes),
-            None => foreign::open(store, &folder),
+            None => Ok(of_orbax(store, &folder, foreign::open(store, &folder)?)),
         }
     }
 
@@ -161,6 +161,21 @@ fn own(store: &Store, path: &str, bytes: &[u8]) -> Result<Checkpoint> {
         checksums: index.checksums().clone(),
         objects: Objects::default(),
     })
+}
+
+/// A checkpoint of Orbax, which has neither checksums nor sizes of files.
+fn of_orbax(store: &Store, path: &str, foreign: Foreign) -> Checkpoint {
+    let stored = |(entry, array)| Stored { entry, array, block_bytes: None };
+    Checkpoint {
+        store: store.clone(),
+        path: path.to_owned(),
+        arrays: foreign.arrays.into_iter().map(stored).collect(),
+        info: Info::default(),
+        tree: Some(foreign.tree),
+        processes: None,
+        checksums: BTreeMap::new(),
+        objects: foreign.objects,
+    }
 }
 
 /// The tree of a checkpoint with an index, where Orbax's metadata can be read: nothing else depends on it.

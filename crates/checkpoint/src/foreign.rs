@@ -1,22 +1,25 @@
 //! Opening checkpoints of Orbax.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
-use crate::checkpoint::{Checkpoint, Stored};
 use crate::entry::Entry;
 use crate::error::{CheckpointError, Damage, Result};
-use crate::index::Info;
 use crate::layout::array::StoredArray;
 use crate::layout::{orbax, zarr2};
 use crate::objects::Objects;
 use crate::ocdbt;
 use crate::store::{Store, join};
-use crate::tree::Leaf;
+use crate::tree::{Leaf, Tree};
+
+/// A checkpoint of Orbax.
+pub(crate) struct Foreign {
+    pub(crate) arrays: Vec<(Entry, StoredArray)>,
+    pub(crate) tree: Tree,
+    pub(crate) objects: Objects,
+}
 
 /// Opens the state of Orbax in a folder: in OCDBT or files, Zarr v2 or v3.
-pub(crate) fn open(store: &Store, path: &str) -> Result<Checkpoint> {
+pub(crate) fn open(store: &Store, path: &str) -> Result<Foreign> {
     let shown = store.shown(path);
     let json = |file: &str| -> Result<Value> {
         let Some(text) = store.get(&join(path, file))? else { return Ok(Value::Null) };
@@ -56,18 +59,9 @@ pub(crate) fn open(store: &Store, path: &str) -> Result<Checkpoint> {
             sharding: orbax::sharding_of(&shardings, &name),
             name,
         };
-        arrays.push(Stored { entry, array, block_bytes: None });
+        arrays.push((entry, array));
     }
-    Ok(Checkpoint {
-        store: store.clone(),
-        path: path.to_owned(),
-        arrays,
-        info: Info::default(),
-        tree: Some(tree),
-        processes: None,
-        checksums: BTreeMap::new(),
-        objects,
-    })
+    Ok(Foreign { arrays, tree, objects })
 }
 
 /// The array of a leaf; `None` where it is none.

@@ -3,7 +3,6 @@
 use crate::error::{CheckpointError, Result};
 use crate::index;
 use crate::layout::orbax;
-use crate::place;
 use crate::store::{Store, join};
 
 /// The items of the checkpoint at a path that hold arrays, in order. A checkpoint that is one state has none.
@@ -18,7 +17,7 @@ pub fn items(store: &Store, path: &str) -> Result<Vec<String>> {
     let mut items = Vec::new();
     for name in store.folders(path)? {
         // Steps of a manager are no items of its folder.
-        let is_other = name.ends_with(orbax::UNFINISHED) || place::step_of(&name).is_some();
+        let is_other = name.ends_with(orbax::UNFINISHED) || step_of(&name).is_some();
         if !is_other && is_state(store, &join(path, &name))? {
             items.push(name);
         }
@@ -58,4 +57,10 @@ fn is_state(store: &Store, folder: &str) -> Result<bool> {
         }
     }
     Ok(false)
+}
+
+/// The step that a folder's name stands for: digits alone.
+pub(crate) fn step_of(name: &str) -> Option<u64> {
+    let step: u64 = name.parse().ok()?;
+    (step.to_string() == name).then_some(step)
 }

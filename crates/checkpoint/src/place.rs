@@ -7,7 +7,7 @@
 use bytes::Bytes;
 
 use crate::error::{CheckpointError, Result};
-use crate::items;
+use crate::items::{self, step_of};
 use crate::layout::orbax;
 use crate::store::{Store, join};
 
@@ -154,10 +154,4 @@ pub(crate) fn clean(store: &Store, path: &str) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The step that a folder's name stands for: digits alone.
-pub(crate) fn step_of(name: &str) -> Option<u64> {
-    let step: u64 = name.parse().ok()?;
-    (step.to_string() == name).then_some(step)
 }

@@ -142,7 +142,7 @@ pub(crate) fn write(
             let mut of_metadata = made(&mut outputs, &metadata)?;
             dcp::write(dict, &mut of_data, &mut of_metadata, &mut done).map_err(failure)?;
             outputs.commit()?;
-            written.extend([data, metadata]);
+            written.push(folder.clone());
         }
         Form::Safetensors { folder, stem, max_shard_size } => {
             let split = safetensors::split(dict, stem, *max_shard_size).map_err(failure)?;

@@ -19,12 +19,12 @@ mod file;
 pub mod fsdp;
 mod gather;
 mod open;
-mod pieces;
 pub mod safetensors;
 mod tensor;
 pub mod torch;
 
 pub use dict::StateDict;
 pub use error::{ErrorKind, Result, StateDictError};
-pub use open::{is_state_dict, open, open_torch};
+pub use open::{is_state_dict, open};
 pub use tensor::Tensor;
+pub use torch::open_torch;

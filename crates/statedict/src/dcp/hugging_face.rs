@@ -6,8 +6,7 @@ use serde_json::Value;
 
 use crate::dict::StateDict;
 use crate::error::{ErrorKind, Result, StateDictError};
-use crate::pieces::Piece;
-use crate::tensor::Tensor;
+use crate::tensor::{Piece, Tensor};
 
 /// The text of a safetensors file that names boxes.
 const KEY: &str = "DCP_SHARDING_INFO";

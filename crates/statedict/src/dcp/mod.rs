@@ -22,9 +22,8 @@ use self::metadata::{Metadata, Place};
 use crate::dict::StateDict;
 use crate::error::{ErrorKind, Result, StateDictError};
 use crate::file::DataFile;
-use crate::pieces::Piece;
 use crate::safetensors;
-use crate::tensor::Tensor;
+use crate::tensor::{Piece, Tensor};
 use crate::torch::{self, Value};
 
 /// The file of metadata.

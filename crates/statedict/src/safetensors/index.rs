@@ -7,7 +7,6 @@ use serde::Deserialize;
 
 use crate::dict::StateDict;
 use crate::error::{ErrorKind, Result, StateDictError};
-use crate::open::open_torch;
 use crate::torch;
 
 use super::read::open_file;
@@ -68,7 +67,7 @@ pub fn open_index(path: &Path) -> Result<StateDict> {
 /// The tensors of a file that an index names: safetensors, or of `torch.save`.
 fn open_part(path: &Path) -> Result<StateDict> {
     match torch::is_torch(path)? {
-        true => open_torch(path, None),
+        true => torch::open_torch(path, None),
         false => open_file(path),
     }
 }

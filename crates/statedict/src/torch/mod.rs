@@ -12,6 +12,7 @@ pub(crate) mod opcodes;
 mod pickle;
 mod rebuild;
 mod resolve;
+mod state;
 mod value;
 mod write;
 
@@ -19,6 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub use container::is_torch;
+pub use state::open_torch;
 pub use value::Value;
 pub use value::dict;
 pub use write::save;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use shardc_ir::DType;
 
+use super::Tensor;
 use crate::error::{ErrorKind, Result, StateDictError};
 use crate::gather::row_major;
-use crate::tensor::Tensor;
 
 /// A box of a tensor, and its elements.
 #[derive(Clone, Debug)]

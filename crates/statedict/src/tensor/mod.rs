@@ -1,5 +1,7 @@
 //! Tensors whose bytes stay in their files until somebody reads them.
 
+mod pieces;
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,7 +11,9 @@ use crate::cast;
 use crate::error::{ErrorKind, Result, StateDictError};
 use crate::file::DataFile;
 use crate::gather::{self, Dim};
-use crate::pieces::{Piece, Pieces};
+
+pub(crate) use self::pieces::Piece;
+use self::pieces::Pieces;
 
 /// How many bytes are read and handed on at once.
 const CHUNK: u64 = 8 << 20;

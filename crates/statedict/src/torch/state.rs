@@ -1,0 +1,52 @@
+//! The state dict in a file of `torch.save`, which may hold other objects besides.
+
+use std::path::Path;
+
+use super::value::Value;
+use crate::dict::StateDict;
+use crate::error::{ErrorKind, Result, StateDictError};
+
+/// Under which of these keys a `torch.save` file has its state dict, where it does not consist of tensors alone.
+const KEYS: [&str; 2] = ["model", "state_dict"];
+
+/// The state dict of a file of `torch.save`: the dict of this key, with dots from dict to dict; without one the whole object if it holds tensors alone, or else
+/// what it has under `model` or `state_dict`.
+///
+/// # Errors
+/// As [`load`](super::load); there is no dict of tensors there (SH1413).
+pub fn open_torch(path: &Path, key: Option<&str>) -> Result<StateDict> {
+    let value = super::load(path)?;
+    let found = match key {
+        Some(key) => within(&value, key),
+        None => match &value {
+            Value::Dict(items) if items.iter().all(|(_, item)| matches!(item, Value::Tensor(_))) => {
+                Some(&value)
+            }
+            _ => KEYS.iter().find_map(|key| value.get(key)).or(Some(&value)),
+        },
+    };
+    let Some(Value::Dict(items)) = found else {
+        let text = match (found, key) {
+            (None, Some(key)) => format!("it has no {key:?}"),
+            (Some(other), Some(key)) => format!("{key:?} is {}, no dict of tensors", other.kind()),
+            _ => format!("it holds {}, no dict of tensors", value.kind()),
+        };
+        return Err(StateDictError::new(ErrorKind::Content, text).in_file(path).hint(keys(&value)));
+    };
+    super::tensors(items).map_err(|error| error.in_file(path).hint(keys(&value)))
+}
+
+/// The value of a key, or of keys with dots between them.
+fn within<'v>(value: &'v Value, key: &str) -> Option<&'v Value> {
+    value.get(key).or_else(|| {
+        let (first, rest) = key.split_once('.')?;
+        within(value.get(first)?, rest)
+    })
+}
+
+/// What keys there are.
+fn keys(value: &Value) -> String {
+    let Value::Dict(items) = value else { return "save a dict of tensors by name".to_owned() };
+    let keys: Vec<&str> = items.iter().filter_map(|(key, _)| key.as_str()).take(12).collect();
+    format!("name the key of the state dict; there are {}", keys.join(", "))
+}

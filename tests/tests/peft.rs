@@ -190,7 +190,7 @@ fn magnitudes_begin_as_norms_of_kernels() {
             (kernel.shape[..].try_into().unwrap(), kernel.to_f64_vec());
         let norm = |layer: usize, output: usize| -> f64 {
             let at = |input: usize| numbers[(layer * inputs + input) * outputs + output];
-            (0..inputs).map(|input| at(input).powi(2)).sum::<f64>().sqrt()
+            (0..inputs).map(|input| at(input) * at(input)).sum::<f64>().sqrt()
         };
         let want: Vec<f64> =
             (0..layers).flat_map(|l| (0..outputs).map(move |o| (l, o))).map(|(l, o)| norm(l, o)).collect();

@@ -27,7 +27,7 @@ impl StrategyArgs {
             let read = Accelerate::parse(&source.text()).map_err(|e| source.explain(&Error::from(e)))?;
             let ignored = read.ignored();
             if strict && !ignored.is_empty() {
-                return Err(source.explain(&Error::from(ignored)).into());
+                return Err(source.explain(&Error::from(ignored)));
             }
             ui.warn(&source, &read.warnings);
             return Ok(Some(Chosen { settings: read.settings, mesh: read.mesh() }));

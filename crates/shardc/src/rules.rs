@@ -107,7 +107,7 @@ fn read(value: &Spanned<Value>, errors: &mut Vec<Diagnostic>) -> Vec<Notation> {
     for text in texts {
         match text.as_str().map(str::parse::<Notation>) {
             Some(Ok(notation)) => notations.push(notation),
-            Some(Err(error)) => errors.push(refused(at, &error.message)),
+            Some(Err(error)) => errors.push(refused(at, error.message)),
             None => errors.push(refused(at, "a rule is a string, or a list of strings")),
         }
     }

@@ -252,8 +252,8 @@ mod tests {
 
     #[test]
     fn nothing_runs_after_the_time_limit() {
-        let mut context = PassContext::default();
-        context.interrupt = Interrupt::default().with_time_limit(std::time::Duration::ZERO);
+        let interrupt = Interrupt::default().with_time_limit(std::time::Duration::ZERO);
+        let mut context = PassContext { interrupt, ..PassContext::default() };
         let steps = Pipeline::partition().import;
         let errors = run(&steps, &mut Module::default(), &mut context, None, &mut 0, &mut ()).unwrap_err();
         assert_eq!(errors[0].code, "SH0394");

@@ -86,7 +86,7 @@ fn expand_mulhi(rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
         let wide = if is_signed { DType::I64 } else { DType::UI64 };
         let [wide_a, wide_b] = [a, b].map(|value| rw.convert(value, wide));
         let product = rw.binary(BinaryOp::Multiply, wide_a, wide_b);
-        let bits = rw.full(f64::from(u32::try_from(dtype.bits()).ok()?), product)?;
+        let bits = rw.full(f64::from(dtype.bits()), product)?;
         let high = rw.binary(BinaryOp::ShiftRightLogical, product, bits);
         return Some(rw.convert(high, dtype));
     }

@@ -30,7 +30,8 @@ use shardc_ir::{
 
 use super::{
     across_processes, complex_sums, dense_ragged, donated_once, expand_elementwise, foreign_attributes,
-    gradient_layouts, initial_values, one_memory, order_collectives, row_major_fft, whole_to_host, wide_products,
+    gradient_layouts, initial_values, one_memory, order_collectives, row_major_fft, whole_to_host,
+    wide_products,
 };
 
 /// Regions within regions, so that neither this nor the recursion of MLIR's readers overflows the stack.

@@ -67,7 +67,7 @@ fn summary(output: &Output, limit: Option<u64>, ui: &Ui) {
         if !rows.is_empty() {
             let count: u64 = rows.iter().map(|row| row.count as u64).sum();
             let in_loops: u64 = rows.iter().map(|row| row.in_loops as u64).sum();
-            let runs: u64 = rows.iter().map(|row| row.runs as u64).fold(0, u64::saturating_add);
+            let runs: u64 = rows.iter().map(|row| row.runs).fold(0, u64::saturating_add);
             let sent = rows.iter().map(|row| row.bytes_in_run).fold(0, u64::saturating_add);
             let [count, in_loops, runs] = [count, in_loops, runs].map(|n| n.to_string());
             table.row(vec!["total".to_owned(), count, in_loops, runs, bytes(sent)]);

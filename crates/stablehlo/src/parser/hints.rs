@@ -31,7 +31,7 @@ impl<'a> Parser<'a> {
             None => {
                 let mut names: Vec<&str> = table::names().collect();
                 names.sort_unstable_by_key(|known| (!known.starts_with("stablehlo."), *known));
-                nearest(name, names.into_iter())
+                nearest(name, names)
             }
         };
         match near {

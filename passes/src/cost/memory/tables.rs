@@ -40,7 +40,7 @@ pub(super) fn bytes(module: &Module, func: FuncId, body: RegionId, aliased: usiz
     let results = returned
         .iter()
         .enumerate()
-        .filter(|(i, value)| on_device(&data.res_attrs, *i) && is_computed(*value))
+        .filter(|(i, value)| on_device(&data.res_attrs, *i) && is_computed(value))
         .count();
     let is_sliced = |ty: &TypeId| {
         module.types.stored(*ty).and_then(|ty| ty.num_bytes()).is_some_and(|bytes| bytes > SLICED)

@@ -13,9 +13,9 @@ use std::time::Instant;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use shardc::{Compiler, InterfaceTensor};
 use shardc::exec::{Program, attribute_disagreement, not_finite, run_need};
 use shardc::runtime::{Client, HostArray, Processes, ShardedArray};
+use shardc::{Compiler, InterfaceTensor};
 use shardc_passes::annotations::names::Names;
 
 use self::report::{DeviceMemory, Row, Step};

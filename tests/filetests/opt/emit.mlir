@@ -7,7 +7,7 @@
 // RUN: shardc opt %s -mlir-print-op-generic -mlir-print-debuginfo | FileCheck --check-prefix=GENERIC %s
 
 // CHECK: sdy.mesh @mesh = <["x"=2]>
-// CHECK: func.func @main(%arg0: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<4xf32>
+// CHECK: func.func @main(%arg0: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>} loc(unknown)) -> tensor<4xf32>
 // CHECK-NEXT: stablehlo.abs %arg0 : tensor<4xf32>
 // PROPAGATED: stablehlo.abs %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} : tensor<4xf32>
 // GENERIC: "stablehlo.abs"(%arg0) : (tensor<4xf32>) -> tensor<4xf32> loc(#loc

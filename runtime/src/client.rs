@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use crate::cache::{self, CompileCache};
+use crate::device::relayout;
 use crate::device::{Buffer, Device};
 use crate::error::{Result, RuntimeError};
 use crate::executable::LoadedExecutable;
@@ -14,7 +15,6 @@ use crate::options::CompileOptions;
 use crate::plugin::{Plugin, PluginKind};
 use crate::plugin_options::{self, MAX_CPU_DEVICES, PluginOptions, Value};
 use crate::processes::Processes;
-use crate::relayout;
 
 /// A set of devices of one kind, and what compiles for them. Cheap to clone; usable from any thread. As the last clone is dropped, runs that
 /// are on their way are waited for: a process that ends while a plugin's threads run crashes in them.

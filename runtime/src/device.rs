@@ -1,5 +1,7 @@
 //! Devices, and the arrays on them.
 
+pub(crate) mod relayout;
+
 use std::sync::Arc;
 
 use shardc_ir::DType;
@@ -10,7 +12,6 @@ use crate::error::{PjrtCode, Result, RuntimeError};
 use crate::ffi::{RawBuffer, RawClient, RawDevice};
 use crate::host::HostArray;
 use crate::launcher::Flight;
-use crate::relayout;
 
 /// A device of a [`Client`](crate::Client).
 #[derive(Clone)]

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::array_type::ArrayType;
+use crate::device::relayout;
 use crate::device::{Buffer, Device};
 use crate::device_layout::DeviceLayout;
 use crate::error::{Result, RuntimeError};
@@ -13,7 +14,6 @@ use crate::ffi::{self, LaunchOptions, RawExecutable, RawProgram};
 use crate::hlo::{self, Collectives};
 use crate::mismatch::{self, Mismatch};
 use crate::placement::Placement;
-use crate::relayout;
 use crate::signature;
 
 /// What the compiler says of a program's memory: bytes on one device.

@@ -74,7 +74,6 @@ mod placement;
 pub mod plugin;
 mod plugin_options;
 pub mod processes;
-mod relayout;
 pub mod scratch;
 mod sharded;
 mod signature;

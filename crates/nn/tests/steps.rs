@@ -116,7 +116,7 @@ fn a_variable_is_one_however_often_it_is_asked_for() {
     let g = Graph::new("step", &mesh());
     let p = Scope::new(&g);
     let embedding = p.at("wte").parameter("embedding", [10, 4], Init::zeros());
-    let again = p.at("wte").parameter("embedding", [10, 4], Init::zeros());
+    let again = p.at("wte").shared().parameter("embedding", [10, 4], Init::zeros());
     let frozen = p.frozen().parameter("scale", [4], Init::ones());
     assert_eq!((p.variables().len(), p.trainable().len()), (2, 1));
     assert_eq!(p.variables()[1].kind, Kind::Frozen);

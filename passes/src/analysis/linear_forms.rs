@@ -3,11 +3,12 @@
 //! The gradient of a weight is transposed, scaled by one over the number of micro-batches, cast to a wider type or reshaped
 //! before it is added to others. Each of these gives the same when it is applied to the addends of every device.
 
-use shardc_ir::{BinaryOp, Module, OpId, OpKind, ReductionKind, TensorSharding, TensorType, ValueId, Work};
+use shardc_ir::{
+    BinaryOp, Module, OpId, OpKind, ReductionKind, ShardingId, TensorSharding, TensorType, ValueId, Work,
+};
 
 use super::linear::{Passes, passes};
 use super::reducer::is_identity;
-use crate::transforms::merge_reductions::pending_source;
 
 /// How many operations a partial sum passes through at most.
 const MAX_FORMS: usize = 8;
@@ -22,6 +23,18 @@ pub(crate) struct Chain {
     pub(crate) source: ValueId,
     /// How the partial sum is sharded.
     pub(crate) pending: TensorSharding,
+}
+
+/// Returns the partial sum that `value` is the reshard of, and its sharding.
+pub(crate) fn pending_source(module: &Module, value: ValueId) -> Option<(ValueId, ShardingId)> {
+    let op = &module.ops[module.def_op(value)?];
+    let source = *op.operands.first()?;
+    let pending = module.shardings.of(source)?;
+    let TensorSharding { unreduced, reduction, .. } = module.shardings.get(pending);
+    // A sum of largest values is not the largest of the sums.
+    let is_pending =
+        matches!(op.kind, OpKind::Reshard(_)) && !unreduced.is_empty() && *reduction == ReductionKind::Add;
+    is_pending.then_some((source, pending))
 }
 
 /// Returns the completed sum that `value` is a form of, where nothing else uses it or a value between, as `is_used_once` says.

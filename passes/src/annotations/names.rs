@@ -324,7 +324,7 @@ mod tests {
             ("step", "'step' is the name of argument 3, result 1; say which by its position: arg3, res1"),
             (
                 "param['w']",
-                "no argument or result is named 'param['w']'; did you mean 'params['w']', 'params['b']'?",
+                "no argument or result is named 'param['w']'; did you mean 'params['b']', 'params['w']'?",
             ),
             (
                 "gradients",

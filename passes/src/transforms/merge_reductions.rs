@@ -19,8 +19,8 @@
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{
-    BinaryOp, Build, DType, Module, OpId, OpKind, ReductionKind, RegionId, Rewriter, ShardingId,
-    TensorSharding, UseCounts, ValueId,
+    BinaryOp, Build, DType, Module, OpId, OpKind, RegionId, Rewriter, ShardingId, TensorSharding, UseCounts,
+    ValueId,
 };
 
 use crate::analysis::linear_forms;
@@ -281,18 +281,6 @@ fn completed(module: &Module, value: ValueId, readers: &UseCounts) -> Option<Com
     if !is_read_once(value, readers) {
         return None;
     }
-    let (source, pending) = pending_source(module, value)?;
+    let (source, pending) = linear_forms::pending_source(module, value)?;
     Some(Completed { value, source, pending })
-}
-
-/// Returns the pending sum that `value` is the reshard of, and its sharding.
-pub(crate) fn pending_source(module: &Module, value: ValueId) -> Option<(ValueId, ShardingId)> {
-    let op = &module.ops[module.def_op(value)?];
-    let source = *op.operands.first()?;
-    let pending = module.shardings.of(source)?;
-    let TensorSharding { unreduced, reduction, .. } = module.shardings.get(pending);
-    // A sum of largest values is not the largest of the sums.
-    let is_pending =
-        matches!(op.kind, OpKind::Reshard(_)) && !unreduced.is_empty() && *reduction == ReductionKind::Add;
-    is_pending.then_some((source, pending))
 }

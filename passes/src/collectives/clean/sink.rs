@@ -9,8 +9,8 @@ use shardc_ir::{
 };
 
 use crate::analysis::linear::is_part;
+use crate::analysis::linear_forms::pending_source;
 use crate::analysis::regions::has_program_regions;
-use crate::transforms::merge_reductions::pending_source;
 
 /// How often parts are taken of parts, at most.
 const MAX_PARTS: usize = 8;

@@ -15,6 +15,7 @@ mod lu;
 mod qr;
 mod svd;
 
+use shardc_ir::discardable::SHARDING_RULE;
 use shardc_ir::{Attr, Build, Diagnostic, OpKind, Transposition, TriangularSpec, TypeId, ValueId};
 use smallvec::smallvec;
 
@@ -122,7 +123,7 @@ impl Again<'_> {
         let mut attrs = at.linear.module.ops[at.op].attrs.clone();
         // Both are of the types that the call had.
         spec.props.remove("output_operand_aliases");
-        attrs.remove("sdy.sharding_rule");
+        attrs.remove(SHARDING_RULE);
         if let Some(target) = self.target {
             spec.target = target.into();
         }

@@ -1,7 +1,7 @@
 //! Trip counts of `while` loops that can be computed at compile time.
 //!
 //! A loop counts if its condition compares a carried counter (plus a constant) with a bound, and the body adds a step to
-//! the counter. Start, bound and step are integers that [`Scalars`] evaluates: constants, carried values that no trip
+//! the counter. Start, bound and step are integers that `Scalars` evaluates: constants, carried values that no trip
 //! changes, and integer arithmetic on these. JAX prints constants for `scan` and `fori_loop`; Reactant carries start, stop
 //! and step, and computes the number of trips in the condition. Any other loop has an unknown trip count.
 

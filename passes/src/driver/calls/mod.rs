@@ -14,7 +14,7 @@
 //!    function for each signature once, as an entry function whose arguments and results are annotated so, with the calls
 //!    in it in turn; puts the outcome beside the caller, and calls in the place of the custom calls.
 //!
-//! Functions and composites that a user wants to be kept whole ([`requested`]) stay in the same way, with the rule that the
+//! Functions and composites that a user wants to be kept whole (functions that rules name) stay in the same way, with the rule that the
 //! user gives. A composite is one again afterwards: its decomposition is the function for its signature. Where that has
 //! collectives, a back end that replaces the composite by a kernel would leave them out, so that it becomes a call (SH0361).
 //!

@@ -527,9 +527,13 @@ fn i0e(at: &mut At<'_, '_>, x: ValueId) -> Option<ValueId> {
 }
 
 /// Derivative of `clamp`: the operand's strictly between the bounds, a bound's strictly beyond it. Bounds may be scalars.
+///
+/// A bound that is the operand itself bounds nothing: `clamp(x, x, high)` is `minimum(x, high)`, and `clamp(x, x, x)` is `x`.
 pub(super) fn clamp(at: &mut At<'_, '_>) -> Option<ValueId> {
     let (low, x, high, y) = (at.operand(0), at.operand(1), at.operand(2), at.result());
     let shape = at.linear.module.shape(y).to_vec();
+    let [low_source, source, high_source] = [low, x, high].map(|value| annotated(at.linear.module, value));
+    let (bounds_below, bounds_above) = (low_source != source, high_source != source);
     let spread = |at: &mut At<'_, '_>, value: ValueId, on_tape: bool| {
         if at.linear.module.shape(value) == shape.as_slice() {
             return Some(value);
@@ -546,6 +550,15 @@ pub(super) fn clamp(at: &mut At<'_, '_>) -> Option<ValueId> {
     for (i, change) in changes.iter_mut().enumerate() {
         let Some(tangent) = at.tangent(i) else { continue };
         let tangent = spread(at, tangent, true)?;
+        match i {
+            0 if !bounds_below => continue,
+            1 if !bounds_below && !bounds_above => {
+                *change = Some(tangent);
+                continue;
+            }
+            2 if !bounds_above => continue,
+            _ => {}
+        }
         let (counts, zero) = {
             let mut e = at.primal();
             let counts = match i {
@@ -555,6 +568,8 @@ pub(super) fn clamp(at: &mut At<'_, '_>) -> Option<ValueId> {
                     let is_below = compare(&mut e, CompareDirection::LT, low, high);
                     e.binary(BinaryOp::And, is_above, is_below)
                 }
+                1 if !bounds_below => is_below,
+                1 if !bounds_above => is_above,
                 1 => e.binary(BinaryOp::And, is_above, is_below),
                 _ => compare(&mut e, CompareDirection::LT, high, x),
             };
@@ -563,4 +578,16 @@ pub(super) fn clamp(at: &mut At<'_, '_>) -> Option<ValueId> {
         *change = Some(at.tape().alike_to(OpKind::Select, &[counts, tangent, zero], y));
     }
     sum(at, &changes)
+}
+
+/// The value that annotations of shardings were put on to make `value`.
+fn annotated(module: &Module, mut value: ValueId) -> ValueId {
+    while let Some(op) = module.def_op(value) {
+        let data = &module.ops[op];
+        match (&data.kind, data.operands.as_slice()) {
+            (OpKind::ShardingConstraint(_) | OpKind::Reshard(_), &[operand]) => value = operand,
+            _ => break,
+        }
+    }
+    value
 }

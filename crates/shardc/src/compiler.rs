@@ -391,7 +391,7 @@ impl Compiler {
     /// let compiler = Compiler::new().mesh("data=2")?.spec("arg0", "data")?;
     /// assert!(compiler.partition(source).is_err(), "it does not know which");
     /// let output = compiler.clone().entry("predict").partition(source)?;
-    /// assert_eq!(output.manifest().inputs[0].shape, [4]);
+    /// assert_eq!(output.manifest().inputs[0].global_shape, [4]);
     /// let error = compiler.entry("predcit").partition(source).unwrap_err();
     /// assert!(error.to_string().contains("did you mean predict?"));
     /// # Ok(())

@@ -4,6 +4,7 @@
 //! returns the tangents of the results, none for what does not change. It is asked only if some operand has a tangent.
 
 mod annotations;
+mod bits;
 pub(crate) mod collectives;
 mod custom;
 mod elementwise;
@@ -34,6 +35,9 @@ use crate::emit::Arithmetic;
 /// # Errors
 /// It has no derivative, or none that is known.
 pub(super) fn linearize(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
+    if at.kind() == OpKind::BitcastConvert {
+        return bits::bitcast(at);
+    }
     // What counts or decides does not change by a little.
     let results = at.linear.module.ops[at.op].results.clone();
     if !results.iter().any(|&v| at.can_change(v)) {
@@ -109,7 +113,7 @@ pub(super) fn linearize(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
         OpKind::Rng(distribution) => {
             one(expanded::drawn(at, distribution == shardc_ir::RngDistribution::Uniform)?)
         }
-        // Bits, and what only takes the shape.
+        // Bits have no derivative (`bits`), and a constant takes only the shape of its operand.
         OpKind::BitcastConvert | OpKind::ConstantLike(_) => return Ok(Rule::nothing(results.len())),
         // They make whole numbers and truth values, take nothing that changes, or end a region.
         OpKind::Compare(..)

@@ -40,6 +40,10 @@ pub(super) fn reason(module: &Module, op: OpId) -> (&'static str, &'static str) 
             ": what other programs do with its data is not known",
             "keep what depends on the differentiated arguments out of it",
         ),
+        OpKind::BitcastConvert => (
+            ": its bits become a floating-point number again",
+            "give the function that contains it a rule (--rule NAME=JVP), or stop the gradient before it",
+        ),
         _ => ("", "keep what depends on the differentiated arguments out of it"),
     }
 }

@@ -29,7 +29,7 @@ impl CancelToken {
     }
 }
 
-/// What may end a compilation early. Passes look at it between operations.
+/// A cancel token and a time limit. Passes check them between operations.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt {
     token: Option<CancelToken>,

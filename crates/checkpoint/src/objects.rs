@@ -1,4 +1,4 @@
-//! Where the objects of a checkpoint are: files of their own, or values of a database.
+//! Locations of a checkpoint's objects: separate files, or values of a database.
 
 use std::fs::File;
 
@@ -22,12 +22,12 @@ pub(crate) struct Opened {
     pub(crate) object: Object,
     /// The file that it is in.
     pub(crate) path: String,
-    /// Where it begins there.
+    /// Offset of its first byte there.
     pub(crate) start: u64,
     pub(crate) size: u64,
 }
 
-/// Where bytes come from.
+/// A source of bytes.
 pub(crate) enum Object {
     File(File),
     Stored,

@@ -230,7 +230,7 @@ impl Target<'_> {
 struct Reader<'a> {
     store: &'a Store,
     path: &'a str,
-    /// Where the object begins in its file.
+    /// Offset of the object in its file, in bytes.
     start: u64,
     source: Object,
     damage: &'a dyn Fn(String) -> Fault,

@@ -41,7 +41,7 @@ pub trait Source: Sync {
     /// The arrays, in order.
     fn arrays(&self) -> Vec<Entry>;
 
-    /// What it says of itself.
+    /// The metadata of the checkpoint.
     fn about(&self) -> Info {
         Info::default()
     }

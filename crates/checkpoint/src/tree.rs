@@ -28,7 +28,7 @@ impl std::fmt::Display for Key {
 pub struct Leaf {
     /// The way from the root.
     pub keys: Vec<Key>,
-    /// What Orbax calls its type: `jax.Array`, `np.ndarray`, `scalar`, `string`, `None`, `Dict`, `List`, `Tuple`, `NamedTuple`.
+    /// The type name that Orbax writes: `jax.Array`, `np.ndarray`, `scalar`, `string`, `None`, `Dict`, `List`, `Tuple`, `NamedTuple`.
     pub kind: String,
     /// The text of a `string`.
     pub text: Option<String>,
@@ -216,7 +216,7 @@ fn keys_of(path: &str) -> Vec<Key> {
     keys
 }
 
-/// What is in a bracket, and what follows it.
+/// Splits text at a closing bracket: the text inside the brackets, and the rest.
 fn bracket(rest: &str) -> Option<(&str, &str)> {
     match rest.chars().next()? {
         quote @ ('\'' | '"') => {

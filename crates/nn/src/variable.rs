@@ -138,7 +138,7 @@ pub(crate) struct Entry<'g> {
     pub(crate) variable: Variable,
     /// The tensor as it is kept.
     pub(crate) tensor: Tensor<'g>,
-    /// Where a scope that is not shared asked for it first.
+    /// The first line that requested it through a scope that is not shared.
     pub(crate) asked_at: Option<&'static Location<'static>>,
     /// Whether an error about sharing it was reported.
     pub(crate) is_sharing_reported: bool,

@@ -62,7 +62,7 @@ impl Place {
 pub struct LocatedNote {
     /// The fact.
     pub message: String,
-    /// Where it is about.
+    /// The place that the note is about.
     #[serde(flatten)]
     pub place: Option<Place>,
 }
@@ -94,14 +94,14 @@ pub struct LocatedDiagnostic {
     pub bytes: Option<u64>,
     /// The name of the program, where the place is in it.
     pub file: Option<String>,
-    /// Where in the program, or in `option`.
+    /// The place in the program, or in `option`.
     #[serde(flatten)]
     pub place: Option<Place>,
     /// The text of an option, where that is wrong.
     pub option: Option<String>,
-    /// Where in the user's own program (`file.py:12:5`), if the module has source locations.
+    /// The place in the user's own program (`file.py:12:5`), if the module has source locations.
     pub user_location: Option<String>,
-    /// What to do about it.
+    /// A hint: how to fix the cause.
     pub hint: Option<String>,
     /// Further places and facts.
     pub notes: Vec<LocatedNote>,

@@ -53,7 +53,7 @@ const RULE: &str = "rule";
 /// The rules of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RuleFile {
-    /// What each rule is for, and its notations.
+    /// The callee of each rule, and its notations.
     pub rules: Vec<(Callee, String, Vec<Notation>)>,
 }
 

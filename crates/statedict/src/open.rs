@@ -12,7 +12,7 @@ use crate::torch;
 const IN_FOLDER: [&str; 3] = ["model.safetensors.index.json", "model.safetensors", "pytorch_model.bin"];
 /// How the names of indices end.
 const INDICES: [&str; 2] = [".safetensors.index.json", ".bin.index.json"];
-/// What a folder is, as a state dict.
+/// The form of state dict that a folder holds.
 enum Folder {
     /// One file, or an index.
     File(PathBuf),
@@ -55,7 +55,7 @@ pub fn open(path: &Path) -> Result<StateDict> {
     }
 }
 
-/// What a folder is; `None` where it is no state dict.
+/// Returns the form of state dict that a folder holds; `None` if it holds none.
 fn folder(path: &Path) -> Result<Option<Folder>> {
     if let Some(file) = IN_FOLDER.map(|name| path.join(name)).into_iter().find(|file| file.is_file()) {
         return Ok(Some(Folder::File(file)));

@@ -12,7 +12,7 @@ const LARGEST: u64 = 256 << 20;
 /// The bytes of magic number, length and checksum.
 const FRAME: usize = 4 + 8 + 4;
 
-/// What an encoded object is.
+/// The kind of an encoded object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Manifest,

@@ -15,7 +15,7 @@ pub(super) struct Link {
     pub(super) height: u8,
 }
 
-/// What a manifest says.
+/// The contents of a manifest.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Manifest {
     /// The root of the newest version; `None` where the database is empty.

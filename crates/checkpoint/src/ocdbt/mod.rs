@@ -25,7 +25,7 @@ use crate::store::{Store, join};
 
 /// The file that makes a folder a database.
 pub(crate) const MANIFEST: &str = "manifest.ocdbt";
-/// What the folders of processes begin with.
+/// The prefix of the folders that single processes write.
 const PROCESS: &str = "ocdbt.process_";
 
 /// The most nodes of a tree that are read. A tree may refer to a node in several places, so that a small file could ask for any number.

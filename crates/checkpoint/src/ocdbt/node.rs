@@ -9,7 +9,7 @@ use super::table;
 /// The longest key of a checkpoint: a name and the number of a block.
 const LONGEST_KEY: usize = 16 << 10;
 
-/// Where a value is.
+/// The location of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
     /// In the node.

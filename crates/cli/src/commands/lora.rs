@@ -128,7 +128,7 @@ fn tell(adapted: &Adapted, module: &Module, unnamed: bool, ui: &Ui) {
     });
 }
 
-/// What an argument of the entry function is called.
+/// Returns the name of an argument of the entry function.
 fn argument_name(module: &Module, i: usize) -> String {
     module.entry().map(|func| module.funcs[func].shown_argument(&module.locs, i)).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What a comparison of two programs assumes where StableHLO leaves a choice to its implementation.
+//! Assumptions of a comparison of two programs where StableHLO leaves a choice to its implementation.
 
 use shardc_ir::reducer::{is_identity, reduction_of};
 use shardc_ir::{Module, OpId, OpKind};

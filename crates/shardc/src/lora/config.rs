@@ -6,7 +6,7 @@ use shardc_strategy::{Bias, Layers, Lora, Patterns, Targets};
 
 use crate::Error;
 
-/// What `adapter_config.json` says of LoRA adapters, in the names of the model that they belong to. Compared with PEFT 0.21.
+/// The LoRA settings of `adapter_config.json`, in the names of the model that the adapters belong to. Compared with PEFT 0.21.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdapterConfig {
     /// The adapters. Names are those of the modules of the model, without `base_model.model.`; targeted parameters are targets by

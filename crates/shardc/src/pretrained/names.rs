@@ -82,7 +82,7 @@ pub(super) fn module_names(family: Family, ours: &str) -> Vec<(String, How)> {
     both.collect()
 }
 
-/// What names of the family's models begin with.
+/// The prefix of names in the family's models.
 pub(super) fn prefix(family: Family) -> &'static str {
     table(family).1
 }

@@ -11,10 +11,10 @@ use super::{Family, parse};
 use crate::Error;
 use crate::lora::AdapterConfig;
 
-/// What names in PEFT's files begin with.
+/// The prefix of names in PEFT's files.
 pub(super) const PREFIX: &str = "base_model.model.";
 
-/// What a tensor of adapters is.
+/// The kind of a tensor in an adapter file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     A,

@@ -28,7 +28,7 @@ pub struct Step {
     /// How the program was partitioned; `None` on one device.
     partitioned: Option<(Compiler, Interface)>,
     in_flight: usize,
-    /// What partitioning it warned about.
+    /// The warnings of partitioning.
     warnings: Vec<Diagnostic>,
     /// How many of them a front end prints by default.
     warn_bytes: u64,

@@ -1,4 +1,4 @@
-//! What the pickle of DCP's metadata says.
+//! The contents of the pickle with DCP's metadata.
 
 use std::collections::HashMap;
 use std::path::{Component, Path};

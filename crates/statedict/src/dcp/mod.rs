@@ -61,7 +61,7 @@ pub fn open(folder: &Path) -> Result<StateDict> {
     }
     for name in &metadata.objects {
         let Some(place) = metadata.places.get(&(name.clone(), Vec::new())) else { continue };
-        // What is no number or text is for Python alone.
+        // Values other than numbers and text have a meaning in Python alone.
         let value = part(folder, place, &mut files).and_then(|file| torch::load_part(&file));
         let text = match value {
             Ok(Value::Int(number)) => number.to_string(),

@@ -4,7 +4,7 @@ use shardc_ir::DType;
 
 use crate::dtypes;
 
-/// What a pickle is for: it says which names and instructions it may have.
+/// The purpose of a pickle, which decides the names and instructions that it may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// `torch.save` of data with tensors.

@@ -44,7 +44,7 @@ fn within<'v>(value: &'v Value, key: &str) -> Option<&'v Value> {
     })
 }
 
-/// What keys there are.
+/// The known keys.
 fn keys(value: &Value) -> String {
     let Value::Dict(items) = value else { return "save a dict of tensors by name".to_owned() };
     let keys: Vec<&str> = items.iter().filter_map(|(key, _)| key.as_str()).take(12).collect();

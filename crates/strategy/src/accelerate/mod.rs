@@ -280,7 +280,7 @@ impl Reader<'_> {
             "fsdp_offload_params" => settings.offload_params = truth(value).unwrap_or(false),
             "fsdp_version" => self.version = count(value),
             "fsdp_sharding_strategy" => self.sharding = strategy(value).map(|sharding| (sharding, span)),
-            // What it means depends on the version, which comes later.
+            // Its meaning depends on the version, which is read later.
             "fsdp_reshard_after_forward" => self.reshard = word(value).map(|word| (word, self.span(value))),
             "zero_stage" => self.zero.stage = count(value).map(|stage| (stage, span)),
             "offload_param_device" if !is_off(value) => self.zero.parameters = Some(span),

@@ -1,4 +1,4 @@
-//! What keys of a configuration file mean together.
+//! Combines keys of a configuration file whose meanings depend on each other.
 
 use shardc_ir::{Class, Diagnostic, Span};
 
@@ -12,7 +12,7 @@ use crate::units::Wrap;
 const OF_VERSION_1: &str = "fsdp_version 2 has fsdp_reshard_after_forward and parallelism_config instead";
 
 impl Reader<'_> {
-    /// What the keys mean together.
+    /// Combines keys whose meanings depend on each other.
     pub(super) fn settle(&mut self) {
         self.versions();
         let sharding = self.sharding.map(|(sharding, _)| sharding);

@@ -100,7 +100,7 @@ impl Reader<'_> {
         self.rest();
     }
 
-    /// What other tables say, and keys that are not known.
+    /// Reports other tables and unknown keys.
     fn rest(&mut self) {
         let dtype = match self.word("training", "mixed_precision_param").as_deref() {
             Some("bfloat16") | None => Some(DType::BF16),
@@ -155,7 +155,7 @@ impl Reader<'_> {
         self.table.get(table)?.get(name)?.as_str().map(str::to_owned)
     }
 
-    /// Where a name is.
+    /// The place of a name.
     fn place(&self, name: &str) -> Span {
         self.text.find(name).map_or(Span::NONE, |at| Span::new(at, at + name.len()))
     }

@@ -103,7 +103,7 @@ impl Lora {
         Lora { targets, ..self }
     }
 
-    /// What `B A x` is multiplied by, where no pattern says otherwise.
+    /// The scale of `B A x`, unless a pattern sets another.
     #[must_use]
     pub fn scale(&self) -> f64 {
         self.scaled(self.alpha, self.rank)

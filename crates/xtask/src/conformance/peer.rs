@@ -1,7 +1,7 @@
 //! Partitions of the corpora and of `tests/programs`, in both modes, parse and verify in jaxlib's MLIR, and compile on jaxlib's
 //! CPU client where the original does.
 //!
-//! What is expected to fail is listed in `tests/conformance/peer.txt`, as `path: reason`.
+//! Expected failures are listed in `tests/conformance/peer.txt`, as `path: reason`.
 
 use std::{
     path::{Path, PathBuf},

@@ -137,7 +137,7 @@ pub(super) fn part(at: &mut At<'_, '_>, lower: bool) -> ValueId {
     masked(&mut at.primal(), factor, direction)
 }
 
-/// Where the row number of an element compares to its column number in this way.
+/// A mask of the elements whose row and column numbers compare in this way.
 fn mask(e: &mut Emit<'_>, like: ValueId, direction: CompareDirection) -> ValueId {
     let (rows, columns) = numbers(e, like);
     let shape = e.type_of(like).shape;

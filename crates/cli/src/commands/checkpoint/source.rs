@@ -1,4 +1,4 @@
-//! What commands read arrays from: a checkpoint, or a state dict.
+//! The source of arrays for commands: a checkpoint or a state dict.
 
 use std::process::ExitCode;
 

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use shardc_ir::{CancelToken, Diagnostic, FuncId, Module, SpmdMode};
+use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
 use shardc_passes::annotations::spec::{Annotation, SpecError};
 use shardc_passes::collectives::clean::{CleanOptions, CleanReport};
 use shardc_passes::cost::memory::{InMemory, Machine, MemoryEstimate, at_peak, estimate};
 use shardc_passes::driver::calls::KeptFunctions;
 use shardc_passes::driver::context::PassContext;
-use shardc_passes::driver::entry::select_entry;
 use shardc_passes::driver::partition::{self, Interface, Outcome, Partitioned};
 use shardc_passes::driver::pipeline::{Flow, Observer, PassRun, Pipeline};
 use shardc_passes::driver::strategy::Strategy;
@@ -17,13 +16,12 @@ use shardc_passes::lint::{LintOptions, LintReport, lint, not_meant};
 use shardc_passes::propagate::{DebugOptions, PropagateOptions};
 use shardc_passes::report::warnings::{Selection, select};
 use shardc_passes::rules::RuleSet;
-use shardc_passes::rules::registry::{CallRule, Callee, CustomCall, RuleError};
+use shardc_passes::rules::registry::{CallRule, CustomCall, RuleError};
 use shardc_passes::transforms::group_form::{GroupForm, write_mesh_axes};
 use shardc_passes::transforms::inline::CallSites;
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
 use crate::backend::{self, Backend, BackendOptions};
-use crate::rules::RuleFile;
 use crate::{Error, Manifest};
 
 /// A step of compilation, as told to whoever [watches](Compiler::watch).
@@ -68,9 +66,9 @@ impl Stage {
 /// Options, and the calls that do the work. One compiler may be used for many programs.
 #[derive(Clone, Debug, Default)]
 pub struct Compiler {
-    options: PassContext,
-    entry: Option<String>,
-    time_limit: Option<Duration>,
+    pub(crate) options: PassContext,
+    pub(crate) entry: Option<String>,
+    pub(crate) time_limit: Option<Duration>,
 }
 
 /// A program whose every value has a sharding.
@@ -317,134 +315,6 @@ impl Compiler {
     ) -> Self {
         self.options.import.rules.register(target, rule);
         self
-    }
-
-    /// Adds the rules of a file: of custom calls, and of functions and composites that are kept whole. A name that the program
-    /// does not have is a warning (SH0363).
-    ///
-    /// ```
-    /// use shardc::{Compiler, rules::RuleFile};
-    ///
-    /// # fn main() -> Result<(), shardc::Error> {
-    /// let source = br#"
-    ///   sdy.mesh @mesh = <["data"=4]>
-    ///   func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) -> tensor<8x16xf32> {
-    ///     %0 = stablehlo.custom_call @mark(%x) : (tensor<8x16xf32>) -> tensor<8x16xf32>
-    ///     return %0 : tensor<8x16xf32>
-    ///   }
-    /// "#;
-    /// let rules = RuleFile::parse("[custom_call.mark]\nrule = \"pointwise\"")?;
-    /// let output = Compiler::new().rules(&rules).partition(source)?;
-    /// assert!(output.text().contains("@mark(%arg0) : (tensor<2x16xf32>) -> tensor<2x16xf32>"));
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn rules(mut self, file: &RuleFile) -> Self {
-        for (callee, name, notations) in &file.rules {
-            self.options.import.rules.write(*callee, name, notations.clone());
-        }
-        self
-    }
-
-    /// Keeps the composites of this name whole, instead of replacing them by their decomposition: each becomes a composite
-    /// on the blocks of a device, with a decomposition for these. Without a [rule](Compiler::rules), the decomposition says
-    /// which dimensions correspond. Where the decomposition then communicates, the composite becomes a call (SH0361).
-    ///
-    /// ```
-    /// use shardc::Compiler;
-    ///
-    /// # fn main() -> Result<(), shardc::Error> {
-    /// let source = br#"
-    ///   sdy.mesh @mesh = <["data"=4]>
-    ///   func.func public @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}]>}) -> tensor<8xf32> {
-    ///     %0 = stablehlo.composite "my.gelu" %x {decomposition = @gelu} : (tensor<8xf32>) -> tensor<8xf32>
-    ///     return %0 : tensor<8xf32>
-    ///   }
-    ///   func.func private @gelu(%x: tensor<8xf32>) -> tensor<8xf32> {
-    ///     %0 = stablehlo.tanh %x : tensor<8xf32>
-    ///     return %0 : tensor<8xf32>
-    ///   }
-    /// "#;
-    /// let text = Compiler::new().keep_composite("my.gelu").partition(source)?.text();
-    /// assert!(text.contains(r#"stablehlo.composite "my.gelu" %arg0"#), "{text}");
-    /// assert!(text.contains("(tensor<2xf32>) -> tensor<2xf32>"));
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn keep_composite(mut self, name: &str) -> Self {
-        self.options.import.rules.keep(Callee::Composite, name);
-        self
-    }
-
-    /// Compiles the function of this name, instead of `main` or the only public function. What it does not call is dropped.
-    ///
-    /// ```
-    /// use shardc::Compiler;
-    ///
-    /// # fn main() -> Result<(), shardc::Error> {
-    /// let source = br#"
-    ///   func.func @train(%x: tensor<8xf32>) -> tensor<8xf32> { return %x : tensor<8xf32> }
-    ///   func.func @predict(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
-    /// "#;
-    /// let compiler = Compiler::new().mesh("data=2")?.spec("arg0", "data")?;
-    /// assert!(compiler.partition(source).is_err(), "it does not know which");
-    /// let output = compiler.clone().entry("predict").partition(source)?;
-    /// assert_eq!(output.manifest().inputs[0].global_shape, [4]);
-    /// let error = compiler.entry("predcit").partition(source).unwrap_err();
-    /// assert!(error.to_string().contains("did you mean predict?"));
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn entry(mut self, name: &str) -> Self {
-        self.entry = Some(name.to_owned());
-        self
-    }
-
-    /// The token that ends compilations of this compiler when it is cancelled, from another thread for example: between
-    /// passes, and within propagation and planning. [`Error::interruption`] then says so.
-    ///
-    /// ```
-    /// use shardc::{CancelToken, Compiler, Interruption};
-    ///
-    /// let token = CancelToken::new();
-    /// let compiler = Compiler::new().cancel_token(token.clone());
-    /// token.cancel();
-    /// let source = b"func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }";
-    /// let error = compiler.partition(source).unwrap_err();
-    /// assert_eq!(error.interruption(), Some(Interruption::Cancelled));
-    /// ```
-    #[must_use]
-    pub fn cancel_token(mut self, token: CancelToken) -> Self {
-        self.options.interrupt = self.options.interrupt.with_token(token);
-        self
-    }
-
-    /// The time that one compilation may take, from the moment that it has its module. It is looked at where a
-    /// [token](Compiler::cancel_token) is. [`Error::interruption`] then says so.
-    #[must_use]
-    pub fn time_limit(mut self, limit: Duration) -> Self {
-        self.time_limit = Some(limit);
-        self
-    }
-
-    /// The compiler for one compilation, whose time runs from now on.
-    fn begun(&self) -> Compiler {
-        let mut begun = self.clone();
-        if let Some(limit) = begun.time_limit.take() {
-            begun.options.interrupt = begun.options.interrupt.with_time_limit(limit);
-        }
-        begun
-    }
-
-    /// Makes the named function the entry of a module.
-    fn select_entry(&self, module: &mut Module) -> Result<(), Error> {
-        match &self.entry {
-            Some(name) => Ok(select_entry(module, name)?),
-            None => Ok(()),
-        }
     }
 
     /// Reads StableHLO and verifies it: text, MLIR bytecode or a portable artifact. The first bytes tell.

@@ -46,6 +46,7 @@ pub mod autodiff;
 mod backend;
 #[cfg(feature = "runtime")]
 pub mod checkpoint;
+mod choices;
 mod compiler;
 pub mod coverage;
 mod error;

@@ -1,0 +1,140 @@
+//! Options of the compiler about what is compiled, what is kept whole, and how long it may take.
+
+use std::time::Duration;
+
+use shardc_ir::{CancelToken, Module};
+use shardc_passes::driver::entry::select_entry;
+use shardc_passes::rules::registry::Callee;
+
+use crate::rules::RuleFile;
+use crate::{Compiler, Error};
+
+impl Compiler {
+    /// Adds the rules of a file: of custom calls, and of functions and composites that are kept whole. A name that the program
+    /// does not have is a warning (SH0363).
+    ///
+    /// ```
+    /// use shardc::{Compiler, rules::RuleFile};
+    ///
+    /// # fn main() -> Result<(), shardc::Error> {
+    /// let source = br#"
+    ///   sdy.mesh @mesh = <["data"=4]>
+    ///   func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) -> tensor<8x16xf32> {
+    ///     %0 = stablehlo.custom_call @mark(%x) : (tensor<8x16xf32>) -> tensor<8x16xf32>
+    ///     return %0 : tensor<8x16xf32>
+    ///   }
+    /// "#;
+    /// let rules = RuleFile::parse("[custom_call.mark]\nrule = \"pointwise\"")?;
+    /// let output = Compiler::new().rules(&rules).partition(source)?;
+    /// assert!(output.text().contains("@mark(%arg0) : (tensor<2x16xf32>) -> tensor<2x16xf32>"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn rules(mut self, file: &RuleFile) -> Self {
+        for (callee, name, notations) in &file.rules {
+            self.options.import.rules.write(*callee, name, notations.clone());
+        }
+        self
+    }
+
+    /// Keeps the composites of this name whole, instead of replacing them by their decomposition: each becomes a composite
+    /// on the blocks of a device, with a decomposition for these. Without a [rule](Compiler::rules), the decomposition says
+    /// which dimensions correspond. Where the decomposition then communicates, the composite becomes a call (SH0361).
+    ///
+    /// ```
+    /// use shardc::Compiler;
+    ///
+    /// # fn main() -> Result<(), shardc::Error> {
+    /// let source = br#"
+    ///   sdy.mesh @mesh = <["data"=4]>
+    ///   func.func public @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}]>}) -> tensor<8xf32> {
+    ///     %0 = stablehlo.composite "my.gelu" %x {decomposition = @gelu} : (tensor<8xf32>) -> tensor<8xf32>
+    ///     return %0 : tensor<8xf32>
+    ///   }
+    ///   func.func private @gelu(%x: tensor<8xf32>) -> tensor<8xf32> {
+    ///     %0 = stablehlo.tanh %x : tensor<8xf32>
+    ///     return %0 : tensor<8xf32>
+    ///   }
+    /// "#;
+    /// let text = Compiler::new().keep_composite("my.gelu").partition(source)?.text();
+    /// assert!(text.contains(r#"stablehlo.composite "my.gelu" %arg0"#), "{text}");
+    /// assert!(text.contains("(tensor<2xf32>) -> tensor<2xf32>"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn keep_composite(mut self, name: &str) -> Self {
+        self.options.import.rules.keep(Callee::Composite, name);
+        self
+    }
+
+    /// Compiles the function of this name, instead of `main` or the only public function. What it does not call is dropped.
+    ///
+    /// ```
+    /// use shardc::Compiler;
+    ///
+    /// # fn main() -> Result<(), shardc::Error> {
+    /// let source = br#"
+    ///   func.func @train(%x: tensor<8xf32>) -> tensor<8xf32> { return %x : tensor<8xf32> }
+    ///   func.func @predict(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
+    /// "#;
+    /// let compiler = Compiler::new().mesh("data=2")?.spec("arg0", "data")?;
+    /// assert!(compiler.partition(source).is_err(), "it does not know which");
+    /// let output = compiler.clone().entry("predict").partition(source)?;
+    /// assert_eq!(output.manifest().inputs[0].global_shape, [4]);
+    /// let error = compiler.entry("predcit").partition(source).unwrap_err();
+    /// assert!(error.to_string().contains("did you mean predict?"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn entry(mut self, name: &str) -> Self {
+        self.entry = Some(name.to_owned());
+        self
+    }
+
+    /// The token that ends compilations of this compiler when it is cancelled, from another thread for example: between
+    /// passes, and within propagation and planning. [`Error::interruption`] then says so.
+    ///
+    /// ```
+    /// use shardc::{CancelToken, Compiler, Interruption};
+    ///
+    /// let token = CancelToken::new();
+    /// let compiler = Compiler::new().cancel_token(token.clone());
+    /// token.cancel();
+    /// let source = b"func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }";
+    /// let error = compiler.partition(source).unwrap_err();
+    /// assert_eq!(error.interruption(), Some(Interruption::Cancelled));
+    /// ```
+    #[must_use]
+    pub fn cancel_token(mut self, token: CancelToken) -> Self {
+        self.options.interrupt = self.options.interrupt.with_token(token);
+        self
+    }
+
+    /// The time that one compilation may take, from the moment that it has its module. It is looked at where a
+    /// [token](Compiler::cancel_token) is. [`Error::interruption`] then says so.
+    #[must_use]
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit = Some(limit);
+        self
+    }
+
+    /// The compiler for one compilation, whose time runs from now on.
+    pub(crate) fn begun(&self) -> Compiler {
+        let mut begun = self.clone();
+        if let Some(limit) = begun.time_limit.take() {
+            begun.options.interrupt = begun.options.interrupt.with_time_limit(limit);
+        }
+        begun
+    }
+
+    /// Makes the named function the entry of a module.
+    pub(crate) fn select_entry(&self, module: &mut Module) -> Result<(), Error> {
+        match &self.entry {
+            Some(name) => Ok(select_entry(module, name)?),
+            None => Ok(()),
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use shardc_ir::{DTypeClass, Diagnostic};
 use shardc_runtime::HostArray;
 
-/// The error for an array with an element that is NaN or infinite: `SH0726`, with the number of the step (from 1), the name of
+/// The error for an array with an element that is NaN or infinite: `SH0728`, with the number of the step (from 1), the name of
 /// the tensor (`what` says what it is: a result, a metric, a variable) and the first such element. `None` where all are finite.
 #[must_use]
 pub fn not_finite(step: u64, what: &str, name: &str, array: &HostArray) -> Option<Diagnostic> {
@@ -34,7 +34,7 @@ pub fn not_finite(step: u64, what: &str, name: &str, array: &HostArray) -> Optio
         "step {step}: the {what} {name:?} is {is}{place} ({count} of {total} elements are not finite)"
     );
     Some(
-        Diagnostic::invalid("SH0726", text)
+        Diagnostic::invalid("SH0728", text)
             .hint("this is the first step with such an element; run the steps before it"),
     )
 }
@@ -49,7 +49,7 @@ mod tests {
     fn the_first_element_is_named() {
         let array = HostArray::from_f64(DType::F32, &[2, 2], &[0.0, 1.0, f64::INFINITY, f64::NAN]).unwrap();
         let error = not_finite(3, "metric", "loss", &array).unwrap();
-        assert_eq!(error.code, "SH0726");
+        assert_eq!(error.code, "SH0728");
         assert_eq!(
             error.message,
             "step 3: the metric \"loss\" is infinite at [1, 0] (2 of 4 elements are not finite)"

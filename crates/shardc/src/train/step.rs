@@ -120,7 +120,7 @@ impl Step {
     }
 
     /// Stops at the first NaN or infinity: after each run, metrics and variables are copied to the host, and an element that
-    /// is not finite is an error (SH0726) that names the run (from 1) and the tensor. The copies make each run slower.
+    /// is not finite is an error (SH0728) that names the run (from 1) and the tensor. The copies make each run slower.
     ///
     /// In a job of several processes all of them have to ask for it.
     #[must_use]
@@ -293,7 +293,7 @@ impl Step {
     /// not wait for the host, read the metrics of a step when the next one is started.
     ///
     /// # Errors
-    /// With [`Step::check_finite`], an element of a metric or a variable is not finite (SH0726): the state is the next one.
+    /// With [`Step::check_finite`], an element of a metric or a variable is not finite (SH0728): the state is the next one.
     ///
     /// An input is missing, unknown or given twice, the state is another step's (SH0720), or an array does not fit: the state is as
     /// it was. The run cannot be started, or the one before has failed, and then the state is gone (SH0722). That the run fails

@@ -37,7 +37,7 @@ pub struct Adapted {
     pub key: Option<usize>,
     /// How much of the program is trained.
     pub parameters: Parameters,
-    /// Weights with adapters that something else reads, too, which has none (SH1253).
+    /// Weights with adapters that something else reads, too, which has none (SH1254).
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -110,7 +110,7 @@ pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, V
             "the adapters of {name} add to its matrix product only: something else reads its weight, too"
         );
         let hint = "such as a look-up in a tied embedding, which computes with the weight alone";
-        Diagnostic::warning(Class::Unsupported, "SH1253", message).hint(hint)
+        Diagnostic::warning(Class::Unsupported, "SH1254", message).hint(hint)
     });
     let warnings = warnings.collect();
     Ok(Adapted { adapters, others, key, parameters, warnings })

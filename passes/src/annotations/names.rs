@@ -125,7 +125,7 @@ impl Names {
         if !found.is_empty() {
             return Ok(found);
         }
-        // What many names begin with may be misspelt, too.
+        // A prefix that several names share may be misspelt, too.
         let stems = self.args.iter().flatten().flat_map(|name| {
             let ends = name.char_indices().filter(|(_, c)| matches!(c, '[' | '.' | '/'));
             ends.filter_map(|(end, _)| name.get(..end))
@@ -324,7 +324,7 @@ mod tests {
             ("step", "'step' is the name of argument 3, result 1; say which by its position: arg3, res1"),
             (
                 "param['w']",
-                "no argument or result is named 'param['w']'; did you mean 'params['b']', 'params['w']'?",
+                "no argument or result is named 'param['w']'; did you mean 'params['w']', 'params['b']'?",
             ),
             (
                 "gradients",
@@ -340,7 +340,7 @@ mod tests {
     fn a_misspelt_beginning_of_names_is_suggested() {
         let hint = |text: &str| names().find_arguments(text).unwrap_err().hint.unwrap_or_default();
         assert_eq!(hint("parms"), "did you mean 'params'?");
-        assert_eq!(hint("params['v']"), "did you mean 'params['w']', 'params['b']'?");
+        assert_eq!(hint("params['v']"), "did you mean 'params['b']', 'params['w']'?");
         let args = vec![Some("state['params']['w']".to_owned())];
         let nested = Names { args, ..Names::default() };
         let error = nested.find_arguments("state['parms']").unwrap_err();

@@ -154,16 +154,22 @@ impl Parameter {
     }
 
     /// What a device sends so that each of `k` has all of the gradient of `examples`.
+    ///
+    /// The gradients of a table that is looked up and multiplied are added, and rounded to the type in which both are, before they are
+    /// summed.
     fn summed(&self, k: f64, examples: f64) -> f64 {
         let share = (k - 1.0) / k;
+        let summed = |bytes: f64| 2.0 * self.elements() * bytes * share;
         match (self.shape.as_slice(), self.reads) {
-            (&[_, row], Reads { is_looked_up: true, .. }) if self.gradient > self.product() => {
-                let (product, table) =
-                    (self.elements() * self.product(), self.elements() * (self.gradient - self.product()));
-                let rows = examples * row * self.read();
-                2.0 * product * share + or_exchanged(2.0 * table * share, table * share + exchanged(rows, k))
+            (&[_, _], Reads { is_looked_up: true, is_multiplied: true, .. }) => {
+                summed(self.gradient.min(self.read()))
             }
-            _ => 2.0 * self.elements() * self.gradient * share,
+            (&[_, row], Reads { is_looked_up: true, .. }) => {
+                let rows = examples * row * self.read();
+                let whole = summed(self.gradient);
+                or_exchanged(whole, whole / 2.0 + exchanged(rows, k))
+            }
+            _ => summed(self.gradient),
         }
     }
 

@@ -28,13 +28,12 @@ pub(crate) enum Failure {
 impl Failure {
     pub(crate) fn of(error: &Error, name: &str, text: &str) -> Failure {
         match error {
-            Error::Diagnostics(diagnostics) => Failure::Refused {
-                diagnostics: diagnostics.clone(),
-                name: name.to_owned(),
-                text: text.to_owned(),
-                usage: diagnostics.iter().all(is_about_options),
-            },
             Error::Runtime(error) => Failure::runtime(error),
+            Error::Diagnostics(_) | Error::Graph(_) => {
+                let diagnostics = error.diagnostics().into_owned();
+                let usage = diagnostics.iter().all(is_about_options);
+                Failure::Refused { diagnostics, name: name.to_owned(), text: text.to_owned(), usage }
+            }
         }
     }
 

@@ -17,10 +17,7 @@ const FILES: usize = 100;
 /// Writes a file that replays an internal error, into the current folder, and says so in a note of the error. Any other
 /// error comes back as it is, and so does one whose file cannot be written: that is not to hide it.
 pub(crate) fn write(error: Error, source: &Source, watch: &Watch<'_>) -> Error {
-    let mut diagnostics = match error {
-        Error::Diagnostics(diagnostics) => diagnostics,
-        other @ Error::Runtime(_) => return other,
-    };
+    let Error::Diagnostics(mut diagnostics) = error else { return error };
     if let Some(internal) = diagnostics.iter_mut().find(|d| d.class == Class::Internal) {
         let text = match shardc::is_bytecode(&source.bytes) {
             false => source.text().into_owned(),

@@ -161,6 +161,58 @@ fn an_error_names_the_line_that_it_comes_from() {
     assert_eq!(lines, [first, second]);
 }
 
+/// The error of each closure: its line, beside the line of the call, and its message.
+#[test]
+fn errors_of_closures_name_the_call_and_its_tensors() {
+    let g = Graph::new("step", &mesh());
+    let (x, n) = (x(&g), g.scalar(0.0, I32));
+    let mut lines = Vec::new();
+    lines.push(line!() + 1);
+    g.scan((x, x), x, |(a, b), _| ((a, b.sum(0)), ()));
+    lines.push(line!() + 1);
+    g.fori(0, 3, (x, x), |_, (a, b)| (a, b.sum(0)));
+    lines.push(line!() + 1);
+    g.custom_vjp((n, x, x), |(_, a, b)| (a + b, ()), |(), d| (n, d, d.sum(0)));
+    lines.push(line!() + 1);
+    g.custom_jvp((n, x), |(n, a)| (n, a), |(n, a), (dn, da)| ((n, a), (dn, da.sum(0))));
+    lines.push(line!() + 1);
+    g.custom_jvp(x, |a| a, |a, da| (a.sum(0), da));
+    lines.push(line!() + 1);
+    g.scan(vec![x], (g.arange(3, I32),), |c, _| ([c.clone(), c].concat(), ()));
+    let errors = g.finish(&[]).unwrap_err();
+    let found: Vec<u32> = errors.0.iter().map(|error| error.location.line()).collect();
+    assert_eq!(found, lines, "{errors}");
+    let messages: Vec<String> = errors.0.iter().map(|error| error.kind.to_string()).collect();
+    let changed = |what: &str, at: usize| {
+        format!("{what}: tensor {at} must be tensor<8x4xf32>, but tensor<4xf32> is returned")
+    };
+    assert_eq!(
+        messages,
+        [
+            changed("the body of a scan", 1),
+            changed("the body of a loop", 1),
+            changed("the backward function of custom_vjp", 2),
+            changed("the tangents in the derivative of custom_jvp", 1),
+            changed("the outputs in the derivative of custom_jvp", 0),
+            "the body of a scan returns 2 tensors, not 1".to_owned(),
+        ]
+    );
+}
+
+/// What a scan makes of its own accord is at the line of the scan.
+#[test]
+fn operations_of_a_scan_have_its_line() {
+    let g = Graph::new("step", &mesh());
+    let line = line!() + 1;
+    let (end, _) = g.scan(g.zeros([4], F32), x(&g), |carry, part| (carry + part, ()));
+    let module = g.finish(&[("end", end)]).unwrap();
+    let body = module.funcs[module.entry().unwrap()].body.unwrap();
+    let slice =
+        module.walk(body).into_iter().find(|&op| module.ops[op].kind.name().contains("slice")).unwrap();
+    let (file, at, _) = module.locs.file_position(module.ops[slice].loc.expand().unwrap()).unwrap();
+    assert_eq!((file.rsplit('/').next(), at), (Some("errors.rs"), line));
+}
+
 #[test]
 fn what_follows_from_an_error_is_not_reported() {
     let g = Graph::new("step", &mesh());

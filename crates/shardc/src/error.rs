@@ -1,6 +1,6 @@
 //! The error of the facade.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use shardc_ir::{Class, Diagnostic, Interruption};
 
@@ -25,6 +25,9 @@ pub enum Error {
     /// The program or the options were refused.
     #[error("{}", lines(.0))]
     Diagnostics(Vec<Diagnostic>),
+    /// A graph was refused: [`Report`](crate::graph::Report) shows the lines of Rust that are at fault.
+    #[error("{0}")]
+    Graph(shardc_graph::GraphErrors),
     /// A plugin, a device or the back end's compiler refused.
     #[cfg(feature = "runtime")]
     #[error("{}", runtime_line(.0))]
@@ -60,13 +63,13 @@ impl From<Vec<Diagnostic>> for Error {
 
 impl From<shardc_graph::GraphError> for Error {
     fn from(error: shardc_graph::GraphError) -> Self {
-        error.to_diagnostic().into()
+        Error::Graph(error.into())
     }
 }
 
 impl From<shardc_graph::GraphErrors> for Error {
     fn from(errors: shardc_graph::GraphErrors) -> Self {
-        errors.to_diagnostics().into()
+        Error::Graph(errors)
     }
 }
 
@@ -95,25 +98,28 @@ impl From<shardc_statedict::StateDictError> for Error {
 }
 
 impl Error {
+    /// The diagnostics. An error of the runtime, which has no place in a program, is an empty list.
+    #[must_use]
+    pub fn diagnostics(&self) -> Cow<'_, [Diagnostic]> {
+        match self {
+            Error::Diagnostics(list) => Cow::Borrowed(list),
+            Error::Graph(errors) => Cow::Owned(errors.to_diagnostics()),
+            #[cfg(feature = "runtime")]
+            Error::Runtime(_) => Cow::Borrowed(&[]),
+        }
+    }
+
     /// Whether shardc itself is at fault, so that a report is welcome.
     #[must_use]
     pub fn is_internal(&self) -> bool {
-        match self {
-            Error::Diagnostics(list) => list.iter().any(|d| d.class == Class::Internal),
-            #[cfg(feature = "runtime")]
-            Error::Runtime(_) => false,
-        }
+        self.diagnostics().iter().any(|diagnostic| diagnostic.class == Class::Internal)
     }
 
     /// Why the compilation ended early, if its [token](crate::Compiler::cancel_token) was cancelled or it reached its
     /// [time limit](crate::Compiler::time_limit).
     #[must_use]
     pub fn interruption(&self) -> Option<Interruption> {
-        match self {
-            Error::Diagnostics(list) => list.iter().find_map(|diagnostic| diagnostic.interruption),
-            #[cfg(feature = "runtime")]
-            Error::Runtime(_) => None,
-        }
+        self.diagnostics().iter().find_map(|diagnostic| diagnostic.interruption)
     }
 
     /// The diagnostics with their lines and columns in `source`, for a program to read. An error of the runtime, which has no
@@ -122,7 +128,7 @@ impl Error {
     pub fn located(&self, source_name: &str, source: &str) -> Vec<LocatedDiagnostic> {
         let locate = |diagnostic: &Diagnostic| LocatedDiagnostic::new(diagnostic, source_name, source);
         match self {
-            Error::Diagnostics(list) => list.iter().map(locate).collect(),
+            Error::Diagnostics(_) | Error::Graph(_) => self.diagnostics().iter().map(locate).collect(),
             #[cfg(feature = "runtime")]
             Error::Runtime(error) => {
                 let diagnostic = Diagnostic::invalid("", error.to_string());
@@ -137,7 +143,9 @@ impl Error {
     #[must_use]
     pub fn render(&self, source_name: &str, source: &str, color: bool) -> String {
         match self {
-            Error::Diagnostics(list) => shardc_stablehlo::render(list, source_name, source, color),
+            Error::Diagnostics(_) | Error::Graph(_) => {
+                shardc_stablehlo::render(&self.diagnostics(), source_name, source, color)
+            }
             #[cfg(feature = "runtime")]
             Error::Runtime(error) => {
                 let notes: String = error.notes().iter().map(|n| format!("  = note: {n}\n")).collect();

@@ -49,7 +49,10 @@ use crate::Error;
 ///
 /// assert!(compile().unwrap_err().to_string().starts_with("error[SH0604]: dot of tensors"));
 /// assert!(run().unwrap_err().to_string().starts_with("error[SH0604]: dot of tensors"));
+/// assert_eq!(run().unwrap_err().to_string(), build().unwrap_err().to_string());
 /// ```
+///
+/// [`Report::of`] finds the errors of a graph under an error of another type.
 #[derive(Clone)]
 pub struct Report {
     text: String,
@@ -58,13 +61,55 @@ pub struct Report {
 
 impl From<GraphErrors> for Report {
     fn from(errors: GraphErrors) -> Self {
-        Report { text: errors.render(&mut source, stderr().is_terminal()), error: errors.into() }
+        Report { text: rendered(&errors), error: errors.into() }
     }
 }
 
 impl From<Error> for Report {
     fn from(error: Error) -> Self {
-        Report { text: error.to_string(), error }
+        match error {
+            Error::Graph(errors) => errors.into(),
+            other => Report { text: other.to_string(), error: other },
+        }
+    }
+}
+
+impl Report {
+    /// The errors of a graph that are the cause of `error`, with the lines of Rust; `None` if there are none. `error` may be of
+    /// any type, as `anyhow::Error` and `Box<dyn Error>` are, if its chain of sources has them.
+    ///
+    /// ```
+    /// use shardc::graph::{DType::F32, Graph, Mesh, Report};
+    ///
+    /// fn build() -> Result<(), Box<dyn std::error::Error>> {
+    ///     let g = Graph::new("step", &Mesh::new(&[("data", 8)])?);
+    ///     let x = g.parameter("x", [8, 4], F32);
+    ///     g.finish(&[("y", x.dot(x))])?;
+    ///     Ok(())
+    /// }
+    ///
+    /// let error = build().unwrap_err();
+    /// let report = Report::of(&*error).unwrap();
+    /// assert!(report.to_string().contains("-->"), "the place in the Rust source: {report}");
+    /// ```
+    #[must_use]
+    pub fn of(error: &(dyn std::error::Error + 'static)) -> Option<Report> {
+        let mut next = Some(error);
+        while let Some(error) = next {
+            let found = (error.downcast_ref::<GraphErrors>().cloned())
+                .or_else(|| error.downcast_ref::<GraphError>().cloned().map(GraphErrors::from));
+            if let Some(errors) = found {
+                return Some(errors.into());
+            }
+            if let Some(Error::Graph(errors)) = error.downcast_ref::<Error>() {
+                return Some(errors.clone().into());
+            }
+            if let Some(report) = error.downcast_ref::<Report>() {
+                return Some(report.clone());
+            }
+            next = error.source();
+        }
+        None
     }
 }
 
@@ -94,6 +139,11 @@ impl fmt::Debug for Report {
 }
 
 impl std::error::Error for Report {}
+
+/// The errors with their lines, in colours where the standard error is a terminal.
+fn rendered(errors: &GraphErrors) -> String {
+    errors.render(&mut source, stderr().is_terminal())
+}
 
 /// The text of a file, as the compiler named it: from where the workspace is, which is here or further up.
 fn source(file: &str) -> Option<String> {

@@ -41,7 +41,7 @@ fn step() -> Option<(Client, Output, Program)> {
 fn runtime(error: Error) -> RuntimeError {
     match error {
         Error::Runtime(error) => error,
-        other @ Error::Diagnostics(_) => panic!("{other}"),
+        other => panic!("{other}"),
     }
 }
 

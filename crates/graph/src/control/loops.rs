@@ -1,5 +1,8 @@
 //! `while` and `for`.
 
+use std::ops::Range;
+use std::panic::Location;
+
 use shardc_ir::{DType, OpKind, TypeId};
 
 use crate::Tensor;
@@ -31,7 +34,7 @@ impl Graph {
         let (before, ()) = self.region_like("a loop", &init, |carried| (vec![cond(carried)], ()));
         let (after, ()) = self.region_like("a loop", &init, |carried| (body(carried).leaves(), ()));
         let carried = init.leaves();
-        init.rebuilt(&self.make_loop("the body of a loop", &carried, before, after))
+        init.rebuilt(&self.make_loop("the body of a loop", &carried, 0..carried.len(), before, after))
     }
 
     /// Does `body` for each number from `low` to `high`, exclusive. It is given the number, a scalar `i32`, and what is carried,
@@ -54,24 +57,27 @@ impl Graph {
         init: C,
         body: impl FnOnce(Tensor<'g>, C) -> C,
     ) -> C {
-        let start = self.constant(&[low], ());
-        let (_, end) = self.while_loop(
-            (start, init),
-            |(i, _)| i.lt(high),
-            |(i, carried)| {
-                let carried = body(i, carried);
-                (i + 1, carried)
-            },
-        );
-        end
+        let line = Location::caller();
+        let state = (self.constant(&[low], ()), init);
+        let (before, ()) =
+            self.region_like("a loop", &state, |(i, _)| (self.at_line(line, || vec![i.lt(high)]), ()));
+        let (after, ()) = self.region_like("a loop", &state, |(i, carried)| {
+            let carried = body(i, carried);
+            (self.at_line(line, || (i + 1, carried).leaves()), ())
+        });
+        let carried = state.leaves();
+        let end = self.make_loop("the body of a loop", &carried, 1..carried.len(), before, after);
+        state.rebuilt(&end).1
     }
 
-    /// The loop of these regions; tensors that stand for nothing where one is missing.
+    /// The loop of these regions; tensors that stand for nothing where one is missing. `given` are the carried tensors that are
+    /// the user's; the loop's own stand before and behind them.
     #[track_caller]
     pub(super) fn make_loop<'g>(
         &'g self,
         what: &'static str,
         carried: &[Tensor<'g>],
+        given: Range<usize>,
         before: Option<Built>,
         after: Option<Built>,
     ) -> Vec<Tensor<'g>> {
@@ -81,7 +87,9 @@ impl Graph {
             let module = &mut m.state.module;
             let truth = module.types.tensor(&[], DType::I1);
             same_types(module, "the condition of a loop", &[truth], &before.types)?;
-            same_types(module, what, &types_of(module, values), &after.types)?;
+            let own_behind = values.len() - given.end;
+            let returned = given.start..after.types.len().saturating_sub(own_behind).max(given.start);
+            same_types(module, what, &types_of(module, &values[given]), &after.types[returned])?;
             let regions = [before.region, after.region];
             let captured = carry_captured(module, &regions);
             let operands = [values, &captured].concat();

@@ -1,5 +1,7 @@
 //! `scan`: a loop over the slices of tensors along their first dimension.
 
+use std::panic::Location;
+
 use crate::Tree;
 use crate::error::ErrorKind;
 use crate::graph::Graph;
@@ -57,6 +59,7 @@ impl Graph {
         xs: X,
         body: impl FnOnce(C, X) -> (C, Y),
     ) -> (C, Y) {
+        let line = Location::caller();
         let inputs = xs.leaves();
         let mut length = options.length;
         for &x in &inputs {
@@ -79,24 +82,33 @@ impl Graph {
         let state = (self.constant(&[0i32], ()), init);
         let carried = state.leaves();
         let (after, (outputs, stacks)) = self.region_like("scan", &state, |(i, carry)| {
-            let at = if options.reverse { (length - 1) - i } else { i };
-            let slices: Vec<Tensor<'g>> = inputs.iter().map(|x| x.dynamic_index(0, at)).collect();
+            let (at, slices) = self.at_line(line, || {
+                let at = if options.reverse { (length - 1) - i } else { i };
+                let slices: Vec<Tensor<'g>> = inputs.iter().map(|x| x.dynamic_index(0, at)).collect();
+                (at, slices)
+            });
             let (carry, outputs) = body(carry, xs.rebuilt(&slices));
-            let mut returned = (i + 1, carry).leaves();
-            let mut stacks = Vec::new();
-            for part in outputs.leaves() {
-                let stack = self.stack_argument(part, length);
-                returned.push(stack.dynamic_update(part.expand_dims(0), &index_of(at, part)));
-                stacks.push((stack.shape(), stack.dtype()));
-            }
-            (returned, (outputs, stacks))
+            self.at_line(line, || {
+                let mut returned = (i + 1, carry).leaves();
+                let mut stacks = Vec::new();
+                for part in outputs.leaves() {
+                    let stack = self.stack_argument(part, length);
+                    returned.push(stack.dynamic_update(part.expand_dims(0), &index_of(at, part)));
+                    stacks.push((stack.shape(), stack.dtype()));
+                }
+                (returned, (outputs, stacks))
+            })
         });
         // Each trip writes its own part: what a stack begins with is never read.
-        let empty = stacks.iter().map(|(shape, dtype)| self.zeros(shape, *dtype));
-        let operands: Vec<Tensor<'g>> = carried.iter().copied().chain(empty).collect();
-        let (before, ()) =
-            self.region_like("scan", &operands, |args| (vec![args[0].lt(Operand::Integer(length))], ()));
-        let made = self.make_loop("the body of a scan", &operands, before, after);
+        let empty = self.at_line(line, || {
+            stacks.iter().map(|(shape, dtype)| self.zeros(shape, *dtype)).collect::<Vec<_>>()
+        });
+        let operands = [&carried[..], &empty].concat();
+        let (before, ()) = self.region_like("scan", &operands, |args| {
+            (self.at_line(line, || vec![args[0].lt(Operand::Integer(length))]), ())
+        });
+        let given = 1..carried.len();
+        let made = self.make_loop("the body of a scan", &operands, given, before, after);
         let (end, stacked) = made.split_at(carried.len());
         let (_, end) = state.rebuilt(end);
         (end, outputs.rebuilt(stacked))

@@ -1,5 +1,7 @@
 //! Functions whose derivatives the user gives.
 
+use std::panic::Location;
+
 use shardc_autodiff::{CustomDerivative, CustomRule};
 use shardc_ir::{CompositeSpec, DTypeClass, OpKind, TypeId};
 
@@ -24,6 +26,7 @@ impl Graph {
         backward: impl FnOnce(R, O) -> I,
     ) -> O {
         const WHAT: &str = "custom_vjp";
+        let line = Location::caller();
         let (built, (outputs, residuals)) = self.region_like(WHAT, &inputs, |args| {
             let (outputs, residuals) = forward(args);
             ([outputs.leaves(), residuals.leaves()].concat(), (outputs, residuals))
@@ -38,7 +41,7 @@ impl Graph {
         let of_inputs = self.changing_of(&inputs);
         let (built, ()) = self.region(WHAT, &types, |args| {
             let (kept, cotangents) = args.split_at(of_residuals.len());
-            let cotangents = self.with_zeros(of_outputs, &changing, cotangents);
+            let cotangents = self.at_line(line, || self.with_zeros(of_outputs, &changing, cotangents));
             let given = backward(residuals.rebuilt(kept), outputs.rebuilt(&cotangents));
             let given = given.leaves().into_iter().zip(&of_inputs);
             (given.filter_map(|(leaf, changes)| changes.is_some().then_some(leaf)).collect(), ())
@@ -47,7 +50,8 @@ impl Graph {
         let made = self.make_many(&inputs.leaves(), n, |m, values| {
             let wanted: Vec<TypeId> = of_inputs.iter().flatten().copied().collect();
             let (module, number) = (&mut m.state.module, m.state.rules.len());
-            same_types(module, "the backward function of custom_vjp", &wanted, &second.types)?;
+            same_types(module, "the backward function of custom_vjp", &wanted, &second.types)
+                .map_err(|kind| kind.numbered(|at| number_of_changing(&of_inputs, at)))?;
             let plain = first_results(module, first.region, n);
             let names = ["", "_forward", "_backward"].map(|part| format!("custom_vjp_{number}{part}"));
             for (name, region) in names.iter().zip([plain, first.region, second.region]) {
@@ -77,6 +81,7 @@ impl Graph {
         jvp: impl FnOnce(I, I) -> (O, O),
     ) -> O {
         const WHAT: &str = "custom_jvp";
+        let line = Location::caller();
         let (built, outputs) = self.region_like(WHAT, &inputs, |args| {
             let outputs = body(args);
             (outputs.leaves(), outputs)
@@ -92,7 +97,7 @@ impl Graph {
         let known: Vec<TypeId> = of_inputs.iter().flatten().copied().collect();
         let (built, ()) = self.region(WHAT, &types, |args| {
             let (values, tangents) = args.split_at(known.len());
-            let tangents = self.with_zeros(&known, &changing, tangents);
+            let tangents = self.at_line(line, || self.with_zeros(&known, &changing, tangents));
             let (outputs, changes) = jvp(inputs.rebuilt(values), inputs.rebuilt(&tangents));
             let mut returned = outputs.leaves();
             let changes = changes.leaves().into_iter().zip(&of_outputs);
@@ -101,10 +106,12 @@ impl Graph {
         });
         let Some(second) = built.and_then(|built| self.sealed(built)) else { return given_up() };
         let made = self.make_many(&inputs.leaves(), n, |m, values| {
-            let wanted: Vec<TypeId> =
-                first.types.iter().copied().chain(of_outputs.iter().flatten().copied()).collect();
+            let wanted: Vec<TypeId> = of_outputs.iter().flatten().copied().collect();
+            let (values_of, tangents_of) = second.types.split_at(n.min(second.types.len()));
             let (module, number) = (&mut m.state.module, m.state.rules.len());
-            same_types(module, "the derivative of custom_jvp", &wanted, &second.types)?;
+            same_types(module, "the outputs in the derivative of custom_jvp", &first.types, values_of)?;
+            same_types(module, "the tangents in the derivative of custom_jvp", &wanted, tangents_of)
+                .map_err(|kind| kind.numbered(|at| number_of_changing(&of_outputs, at)))?;
             let (plain, derivative) = (format!("custom_jvp_{number}"), format!("custom_jvp_{number}_jvp"));
             function(module, &plain, first.region);
             function(module, &derivative, second.region);
@@ -158,6 +165,12 @@ impl Graph {
         });
         each.collect()
     }
+}
+
+/// The number among all types of the one that is `at` among those that can change.
+fn number_of_changing(types: &[Option<TypeId>], at: usize) -> usize {
+    let changing = types.iter().enumerate().filter(|(_, ty)| ty.is_some());
+    changing.map(|(number, _)| number).nth(at).unwrap_or(at)
 }
 
 /// What stands for a call of a function with a derivative that is given.

@@ -122,15 +122,15 @@ pub enum ErrorKind {
         of: &'static str,
     },
     /// What a loop carries, or what branches return, changes its type.
-    #[error("{what}: tensor {at} is {want} before and {have} after")]
+    #[error("{what}: tensor {at} must be {want}, but {have} is returned")]
     Carried {
         /// The operation.
         what: &'static str,
-        /// Which of the tensors, in order.
+        /// Which of the tensors that the caller passed, in the order of their leaves.
         at: usize,
-        /// Its type before.
+        /// The type that it must have.
         want: String,
-        /// Its type after.
+        /// The type of what the closure returns.
         have: String,
     },
     /// A function cannot be differentiated.
@@ -216,6 +216,14 @@ impl ErrorKind {
         }
     }
 
+    /// The error with the caller's number of the tensor, where it was counted among others.
+    pub(crate) fn numbered(mut self, number: impl FnOnce(usize) -> usize) -> Self {
+        if let ErrorKind::Carried { at, .. } = &mut self {
+            *at = number(*at);
+        }
+        self
+    }
+
     /// Whether it is a warning: the program does what was written.
     #[must_use]
     pub fn is_warning(&self) -> bool {
@@ -287,7 +295,7 @@ impl ErrorKind {
                 Some("let the closure return it, and take it from what the call returns".to_owned())
             }
             ErrorKind::Carried { .. } => {
-                Some("shape and element type have to stay: reshape or convert it".to_owned())
+                Some("reshape or convert the tensor that the closure returns".to_owned())
             }
             ErrorKind::Gradient(diagnostic) => diagnostic.hint.clone(),
             ErrorKind::NotManual { known, .. } => Some(match known.as_slice() {

@@ -31,10 +31,16 @@ impl Graph {
     /// ```
     #[track_caller]
     pub fn track_caller<R>(&self, build: impl FnOnce() -> R) -> R {
+        self.at_line(Location::caller(), build)
+    }
+
+    /// [`track_caller`](Graph::track_caller) for a closure of this crate, which takes `line` from the `#[track_caller]` function
+    /// that made the closure.
+    pub(crate) fn at_line<R>(&self, line: &'static Location<'static>, build: impl FnOnce() -> R) -> R {
         let outer = {
             let caller = &mut self.state.borrow_mut().caller;
             let outer = *caller;
-            caller.get_or_insert(Location::caller());
+            caller.get_or_insert(line);
             outer
         };
         let _restored = Restored { graph: self, outer };

@@ -119,9 +119,5 @@ fn is_constant(module: &Module) -> bool {
 }
 
 fn code(error: &crate::Error) -> &'static str {
-    match error {
-        crate::Error::Diagnostics(all) => all.first().map_or("SH1001", |first| first.code),
-        #[cfg(feature = "runtime")]
-        crate::Error::Runtime(_) => "SH1001",
-    }
+    error.diagnostics().first().map_or("SH1001", |first| first.code)
 }

@@ -22,9 +22,9 @@ pub fn disagreement(index: usize, found: &ReplicaDisagreement) -> Error {
 /// that their shardings leave out (SH0328). Other errors are returned as they are.
 #[must_use]
 pub fn attribute_disagreement(original: &Module, error: Error) -> Error {
-    let Error::Diagnostics(diagnostics) = &error else { return error };
-    let Some(found) = diagnostics.iter().find(|found| found.code == DISAGREEMENT) else { return error };
-    match results_that_differ(original, &found.message) {
+    let diagnostics = error.diagnostics();
+    let found = diagnostics.iter().find(|found| found.code == DISAGREEMENT);
+    match found.and_then(|found| results_that_differ(original, &found.message)) {
         Some(diagnostic) => diagnostic.into(),
         None => error,
     }

@@ -162,7 +162,7 @@ impl Explainer<'_> {
             Question::Overview => self.summary(partitioned, report),
             Question::Collective(number) => {
                 let output = partitioned.map_err(|e| match e {
-                    Error::Diagnostics(list) => Error::Diagnostics(list.clone()),
+                    Error::Diagnostics(_) | Error::Graph(_) => e.clone(),
                     #[cfg(feature = "runtime")]
                     Error::Runtime(error) => Diagnostic::internal("SH0821", error.to_string()).into(),
                 })?;

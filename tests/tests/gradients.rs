@@ -62,10 +62,8 @@ fn check(client: &Client, recipe: &Recipe, case: u64) -> Result<Outcome, Failure
         Err(Wrong::Refused(error)) => {
             let shown = error.render("random.mlir", &text, false);
             let first = shown.lines().next().unwrap_or_default().to_owned();
-            let unsupported = match &error {
-                Error::Diagnostics(all) => all.iter().all(|d| d.class == Class::Unsupported),
-                Error::Runtime(_) => false,
-            };
+            let unsupported = matches!(&error, Error::Diagnostics(all)
+                if all.iter().all(|d| d.class == Class::Unsupported));
             match BACK_END.iter().find(|known| shown.contains(**known)) {
                 Some(known) => Ok(Outcome::Refused((*known).to_owned())),
                 None if unsupported => Ok(Outcome::Refused(first)),

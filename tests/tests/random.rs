@@ -51,10 +51,8 @@ fn check_text(client: &Client, text: &str, mode: SpmdMode, seed: u64) -> Result<
         Ok(output) => output,
         Err(error) => {
             let shown = error.render("random.mlir", text, false);
-            let unsupported = match &error {
-                Error::Diagnostics(all) => all.iter().all(|d| d.class == Class::Unsupported),
-                Error::Runtime(_) => false,
-            };
+            let unsupported = matches!(&error, Error::Diagnostics(all)
+                if all.iter().all(|d| d.class == Class::Unsupported));
             let kind = shown.lines().next().unwrap_or_default().to_owned();
             return if unsupported { Ok(Outcome::Refused(kind)) } else { fails(kind, shown) };
         }

@@ -54,11 +54,11 @@ impl Trace {
     /// [`Trace::refuse`] for an error of the facade.
     pub(crate) fn refuse_error(&mut self, stage: &str, error: &Error) -> Result<(), Finding> {
         match error {
-            Error::Diagnostics(errors) => self.refuse(stage, errors),
             Error::Runtime(error) => {
                 self.refused = Some(format!("{stage} {}", error.code()));
                 Ok(())
             }
+            Error::Diagnostics(_) | Error::Graph(_) => self.refuse(stage, &error.diagnostics()),
         }
     }
 }

@@ -141,8 +141,5 @@ pub(super) fn compiled(input: &[u8], module: Module, trace: &mut Trace) -> Resul
 }
 
 fn blame(stage: &str, error: &Error) -> Result<(), Finding> {
-    match error {
-        Error::Diagnostics(errors) => no_blame(stage, errors),
-        Error::Runtime(_) => Ok(()),
-    }
+    no_blame(stage, &error.diagnostics())
 }

@@ -182,10 +182,7 @@ fn partitioned(program: &Program) -> Result<Parts, Refusal> {
     let output = match program.compiler().partition(text.as_bytes()) {
         Ok(output) => output,
         Err(error) => {
-            let class = match &error {
-                Error::Diagnostics(all) => all.first().map(|d| (d.class, d.code)),
-                Error::Runtime(_) => None,
-            };
+            let class = error.diagnostics().first().map(|d| (d.class, d.code));
             return Err(match class {
                 Some((Class::Unsupported, code)) => Refusal::Unsupported(code.to_owned()),
                 Some((_, code)) => finding(format!("partition {code}"), format!("{}\n{text}", shown(&error))),

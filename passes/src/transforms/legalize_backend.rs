@@ -11,6 +11,7 @@
 //! * Comparisons of integers say whether these have a sign.
 //! * A `reduce` starts from a neutral initial value; another one is combined with its result (`initial_values.rs`).
 //! * The module says how many replicas or partitions run it, and its entry function is called `main`.
+//! * For XLA's CPU and TPU compilers, which have no `collective_broadcast`, it is a sum (`rooted_collectives.rs`).
 //! * Among several partitions ([`SpmdMode::Partition`]) operations and the entry's signature are marked `{manual}`, which XLA asks
 //!   for; of one alone nothing is, since its partitioner, which would take the marks away, does not run then.
 //! * For XLA's CPU client values stay in its one memory, products in groups are plain ones, those that are wider than their operands
@@ -30,8 +31,8 @@ use shardc_ir::{
 
 use super::{
     across_processes, complex_sums, dense_ragged, donated_once, expand_elementwise, foreign_attributes,
-    gradient_layouts, initial_values, one_memory, order_collectives, row_major_fft, whole_to_host,
-    wide_products,
+    gradient_layouts, initial_values, one_memory, order_collectives, rooted_collectives, row_major_fft,
+    whole_to_host, wide_products,
 };
 
 /// Regions within regions, so that neither this nor the recursion of MLIR's readers overflows the stack.
@@ -90,6 +91,11 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
         legalize_signature(module, func);
     }
     initial_values::combine_afterwards(module);
+    let is_one_process = options.processes <= 1;
+    if matches!(options.backend, Backend::Cpu | Backend::Tpu) && is_one_process {
+        let devices = num_devices(module, options);
+        rooted_collectives::expand_broadcasts(module, i64::try_from(devices).unwrap_or(i64::MAX));
+    }
     if matches!(options.backend, Backend::Any | Backend::Tpu) {
         complex_sums::take_apart(module);
     }
@@ -105,7 +111,7 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
         dense_ragged::write_dense(module);
         wide_products::widen(module);
         row_major_fft::pin_transforms(module);
-        if options.processes > 1 {
+        if !is_one_process {
             let devices = options.num_devices.unwrap_or(1);
             across_processes::split(module, devices, options.processes, options.spmd_mode)?;
         }
@@ -231,15 +237,19 @@ fn set_device_counts(module: &mut Module, options: &BackendOptions) {
     if options.num_devices.is_none() && module.mesh_names.is_empty() && is_said {
         return;
     }
-    let devices = options
-        .num_devices
-        .unwrap_or_else(|| module.meshes.values().map(|mesh| mesh.num_devices()).max().unwrap_or(1));
+    let devices = num_devices(module, options);
     let devices = if options.backend == Backend::Cpu { devices / options.processes.max(1) } else { devices };
     let (replicas, partitions) = match options.spmd_mode {
         SpmdMode::Replica => (devices, 1),
         SpmdMode::Partition => (1, devices),
     };
     module.set_process_counts(replicas as i64, partitions as i64);
+}
+
+/// How many devices run the program.
+fn num_devices(module: &Module, options: &BackendOptions) -> usize {
+    let of_meshes = || module.meshes.values().map(|mesh| mesh.num_devices()).max();
+    options.num_devices.or_else(of_meshes).unwrap_or(1)
 }
 
 /// Drops attributes that speak of global values, and the reader's notes for the printer.

@@ -13,7 +13,6 @@ mod batch_norm;
 mod deprecated;
 mod dynamic;
 mod einsum;
-mod rooted;
 mod scan;
 mod top_k;
 
@@ -24,7 +23,7 @@ use shardc_ir::{
 };
 use smallvec::{SmallVec, smallvec};
 
-use super::expand_elementwise;
+use super::{expand_elementwise, rooted_collectives};
 
 /// Rewrites everything under the function body `body`, a region before the operations that follow it. A scan over
 /// quantized elements or of unknown length, a future that is used by more than one `async_done`, and what depends on sizes
@@ -57,7 +56,7 @@ fn is_rewritten(kind: &OpKind) -> bool {
         || has_other_form(kind)
 }
 
-/// Whether an operation is a collective with a root that `rooted` expands.
+/// Whether an operation is a collective with a root that `rooted_collectives` expands.
 fn is_rooted(kind: &OpKind) -> bool {
     match kind {
         OpKind::CollectiveReduce(_) => true,
@@ -127,11 +126,12 @@ impl Expand {
             }
             OpKind::CollectiveBroadcast(spec) if spec.has_dynamic_root => {
                 let spec = spec.clone();
-                rooted::broadcast(rw, op, &spec)
+                let devices = module.num_partitions().unwrap_or(1);
+                rooted_collectives::broadcast(rw, op, &spec, devices)
             }
             OpKind::CollectiveReduce(spec) => {
                 let spec = spec.clone();
-                rooted::reduce(rw, op, &spec)
+                rooted_collectives::reduce(rw, op, &spec)
             }
             OpKind::AsyncDone => self.started.remove(module.ops[op].operands.first()?),
             OpKind::MeshCollective(collective) => {

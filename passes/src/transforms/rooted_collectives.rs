@@ -1,11 +1,13 @@
-//! Rooted collectives: writes collectives whose root is known only at run time with an `all_reduce`.
+//! Rooted collectives: writes collectives that have a root with an `all_reduce`.
 //!
-//! * `collective_broadcast` with `has_dynamic_root` becomes the sum of the root's value and the zeros of the others. The sum
-//!   is one of bit patterns, so that every value arrives unchanged (`-0.0`, NaN payloads).
+//! * `collective_broadcast` becomes the sum of the root's value and the zeros of the others. The sum is one of bit patterns, so
+//!   that every value arrives unchanged (`-0.0`, NaN payloads). The root is an operand (`has_dynamic_root`), or else the first
+//!   device of each group; XLA's CPU and TPU compilers have no `collective_broadcast`, so [`expand_broadcasts`] writes both
+//!   kinds for them.
 //! * `collective_reduce` becomes an `all_reduce`: StableHLO defines its result on the root alone, and the root may be known
 //!   only at run time.
 //!
-//! No plugin of XLA takes these forms yet (StableHLO 1.20 and 1.21 introduced them).
+//! No plugin of XLA takes a dynamic root or `collective_reduce` yet (StableHLO 1.20 and 1.21 introduced them).
 //!
 //! ```mlir
 //! %1 = "stablehlo.collective_broadcast"(%0, %root) <{has_dynamic_root, replica_groups = dense<[[0, 2], [1, 3]]> ...}>
@@ -21,21 +23,45 @@
 
 use shardc_ir::reducer::reducer;
 use shardc_ir::{
-    BinaryOp, Build, CollectiveSpec, CompareDirection, CompareType, DType, OpId, OpKind, ReductionKind,
-    RegionId, ReplicaGroups, Rewriter, SizeList, TensorBuild, UnaryOp, ValueId, ValueMap, clone_region,
+    BinaryOp, Build, CollectiveSpec, CompareDirection, CompareType, DType, Module, OpId, OpKind,
+    ReductionKind, RegionId, ReplicaGroups, Rewriter, SizeList, TensorBuild, UnaryOp, ValueId, ValueMap,
+    clone_region,
 };
 use smallvec::SmallVec;
 
 type Values = SmallVec<[ValueId; 3]>;
 
-/// Inserts the sums that a `collective_broadcast` with a dynamic root stands for. `None` if it stays: its groups are not
-/// lists, or its types are not plain tensors.
-pub(super) fn broadcast(rw: &mut Rewriter<'_>, op: OpId, spec: &CollectiveSpec) -> Option<Values> {
+/// Replaces each `collective_broadcast` of a program that `devices` devices run, for a compiler that has none. One whose groups
+/// are not lists, or whose types are not plain tensors, stays.
+pub(super) fn expand_broadcasts(module: &mut Module, devices: i64) {
+    let mut rw = Rewriter::new(module);
+    for body in rw.module.bodies().collect::<Vec<_>>() {
+        rw.each_op(body, &mut |rw, op| {
+            if let OpKind::CollectiveBroadcast(spec) = rw.module.ops[op].kind.clone()
+                && let Some(values) = broadcast(rw, op, &spec, devices)
+            {
+                rw.replace(&values);
+            }
+        });
+    }
+}
+
+/// Inserts the sums that a `collective_broadcast` stands for, in a program that at least `devices` devices run. `None` if it
+/// stays: its groups are not lists, or its types are not plain tensors.
+pub(super) fn broadcast(
+    rw: &mut Rewriter<'_>,
+    op: OpId,
+    spec: &CollectiveSpec,
+    devices: i64,
+) -> Option<Values> {
     let operands = rw.module.ops[op].operands.clone();
-    let (&roots, data) = operands.split_last()?;
+    let (roots, data) = match operands.split_last()? {
+        (&roots, data) if spec.has_dynamic_root => (Some(roots), data),
+        _ => (None, operands.as_slice()),
+    };
     let groups = spec.groups.to_lists();
     let last = groups.iter().flatten().copied().max()?;
-    let devices = (last + 1).max(rw.module.num_partitions().unwrap_or(1));
+    let devices = (last + 1).max(devices);
     let place = place_in_group(rw, &groups, usize::try_from(devices).ok()?, spec)?;
     let sum = CollectiveSpec {
         groups: with_all_devices(groups, devices),
@@ -46,8 +72,13 @@ pub(super) fn broadcast(rw: &mut Rewriter<'_>, op: OpId, spec: &CollectiveSpec) 
     };
     let mut values = Values::new();
     for (i, &value) in data.iter().enumerate() {
-        let root = rw.range(roots, 0, i as i64, i as i64 + 1);
-        let root = rw.tensor(OpKind::Reshape, &[root], &[], DType::I32);
+        let root = match roots {
+            Some(roots) => {
+                let root = rw.range(roots, 0, i as i64, i as i64 + 1);
+                rw.tensor(OpKind::Reshape, &[root], &[], DType::I32)
+            }
+            None => rw.zeros(&[], DType::I32),
+        };
         let equal = OpKind::Compare(CompareDirection::EQ, Some(CompareType::Signed));
         let is_root = rw.tensor(equal, &[place, root], &[], DType::I1);
         values.push(from_root(rw, value, is_root, &sum)?);

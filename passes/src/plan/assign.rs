@@ -379,7 +379,7 @@ impl Site<'_> {
     }
 
     /// Returns the bytes that each device has of a tensor.
-    fn local_bytes(&self, tensor: &Tensor<'_>, chosen: &FactorParts) -> f64 {
+    pub(super) fn local_bytes(&self, tensor: &Tensor<'_>, chosen: &FactorParts) -> f64 {
         let sharding = self.sharding(tensor, chosen);
         let local: f64 =
             sharding.local_shape(self.mesh, &tensor.ty.shape).iter().map(|&n| n as f64).product();

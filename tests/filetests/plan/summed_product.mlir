@@ -1,0 +1,14 @@
+// Both operands of a product are split along the dimension that it sums over, as in the gradient of a weight under data
+// parallelism: nobody computes more than its part, and the sum stays.
+// RUN: shardc partition %s -o - | FileCheck %s --implicit-check-not=all_gather
+
+sdy.mesh @mesh = <["x"=8]>
+
+// CHECK-LABEL: func.func public @main(
+// CHECK: %[[DW:.*]] = stablehlo.dot_general %arg0, %arg1{{.*}} (tensor<16x256xf32>, tensor<16x2048xf32>) -> tensor<256x2048xf32>
+// CHECK: "stablehlo.all_reduce"(%[[DW]])
+func.func public @main(%x: tensor<128x256xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %dy: tensor<128x2048xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<256x2048xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
+  %0 = stablehlo.dot_general %x, %dy, contracting_dims = [0] x [0] : (tensor<128x256xf32>, tensor<128x2048xf32>) -> tensor<256x2048xf32>
+  %1 = stablehlo.tanh %0 : tensor<256x2048xf32>
+  return %1 : tensor<256x2048xf32>
+}

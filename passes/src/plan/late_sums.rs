@@ -1,16 +1,30 @@
-//! Sums that products make less of.
+//! Sums that products and reductions make less of.
 //!
 //! The gradient of a low-rank update `W + A B` is `x^T dy`, which only `A` and `B` are multiplied with. Summed over devices after
-//! those products, it is as many numbers as they have, rather than as many as `W`. So a product over a split dimension is left
-//! pending where all that reads it is products too, which together make half of it at most.
+//! those products, it is as many numbers as they have, rather than as many as `W`. The outputs of experts are added up: summed over
+//! devices after that, they are one output. So a product over a split dimension is left pending where all that reads it is products
+//! and sums along dimensions, which together make half of it at most.
+//!
+//! ```mlir
+//! %0 = dot_general %a, %b : ... -> tensor<8x128x256xf32>                 // pending over "y"
+//! %1 = all_reduce %0
+//! %2 = reduce(%1 init: %zero) applies add across dimensions = [0] : ... -> tensor<128x256xf32>
+//! ```
+//! becomes
+//! ```mlir
+//! %0 = dot_general %a, %b : ... -> tensor<8x128x256xf32>
+//! %1 = reduce(%0 init: %zero) applies add across dimensions = [0] : ... -> tensor<128x256xf32>
+//! %2 = all_reduce %1
+//! ```
 
 use shardc_ir::{AxisList, Module, OpId, OpKind, ReductionKind, RegionId, TensorType, Uses, ValueId, Work};
 
 use super::pending_regions::{pending, set};
 use crate::analysis::linear::{Passes, passes};
+use crate::analysis::reducer::is_identity;
 use crate::analysis::regions::program_ops;
 
-/// Leaves sums under `body` pending of which products make less.
+/// Leaves sums under `body` pending of which products and reductions make less.
 pub(super) fn leave_pending(module: &mut Module, body: RegionId) {
     let uses = module.uses();
     let products: Vec<OpId> = program_ops(module, body)
@@ -76,16 +90,25 @@ fn forms(module: &Module, uses: &Uses, value: ValueId) -> Vec<ValueId> {
     forms
 }
 
-/// Whether all readers of a value are products with others, which together make half of it at most.
+/// Whether all readers of a value are products with others and sums from zero, which together make half of it at most.
 fn is_made_less_of(module: &Module, uses: &Uses, value: ValueId) -> bool {
     let bytes = |v: ValueId| module.stored(v).and_then(TensorType::num_bytes);
     let readers = uses.of(value);
-    let is_product = |&(op, _): &(OpId, u32)| {
+    let takes_addends = |&(op, i): &(OpId, u32)| {
         let data = &module.ops[op];
-        let other = |v: &&ValueId| **v != value;
-        matches!(data.kind, OpKind::DotGeneral(_)) && data.operands.iter().filter(other).count() == 1
+        let mut others = data.operands.iter().filter(|&&v| v != value);
+        let is_alone = others.clone().count() == 1;
+        match data.kind {
+            OpKind::DotGeneral(_) => is_alone,
+            OpKind::Reduce { .. } => {
+                let takes = passes(module, op, ReductionKind::Add);
+                let is_from_zero = others.all(|&init| is_identity(module, init, ReductionKind::Add));
+                is_alone && takes.takes(i as usize) && is_from_zero
+            }
+            _ => false,
+        }
     };
-    if readers.is_empty() || !readers.iter().all(is_product) {
+    if readers.is_empty() || !readers.iter().all(takes_addends) {
         return false;
     }
     let made: Option<i64> = readers.iter().map(|&(op, _)| bytes(*module.ops[op].results.first()?)).sum();

@@ -24,6 +24,7 @@ use shardc_ir::{
 };
 use smallvec::{SmallVec, smallvec};
 
+pub(super) use self::dynamic::decompose as static_form;
 use super::expand_elementwise;
 
 /// Rewrites everything under the function body `body`, a region before the operations that follow it. A scan over

@@ -90,12 +90,15 @@ impl Integers {
                 let (a, b) = (operand(0)?, operand(1)?);
                 a.iter().zip(&b).map(|(&a, &b)| i64::from(compare(*direction, a, b))).collect()
             }
+            OpKind::Clamp => {
+                let (least, all, greatest) = (operand(0)?, operand(1)?, operand(2)?);
+                let bound = |bounds: &SizeList, i: usize| bounds.get(i).or(bounds.first()).copied();
+                let clamp = |(i, &n): (usize, &i64)| Some(n.max(bound(&least, i)?).min(bound(&greatest, i)?));
+                all.iter().enumerate().map(clamp).collect::<Option<_>>()?
+            }
             OpKind::Select => {
                 let (chosen, a, b) = (operand(0)?, operand(1)?, operand(2)?);
                 let is_true = |i: usize| chosen.get(i).or(chosen.first()).is_some_and(|&n| n != 0);
-                if !matches!(chosen.len(), 1) && chosen.len() != a.len() {
-                    return None;
-                }
                 a.iter().zip(&b).enumerate().map(|(i, (&a, &b))| if is_true(i) { a } else { b }).collect()
             }
             _ => return None,

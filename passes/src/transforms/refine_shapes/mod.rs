@@ -27,7 +27,8 @@ mod integers;
 mod types;
 
 use shardc_ir::{
-    DYNAMIC, Diagnostic, FuncId, Module, OpId, OpKind, RegionId, Rewriter, TensorBuild, Type, ValueId,
+    Build, DType, DYNAMIC, Diagnostic, FuncId, Module, OpId, OpKind, RegionId, Rewriter, TensorBuild, Type,
+    ValueId,
 };
 
 use self::integers::{Integers, encode};
@@ -143,6 +144,8 @@ impl Refiner {
             return replace(rw, result, value);
         }
         match data.kind.clone() {
+            // A mean divides by the number of elements.
+            OpKind::Convert if let Some(value) = self.float(rw, op, result) => replace(rw, result, value),
             OpKind::Dynamic(kind) => {
                 if let Some(value) = static_form(rw, op, &kind) {
                     replace(rw, result, value);
@@ -158,6 +161,22 @@ impl Refiner {
             }
             _ => {}
         }
+    }
+}
+
+impl Refiner {
+    /// Inserts the constant that a known integer is as a float of type `f32` or `f64`.
+    fn float(&self, rw: &mut Rewriter<'_>, op: OpId, result: ValueId) -> Option<ValueId> {
+        let ty = rw.module.tensor(result).filter(|ty| ty.rank() == 0)?;
+        let operand = *rw.module.ops[op].operands.first()?;
+        let &[n] = self.integers.of(rw.module, operand)?.as_slice() else { return None };
+        let bytes = match ty.dtype {
+            DType::F32 => (n as f32).to_le_bytes().to_vec(),
+            DType::F64 => (n as f64).to_le_bytes().to_vec(),
+            _ => return None,
+        };
+        let dtype = ty.dtype;
+        Some(rw.splat(&bytes, &[], dtype))
     }
 }
 

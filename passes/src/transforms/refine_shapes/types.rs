@@ -1,8 +1,8 @@
 //! The result types of operations whose operands were refined.
 
 use shardc_ir::{
-    AxisList, AxisRef, DYNAMIC, DynamicOp, Module, OpId, OpKind, RegionId, Shape, ShardingId, SizeList,
-    TensorType, Type, TypeId, ValueId, infer_types,
+    AxisList, AxisRef, BinaryOp, DYNAMIC, DynamicOp, Module, OpId, OpKind, RegionId, Shape, ShardingId,
+    SizeList, TensorType, Type, TypeId, ValueId, infer_types,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -87,7 +87,8 @@ fn shapes(module: &mut Module, op: OpId, integers: &Integers) -> Shapes {
         }
         OpKind::Dynamic(DynamicOp::RealSlice) => {
             let ranges = list(1).zip(list(2)).zip(list(3));
-            smallvec![ranges.and_then(|((start, limit), stride)| sliced(&start, &limit, &stride))]
+            let known = ranges.and_then(|((start, limit), stride)| sliced(&start, &limit, &stride));
+            smallvec![known.or_else(|| moved_slice(module, &operands, integers))]
         }
         OpKind::Case | OpKind::If => of_branches(module, op),
         OpKind::NamedComputation(_) => regions.first().map_or_else(Shapes::new, |&r| yielded(module, r)),
@@ -201,4 +202,18 @@ fn sliced(start: &[i64], limit: &[i64], stride: &[i64]) -> Option<Shape> {
         (length >= 0 && stride > 0).then(|| (length / stride) + i64::from(length % stride != 0))
     };
     (0..start.len()).map(size).collect()
+}
+
+/// Returns the sizes of a slice of stride one whose limit is the start plus known sizes, wherever it starts.
+fn moved_slice(module: &Module, operands: &[ValueId], integers: &Integers) -> Option<Shape> {
+    let &[_, start, limit, stride] = operands else { return None };
+    let sum = &module.ops[module.def_op(limit)?];
+    let OpKind::Binary(BinaryOp::Add) = sum.kind else { return None };
+    let sizes = match *sum.operands.as_slice() {
+        [a, b] if a == start => integers.of(module, b)?,
+        [a, b] if b == start => integers.of(module, a)?,
+        _ => return None,
+    };
+    let is_one = integers.of(module, stride)?.iter().all(|&n| n == 1);
+    (is_one && sizes.iter().all(|&n| n >= 0)).then(|| to_shape(sizes))
 }

@@ -44,7 +44,7 @@ fn a_pipeline_can_be_looked_at_and_ended() {
     // The old name of a pass is known, and a number counts passes.
     run(&folder, &["--stop-after", "sweep"]);
     let by_name = fs::read_to_string(folder.path("out.mlir")).unwrap();
-    run(&folder, &["--stop-after", "17"]);
+    run(&folder, &["--stop-after", "18"]);
     assert_eq!(fs::read_to_string(folder.path("out.mlir")).unwrap(), by_name);
     for (args, what) in [
         (["--print-after", "nothing"], "no pass is called nothing"),

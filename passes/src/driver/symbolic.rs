@@ -26,7 +26,7 @@ type Place = (usize, usize);
 
 /// The symbolic dimensions of an entry function.
 struct Symbols {
-    /// The variables that the program names.
+    /// The variables of the entry function.
     variables: BTreeSet<String>,
     /// The dimensions of parameters that have no size, each with its size in terms of variables where that is known.
     dims: BTreeMap<Place, Option<Expression>>,
@@ -104,11 +104,9 @@ impl Symbols {
                 }
             }
         }
-        let mut symbols = Symbols { variables: BTreeSet::new(), dims };
-        for func in module.funcs.values() {
-            let names = func.arg_attrs.iter().filter_map(global_constant);
-            symbols.variables.extend(names.map(str::to_owned));
-        }
+        // Variables of functions that it calls are determined by the calls.
+        let names = data.arg_attrs.iter().filter_map(global_constant);
+        let mut symbols = Symbols { variables: names.map(str::to_owned).collect(), dims };
         symbols.read_calls(module, func);
         symbols.read_messages(module, func);
         for expression in symbols.dims.values().flatten() {

@@ -2,6 +2,10 @@
 // RUN: shardc opt %s --passes=refine-shapes | FileCheck %s
 // RUN: shardc verify %s --mesh d=4 --spec arg0=d,- --spec arg1=d,-
 // RUN: shardc grad %s --wrt arg0 --of 2 | FileCheck %s --check-prefix=GRAD
+// RUN: not shardc opt %s --dim b=8 2>&1 | FileCheck %s --check-prefix=STATIC
+
+// STATIC: error[SH0350]: the program has no symbolic dimension 'b'
+// STATIC: all its arguments have static shapes
 
 // CHECK-LABEL: func.func @main
 // CHECK-SAME: (%arg0: tensor<8x4xf32>, %arg1: tensor<4x4xf32>) -> (tensor<16x4xf32>, tensor<8x4xf32>, tensor<f32>)

@@ -8,6 +8,10 @@ use smallvec::{SmallVec, smallvec};
 
 use super::integers::Integers;
 
+/// Custom calls whose result has the shape of their operand.
+const IDENTITIES: &[&str] =
+    &["Sharding", "LayoutConstraint", "annotate_device_placement", "xla.sdy.FuncResultSharding"];
+
 /// The shape of each result, where something is known about it.
 type Shapes = SmallVec<[Option<Shape>; 2]>;
 
@@ -92,9 +96,7 @@ fn shapes(module: &mut Module, op: OpId, integers: &Integers) -> Shapes {
         }
         OpKind::Case | OpKind::If => of_branches(module, op),
         OpKind::NamedComputation(_) => regions.first().map_or_else(Shapes::new, |&r| yielded(module, r)),
-        OpKind::CustomCall(spec) if matches!(&*spec.target, "Sharding" | "annotate_device_placement") => {
-            smallvec![shape(0)]
-        }
+        OpKind::CustomCall(spec) if IDENTITIES.contains(&&*spec.target) => smallvec![shape(0)],
         OpKind::ManualComputation(spec) => {
             let local = regions.first().map_or_else(Shapes::new, |&r| yielded(module, r));
             let global = |(local, &sharding): (Option<Shape>, _)| {

@@ -3,10 +3,12 @@
 use anyhow::Result;
 use shardc::rules::{Callee, RuleFile, RuleParseError};
 use shardc::runtime::PluginKind;
-use shardc::{CleanOptions, Compiler, Error, Module, Output, Stage};
+use shardc::{CleanOptions, Compiler, DimSize, DimSizeError, Error, Module, Output, Stage};
 use shardc_passes::annotations::spec::Annotation;
 
-use crate::args::{AnnotationArgs, Groups, HowArgs, InputArgs, Machine, Mode, RuleArgs, StopArgs};
+use crate::args::{
+    AnnotationArgs, Groups, HowArgs, InputArgs, Machine, Mode, RuleArgs, StopArgs, SymbolicArgs,
+};
 use crate::failure::{Failure, usage};
 use crate::observe::{Timings, Watch};
 use crate::output::{Named, Outputs};
@@ -27,6 +29,9 @@ pub(crate) fn compiler(annotations: &AnnotationArgs, how: Option<&HowArgs>) -> R
         let annotation =
             text.parse::<Annotation>().map_err(|e| refused(e.to_diagnostic("spec", text).into()))?;
         compiler = compiler.annotation(annotation);
+    }
+    for DimSize { target, size } in sizes(&annotations.symbolic)? {
+        compiler = compiler.dim(&target, size);
     }
     if let Some(name) = &annotations.entry {
         compiler = compiler.entry(name);
@@ -69,10 +74,33 @@ pub(crate) fn with_rules(mut compiler: Compiler, rules: &RuleArgs) -> Result<Com
     Ok(compiler.rules(&written))
 }
 
-/// Makes the function that an option names the entry of a program.
-pub(crate) fn select_entry(module: &mut Module, name: Option<&str>, source: &Source) -> Result<()> {
-    let Some(name) = name else { return Ok(()) };
-    shardc::select_entry(module, name).map_err(|error| source.explain(&error.into()))
+/// The sizes of symbolic dimensions that the options give.
+pub(crate) fn sizes(symbolic: &SymbolicArgs) -> Result<Vec<DimSize>> {
+    let read = |text: &String| {
+        text.parse()
+            .map_err(|e: DimSizeError| Failure::of(&e.to_diagnostic().into(), COMMAND_LINE, "").into())
+    };
+    symbolic.dim.iter().map(read).collect()
+}
+
+/// Makes the function that an option names the entry of a program, and gives symbolic dimensions their sizes.
+pub(crate) fn specialize(
+    module: &mut Module,
+    entry: Option<&str>,
+    symbolic: &SymbolicArgs,
+    source: &Source,
+) -> Result<()> {
+    if let Some(name) = entry {
+        shardc::select_entry(module, name).map_err(|error| source.explain(&error.into()))?;
+    }
+    shardc::specialize(module, &sizes(symbolic)?).map_err(|errors| source.explain(&errors.into()))
+}
+
+/// The program of a file before it is partitioned, with the entry and the sizes of the options.
+pub(crate) fn original(source: &Source, annotations: &AnnotationArgs) -> Result<Module> {
+    let mut module = Compiler::read(&source.bytes).map_err(|e| source.explain(&e))?;
+    specialize(&mut module, annotations.entry.as_deref(), &annotations.symbolic, source)?;
+    Ok(module)
 }
 
 impl From<Machine> for shardc::Machine {
@@ -184,9 +212,9 @@ pub(crate) fn partition_until(
     if let (Some(chosen), Some(machine)) = (&mut chosen, how.machine) {
         chosen.settings = chosen.settings.for_machine(machine.into());
     }
-    // A strategy puts its mesh into the program.
+    // A strategy puts its mesh into the program, and needs static shapes.
     let mesh = input.annotations.mesh.as_deref();
-    let rest = AnnotationArgs { mesh: None, ..input.annotations.clone() };
+    let rest = AnnotationArgs { mesh: None, symbolic: SymbolicArgs::default(), ..input.annotations.clone() };
     let annotations = if chosen.is_some() { &rest } else { &input.annotations };
     let mut compiler = compiler(annotations, Some(how))?;
     if let (Some(bytes), None) = (chosen.as_ref().and_then(|c| c.settings.bucket_bytes), how.combine_bytes) {
@@ -197,9 +225,12 @@ pub(crate) fn partition_until(
     let source = Source::read(&input.input)?;
     watch.stage(Stage::Read);
     let mut module = Compiler::parse(&source.bytes).map_err(|e| source.explain(&e))?;
-    select_entry(&mut module, input.annotations.entry.as_deref(), &source)?;
     let warnings = match &chosen {
-        Some(chosen) => chosen.annotate(&mut module, mesh, &source)?,
+        Some(chosen) => {
+            let InputArgs { annotations, .. } = input;
+            specialize(&mut module, annotations.entry.as_deref(), &annotations.symbolic, &source)?;
+            chosen.annotate(&mut module, mesh, &source)?
+        }
         None => Vec::new(),
     };
     let output = compiler.partition_observed(module, &mut watch).map_err(|e| {

@@ -17,6 +17,7 @@ const WORDS: &[(&str, &str)] = &[
     ("`Compiler::spec(\"ARG\", \"data,-\")`", "--spec ARG=data,-"),
     ("one registered for the target (Compiler::custom_call_rule)", "one of --rules or --rule"),
     ("or say CallRule::Unknown of a call that has none", "or leave the call out of the rules"),
+    ("`Compiler::dim`", "--dim"),
     ("`Compiler::mesh`", "--mesh"),
     ("`Compiler::spec`", "--spec"),
 ];

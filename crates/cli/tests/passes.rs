@@ -28,8 +28,8 @@ fn timings_name_every_pass() {
     let ran = run(&folder, &["--timings", "-", "--format", "json"]);
     let document: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
     let passes = document["passes"].as_array().unwrap();
-    assert_eq!(passes[0]["pass"], "resolve-call-rules");
-    assert_eq!(passes[8]["strategy"], "as-annotated");
+    assert_eq!(passes[0]["pass"], "refine-shapes");
+    assert_eq!(passes[9]["strategy"], "as-annotated");
     let shares: f64 = passes.iter().map(|pass| pass["share"].as_f64().unwrap()).sum();
     assert!((shares - 1.0).abs() < 1e-6 && document["seconds"]["propagate"].is_number(), "{document}");
 }
@@ -44,7 +44,7 @@ fn a_pipeline_can_be_looked_at_and_ended() {
     // The old name of a pass is known, and a number counts passes.
     run(&folder, &["--stop-after", "sweep"]);
     let by_name = fs::read_to_string(folder.path("out.mlir")).unwrap();
-    run(&folder, &["--stop-after", "17"]);
+    run(&folder, &["--stop-after", "18"]);
     assert_eq!(fs::read_to_string(folder.path("out.mlir")).unwrap(), by_name);
     for (args, what) in [
         (["--print-after", "nothing"], "no pass is called nothing"),

@@ -32,6 +32,7 @@ pub use shardc_autodiff::{CHECKPOINT, CHECKPOINT_NAME, Checkpoint, Keep, Offload
 pub use shardc_autodiff::{CustomDerivative, CustomRule, Derivative, Request, STOP_GRADIENT};
 use shardc_ir::{DTypeClass, FuncId, Module};
 use shardc_passes::annotations::names::Names;
+use shardc_passes::driver::specialize::specialize;
 use shardc_passes::transforms::{dce::dce, decompose::decompose, inline};
 
 use crate::Error;
@@ -111,6 +112,7 @@ pub fn jvp(module: &mut Module, wrt: &[usize], of: &[usize]) -> Result<(), Error
 /// The program has no entry function or calls what it has not; an argument or a result does not exist, or cannot change by a
 /// little (SH1003); an operation between them has no derivative (SH1001), a loop none whose length is not known (SH1004).
 pub fn differentiate(module: &mut Module, request: &Request) -> Result<(), Error> {
+    specialize(module, &[])?;
     let kept = transform::kept_functions(module, request);
     let kept: Vec<&str> = kept.iter().map(String::as_str).collect();
     inline::inline_calls_except(module, &kept)?;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use shardc_ir::{CancelToken, Module};
+use shardc_passes::annotations::dims::DimSize;
 use shardc_passes::driver::entry::select_entry;
 use shardc_passes::rules::registry::Callee;
 
@@ -91,6 +92,31 @@ impl Compiler {
     #[must_use]
     pub fn entry(mut self, name: &str) -> Self {
         self.entry = Some(name.to_owned());
+        self
+    }
+
+    /// Gives a symbolic dimension its size: a dimension variable of the program (`"b"`), or a dimension of an argument by its
+    /// number (`"arg1.0"`, `"params['w'].0"`). Shapes that follow from it are refined through the whole program.
+    ///
+    /// ```
+    /// use shardc::Compiler;
+    ///
+    /// # fn main() -> Result<(), shardc::Error> {
+    /// let source = br#"
+    ///   func.func @main(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    ///     %0 = stablehlo.tanh %x : tensor<?x4xf32>
+    ///     return %0 : tensor<?x4xf32>
+    ///   }
+    /// "#;
+    /// let compiler = Compiler::new().mesh("data=8")?.spec("x", "data,-")?.dim("x.0", 64);
+    /// let output = compiler.partition(source)?;
+    /// assert_eq!(output.manifest().inputs[0].global_shape, [64, 4]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn dim(mut self, name: &str, size: i64) -> Self {
+        self.options.import.dims.push(DimSize::new(name, size));
         self
     }
 

@@ -8,6 +8,7 @@ use super::calls::KeptFunctions;
 use super::pass_options::PassOptions;
 use super::repeated::Propagated;
 use super::strategy::Priorities;
+use crate::annotations::dims::DimSize;
 use crate::annotations::spec::{Annotation, MeshSpec};
 use crate::collectives::clean::{CleanOptions, CleanReport};
 use crate::plan::{Asked, Plan};
@@ -47,6 +48,8 @@ pub struct PassContext {
 /// What is said about a program besides its text.
 #[derive(Clone, Debug, Default)]
 pub struct ImportOptions {
+    /// Sizes of symbolic dimensions.
+    pub dims: Vec<DimSize>,
     /// The mesh, for a program that has none or in place of its own.
     pub mesh: Option<MeshSpec>,
     /// Shardings of arguments and results.

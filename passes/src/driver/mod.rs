@@ -13,4 +13,6 @@ pub mod pipeline;
 pub(crate) mod preconditions;
 mod repeated;
 pub(crate) mod replicated;
+pub mod specialize;
 pub mod strategy;
+mod symbolic;

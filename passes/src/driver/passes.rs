@@ -14,6 +14,7 @@ pub use super::preconditions::Precondition;
 use super::preconditions::{NO_CALLS, NO_COLLECTIVES, NO_RESHARDS, PLANNED, PROPAGATED, not_planned};
 use super::repeated::Propagated;
 use super::replicated::all_replicated;
+use super::specialize::specialize;
 use super::strategy::{Strategy, prioritize};
 use crate::collectives::clean::{CleanReport, clean_collectives, defer_sums, sink_sums};
 use crate::collectives::verify::{verify_collectives, verify_pending, verify_with_calls, written_partings};
@@ -78,6 +79,13 @@ impl Pass {
 
 /// Every pass by name. Which of them the compiler runs, and in which order, is in `pipeline`.
 pub const PASSES: &[Pass] = &[
+    Pass {
+        name: "refine-shapes",
+        about: "give symbolic dimensions the sizes of the options, and refine the shapes that follow, through calls too",
+        needs: &[],
+        options: &[],
+        apply: |module, context| specialize(module, &context.import.dims).map(|()| Vec::new()),
+    },
     Pass {
         name: "resolve-call-rules",
         about: "write the rules of the front end on custom calls",

@@ -131,6 +131,7 @@ pub struct Pipeline {
 }
 
 const IMPORT: &[&str] = &[
+    "refine-shapes",
     "resolve-call-rules",
     "import-gspmd",
     "annotate",

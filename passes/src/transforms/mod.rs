@@ -27,6 +27,7 @@ pub mod legalize_backend;
 pub mod merge_reductions;
 mod one_memory;
 mod order_collectives;
+pub mod refine_shapes;
 mod rooted_collectives;
 mod row_major_fft;
 pub mod unquantize;

@@ -20,6 +20,7 @@ pub(crate) enum Command {
     /// Turn an annotated program into the program that each device runs
     #[command(after_help = "Examples:\n  shardc partition step.mlir -o out.mlir --manifest out.json\n  \
         shardc partition plain.mlir -o out.mlir --mesh data=4,model=2 --spec arg0=data,-\n  \
+        shardc partition exported.mlir -o out.mlir --dim b=64 --mesh data=8 --spec x=data,-\n  \
         shardc partition step.mlir -o out.mlirbc --emit bytecode --spmd-mode partition")]
     Partition(PartitionArgs),
     /// Carry the annotations to every value, and write the program on global shapes
@@ -34,7 +35,8 @@ pub(crate) enum Command {
         Exit code: 0 nothing or warnings only, 1 a denied rule found something or the program was refused, 2 wrong usage.")]
     Lint(LintArgs),
     /// Run a program on one device and partitioned on many, and compare every output
-    #[command(after_help = "Example:\n  shardc verify step.mlir --seed 7")]
+    #[command(after_help = "Examples:\n  shardc verify step.mlir --seed 7\n  \
+        shardc verify exported.mlir --dim b=64 --mesh data=8 --spec x=data,-")]
     Verify(VerifyArgs),
     /// Partition a program and run it through a PJRT plugin
     #[command(after_help = "Examples:\n  shardc run step.mlir --seed 7\n  \

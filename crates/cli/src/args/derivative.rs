@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::program::ToArgs;
+use super::program::{SymbolicArgs, ToArgs};
 
 /// What is differentiated by what.
 #[derive(Args, Debug)]
@@ -14,6 +14,8 @@ pub(crate) struct DerivativeArgs {
     /// The function that is worked on; main, or the only public one, if not given
     #[arg(long, value_name = "NAME")]
     pub(crate) entry: Option<String>,
+    #[command(flatten)]
+    pub(crate) symbolic: SymbolicArgs,
     /// The arguments: argN, names as the front end or the file gives them, or what such names begin with (params)
     #[arg(long, value_name = "ARG", value_delimiter = ',', required = true)]
     pub(crate) wrt: Vec<String>,

@@ -26,7 +26,7 @@ pub(crate) use partition::{PartitionArgs, PropagateArgs, Rules};
 pub(crate) use plugin::{Kind, PluginArgs, PluginCommand};
 pub(crate) use program::{
     AnnotationArgs, Emit, FormArgs, Groups, HowArgs, InputArgs, Machine, Mode, ObserveArgs, RuleArgs,
-    StopArgs,
+    StopArgs, SymbolicArgs,
 };
 pub(crate) use strategy::{
     FsdpApplyArgs, FsdpArgs, FsdpCommand, FsdpConfigArgs, FsdpEstimateArgs, FsdpRolesArgs, LoraArgs,

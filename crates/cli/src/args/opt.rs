@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::program::{Mode, ObserveArgs, StopArgs, ToArgs};
+use super::program::{Mode, ObserveArgs, StopArgs, SymbolicArgs, ToArgs};
 
 #[derive(Args, Debug)]
 pub(crate) struct OptArgs {
@@ -14,6 +14,8 @@ pub(crate) struct OptArgs {
     /// Passes in order, separated by commas, with options as in pass{name=value}; `list` shows them
     #[arg(long, value_name = "PASSES", value_delimiter = ',')]
     pub(crate) passes: Vec<String>,
+    #[command(flatten)]
+    pub(crate) symbolic: SymbolicArgs,
     /// How devices see one another
     #[arg(long, value_enum, default_value_t = Mode::Replica)]
     pub(crate) spmd_mode: Mode,

@@ -28,9 +28,20 @@ pub(crate) struct AnnotationArgs {
     /// (names as the front end gives them; * stands for any text)
     #[arg(long, value_name = "ARG=SPEC")]
     pub(crate) spec: Vec<String>,
+    #[command(flatten)]
+    pub(crate) symbolic: SymbolicArgs,
     /// The function that is compiled; main, or the only public one, if not given
     #[arg(long, value_name = "NAME")]
     pub(crate) entry: Option<String>,
+}
+
+/// Sizes of symbolic dimensions.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct SymbolicArgs {
+    /// Size of a symbolic dimension: NAME=SIZE, as in b=64 for a dimension variable of jax.export, or x.0=64 for dimension 0
+    /// of an argument
+    #[arg(long, value_name = "NAME=SIZE")]
+    pub(crate) dim: Vec<String>,
 }
 
 /// How custom calls are sharded, and what is kept whole.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::program::{Machine, ToArgs};
+use super::program::{Machine, SymbolicArgs, ToArgs};
 
 /// How a training step without annotations is split.
 #[derive(Args, Clone, Debug)]
@@ -67,6 +67,8 @@ pub(crate) struct StepArgs {
     /// The function that is worked on; main, or the only public one, if not given
     #[arg(long, value_name = "NAME")]
     pub(crate) entry: Option<String>,
+    #[command(flatten)]
+    pub(crate) symbolic: SymbolicArgs,
     /// What an argument is, where that is not found: ARG=ROLE, as in arg12=batch; see `shardc fsdp roles`
     #[arg(long, value_name = "ARG=ROLE")]
     pub(crate) role: Vec<String>,
@@ -101,6 +103,8 @@ pub(crate) struct LoraArgs {
     /// The function that is worked on; main, or the only public one, if not given
     #[arg(long, value_name = "NAME")]
     pub(crate) entry: Option<String>,
+    #[command(flatten)]
+    pub(crate) symbolic: SymbolicArgs,
     /// Take the settings of a file of PEFT, adapter_config.json, instead of options
     #[arg(long, value_name = "FILE", conflicts_with_all = ["rank", "alpha", "rslora", "dropout", "targets"])]
     pub(crate) config: Option<PathBuf>,
@@ -173,6 +177,8 @@ pub(crate) struct FsdpEstimateArgs {
     /// The result that is the loss, where that is not found
     #[arg(long, value_name = "RESULT", requires = "input")]
     pub(crate) loss: Option<String>,
+    #[command(flatten)]
+    pub(crate) symbolic: SymbolicArgs,
     /// The devices: "fsdp=8"; with two axes the hybrid strategies, too. Those of the step if not given
     #[arg(long, value_name = "MESH")]
     pub(crate) mesh: Option<String>,

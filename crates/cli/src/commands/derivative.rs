@@ -9,7 +9,7 @@ use shardc::autodiff::{self, Checkpoint, CustomDerivative, CustomRule, Derivativ
 use super::printed;
 use crate::args::DerivativeArgs;
 use crate::failure::usage;
-use crate::job::select_entry;
+use crate::job::specialize;
 use crate::output::Outputs;
 use crate::source::Source;
 use crate::ui::Ui;
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &DerivativeArgs, derivative: Derivative, ui: &Ui) -> Res
     let mut progress = ui.progress();
     progress.stage("read");
     let mut module = Compiler::read(&source.bytes).map_err(|e| source.explain(&e))?;
-    select_entry(&mut module, args.entry.as_deref(), &source)?;
+    specialize(&mut module, args.entry.as_deref(), &args.symbolic, &source)?;
     let located = module.has_locations();
     progress.stage("differentiate");
     let names: Vec<&str> = args.wrt.iter().map(String::as_str).collect();

@@ -12,9 +12,11 @@ use shardc_ir::suggest::EXPORT_NAMES;
 use shardc_passes::cost::traffic::summarize;
 
 use super::printed;
-use crate::args::{FsdpApplyArgs, FsdpArgs, FsdpCommand, FsdpConfigArgs, FsdpEstimateArgs, FsdpRolesArgs};
+use crate::args::{
+    FsdpApplyArgs, FsdpArgs, FsdpCommand, FsdpConfigArgs, FsdpEstimateArgs, FsdpRolesArgs, SymbolicArgs,
+};
 use crate::failure::usage;
-use crate::job::select_entry;
+use crate::job::specialize;
 use crate::output::Outputs;
 use crate::source::Source;
 use crate::strategy::mesh_for;
@@ -69,9 +71,10 @@ fn read(
     role: &[String],
     loss: Option<&str>,
     entry: Option<&str>,
+    symbolic: &SymbolicArgs,
 ) -> Result<(Module, Roles)> {
     let mut module = Compiler::read(&source.bytes).map_err(|e| source.explain(&e))?;
-    select_entry(&mut module, entry, source)?;
+    specialize(&mut module, entry, symbolic, source)?;
     let texts: Vec<&str> = role.iter().map(String::as_str).collect();
     let roles = strategy::said(&module, &texts, loss)
         .and_then(|said| strategy::roles(&module, &said))
@@ -80,9 +83,10 @@ fn read(
 }
 
 fn show_roles(args: &FsdpRolesArgs, ui: &Ui) -> Result<ExitCode> {
-    let source = Source::read(&args.step.input)?;
+    let step = &args.step;
+    let source = Source::read(&step.input)?;
     let (module, roles) =
-        read(&source, &args.step.role, args.step.loss.as_deref(), args.step.entry.as_deref())?;
+        read(&source, &step.role, step.loss.as_deref(), step.entry.as_deref(), &step.symbolic)?;
     let wrap = args.strategy.chosen(false, ui)?.and_then(|chosen| chosen.settings.wrap);
     let units = match wrap {
         Some(wrap) => strategy::units(&module, &roles, wrap).map_err(|e| source.explain(&e))?,
@@ -149,11 +153,12 @@ fn apply(args: &FsdpApplyArgs, ui: &Ui) -> Result<ExitCode> {
     let mut settings = chosen.settings;
     settings.reshard_after_forward = args.reshard_after_forward.or(settings.reshard_after_forward);
     settings.shard_param_on_dim_0 |= args.shard_param_on_dim_0;
-    let source = Source::read(&args.step.input)?;
+    let step = &args.step;
+    let source = Source::read(&step.input)?;
     let mut progress = ui.progress();
     progress.stage("read");
     let (mut module, roles) =
-        read(&source, &args.step.role, args.step.loss.as_deref(), args.step.entry.as_deref())?;
+        read(&source, &step.role, step.loss.as_deref(), step.entry.as_deref(), &step.symbolic)?;
     let located = module.has_locations();
     let mesh = chosen.mesh(args.mesh.as_deref(), &module)?;
     progress.stage("annotate");
@@ -193,7 +198,7 @@ fn estimate(args: &FsdpEstimateArgs, ui: &Ui) -> Result<ExitCode> {
         (None, Some(parameters), Some(devices)) => formulas(parameters, devices, args.nodes),
         (Some(input), _, _) => {
             let source = Source::read(input)?;
-            let (module, roles) = read(&source, &args.role, args.loss.as_deref(), None)?;
+            let (module, roles) = read(&source, &args.role, args.loss.as_deref(), None, &args.symbolic)?;
             let mesh = mesh_for(args.mesh.as_deref(), &module)?;
             let machine = args.machine.map_or(Machine::Plain, Into::into);
             of_step(&source, (&module, &roles), &mesh, machine, ui)?

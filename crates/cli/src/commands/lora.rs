@@ -12,7 +12,7 @@ use shardc_ir::suggest::EXPORT_NAMES;
 use super::printed;
 use crate::args::LoraArgs;
 use crate::failure::usage;
-use crate::job::select_entry;
+use crate::job::specialize;
 use crate::output::Outputs;
 use crate::source::Source;
 use crate::ui::Ui;
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &LoraArgs, ui: &Ui) -> Result<ExitCode> {
     let mut progress = ui.progress();
     progress.stage("read");
     let mut module = Compiler::read(&source.bytes).map_err(|e| source.explain(&e))?;
-    select_entry(&mut module, args.entry.as_deref(), &source)?;
+    specialize(&mut module, args.entry.as_deref(), &args.symbolic, &source)?;
     let (located, unnamed) = (module.has_locations(), module.has_no_argument_names());
     progress.stage("adapt");
     let roles: Vec<&str> = args.role.iter().map(String::as_str).collect();

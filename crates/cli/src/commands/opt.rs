@@ -14,6 +14,7 @@ use shardc_stablehlo::{PrintForm, Strictness};
 
 use crate::args::{Emit, Expect, ObserveArgs, OptArgs};
 use crate::failure::usage;
+use crate::job;
 use crate::observe::Watch;
 use crate::output::Outputs;
 use crate::source::Source;
@@ -49,6 +50,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
     let timings = args.observe.timings.as_deref().map(|path| ("--timings", path));
     let named: Vec<_> = [("--output", args.to.output.as_path())].into_iter().chain(timings).collect();
     let mut outputs = Outputs::plan(&named, &[("the input", input)])?;
+    let sizes = job::sizes(&args.symbolic)?;
     let source = Source::read(input)?;
     let programs = match std::str::from_utf8(&source.bytes) {
         Ok(text) if args.split_input_file => shardc_stablehlo::parse_split(text)
@@ -78,6 +80,12 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
         let mut warnings = Vec::new();
         let located = module.as_ref().is_ok_and(Module::has_locations);
         let done = module
+            .and_then(|mut module| {
+                if !sizes.is_empty() {
+                    shardc::specialize(&mut module, &sizes)?;
+                }
+                Ok(module)
+            })
             .and_then(|module| through(module, &passes, args.spmd_mode.into(), &mut watch, &mut warnings));
         warnings.retain(|warning| {
             let again = said_once.contains(&warning.code);

@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use shardc::Compiler;
 use shardc::exec::{self, OutputCheck};
 
 use super::client::{client, kind, limits};
@@ -21,7 +20,7 @@ pub(crate) fn run(args: &VerifyArgs, ui: &Ui) -> Result<ExitCode> {
     let client = client(&args.device, &job.output.interface.mesh, None)?;
     job.progress.stage("compile and run");
     let limits = limits(&args.device);
-    let original = Compiler::read(&job.source.bytes).map_err(|e| job.source.explain(&e))?;
+    let original = job::original(&job.source, &args.input.annotations)?;
     let checks = exec::verify_within(&client, &original, &job.output, args.device.seed, limits)
         .map_err(|e| job.source.explain(&e))?;
     job.finish(&mut outputs, &args.how, ui)?;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use shardc_ir::{AttrDict, Module, OpKind, SpmdMode};
+use shardc_passes::driver::specialize::{is_needed as is_refinable, specialize};
 use shardc_passes::gspmd::{import_gspmd, is_annotated};
 use shardc_passes::manual::unroll_manual;
 use shardc_passes::sharding::interface::{Interface, InterfaceTensor};
@@ -91,8 +92,11 @@ impl Program {
     pub fn single(client: &Client, module: &Module) -> Result<Program, Error> {
         // Calls that stand for shardings mean nothing to a back end; as constraints they go.
         let mut plain = Cow::Borrowed(module);
-        if is_annotated(module) {
-            let mut read = module.clone();
+        if is_refinable(module) {
+            specialize(plain.to_mut(), &[])?;
+        }
+        if is_annotated(&plain) {
+            let mut read = plain.clone().into_owned();
             if import_gspmd(&mut read, None).is_ok() {
                 plain = Cow::Owned(read);
             }
@@ -110,7 +114,7 @@ impl Program {
                 unroll_manual(module, entry)?;
             }
         }
-        for body in module.bodies().filter(|&body| is_needed(module, body)).collect::<Vec<_>>() {
+        for body in plain.bodies().filter(|&body| is_needed(&plain, body)).collect::<Vec<_>>() {
             decompose(plain.to_mut(), body);
         }
         let options = BackendOptions {

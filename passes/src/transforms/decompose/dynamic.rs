@@ -14,7 +14,7 @@ use smallvec::smallvec;
 const LOOKS: u32 = 64;
 
 /// Appends the form of an operation of which attributes say all; returns its result. `None` where it stays.
-pub(super) fn decompose(rw: &mut Rewriter<'_>, op: OpId, kind: &DynamicOp) -> Option<ValueId> {
+pub(in crate::transforms) fn decompose(rw: &mut Rewriter<'_>, op: OpId, kind: &DynamicOp) -> Option<ValueId> {
     let module = &*rw.module;
     let operands = module.ops[op].operands.clone();
     let &result = module.ops[op].results.first()?;

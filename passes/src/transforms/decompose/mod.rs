@@ -23,6 +23,7 @@ use shardc_ir::{
 };
 use smallvec::{SmallVec, smallvec};
 
+pub(super) use self::dynamic::decompose as static_form;
 use super::{expand_elementwise, rooted_collectives};
 
 /// Rewrites everything under the function body `body`, a region before the operations that follow it. A scan over

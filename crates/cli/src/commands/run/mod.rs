@@ -13,9 +13,9 @@ use std::time::Instant;
 
 use anyhow::Result;
 use serde_json::{Value, json};
+use shardc::InterfaceTensor;
 use shardc::exec::{Program, attribute_disagreement, not_finite, run_need};
 use shardc::runtime::{Client, HostArray, Processes, ShardedArray};
-use shardc::{Compiler, InterfaceTensor};
 use shardc_passes::annotations::names::Names;
 
 use self::report::{DeviceMemory, Row, Step};
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &RunArgs, ui: &Ui) -> Result<ExitCode> {
     let runner = Runner { client: &client, program: &program, fed: &fed, checked };
     let shown = report::shown(interface);
     // An error of the user's own manual computations names them.
-    let attributed = |error| match Compiler::read(&source.bytes) {
+    let attributed = |error| match job::original(source, &args.input.annotations) {
         Ok(original) => source.explain(&attribute_disagreement(&original, error)),
         Err(_) => source.explain(&error),
     };

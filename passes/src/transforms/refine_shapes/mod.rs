@@ -1,0 +1,188 @@
+//! Shape refinement.
+//!
+//! Computes the static types of a function whose parameters are static and whose body has dimensions of unknown size, as JAX
+//! writes it for a call of an export with symbolic dimensions.
+//!
+//! Conditions, for each operation:
+//! * the shape is an operand that is constant, or follows from constants and `get_dimension_size`;
+//! * or the type follows from the types of the operands and regions.
+//!
+//! What does not follow stays dynamic. Shape assertions that hold are removed; one that does not hold is an error.
+//!
+//! ```mlir
+//! // before
+//! %0 = stablehlo.convert %arg0 : (tensor<4x8xf32>) -> tensor<?x8xf32>
+//! %1 = stablehlo.get_dimension_size %0, dim = 0 : (tensor<?x8xf32>) -> tensor<i32>
+//! %2 = stablehlo.reshape %1 : (tensor<i32>) -> tensor<1xi32>
+//! %3 = stablehlo.dynamic_iota %2, dim = 0 : (tensor<1xi32>) -> tensor<?xi32>
+//! // after
+//! %3 = stablehlo.iota dim = 0 : tensor<4xi32>
+//! ```
+//!
+//! The walk is forward and visits each operation once: a shape depends on what is above it only. A loop takes the types of
+//! its initial values.
+
+mod custom_calls;
+mod integers;
+mod types;
+
+use shardc_ir::{
+    Build, DType, DYNAMIC, Diagnostic, FuncId, Module, OpId, OpKind, RegionId, Rewriter, TensorBuild, Type,
+    ValueId,
+};
+
+use self::integers::{Integers, encode};
+use self::types::{is_dynamic, manual_blocks, refine, refine_from, refine_results};
+use super::decompose::static_form;
+
+/// Refines the types in the body of a function, and its result types. Parameters keep their types.
+///
+/// # Errors
+/// A shape assertion does not hold (SH0352).
+pub fn refine_shapes(module: &mut Module, func: FuncId) -> Result<(), Vec<Diagnostic>> {
+    let Some(body) = module.funcs[func].body else { return Ok(()) };
+    let mut refiner = Refiner { integers: Integers::default(), errors: Vec::new() };
+    refiner.region(&mut Rewriter::new(module), body);
+    if !refiner.errors.is_empty() {
+        return Err(refiner.errors);
+    }
+    if let Some(end) = module.terminator(body) {
+        module.funcs[func].results = module.ops[end].operands.iter().map(|&v| module.values[v].ty).collect();
+    }
+    Ok(())
+}
+
+/// Whether a function body has dimensions of unknown size, or operations that refinement removes.
+#[must_use]
+pub fn has_unknown_shapes(module: &Module, body: RegionId) -> bool {
+    let dynamic = |&value: &ValueId| is_dynamic(module, module.values[value].ty);
+    let (ops, regions) = module.walk_with_regions(body, |_| true);
+    regions.iter().any(|&region| module.regions[region].args.iter().any(dynamic))
+        || ops.iter().any(|&op| {
+            let data = &module.ops[op];
+            data.results.iter().any(dynamic) || custom_calls::is_refined(data)
+        })
+}
+
+struct Refiner {
+    integers: Integers,
+    errors: Vec<Diagnostic>,
+}
+
+impl Refiner {
+    fn region(&mut self, rw: &mut Rewriter<'_>, region: RegionId) {
+        rw.enter(region);
+        while let Some(op) = rw.next_op() {
+            self.enter_regions(rw.module, op);
+            for nested in rw.module.ops[op].regions.clone() {
+                self.region(rw, nested);
+            }
+            self.op(rw, op);
+        }
+    }
+
+    /// Refines the arguments of the regions of an operation from its operands.
+    fn enter_regions(&mut self, module: &mut Module, op: OpId) {
+        let (operands, regions) = (module.ops[op].operands.clone(), module.ops[op].regions.clone());
+        match module.ops[op].kind.clone() {
+            OpKind::While => {
+                let body_end = regions.last().and_then(|&body| module.terminator(body));
+                let yielded = body_end.map(|end| module.ops[end].operands.clone()).unwrap_or_default();
+                for (i, &region) in regions.iter().enumerate() {
+                    for (place, &arg) in module.regions[region].args.clone().iter().enumerate() {
+                        let Some(&operand) = operands.get(place) else { continue };
+                        refine_from(module, arg, operand);
+                        // A size that the loop carries along unchanged is that of the initial value.
+                        let body_arg = regions.last().and_then(|&b| module.regions[b].args.get(place));
+                        let is_invariant = body_arg.is_some() && yielded.get(place) == body_arg;
+                        if is_invariant
+                            && i < 2
+                            && let Some(elements) = self.integers.of(module, operand)
+                        {
+                            self.integers.set(arg, elements);
+                        }
+                    }
+                }
+            }
+            OpKind::NamedComputation(_) | OpKind::AsyncStart => {
+                for &region in &regions {
+                    for (&arg, &operand) in module.regions[region].args.clone().iter().zip(&operands) {
+                        refine_from(module, arg, operand);
+                    }
+                }
+            }
+            OpKind::ManualComputation(spec) => {
+                let Some(&body) = regions.first() else { return };
+                let args = module.regions[body].args.clone();
+                for ((&arg, &operand), &sharding) in args.iter().zip(&operands).zip(&spec.in_shardings) {
+                    let global = module.shape(operand);
+                    let blocks = manual_blocks(module, sharding, &spec.manual_axes, global.len());
+                    let size = |(&n, &blocks): (&i64, &i64)| match n >= 0 && n % blocks == 0 {
+                        true => n / blocks,
+                        false => DYNAMIC,
+                    };
+                    let local: Vec<i64> = global.iter().zip(&blocks).map(size).collect();
+                    refine(module, arg, &local);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn op(&mut self, rw: &mut Rewriter<'_>, op: OpId) {
+        match custom_calls::refine_call(rw, op, &self.integers) {
+            Ok(true) => return,
+            Ok(false) => {}
+            Err(error) => return self.errors.push(*error),
+        }
+        refine_results(rw.module, op, &self.integers);
+        let data = &rw.module.ops[op];
+        let &[result] = data.results.as_slice() else { return };
+        if let Some(elements) = self.integers.evaluate(rw.module, op) {
+            let Some(ty) = rw.module.tensor(result).cloned() else { return };
+            let value = rw.elements(encode(ty.dtype, &elements), &ty.shape, ty.dtype);
+            return replace(rw, result, value);
+        }
+        match data.kind.clone() {
+            // A mean divides by the number of elements.
+            OpKind::Convert if let Some(value) = self.float(rw, op, result) => replace(rw, result, value),
+            OpKind::Dynamic(kind) => {
+                if let Some(value) = static_form(rw, op, &kind) {
+                    replace(rw, result, value);
+                }
+            }
+            // A cast between a static and a dynamic type is nothing between two equal ones.
+            OpKind::Convert if rw.module.shardings.of(result).is_none() => {
+                let operand = rw.module.ops[op].operands[0];
+                let types = [operand, result].map(|value| rw.module.values[value].ty);
+                if types[0] == types[1] && matches!(rw.module.types.get(types[0]), Type::Tensor(_)) {
+                    rw.replace(&[operand]);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Refiner {
+    /// Inserts the constant that a known integer is as a float of type `f32` or `f64`.
+    fn float(&self, rw: &mut Rewriter<'_>, op: OpId, result: ValueId) -> Option<ValueId> {
+        let ty = rw.module.tensor(result).filter(|ty| ty.rank() == 0)?;
+        let operand = *rw.module.ops[op].operands.first()?;
+        let &[n] = self.integers.of(rw.module, operand)?.as_slice() else { return None };
+        let bytes = match ty.dtype {
+            DType::F32 => (n as f32).to_le_bytes().to_vec(),
+            DType::F64 => (n as f64).to_le_bytes().to_vec(),
+            _ => return None,
+        };
+        let dtype = ty.dtype;
+        Some(rw.splat(&bytes, &[], dtype))
+    }
+}
+
+/// Puts `value` in the place of the result of the operation at hand, with its sharding.
+fn replace(rw: &mut Rewriter<'_>, result: ValueId, value: ValueId) {
+    let sharding = rw.module.shardings.of(result);
+    rw.module.shardings.set(value, sharding);
+    rw.replace(&[value]);
+}

@@ -27,8 +27,8 @@
 //! together and loops complete them once. So this comes after those, and looks at the sums that are then completed alone.
 
 use shardc_ir::{
-    AxisRef, Build, Dense, Mesh, MeshId, Module, OpId, OpKind, ReductionKind, RegionId, Rewriter,
-    TensorSharding, UseCounts, ValueId, Work,
+    AxisRef, Build, Dense, DimSharding, Mesh, MeshId, Module, OpId, OpKind, ReductionKind, RegionId,
+    Rewriter, TensorSharding, UseCounts, ValueId, Work,
 };
 use smallvec::SmallVec;
 
@@ -185,8 +185,14 @@ impl Trade {
         let mut site = site(module, (mesh, mesh_id), None, sum.maker, &rule, copies, free)?;
         let agreed = site.as_planned()?;
         site.tensors.last_mut()?.sharding = &wanted;
+        // A part that was cut out of a larger one comes from that.
         for (tensor, &operand) in site.tensors.iter_mut().zip(&module.ops[sum.maker].operands) {
-            tensor.also.extend(source(module, operand).and_then(|whole| module.shardings.sharding_of(whole)));
+            if let Some(source) = source(module, operand)
+                && let Some(sharding) = module.shardings.sharding_of(source)
+                && is_cut_from(sharding, tensor.sharding)
+            {
+                tensor.sharding = sharding;
+            }
         }
         let before = site.cost(&agreed, planner);
         let least = WORTHWHILE * (before - cost::START);
@@ -241,11 +247,13 @@ fn resharded(
     sharding: TensorSharding,
     copies: &mut AvailableCopies,
 ) -> ValueId {
-    for value in [Some(value), source(rw.module, value)].into_iter().flatten() {
-        let has = rw.module.shardings.sharding_of(value);
-        if has.is_some_and(|has| has.same_placement(&sharding)) {
-            return value;
-        }
+    let is_larger = |&source: &ValueId| {
+        rw.module.shardings.sharding_of(source).is_some_and(|has| is_cut_from(has, &sharding))
+    };
+    let value = source(rw.module, value).filter(is_larger).unwrap_or(value);
+    let has = rw.module.shardings.sharding_of(value);
+    if has.is_some_and(|has| has.same_placement(&sharding)) {
+        return value;
     }
     // Zeros that are added to are made where they are wanted.
     let def = rw.module.def_op(value).map(|op| (op, &rw.module.ops[op]));
@@ -284,6 +292,13 @@ fn source(module: &Module, value: ValueId) -> Option<ValueId> {
     matches!(op.kind, OpKind::Reshard(_)).then(|| op.operands[0])
 }
 
+/// Whether each device cuts its part in sharding `to` out of what it has in sharding `from`.
+fn is_cut_from(from: &TensorSharding, to: &TensorSharding) -> bool {
+    let is_split_further = |(from, to): (&DimSharding, &DimSharding)| to.axes.starts_with(&from.axes);
+    let is_complete = from.unreduced.is_empty() && to.unreduced.is_empty();
+    from.mesh == to.mesh && is_complete && from.dims.iter().zip(&to.dims).all(is_split_further)
+}
+
 /// Returns the assignment in which operands of a product are gathered along the dimensions that a sum is over; `None` if no operand
 /// that has them is whole already, or the others are larger than what devices keep anyway.
 fn gathered(site: &Site<'_>, agreed: &FactorParts) -> Option<FactorParts> {
@@ -303,7 +318,7 @@ fn gathered(site: &Site<'_>, agreed: &FactorParts) -> Option<FactorParts> {
     let (mut whole, mut split) = (0, 0.0);
     for tensor in site.tensors.iter().filter(has_summed) {
         let sharding = site.sharding(tensor, &chosen);
-        if tensor.free || tensor.also.iter().any(|ready| ready.same_placement(&sharding)) {
+        if tensor.free || is_cut_from(tensor.sharding, &sharding) {
             whole += 1;
         } else {
             split += site.local_bytes(tensor, &chosen);

@@ -29,9 +29,9 @@ use shardc_ir::{
 };
 
 use super::{
-    across_processes, complex_sums, dense_ragged, donated_once, expand_elementwise, foreign_attributes,
-    gradient_layouts, initial_values, one_memory, order_collectives, row_major_fft, whole_to_host,
-    wide_products,
+    across_processes, complex_sums, dense_exchange, dense_ragged, donated_once, expand_elementwise,
+    foreign_attributes, gradient_layouts, initial_values, one_memory, order_collectives, row_major_fft,
+    whole_to_host, wide_products,
 };
 
 /// Regions within regions, so that neither this nor the recursion of MLIR's readers overflows the stack.
@@ -96,6 +96,9 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
     if options.backend == Backend::Tpu {
         gradient_layouts::pin_gradients(module);
         whole_to_host::hold(module);
+        if options.spmd_mode == SpmdMode::Replica {
+            dense_exchange::write_dense_exchanges(module);
+        }
     }
     if options.backend == Backend::Gpu {
         donated_once::keep(module);
@@ -103,6 +106,7 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
     if options.backend == Backend::Cpu {
         one_memory::stay(module);
         dense_ragged::write_dense(module);
+        dense_exchange::write_dense_exchanges(module);
         wide_products::widen(module);
         row_major_fft::pin_transforms(module);
         if options.processes > 1 {

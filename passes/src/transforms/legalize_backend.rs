@@ -19,6 +19,8 @@
 //! * But for the CPU and for GPUs sums of complex numbers are scattered as those of their parts ([`Backend::Any`]).
 //! * For XLA's TPU compiler gradients lie as the parameters that they update do, and what goes to the host's memory is no part of something
 //!   larger ([`Backend::Tpu`]).
+//! * For XLA's CPU client, and for its TPU compiler in [`SpmdMode::Replica`], `ragged_all_to_all` is an `all_gather` and a `gather`
+//!   (`dense_exchange.rs`).
 //! * For XLA's compiler for GPUs a value that is returned several times takes the memory of one argument ([`Backend::Gpu`]).
 //! * Where several processes share the devices ([`BackendOptions::processes`]), collectives between them are calls of the runtime.
 

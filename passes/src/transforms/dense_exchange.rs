@@ -1,6 +1,6 @@
 //! Dense ragged exchange: writes `ragged_all_to_all` with an `all_gather` and a `gather`.
 //!
-//! XLA's CPU client has no `ragged_all_to_all`, and its TPU compiler takes one between partitions only. Each device gathers
+//! XLA's CPU client has no `ragged_all_to_all`, and XLA's compilers end their process on one between replicas. Each device gathers
 //! the operands of its group and picks the rows that the group sends to it. It learns where they come from and go to by an
 //! `all_to_all` of both lists of offsets. Where received slices overlap, the last one is kept.
 //!

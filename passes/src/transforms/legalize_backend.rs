@@ -19,7 +19,7 @@
 //! * But for the CPU and for GPUs sums of complex numbers are scattered as those of their parts ([`Backend::Any`]).
 //! * For XLA's TPU compiler gradients lie as the parameters that they update do, and what goes to the host's memory is no part of something
 //!   larger ([`Backend::Tpu`]).
-//! * For XLA's CPU client, and for its TPU compiler in [`SpmdMode::Replica`], `ragged_all_to_all` is an `all_gather` and a `gather`
+//! * For XLA's CPU client, and for all back ends in [`SpmdMode::Replica`], `ragged_all_to_all` is an `all_gather` and a `gather`
 //!   (`dense_exchange.rs`).
 //! * For XLA's compiler for GPUs a value that is returned several times takes the memory of one argument ([`Backend::Gpu`]).
 //! * Where several processes share the devices ([`BackendOptions::processes`]), collectives between them are calls of the runtime.
@@ -92,15 +92,15 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
         legalize_signature(module, func);
     }
     initial_values::combine_afterwards(module);
+    if options.backend == Backend::Cpu || options.spmd_mode == SpmdMode::Replica {
+        dense_exchange::write_dense_exchanges(module);
+    }
     if matches!(options.backend, Backend::Any | Backend::Tpu) {
         complex_sums::take_apart(module);
     }
     if options.backend == Backend::Tpu {
         gradient_layouts::pin_gradients(module);
         whole_to_host::hold(module);
-        if options.spmd_mode == SpmdMode::Replica {
-            dense_exchange::write_dense_exchanges(module);
-        }
     }
     if options.backend == Backend::Gpu {
         donated_once::keep(module);
@@ -108,7 +108,6 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
     if options.backend == Backend::Cpu {
         one_memory::stay(module);
         dense_ragged::write_dense(module);
-        dense_exchange::write_dense_exchanges(module);
         wide_products::widen(module);
         row_major_fft::pin_transforms(module);
         if options.processes > 1 {

@@ -1,10 +1,11 @@
-// XLA's CPU client has no ragged_all_to_all, and its TPU compiler takes none between replicas: operands are gathered, and a mask
-// says which rows are received. Other back ends take the call.
+// XLA's CPU client has no ragged_all_to_all, and no compiler of XLA takes one between replicas: operands are gathered, and a mask
+// says which rows are received.
 // RUN: shardc opt %s --passes 'legalize-backend{target=cpu}' | FileCheck %s
 // RUN: shardc opt %s --passes 'legalize-backend{target=tpu}' | FileCheck %s
-// RUN: shardc opt %s --passes legalize-backend | FileCheck %s --check-prefix=ANY
+// RUN: shardc opt %s --passes legalize-backend | FileCheck %s
+// RUN: shardc opt %s --passes legalize-backend --spmd-mode partition | FileCheck %s --check-prefix=PARTITIONS
 
-// ANY: @ragged_all_to_all
+// PARTITIONS: @ragged_all_to_all
 // CHECK-NOT: @ragged_all_to_all
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 2 : i32} {
 func.func @main(%x: tensor<4x4xf32>, %init: tensor<8x4xf32>, %in: tensor<2xi32>, %send: tensor<2xi32>, %out: tensor<2xi32>, %receive: tensor<2xi32>) -> tensor<8x4xf32> {

@@ -1,4 +1,10 @@
-// Devices send ranges of rows of different lengths to one another; the columns stay split along the axis that is not manual.
+// A ragged_all_to_all between devices gives what it gives on one device, in both modes; so does its gradient.
+// REQUIRES: cpu-plugin
+// RUN: shardc verify %s | FileCheck %s
+// RUN: shardc verify %s --spmd-mode partition | FileCheck %s
+// RUN: shardc jvp %s --wrt x,init -o %t && shardc verify %t | FileCheck %s
+// CHECK: ok: {{[12]}} of {{[12]}} outputs equal
+
 sdy.mesh @mesh = <["a"=2, "d"=2]>
 func.func @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d"}, {"a"}]>}, %init: tensor<16x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d"}, {"a"}]>}) -> (tensor<16x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d"}, {"a"}]>}) {
   %0 = sdy.manual_computation(%x, %init) in_shardings=[<@mesh, [{"d"}, {?}]>, <@mesh, [{"d"}, {?}]>] out_shardings=[<@mesh, [{"d"}, {?}]>] manual_axes={"d"} (%rows: tensor<4x4xf32>, %into: tensor<8x4xf32>) {

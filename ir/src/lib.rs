@@ -40,6 +40,7 @@ mod module;
 mod op;
 mod purity;
 mod quant;
+mod ragged;
 pub mod reducer;
 mod reduction;
 pub mod rewrite;
@@ -72,6 +73,7 @@ pub use mesh::{AxisList, AxisRef, Mesh, SubAxis};
 pub use module::{Func, MeshPlace, Module, Op, OpList, Region, Uses, Value, ValueDef, Visibility};
 pub use op::*;
 pub use quant::{FloatBits, Quant, QuantKind, QuantParams, QuantStorage, QuantTensor};
+pub use ragged::RAGGED_ALL_TO_ALL;
 pub use reduction::ReductionKind;
 pub use rewrite::{
     Checkpoint, InsertionPoint, Insertions, Rewriter, UseCounts, ValueMap, clone_op, clone_region,

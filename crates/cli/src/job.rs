@@ -38,7 +38,10 @@ pub(crate) fn compiler(annotations: &AnnotationArgs, how: Option<&HowArgs>) -> R
     }
     if let Some(how) = how {
         compiler = with_rules(compiler, &how.rules)?;
-        compiler = compiler.spmd_mode(how.spmd_mode.into()).strict(how.strict).clean(how.clean_options());
+        compiler = compiler
+            .spmd_mode(how.spmd_mode.map(Into::into).unwrap_or_default())
+            .strict(how.strict)
+            .clean(how.clean_options());
         compiler = compiler.groups(how.groups.into());
         if let Some(operations) = how.inline.inline_budget {
             compiler = compiler.inline_budget(operations);
@@ -156,7 +159,7 @@ impl HowArgs {
             PluginKind::Tpu if topology.is_some_and(|name| name.starts_with("v5p:")) => Some(Machine::TpuV5p),
             PluginKind::Cpu | PluginKind::Tpu => None,
         };
-        HowArgs { machine: self.machine.or(of_target), ..self.clone() }
+        HowArgs { machine: self.machine.or(of_target), target: Some(kind), ..self.clone() }
     }
 
     /// The file that --timings names, with `others`.
@@ -201,6 +204,12 @@ pub(crate) fn partition(input: &InputArgs, how: &HowArgs, ui: &Ui) -> Result<Job
     }
 }
 
+/// Whether the compiler for a kind of device takes an operation of the program between partitions only. XLA's TPU compiler takes
+/// no `ragged_all_to_all` between replicas; written densely, it would send more.
+fn needs_partitions(module: &Module, target: Option<PluginKind>) -> bool {
+    target == Some(PluginKind::Tpu) && module.ops.values().any(|op| op.kind.is_ragged_all_to_all())
+}
+
 /// As [`partition`], as far as `stop` says.
 pub(crate) fn partition_until(
     input: &InputArgs,
@@ -225,6 +234,9 @@ pub(crate) fn partition_until(
     let source = Source::read(&input.input)?;
     watch.stage(Stage::Read);
     let mut module = Compiler::parse(&source.bytes).map_err(|e| source.explain(&e))?;
+    if how.spmd_mode.is_none() && needs_partitions(&module, how.target) {
+        compiler = compiler.spmd_mode(shardc::SpmdMode::Partition);
+    }
     let warnings = match &chosen {
         Some(chosen) => {
             let InputArgs { annotations, .. } = input;

@@ -76,7 +76,7 @@ fn runs_inside(module: &Module, op: OpId, runs: u64) -> u64 {
 #[must_use]
 pub fn bytes_sent(module: &Module, op: OpId) -> Option<u64> {
     let data = &module.ops[op];
-    let spec = data.kind.collective()?;
+    let spec = data.collective_spec()?;
     let bytes = |values: &[ValueId]| {
         values.iter().filter_map(|&v| module.stored(v)?.num_bytes()).fold(0.0, |sum, n| sum + n as f64)
     };
@@ -87,6 +87,10 @@ pub fn bytes_sent(module: &Module, op: OpId) -> Option<u64> {
         OpKind::AllGather { .. } => result * share,
         OpKind::ReduceScatter { .. } | OpKind::AllToAll { .. } => operand * share,
         OpKind::AllReduce(_) => 2.0 * operand * share,
+        // At most all rows, if no two slices overlap; how many of them stay is known at run time alone.
+        OpKind::CustomCall(_) => {
+            data.operands.first().map_or(0.0, |&rows| bytes(&[rows])) * f64::from(k > 1.0)
+        }
         _ => operand,
     };
     Some(sent as u64)
@@ -109,7 +113,7 @@ fn visit<'m>(
     for &op in &module.regions[region].ops {
         let data = &module.ops[op];
         if let Some(sent) = bytes_sent(module, op) {
-            let name = data.kind.name().trim_start_matches("stablehlo.");
+            let name = data.collective_name();
             let entry = kinds.entry(name).or_default();
             entry.kind = name.to_owned();
             entry.count += 1;

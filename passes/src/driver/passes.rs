@@ -27,6 +27,7 @@ use crate::reshard::lower_reshards;
 use crate::transforms::batch_indices::batch_indices;
 use crate::transforms::dce::dce;
 use crate::transforms::decompose::decompose;
+use crate::transforms::dense_exchange::write_dense_exchanges;
 use crate::transforms::diagonals::diagonals;
 use crate::transforms::fold_edges::fold_edges;
 use crate::transforms::fold_pads::fold_pads;
@@ -433,7 +434,10 @@ pub const PASSES: &[Pass] = &[
         about: "write manual computations out for one device, the reference of shardc verify",
         needs: &[NO_CALLS],
         options: &[],
-        apply: |module, _| unroll_manual(module, entry(module)?).map(|()| Vec::new()),
+        apply: |module, _| {
+            write_dense_exchanges(module);
+            unroll_manual(module, entry(module)?).map(|()| Vec::new())
+        },
     },
 ];
 

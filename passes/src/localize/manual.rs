@@ -49,6 +49,18 @@ impl Localizer<'_> {
         }
     }
 
+    /// Localizes `ragged_all_to_all`, whose groups and channel are in its configuration. A channel is written in partition mode
+    /// alone: XLA's TPU compiler aborts on one between replicas.
+    pub(super) fn ragged_all_to_all(&mut self, op: OpId) {
+        match device_groups(self.rw.module, op, &self.mesh, &self.scope) {
+            Ok(groups) => {
+                let spec = self.on_channel(groups);
+                self.rw.module.ops[op].set_ragged_all_to_all(&spec);
+            }
+            Err(error) => self.fail(*error),
+        }
+    }
+
     /// Localizes `partition_id`. Partitions of the program are devices, which are replicas in that mode. Those that differ along
     /// free axes are one to the program: it is told the number of the first of them.
     pub(super) fn partition_id(&mut self, op: OpId) {

@@ -35,7 +35,7 @@ mod sizes;
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::discardable::SHARDING;
 use shardc_ir::{
-    Attr, AttrDict, Build, DType, Dense, Diagnostic, EntityRef, FuncId, Mesh, MeshId, Module, OpId, OpKind,
+    Attr, Build, DType, Dense, Diagnostic, EntityRef, FuncId, Mesh, MeshId, Module, OpId, OpKind,
     QuantTensor, RegionId, ReplicaGroups, Rewriter, SPELLING_ATTR, ShardingId, SizeList, SpmdMode,
     TensorSharding, TensorType, Type, TypeId, ValueId,
 };
@@ -189,17 +189,6 @@ fn signature(module: &mut Module, func: FuncId, body: RegionId, local: &mut Loca
     f.results = results;
 }
 
-/// Removes the channel of a collective that is a custom call. A channel stands for a collective among partitions; XLA's
-/// compiler for TPUs aborts where it meets one in a program of replicas.
-fn drop_channel(attrs: &mut AttrDict) {
-    for name in ["backend_config", "mhlo.backend_config"] {
-        let Some(Attr::Dict(config)) = attrs.get(name) else { continue };
-        let mut config = config.clone();
-        config.remove("channel_id");
-        attrs.set(name, Attr::Dict(config));
-    }
-}
-
 /// Removes shardings and meshes; says how many devices there are, and in partition mode that everything is
 /// already partitioned.
 fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
@@ -243,10 +232,6 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
             spec.mesh_axes = None;
         }
         match &mut op.kind {
-            OpKind::CustomCall(call) if mode == SpmdMode::Replica && &*call.target == "ragged_all_to_all" => {
-                drop_channel(&mut call.props);
-                drop_channel(&mut op.attrs);
-            }
             OpKind::DataFlowEdge(sharding) => *sharding = None,
             OpKind::NamedComputation(spec) => (spec.in_shardings, spec.out_shardings) = (None, None),
             _ => {}
@@ -435,6 +420,9 @@ impl Localizer<'_> {
             | OpKind::AllToAll { .. }
             | OpKind::CollectivePermute(_)
             | OpKind::CollectiveBroadcast(_) => self.collective_of_program(op),
+            OpKind::CustomCall(_) if self.rw.module.ops[op].ragged_all_to_all().is_some() => {
+                self.ragged_all_to_all(op);
+            }
             OpKind::PartitionId => self.partition_id(op),
             OpKind::Rng(_) => self.drawn_by_one(op),
             OpKind::ReplicaId => self.replica_id(),

@@ -26,14 +26,15 @@ pub(crate) fn device_groups(
     scope: &Scope,
 ) -> Result<ReplicaGroups, Box<Diagnostic>> {
     let data = &module.ops[op];
-    let name = data.kind.name();
+    let name = data.kind.title();
     let refused = |message: String, hint: &str| {
         let mut error = Diagnostic::unsupported("SH0312", message).at(data.span).hint(hint);
         error.user_loc = module.user_loc(op);
         Box::new(error)
     };
     let is_known = !matches!(data.kind, OpKind::CollectiveReduce(_) | OpKind::CrossReplicaSum(_));
-    let Some(spec) = data.kind.collective().filter(|spec| is_known && !spec.has_dynamic_root) else {
+    let spec = data.collective_spec().filter(|spec| is_known && !spec.has_dynamic_root);
+    let Some(spec) = spec.as_deref() else {
         let message = format!("{name} in a manual computation");
         return Err(refused(
             message,

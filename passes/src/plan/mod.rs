@@ -428,6 +428,12 @@ impl Pass<'_> {
                 }
                 self.by_rule(op, copies);
             }
+            kind if kind.is_ragged_all_to_all() && self.scope.is_some() => {
+                if let Err(error) = self.check_manual_op(op) {
+                    self.errors.push(*error);
+                }
+                self.by_rule(op, copies);
+            }
             OpKind::Constant(_) => self.whole(op, copies),
             OpKind::Rng(_) => self.drawn_by_one(op, copies),
             _ => {

@@ -5,7 +5,7 @@
 //! operands, with a warning if these are split. Some rules let shardings propagate further than parts can be computed, as for the
 //! matrices of a decomposition: [`works_on_parts`] tells the two apart.
 
-use shardc_ir::{Attr, AttrDict, Module, OpId, OpKind};
+use shardc_ir::{Attr, AttrDict, Module, OpId, OpKind, RAGGED_ALL_TO_ALL};
 
 use super::builder::{RuleBuilder, operand_shape, pointwise, result_shape, size};
 use super::linalg;
@@ -28,6 +28,8 @@ enum Known {
     TopK,
     ApproxTopK,
     X64Combine,
+    /// An exchange of ranges of rows between devices.
+    RaggedAllToAll,
     /// The first dimensions are of a batch; the call works on the given number of others.
     Batch {
         inner: usize,
@@ -63,6 +65,7 @@ fn known(target: &str) -> Option<Known> {
         "mhlo.topk" => Known::TopK,
         "ApproxTopK" | "PartialReduce" => Known::ApproxTopK,
         "X64Combine" => Known::X64Combine,
+        RAGGED_ALL_TO_ALL => Known::RaggedAllToAll,
         "cu_lu_pivots_to_permutation" | "hip_lu_pivots_to_permutation" => Known::Batch { inner: 1 },
         "tridiagonal_solve_perturbed_ffi" => Known::Batch { inner: 2 },
         "sdy_testonly"
@@ -105,6 +108,7 @@ pub(super) fn custom_call(module: &Module, op: OpId, target: &str) -> Option<Sha
         Some(Known::TopK) => linalg::top_k(module, op),
         Some(Known::ApproxTopK) => approx_top_k(module, op),
         Some(Known::X64Combine) => x64_combine(module, op),
+        Some(Known::RaggedAllToAll) => ragged_all_to_all(module, op),
         Some(Known::Batch { inner }) => {
             let rank = |i| operand_shape(module, op, i).map_or(0, <[i64]>::len);
             let most = (0..module.ops[op].operands.len()).map(rank).max()?;
@@ -144,6 +148,7 @@ pub(crate) fn works_on_parts(module: &Module, op: OpId, target: &str, operand: u
         Some(Known::Identity | Known::Elementwise | Known::X64Combine | Known::Batch { .. }) => true,
         Some(Known::Matrix | Known::Eigh | Known::Qr | Known::HouseholderProduct) => dim + 2 < shape.len(),
         Some(Known::TopK) => dim + 1 < shape.len(),
+        Some(Known::RaggedAllToAll) => operand < 2 && dim > 0,
         // The dimension that is searched is the one whose size changes; where none does, any may be.
         Some(Known::ApproxTopK) => shape != output,
         // Kernels and calls of the host's code are made for the shapes that they were written with.
@@ -257,6 +262,29 @@ fn approx_top_k(module: &Module, op: OpId) -> Option<ShardingRule> {
             let factor = rule.blocked(m, FactorKind::NeedReplication, true);
             rule.results(dim, factor);
         }
+    }
+    Some(rule.finish())
+}
+
+/// Returns the rule of `ragged_all_to_all`. Offsets and sizes count whole rows, so dimension 0 needs replication along the axes
+/// that the exchange is not along; the other dimensions of a row pass through.
+fn ragged_all_to_all(module: &Module, op: OpId) -> Option<ShardingRule> {
+    let (operand, output) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
+    let mut rule = RuleBuilder::new(module, op);
+    if let (Some(&sent), Some(&received)) = (operand.first(), output.first()) {
+        let factor = rule.factor(sent, FactorKind::NeedReplication);
+        rule.operand(0, 0, factor);
+        let factor = rule.factor(received, FactorKind::NeedReplication);
+        rule.operand(1, 0, factor).result(0, 0, factor);
+    }
+    for (dim, &n) in output.iter().enumerate().skip(1) {
+        let factor = rule.factor(n, FactorKind::PassThrough);
+        rule.operand(0, dim, factor).operand(1, dim, factor).result(0, dim, factor);
+    }
+    let slices = *operand_shape(module, op, 2)?.first()?;
+    let factor = rule.factor(slices, FactorKind::NeedReplication);
+    for list in 2..module.ops[op].operands.len() {
+        rule.operand(list, 0, factor);
     }
     Some(rule.finish())
 }

@@ -20,6 +20,8 @@
 //! * But for the CPU and for GPUs sums of complex numbers are scattered as those of their parts ([`Backend::Any`]).
 //! * For XLA's TPU compiler gradients lie as the parameters that they update do, and what goes to the host's memory is no part of something
 //!   larger ([`Backend::Tpu`]).
+//! * For XLA's CPU client, and for all back ends in [`SpmdMode::Replica`], `ragged_all_to_all` is an `all_gather` and a `gather`
+//!   (`dense_exchange.rs`).
 //! * For XLA's compiler for GPUs a value that is returned several times takes the memory of one argument ([`Backend::Gpu`]).
 //! * Where several processes share the devices ([`BackendOptions::processes`]), collectives between them are calls of the runtime.
 
@@ -30,9 +32,9 @@ use shardc_ir::{
 };
 
 use super::{
-    across_processes, complex_sums, dense_ragged, donated_once, expand_elementwise, foreign_attributes,
-    gradient_layouts, initial_values, one_memory, order_collectives, rooted_collectives, row_major_fft,
-    whole_to_host, wide_products,
+    across_processes, complex_sums, dense_exchange, dense_ragged, donated_once, expand_elementwise,
+    foreign_attributes, gradient_layouts, initial_values, one_memory, order_collectives, rooted_collectives,
+    row_major_fft, whole_to_host, wide_products,
 };
 
 /// Regions within regions, so that neither this nor the recursion of MLIR's readers overflows the stack.
@@ -95,6 +97,9 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
     if matches!(options.backend, Backend::Cpu | Backend::Tpu) && is_one_process {
         let devices = num_devices(module, options);
         rooted_collectives::expand_broadcasts(module, i64::try_from(devices).unwrap_or(i64::MAX));
+    }
+    if options.backend == Backend::Cpu || options.spmd_mode == SpmdMode::Replica {
+        dense_exchange::write_dense_exchanges(module);
     }
     if matches!(options.backend, Backend::Any | Backend::Tpu) {
         complex_sums::take_apart(module);

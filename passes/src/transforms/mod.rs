@@ -9,6 +9,7 @@ pub(crate) mod cse;
 pub mod dce;
 mod dead_carries;
 pub mod decompose;
+pub mod dense_exchange;
 mod dense_ragged;
 pub mod diagonals;
 mod donated_once;

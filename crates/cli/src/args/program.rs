@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use shardc::runtime::PluginKind;
 use shardc_passes::report::byte_size::parse_bytes;
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
@@ -64,9 +65,12 @@ pub(crate) struct RuleArgs {
 pub(crate) struct HowArgs {
     #[command(flatten)]
     pub(crate) strategy: StrategyArgs,
-    /// How devices see one another
-    #[arg(long, value_enum, default_value_t = Mode::Replica)]
-    pub(crate) spmd_mode: Mode,
+    /// How devices see one another; replica if not given, but partition for a TPU that runs a ragged_all_to_all
+    #[arg(long, value_enum)]
+    pub(crate) spmd_mode: Option<Mode>,
+    /// The kind of device that the program is compiled for, where a command knows it.
+    #[arg(skip)]
+    pub(crate) target: Option<PluginKind>,
     /// How replica groups are written
     #[arg(long, value_enum, default_value_t = Groups::Lists)]
     pub(crate) groups: Groups,

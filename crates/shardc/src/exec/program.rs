@@ -9,6 +9,7 @@ use shardc_passes::gspmd::{import_gspmd, is_annotated};
 use shardc_passes::manual::unroll_manual;
 use shardc_passes::sharding::interface::{Interface, InterfaceTensor};
 use shardc_passes::transforms::decompose::{decompose, is_needed};
+use shardc_passes::transforms::dense_exchange::write_dense_exchanges;
 use shardc_passes::transforms::inline::inline_calls;
 use shardc_runtime::mismatch::{self, Mismatch, Problem};
 use shardc_runtime::{
@@ -111,6 +112,7 @@ impl Program {
                 {
                     decompose(module, body);
                 }
+                write_dense_exchanges(module);
                 unroll_manual(module, entry)?;
             }
         }

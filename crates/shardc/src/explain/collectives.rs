@@ -79,7 +79,7 @@ impl<'a> Served<'a> {
 fn collective(output: &Output, op: OpId, in_loop: bool, number: usize) -> CollectiveReport {
     let module = &output.module;
     let data = &module.ops[op];
-    let groups = data.kind.collective().map(|spec| spec.groups.clone()).unwrap_or_default();
+    let groups = data.collective_spec().map(|spec| spec.groups.clone()).unwrap_or_default();
     let pairs = matches!(data.kind, OpKind::CollectivePermute(_));
     let types: Vec<String> =
         data.operands.iter().map(|&v| module.types.display(module.values[v].ty)).collect();
@@ -89,7 +89,7 @@ fn collective(output: &Output, op: OpId, in_loop: bool, number: usize) -> Collec
     };
     CollectiveReport {
         number,
-        kind: data.kind.name().trim_start_matches("stablehlo.").to_owned(),
+        kind: data.collective_name().to_owned(),
         axes: axes_of(&output.interface.mesh, &groups, pairs),
         ty,
         bytes: bytes_sent(module, op).unwrap_or(0),
@@ -309,7 +309,7 @@ fn visit(
 ) {
     for &op in &module.regions[region].ops {
         let data = &module.ops[op];
-        if data.kind.collective().is_some() {
+        if data.collective_spec().is_some() {
             out.push((op, in_loop, func));
         }
         let in_loop = in_loop || matches!(data.kind, OpKind::While);

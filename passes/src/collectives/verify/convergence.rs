@@ -54,7 +54,7 @@ pub(super) fn check(
         }
     }
     for op in module.walk(body) {
-        if let Some(spec) = module.ops[op].kind.collective() {
+        if let Some(spec) = module.ops[op].collective_spec() {
             cuts.groups(&spec.groups);
         }
     }
@@ -134,8 +134,8 @@ fn cuts_of(module: &Module, op: OpId, mesh: &Mesh) -> Cuts {
                     cuts.axes(mesh, module.shardings.get(sharding).split_axes());
                 }
             }
-            kind => {
-                if let Some(spec) = kind.collective() {
+            _ => {
+                if let Some(spec) = module.ops[inner].collective_spec() {
                     cuts.groups(&spec.groups);
                 }
             }
@@ -162,7 +162,7 @@ const MAX_ENUMERATED: usize = 1 << 33;
 /// # Errors
 /// These are too many (`SH0327`): the program is then refused, since it might hang.
 fn enumerated(module: &Module, body: RegionId, devices: usize) -> Result<Enumerated, Diagnostic> {
-    let collectives = module.walk(body).into_iter().filter(|&op| module.ops[op].kind.collective().is_some());
+    let collectives = module.walk(body).into_iter().filter(|&op| module.ops[op].collective_spec().is_some());
     let (count, last) = collectives.fold((0_usize, None), |(count, _), op| (count + 1, Some(op)));
     match last.filter(|_| count.saturating_mul(devices) > MAX_ENUMERATED) {
         None => Ok(Enumerated::new(devices)),
@@ -213,8 +213,8 @@ fn talking(module: &Module) -> FxHashSet<FuncId> {
 fn meets(module: &Module, op: OpId) -> bool {
     match &module.ops[op].kind {
         OpKind::Call { .. } => true,
-        OpKind::CustomCall(spec) => spec.kept_callee().is_some(),
-        kind => kind.collective().is_some(),
+        OpKind::CustomCall(spec) if spec.kept_callee().is_some() => true,
+        _ => module.ops[op].collective_spec().is_some(),
     }
 }
 
@@ -394,6 +394,13 @@ impl<'m, R: Relations> Flow<'m, R> {
                 self.set_all(&data.results, apart);
             }
             OpKind::CustomCall(spec) if spec.kept_callee().is_some() => self.kept_call(op, spec, control),
+            OpKind::CustomCall(_) if data.kind.is_ragged_all_to_all() => match data.ragged_all_to_all() {
+                Some(spec) => {
+                    self.check_converged(op, &spec, control);
+                    self.exchange(op, &spec, true);
+                }
+                None => self.compute(op, control),
+            },
             OpKind::PartitionId | OpKind::ReplicaId => {
                 let along =
                     self.written.as_ref().map(|written| (written.mesh, written.scope.axes.as_slice()));

@@ -49,7 +49,7 @@ fn meets_under_a_condition(module: &Module, op: OpId) -> bool {
     let conditions =
         inner.filter(|&op| matches!(module.ops[op].kind, OpKind::While | OpKind::Case | OpKind::If));
     let meets = |region: &RegionId| {
-        module.walk(*region).into_iter().any(|op| module.ops[op].kind.collective().is_some())
+        module.walk(*region).into_iter().any(|op| module.ops[op].collective_spec().is_some())
     };
     conditions.flat_map(|op| &module.ops[op].regions).any(meets)
 }

@@ -1,9 +1,9 @@
 //! Operations that hand values on: they hold them, or say how they are sharded or where they lie.
 
-use shardc_ir::{Build, Diagnostic, OpKind, ShardingId, UnaryOp, ValueId};
+use shardc_ir::{Build, Diagnostic, OpKind, RAGGED_ALL_TO_ALL, ShardingId, UnaryOp, ValueId};
 use smallvec::smallvec;
 
-use super::{elementwise, lapack, on_tape, sorting};
+use super::{elementwise, lapack, on_tape, ragged_exchange, sorting};
 use crate::linearize::{At, Rule, Tangents};
 
 /// What is held or watched; tangents go on as they come.
@@ -52,6 +52,7 @@ pub(super) fn known_call(at: &mut At<'_, '_>, target: &str) -> Result<Option<Rul
         {
             Some(Rule::Tangents(handed_on(at)))
         }
+        RAGGED_ALL_TO_ALL => Some(Rule::Tangents(smallvec![ragged_exchange::ragged_all_to_all(at)])),
         "mhlo.topk" if is_unary => Some(Rule::Tangents(sorting::top_k(at)?)),
         // An operation of chlo's that was written for readers that have no chlo.
         _ => match target.strip_prefix("mhlo.").and_then(|name| UnaryOp::parse(&format!("chlo.{name}"))) {

@@ -15,6 +15,7 @@ mod lapack;
 mod linear_algebra;
 mod log_add_exp;
 mod products;
+mod ragged_exchange;
 mod reductions;
 mod refused;
 mod scatter;

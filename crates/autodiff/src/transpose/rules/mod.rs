@@ -7,6 +7,7 @@ mod elementwise;
 mod indexing;
 mod linear_algebra;
 mod ragged;
+mod ragged_exchange;
 mod shape;
 mod window;
 
@@ -69,6 +70,7 @@ fn of_operand(
             t.linear.module.shardings.set(constrained, Some(*sharding));
             Some(constrained)
         }
+        kind if kind.is_ragged_all_to_all() => ragged_exchange::ragged_all_to_all(t, op, i, ct),
         // Of those on a tape, each says how a value is sharded.
         OpKind::CustomCall(_) => Some(t.emit(op).alike(kind, &[ct])),
         OpKind::Reverse { .. } => Some(t.emit(op).alike(kind, &[ct])),

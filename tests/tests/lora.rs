@@ -209,3 +209,100 @@ fn a_weight_that_is_read_both_ways_is_two_maps() {
     assert_eq!(refused.len(), 2);
     assert!(refused[1].message.contains("the adapters of w.2 cannot be merged"), "{}", refused[1].message);
 }
+
+/// Experts that read the same input have adapters of their own, as PEFT's `target_parameters` has them: `data/make_peft_experts.py` made
+/// the values.
+#[test]
+fn experts_have_adapters_of_their_own_as_in_peft() {
+    let Some(client) = client().unwrap() else { return };
+    let file = shardc::statedict::safetensors::from_bytes(
+        include_bytes!("data/peft/experts.safetensors").as_slice(),
+    )
+    .unwrap();
+    let array = |name: String| {
+        let tensor = file.find(&name).unwrap();
+        HostArray::new(tensor.dtype(), tensor.shape(), tensor.read().unwrap()).unwrap()
+    };
+    const E: usize = 3;
+    const RANK: usize = 2;
+    let weight_left = |shape: &str, from: usize| {
+        format!(
+            "%y = stablehlo.dot_general %w, %x, contracting_dims = [{from}] x [1]
+                : (tensor<{shape}xf32>, tensor<6x4xf32>) -> tensor<3x5x6xf32>
+            %z = stablehlo.transpose %y, dims = [0, 2, 1] : (tensor<3x5x6xf32>) -> tensor<3x6x5xf32>"
+        )
+    };
+    let weight_right = |shape: &str, from: usize| {
+        format!(
+            "%y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [{from}]
+                : (tensor<6x4xf32>, tensor<{shape}xf32>) -> tensor<6x3x5xf32>
+            %z = stablehlo.transpose %y, dims = [1, 0, 2] : (tensor<6x3x5xf32>) -> tensor<3x6x5xf32>"
+        )
+    };
+    // The experts are the last dimension of the product.
+    let experts_last = |shape: &str, from: usize| {
+        let permutation = if from == 1 { "[1, 2, 0]" } else { "[2, 1, 0]" };
+        format!(
+            "%t = stablehlo.transpose %w, dims = {permutation} : (tensor<{shape}xf32>) -> tensor<4x5x3xf32>
+            %y = stablehlo.dot_general %x, %t, contracting_dims = [1] x [0]
+                : (tensor<6x4xf32>, tensor<4x5x3xf32>) -> tensor<6x5x3xf32>
+            %z = stablehlo.transpose %y, dims = [2, 0, 1] : (tensor<6x5x3xf32>) -> tensor<3x6x5xf32>"
+        )
+    };
+    for (name, shape, from) in [("in_out", "3x4x5", 1), ("out_in", "3x5x4", 2)] {
+        let bodies = [weight_left(shape, from), weight_right(shape, from), experts_last(shape, from)];
+        for body in bodies {
+            let text = format!(
+                "func.func @main(%w: tensor<{shape}xf32>, %x: tensor<6x4xf32>) -> tensor<3x6x5xf32> {{
+                    {body}
+                    return %z : tensor<3x6x5xf32>
+                }}"
+            );
+            let mut module = Compiler::parse(text.as_bytes()).unwrap();
+            let lora = Lora { targets: "w".parse().unwrap(), ..Lora::new(RANK as i64, 3.0) };
+            let adapted = adapt(&mut module, &lora, &["w=parameter", "x=batch"]).unwrap();
+            shardc_ir::verify(&module).unwrap();
+            // Each of 3 experts has 2 * 4 + 2 * 5 numbers.
+            assert_eq!(adapted.parameters.trained, 54, "{body}");
+            let (peft_a, peft_b) =
+                (array(format!("{name}.a")).to_f64_vec(), array(format!("{name}.b")).to_f64_vec());
+            let mut a = vec![0.0; E * 4 * RANK];
+            let mut b = vec![0.0; E * RANK * 5];
+            for e in 0..E {
+                for k in 0..RANK {
+                    (0..4).for_each(|i| a[(e * 4 + i) * RANK + k] = peft_a[(e * RANK + k) * 4 + i]);
+                    (0..5).for_each(|o| b[(e * RANK + k) * 5 + o] = peft_b[(o * RANK + k) * E + e]);
+                }
+            }
+            let made = |shape: &[usize], data: &[f64]| {
+                HostArray::from_f64(shardc::graph::DType::F32, shape, data).unwrap()
+            };
+            let args = [
+                array(format!("{name}.weight")),
+                array(format!("{name}.x")),
+                made(&[E, 4, RANK], &a),
+                made(&[E, RANK, 5], &b),
+            ];
+            let have = run(&client, &module, &args)[0].to_f64_vec();
+            near(&body, &have, &array(format!("{name}.y")).to_f64_vec(), 1e-5);
+            let merging = merged(&module, &adapted, &lora, Merge::Into).unwrap();
+            let have = run(&client, &merging, &for_merge(&adapted, &args))[0].to_f64_vec();
+            near(&body, &have, &array(format!("{name}.merged")).to_f64_vec(), 1e-5);
+            initial(&module, &adapted).unwrap();
+        }
+    }
+}
+
+/// A weight whose first dimension is contracted has heads, which share one `A`.
+#[test]
+fn heads_share_one_a() {
+    let text = br#"func.func @main(%w: tensor<4x3x5xf32>, %x: tensor<6x4xf32>) -> tensor<6x3x5xf32> {
+        %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+            : (tensor<6x4xf32>, tensor<4x3x5xf32>) -> tensor<6x3x5xf32>
+        return %y : tensor<6x3x5xf32>
+    }"#;
+    let mut module = Compiler::parse(text).unwrap();
+    let lora = Lora { targets: "w".parse().unwrap(), ..Lora::new(2, 2.0) };
+    let adapted = adapt(&mut module, &lora, &["x=batch"]).unwrap();
+    assert_eq!(adapted.parameters.trained, 2 * 4 + 2 * 15);
+}

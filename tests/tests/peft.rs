@@ -146,6 +146,29 @@ fn adapters_are_written_as_they_are_read() {
     }
 }
 
+/// The files in `data/peft` are PEFT's own: what is written has the same names, shapes and element types.
+#[test]
+fn written_adapters_have_the_tensors_of_peft() {
+    for (name, family) in [("dora", Family::Llama), ("parameters", Family::Llama)] {
+        let files = AdapterFiles::open(&data(&format!("peft/{name}"))).unwrap();
+        let lora = files.lora(family).unwrap();
+        let variables = model(family, &lora).variables;
+        let arrays = read_adapters(family, &variables, &lora, &files).unwrap();
+        let written = write_adapters(family, &variables, &lora, |name| Ok(arrays[name].clone())).unwrap();
+        let tensors = |bytes: &[u8]| {
+            let dict = statedict::safetensors::from_bytes(bytes).unwrap();
+            // PEFT also saves the base weight of a targeted output.
+            let is_written = |name: &str| !name.ends_with(".base_layer.weight");
+            let tensors = dict.iter().filter(|(name, _)| is_written(name));
+            let described = tensors.map(|(name, t)| format!("{name}: {} {:?}", t.dtype(), t.shape()));
+            let mut described: Vec<String> = described.collect();
+            described.sort();
+            described
+        };
+        assert_eq!(tensors(&written.weights), tensors(&files.weights), "{name}");
+    }
+}
+
 #[test]
 fn what_cannot_be_honoured_is_named() {
     let mut files = AdapterFiles::open(&data("peft/dora")).unwrap();

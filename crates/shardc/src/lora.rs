@@ -77,7 +77,7 @@ pub fn initial(module: &Module, adapted: &Adapted) -> Result<Module, Error> {
     let mut values = Vec::new();
     for (i, adapter) in adapted.adapters.iter().enumerate() {
         let (shape, dtype) = argument(module, adapter.a);
-        let (stacked, along) = (adapter.map.stacked.len(), adapter.map.batch.len());
+        let (stacked, along) = (adapter.map.stacked.len(), adapter.map.along().len());
         let inputs: i64 = shape[stacked + along..shape.len() - 1].iter().product();
         let limit = 1.0 / (inputs.max(1) as f64).sqrt();
         values.push((name(module, adapter.a), key.fold_in(i as i64).uniform(&shape, dtype, -1, 1) * limit));
@@ -149,7 +149,7 @@ fn kept_apart(module: &Module, map: &LinearMap) -> Option<Diagnostic> {
 
 /// `A B` with the dimensions of the weight as it is kept.
 fn of_weight<'g>(map: &LinearMap, a: Tensor<'g>, b: Tensor<'g>) -> Tensor<'g> {
-    let (stacked, along) = (map.stacked.len(), map.batch.len());
+    let (stacked, along) = (map.stacked.len(), map.along().len());
     let front: Vec<i64> = (0..(stacked + along) as i64).collect();
     let rank = front.len() as i64;
     let dims = DotDims {
@@ -161,7 +161,7 @@ fn of_weight<'g>(map: &LinearMap, a: Tensor<'g>, b: Tensor<'g>) -> Tensor<'g> {
     };
     // What it is stacked by, what goes along, what goes in, what comes out.
     let product = a.dot_general(b, &dims);
-    let made: Vec<usize> = [&map.batch[..], &map.contracted, &map.free].concat();
+    let made: Vec<usize> = [&map.along()[..], &map.contracted, &map.free].concat();
     let place = |d: usize| made.iter().position(|&m| m == d).unwrap_or(d) + stacked;
     let order: Vec<i64> = (0..stacked).chain((0..map.shape.len()).map(place)).map(|d| d as i64).collect();
     let mut value = product.transpose(&order);

@@ -94,7 +94,7 @@ impl<'a> Assembled<'a> {
 
 /// For the dimensions `own` of a variable the first element and the strides in a tensor that is flat; `None` where the tensor has
 /// another number of elements, or dimensions do not fall together.
-fn strides(how: How, shape: &[usize], own: &[usize]) -> Option<(usize, Vec<usize>)> {
+pub(super) fn strides(how: How, shape: &[usize], own: &[usize]) -> Option<(usize, Vec<usize>)> {
     let count: usize = shape.iter().product();
     let (first, dims) = match (how, shape) {
         (How::Transposed, &[out, inputs]) => (0, vec![(inputs, 1), (out, inputs)]),

@@ -17,6 +17,7 @@ mod adapters;
 mod assemble;
 mod names;
 mod parsed;
+mod save;
 mod written;
 
 use std::ops::Range;
@@ -29,6 +30,7 @@ use shardc_statedict::{StateDict, safetensors};
 
 pub use self::adapters::{AdapterFiles, read_adapters, write_adapters};
 use self::assemble::Assembled;
+pub use self::save::{save_model, write_model};
 use crate::Error;
 pub use crate::lora::AdapterConfig;
 use crate::train::{State, Step};

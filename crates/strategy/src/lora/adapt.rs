@@ -3,8 +3,8 @@
 use rustc_hash::FxHashMap;
 use shardc_ir::suggest::nearest;
 use shardc_ir::{
-    BinaryOp, Class, DType, Diagnostic, DotSpec, FuncId, Module, OpId, OpKind, RegionId, Rewriter, SizeList,
-    TensorBuild, ValueId,
+    BinaryOp, Class, DType, Diagnostic, DimList, DotSpec, FuncId, Module, OpId, OpKind, RegionId, Rewriter,
+    SizeList, TensorBuild, ValueId,
 };
 use shardc_passes::analysis::regions::has_program_regions;
 use shardc_passes::transforms::inline::inline_calls;
@@ -164,6 +164,18 @@ fn count(module: &Module, args: &[ValueId], roles: &Roles, lora: &Lora, adapters
     Parameters { trained: added + saved, all: weights + added }
 }
 
+/// The permutation from a product batched by experts to the product with one weight for all of them: `[experts, outputs, x..]` to
+/// `[experts, outputs, x..]` if the weight is the left operand, `[experts, x.., outputs]` to `[x.., experts, outputs]` if it is the right
+/// one. `num_x` is the number of free dimensions of `x`; outputs precede the experts unless `experts_first`.
+fn expert_order(experts_first: bool, num_x: usize, is_left: bool) -> DimList {
+    let outputs = if is_left { 1 } else { num_x + 1 };
+    let first_x = if is_left { 2 } else { 1 };
+    let own = if experts_first { [0, outputs] } else { [outputs, 0] };
+    let x = first_x..first_x + num_x;
+    let order: Vec<usize> = if is_left { own.into_iter().chain(x).collect() } else { x.chain(own).collect() };
+    order.into_iter().map(|d| d as u32).collect()
+}
+
 /// Gives a function more arguments.
 struct Adding<'m> {
     module: &'m mut Module,
@@ -235,10 +247,12 @@ impl Beside<'_> {
         };
         let a = self.rows(rw, adapter.a, rows, read)?;
         let b = self.rows(rw, adapter.b, rows, given)?;
+        // With experts, the inputs of A follow the dimension of experts, which is free in the first product.
+        let experts = u32::from(adapter.map.experts.is_some());
         let (along, into) = (batch.len() as u32, contracted.len() as u32);
         let low = DotSpec {
             rhs_batch: (0..along).collect(),
-            rhs_contract: (along..along + into).collect(),
+            rhs_contract: (along + experts..along + experts + into).collect(),
             lhs_batch: batch,
             lhs_contract: contracted,
             ..*spec.clone()
@@ -248,28 +262,46 @@ impl Beside<'_> {
         let kept =
             |d: &usize| !low.lhs_batch.contains(&(*d as u32)) && !low.lhs_contract.contains(&(*d as u32));
         let free = (0..wide.len()).filter(kept).map(|d| wide[d]);
-        let shape: Vec<i64> =
-            low.lhs_batch.iter().map(|&d| wide[d as usize]).chain(free).chain([rank]).collect();
+        let experts = adapter.map.experts.map(|d| adapter.map.shape[d]);
+        let batch_sizes = low.lhs_batch.iter().map(|&d| wide[d as usize]);
+        let shape: Vec<i64> = batch_sizes.chain(free).chain(experts).chain([rank]).collect();
         let low = rw.tensor(OpKind::DotGeneral(Box::new(low)), &[x, a], &shape, given);
         let scale = rw.full(self.lora.scale_of(&adapter.map.name), low)?;
         let low = rw.binary(BinaryOp::Multiply, low, scale);
         let last = shape.len() as u32 - 1;
-        let (of_low, of_b) = ([last].into_iter().collect(), [along].into_iter().collect());
-        let dims = (0..along).collect();
-        let (operands, lhs_contract, rhs_contract) = match adapter.map.side {
-            Side::Left => ([b, low], of_b, of_low),
-            Side::Right => ([low, b], of_low, of_b),
+        let is_left = adapter.map.side == Side::Left;
+        // Of the result of the first product, and of B: batching dimensions.
+        let (low_batch, b_batch): (DimList, DimList) = match experts {
+            Some(_) => ([last - 1].into_iter().collect(), [0].into_iter().collect()),
+            None => ((0..along).collect(), (0..along).collect()),
+        };
+        let (low_rank, b_rank) = ([last].into_iter().collect(), [b_batch.len() as u32].into_iter().collect());
+        let (operands, lhs_batch, rhs_batch, lhs_contract, rhs_contract) = match adapter.map.side {
+            Side::Left => ([b, low], b_batch, low_batch, b_rank, low_rank),
+            Side::Right => ([low, b], low_batch, b_batch, low_rank, b_rank),
         };
         let up = DotSpec {
-            lhs_batch: dims,
-            rhs_batch: (0..along).collect(),
+            lhs_batch,
+            rhs_batch,
             lhs_contract,
             rhs_contract,
             // Both operands are of the type of the result.
             algorithm: None,
             ..*spec
         };
-        let up = rw.alike_to(OpKind::DotGeneral(Box::new(up)), &operands, result);
+        let up = OpKind::DotGeneral(Box::new(up));
+        let up = match adapter.map.experts {
+            None => rw.alike_to(up, &operands, result),
+            Some(experts) => {
+                // The experts come first in this product, but not always in the program's.
+                let order = expert_order(experts < adapter.map.free[0], last as usize - 1, is_left);
+                let wanted = rw.module.shape(result).to_vec();
+                let mut made = wanted.clone();
+                order.iter().zip(&wanted).for_each(|(&d, &size)| made[d as usize] = size);
+                let up = rw.tensor(up, &operands, &made, given);
+                rw.alike_to(OpKind::Transpose { permutation: order }, &[up], result)
+            }
+        };
         Some(rw.binary(BinaryOp::Add, result, up))
     }
 

@@ -31,11 +31,13 @@ pub struct LinearMap {
     pub side: Side,
     /// The shape of the weight in the product.
     pub shape: Vec<i64>,
-    /// Its dimensions that go along (experts).
+    /// Its batching dimensions in the product, such as experts whose inputs are apart.
     pub batch: Vec<usize>,
+    /// A dimension of experts that all read the same input: it is free in the product, and each index has adapters of its own.
+    pub experts: Option<usize>,
     /// Its dimensions that are summed over: what goes in.
     pub contracted: Vec<usize>,
-    /// Its other dimensions: what comes out.
+    /// The other dimensions: outputs.
     pub free: Vec<usize>,
     /// Whether what it gives goes into no other map, and no other map is like it: then it is the output of the model.
     pub is_output: bool,
@@ -49,16 +51,22 @@ impl LinearMap {
         dims.iter().map(|&d| self.shape[d]).collect()
     }
 
-    /// The shape of `A`: what it is stacked by, what goes along, what goes in, and the rank.
+    /// The dimensions of the weight whose indices have adapters of their own: batching dimensions, and experts.
     #[must_use]
-    pub fn shape_a(&self, rank: i64) -> Vec<i64> {
-        [self.stacked.clone(), self.sizes(&self.batch), self.sizes(&self.contracted), vec![rank]].concat()
+    pub fn along(&self) -> Vec<usize> {
+        self.batch.iter().copied().chain(self.experts).collect()
     }
 
-    /// The shape of `B`: what it is stacked by, what goes along, the rank, and what comes out.
+    /// The shape of `A`: stacked layers, the dimensions of [`LinearMap::along`], inputs, and the rank.
+    #[must_use]
+    pub fn shape_a(&self, rank: i64) -> Vec<i64> {
+        [self.stacked.clone(), self.sizes(&self.along()), self.sizes(&self.contracted), vec![rank]].concat()
+    }
+
+    /// The shape of `B`: stacked layers, the dimensions of [`LinearMap::along`], the rank, and outputs.
     #[must_use]
     pub fn shape_b(&self, rank: i64) -> Vec<i64> {
-        [self.stacked.clone(), self.sizes(&self.batch), vec![rank], self.sizes(&self.free)].concat()
+        [self.stacked.clone(), self.sizes(&self.along()), vec![rank], self.sizes(&self.free)].concat()
     }
 }
 
@@ -186,6 +194,9 @@ fn linear_map<'f>(
     };
     let dims = |list: &[u32]| -> Vec<usize> { list.iter().map(|&d| d as usize).collect() };
     let (batch, contracted) = (dims(batch), dims(contracted));
+    let experts = experts(form, &ty.shape).filter(|d| batch.is_empty() && !contracted.contains(d));
+    let experts = experts.filter(|_| contracted.len() == 1);
+    let is_free = |d: &usize| !batch.contains(d) && !contracted.contains(d) && experts != Some(*d);
     let map = LinearMap {
         name: String::new(),
         weight: form.argument,
@@ -193,13 +204,44 @@ fn linear_map<'f>(
         stacked: form.rows.iter().map(|&(n, _)| n).collect(),
         side,
         shape: ty.shape.to_vec(),
-        free: (0..ty.shape.len()).filter(|d| !batch.contains(d) && !contracted.contains(d)).collect(),
+        free: (0..ty.shape.len()).filter(is_free).collect(),
         batch,
+        experts,
         contracted,
         is_output: false,
         shares_weight: false,
     };
     (!map.contracted.is_empty()).then_some((map, form))
+}
+
+/// The dimension that comes first in the argument, if the product reads three dimensions: PEFT takes a parameter of three dimensions
+/// (`target_parameters`) for one matrix for each index of the first.
+fn experts(form: &Form, shape: &[i64]) -> Option<usize> {
+    if shape.len() != 3 || shape.contains(&1) {
+        return None;
+    }
+    let argument_dimension = |d| {
+        form.steps.iter().rev().try_fold((d, shape), |(d, to), step| {
+            let from: &[i64] = &step.from.shape;
+            let before = match &step.reform {
+                Reform::Convert | Reform::Slice(_) | Reform::Row(_) => d,
+                Reform::Transpose(permutation) => permutation[d] as usize,
+                // Dimensions of size one may be added or removed.
+                Reform::Reshape => {
+                    let wide =
+                        |shape: &[i64]| (0..shape.len()).filter(|&d| shape[d] != 1).collect::<Vec<_>>();
+                    let (wide_from, wide_to) = (wide(from), wide(to));
+                    if !wide_from.iter().map(|&d| from[d]).eq(wide_to.iter().map(|&d| to[d])) {
+                        return None;
+                    }
+                    wide_from[wide_to.iter().position(|&wide| wide == d)?]
+                }
+            };
+            Some((before, from))
+        })
+    };
+    let places: Option<Vec<usize>> = (0..3).map(|d| Some(argument_dimension(d)?.0)).collect();
+    places?.iter().enumerate().min_by_key(|(_, place)| **place).map(|(d, _)| d)
 }
 
 /// The maps of which another one, or the same in the next trip of a loop, reads what they give.

@@ -106,13 +106,20 @@ pub fn jvp(module: &mut Module, wrt: &[usize], of: &[usize]) -> Result<(), Error
     differentiate(module, &Request::new(Derivative::Jvp, wrt, of).with_value())
 }
 
-/// Differentiates the entry function of a program, in its place.
+/// Differentiates the entry function of a program, in its place. Functions of JAX that take numbers apart into bits, and whose
+/// derivative is known, have that.
 ///
 /// # Errors
 /// The program has no entry function or calls what it has not; an argument or a result does not exist, or cannot change by a
 /// little (SH1003); an operation between them has no derivative (SH1001), a loop none whose length is not known (SH1004).
 pub fn differentiate(module: &mut Module, request: &Request) -> Result<(), Error> {
     specialize(module, &[])?;
+    let mut request = request.clone();
+    let known = transform::known_rules(module);
+    let is_given = |known: &CustomRule| request.rules.iter().any(|given| given.name == known.name);
+    let known: Vec<CustomRule> = known.into_iter().filter(|known| !is_given(known)).collect();
+    request.rules.extend(known);
+    let request = &request;
     let kept = transform::kept_functions(module, request);
     let kept: Vec<&str> = kept.iter().map(String::as_str).collect();
     inline::inline_calls_except(module, &kept)?;

@@ -23,7 +23,8 @@ mod powers;
 mod rules;
 pub(crate) mod window;
 
-pub(crate) use rules::collectives;
+pub(crate) use numbers::number as number_of;
+pub(crate) use rules::{collectives, compare};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{

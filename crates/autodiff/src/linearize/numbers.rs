@@ -4,7 +4,7 @@ use half::{bf16, f16};
 use shardc_ir::{DType, Dense, Module, OpKind, UnaryOp, ValueId};
 
 /// The number that all elements of a value are, if a constant says so.
-pub(super) fn number(module: &Module, mut value: ValueId) -> Option<f64> {
+pub(crate) fn number(module: &Module, mut value: ValueId) -> Option<f64> {
     loop {
         let data = &module.ops[module.def_op(value)?];
         match &data.kind {

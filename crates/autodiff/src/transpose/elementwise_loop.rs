@@ -18,13 +18,15 @@
 //! * each operation on the tape of its body is elementwise (sums, differences, products with and quotients by values that are no
 //!   tangents, selections, conversions), and all tangents are floats of one shape.
 //!
+//! A loop with a greatest number of trips goes on until the derivatives have converged, too (`convergence.rs`).
+//!
 //! The loop runs twice, and carries one derivative for each pair of an initial value and a carried value that depends on it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::rewrite::clone_op;
 use shardc_ir::{BinaryOp, Build, Module, OpId, OpKind, UnaryOp, ValueId, ValueMap};
 
-use super::Transposed;
+use super::{Transposed, convergence};
 use crate::emit::{Arithmetic, Emit};
 use crate::linearize::LoopTape;
 
@@ -147,12 +149,18 @@ fn slopes(
         module.ops[again].operands.push(first);
         results.push(module.add_result(again, ty));
     }
+    let tests = convergence::tests(t, looped);
+    let mut slopes_of_terms: Vec<Vec<ValueId>> = vec![Vec::new(); tests.len()];
+    let module = &mut *t.linear.module;
     let mut inits: Vec<usize> = pairs.iter().map(|&(init, _)| init).collect();
     inits.dedup();
     for init in inits {
         let of_init = || pairs.iter().enumerate().filter(move |(_, pair)| pair.0 == init);
         let given = of_init().map(|(n, &(_, k))| (looped.args[k], args[n])).collect();
         let tangents = Trip { looped, map: &map, end }.copy(module, given, &mut ops);
+        for (test, slopes) in tests.iter().zip(&mut slopes_of_terms) {
+            slopes.extend(tangents.get(&test.tangent));
+        }
         for (_, &(_, k)) in of_init() {
             let returned = looped.tape.returned[looped.carried[k]];
             let next = match returned.and_then(|value| tangents.get(&value).copied()) {
@@ -161,6 +169,9 @@ fn slopes(
             };
             module.ops[end].operands.push(next);
         }
+    }
+    for (test, slopes) in tests.iter().zip(&slopes_of_terms) {
+        convergence::extend(module, &mut ops, test, map.get(test.goes_on), slopes, end);
     }
     ops.push(end);
     module.set_ops(body, ops);

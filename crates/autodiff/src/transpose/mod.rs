@@ -4,6 +4,7 @@
 //! [rule](rules) says what of that goes to each operand that is a tangent.
 
 mod branches;
+mod convergence;
 mod elementwise_loop;
 mod given;
 mod loops;

@@ -259,7 +259,7 @@ fn complex_abs(at: &mut At<'_, '_>, tangent: ValueId) -> ValueId {
 }
 
 /// Compares two tensors of one shape.
-pub(super) fn compare(
+pub(crate) fn compare(
     e: &mut impl TensorBuild,
     direction: CompareDirection,
     a: ValueId,

@@ -23,6 +23,8 @@ mod shape;
 mod sorting;
 mod windows;
 
+pub(crate) use self::elementwise::compare;
+
 use shardc_ir::reducer::reduction_of;
 use shardc_ir::{BatchNormKind, BinaryOp, Build, Diagnostic, OpKind, ReductionKind, TensorBuild, ValueId};
 use smallvec::smallvec;

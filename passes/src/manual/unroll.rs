@@ -8,9 +8,9 @@
 use std::collections::BTreeMap;
 
 use shardc_ir::{
-    Build, CompareDirection, CompareType, Dense, Diagnostic, FuncId, ManualSpec, Module, OpId, OpKind,
-    ReductionKind, RegionId, Rewriter, ShardingId, SizeList, SliceSpec, TensorType, TypeId, ValueId,
-    ValueMap, clone_op,
+    AxisRef, Build, CompareDirection, CompareType, Dense, Diagnostic, FuncId, ManualSpec, Module, OpId,
+    OpKind, ReductionKind, RegionId, Rewriter, ShardingId, SizeList, SliceSpec, TensorBuild, TensorType,
+    TypeId, ValueId, ValueMap, clone_op,
 };
 
 use super::coordinates::ManualCoordinates;
@@ -126,13 +126,22 @@ impl Unroll<'_, '_> {
         for (i, &arg) in self.rw.module.regions[body].args.clone().iter().enumerate() {
             let operand = self.rw.module.ops[op].operands[i];
             let sharding = self.rw.module.shardings.get(spec.in_shardings[i]).clone();
-            if sharding.unreduced.iter().any(|a| coordinates.scope.axes.iter().any(|m| m.axis == a.axis)) {
+            let is_manual = |axis: &&AxisRef| coordinates.scope.axes.iter().any(|m| m.axis == axis.axis);
+            let pending: Vec<AxisRef> = sharding.unreduced.iter().filter(is_manual).copied().collect();
+            if !pending.is_empty() && !self.is_only_completed(body, arg, sharding.reduction) {
                 return Err(self.refuse("a pending sum that enters a manual computation along its axes"));
             }
             for (coordinate, map) in inner_maps.iter_mut().enumerate() {
                 let whole = maps[coordinate / inner].get(operand);
                 let block = coordinates.block(coordinate, &sharding);
-                let part = self.block(whole, self.rw.module.values[arg].ty, &block)?;
+                let mut part = self.block(whole, self.rw.module.values[arg].ty, &block)?;
+                // Each contributes the value, which is idempotent; of a sum the first one does, and the others contribute zeros.
+                if sharding.reduction == ReductionKind::Add
+                    && coordinates.index_along(coordinate, &pending) > 0
+                {
+                    let ty = self.tensor(part)?;
+                    part = self.rw.zeros(&ty.shape, ty.dtype);
+                }
                 map.insert(arg, part);
             }
         }
@@ -148,6 +157,21 @@ impl Unroll<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether all that a body does with what it has of a pending value is to complete it: by a collective with the same reduction.
+    /// Then it does not matter what each device contributes.
+    fn is_only_completed(&self, body: RegionId, arg: ValueId, kind: ReductionKind) -> bool {
+        let module = &*self.rw.module;
+        let is_idempotent = matches!(kind, ReductionKind::Max | ReductionKind::Min);
+        let completes = |op: OpId| {
+            let data = &module.ops[op];
+            let reduces = |region: &RegionId| reduction_of(module, *region, 1) == Some(kind);
+            matches!(data.kind, OpKind::AllReduce(_) | OpKind::ReduceScatter { .. })
+                && data.regions.first().is_some_and(reduces)
+        };
+        let mut readers = module.walk(body).into_iter().filter(|&op| module.ops[op].operands.contains(&arg));
+        (is_idempotent || kind == ReductionKind::Add) && readers.all(completes)
     }
 
     /// Returns the block of `whole` with this index in each dimension, as large as `ty`.

@@ -27,8 +27,13 @@ const SAMPLE: &[&str] = &[
 ];
 
 /// Programs of `tests/programs`.
-const PARTITIONS: &[&str] =
-    &["mlp_dp_tp_train", "small/loop_with_table", "small/manual_collectives", "small/two_bits"];
+const PARTITIONS: &[&str] = &[
+    "mlp_dp_tp_train",
+    "small/loop_result_transposed",
+    "small/loop_with_table",
+    "small/manual_collectives",
+    "small/two_bits",
+];
 
 fn python() -> Option<PathBuf> {
     let python = std::env::var_os("SHARDC_PYTHON").filter(|value| !value.is_empty()).map(PathBuf::from);

@@ -9,10 +9,13 @@ use std::collections::{BTreeMap, HashSet};
 use shardc_ir::{Build, Module, OpId, OpKind, RegionId, Rewriter, ValueId};
 
 use super::MARK;
+use super::loop_results::shield_results;
 use crate::analysis::regions::has_program_regions;
 
-/// Puts barriers between expressions of constants and the loops that read them, as operands or from outside.
+/// Puts barriers between expressions of constants and the loops that read them, as operands or from outside; and behind
+/// loops (see [`shield_results`]).
 pub(crate) fn shield_loops(module: &mut Module, body: RegionId) {
+    shield_results(module, body);
     shield_region(&mut Rewriter::new(module), body, &mut HashSet::new());
 }
 

@@ -24,6 +24,7 @@ mod exchange;
 mod groups;
 mod halo;
 mod index;
+mod loop_results;
 mod loops;
 mod manual;
 mod mask;

@@ -33,7 +33,6 @@ use crate::transforms::fold_edges::fold_edges;
 use crate::transforms::fold_pads::fold_pads;
 use crate::transforms::fold_reshapes::fold_reshapes;
 use crate::transforms::fused_parts::fused_parts;
-use crate::transforms::hold_invariants::hold_invariants;
 use crate::transforms::legalize_backend::{Backend, BackendOptions, legalize};
 use crate::transforms::merge_reductions::merge_reductions;
 use crate::transforms::unquantize::unquantize;
@@ -422,16 +421,6 @@ pub const PASSES: &[Pass] = &[
         needs: &[],
         options: &[],
         apply: verify_all,
-    },
-    Pass {
-        name: "hold-invariants",
-        about: "let invariants of loops in loops pass through a barrier that XLA finds marked as manual",
-        needs: &[],
-        options: &[],
-        apply: |module, _| {
-            hold_invariants(module);
-            Ok(Vec::new())
-        },
     },
     Pass {
         name: "export-gspmd",

@@ -163,7 +163,7 @@ const ATTEMPT: &[&str] = &[
     "clean-collectives",
 ];
 
-const FINISH: &[&str] = &["verify-collectives", "hold-invariants"];
+const FINISH: &[&str] = &["verify-collectives"];
 
 impl Pipeline {
     /// The whole way from an annotated program to that of each device.

@@ -31,7 +31,6 @@ use shardc_ir::{
     SpmdMode, ValueId,
 };
 
-use super::hold_invariants::hold_invariants;
 use super::{
     across_processes, complex_sums, dense_exchange, dense_ragged, donated_once, expand_elementwise,
     foreign_attributes, gradient_layouts, initial_values, one_memory, order_collectives, rooted_collectives,
@@ -127,7 +126,6 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
     strip(&mut module.attrs);
     set_device_counts(module, options);
     if options.spmd_mode == SpmdMode::Partition && module.num_partitions() > Some(1) {
-        hold_invariants(module);
         mark_manual(module);
     }
     if options.num_devices.is_some() {

@@ -21,7 +21,6 @@ mod foreign_attributes;
 pub mod fused_parts;
 mod gradient_layouts;
 pub mod group_form;
-pub mod hold_invariants;
 mod initial_values;
 pub mod inline;
 mod layout_constraint;

@@ -34,6 +34,8 @@ enum Known {
     Batch {
         inner: usize,
     },
+    /// What its own rule says: JAX's `custom_partitioning` calls a function for the shapes of a part.
+    Partitioned,
     /// Nothing, or something that only the program can say.
     Nothing,
 }
@@ -79,8 +81,8 @@ fn known(target: &str) -> Option<Known> {
         | "xla.debug.Log"
         | "Sharding"
         | "SPMDFullToShardShape"
-        | "SPMDShardToFullShape"
-        | "CustomSPMDPartitioning" => Known::Nothing,
+        | "SPMDShardToFullShape" => Known::Nothing,
+        "CustomSPMDPartitioning" => Known::Partitioned,
         _ if is_linear_algebra(target) => Known::Batch { inner: 2 },
         _ => return None,
     })
@@ -114,7 +116,7 @@ pub(super) fn custom_call(module: &Module, op: OpId, target: &str) -> Option<Sha
             let most = (0..module.ops[op].operands.len()).map(rank).max()?;
             batch(module, op, stated.unwrap_or(most.saturating_sub(inner)))
         }
-        Some(Known::Nothing) => None,
+        Some(Known::Partitioned | Known::Nothing) => None,
         // XLA goes by the attribute where the call was registered as one that works on batches.
         None => batch(module, op, stated?),
     }
@@ -154,7 +156,7 @@ pub(crate) fn works_on_parts(module: &Module, op: OpId, target: &str, operand: u
         // Kernels and calls of the host's code are made for the shapes that they were written with.
         Some(Known::Exchange | Known::Nothing) => false,
         // Its rule is the front end's own.
-        None => true,
+        Some(Known::Partitioned) | None => true,
     }
 }
 

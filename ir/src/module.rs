@@ -164,6 +164,30 @@ pub struct Func {
     pub loc: PackedOption<LocId>,
 }
 
+impl Func {
+    /// A private definition without attributes, shardings and locations. `params` are the types of the arguments of `body`.
+    #[must_use]
+    pub fn private(name: &str, body: RegionId, params: Vec<TypeId>, results: Vec<TypeId>) -> Func {
+        Func {
+            name: name.into(),
+            visibility: Visibility::Private,
+            body: Some(body),
+            arg_attrs: vec![AttrDict::new(); params.len()],
+            res_attrs: vec![AttrDict::new(); results.len()],
+            res_shardings: vec![PackedOption::default(); results.len()],
+            params,
+            results,
+            arg_locs: Vec::new(),
+            arg_names: Vec::new(),
+            arg_spans: Vec::new(),
+            res_spans: Vec::new(),
+            attrs: AttrDict::new(),
+            span: Span::NONE,
+            loc: PackedOption::default(),
+        }
+    }
+}
+
 /// Where the text defines a mesh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MeshPlace {

@@ -114,7 +114,7 @@ impl Scalars<'_> {
             // The element of a tensor of equal elements; a conversion that changes the number is refused below.
             OpKind::Convert | OpKind::Reshape | OpKind::BroadcastInDim { .. } => operand(0)?,
             OpKind::Unary(UnaryOp::Negate) => operand(0)?.checked_neg()?,
-            OpKind::Binary(op) => binary(*op, operand(0)?, operand(1)?)?,
+            OpKind::Binary(op) => op.on_integers(operand(0)?, operand(1)?)?,
             OpKind::Clamp => operand(1)?.max(operand(0)?).min(operand(2)?),
             _ => return None,
         };
@@ -166,20 +166,6 @@ impl Scalars<'_> {
             OpKind::Binary(BinaryOp::Subtract) if is_counter(a) => self.value(b)?.checked_neg(),
             _ => None,
         }
-    }
-}
-
-/// Evaluates an operation on two integers. StableHLO rounds quotients toward zero, as Rust does.
-fn binary(op: BinaryOp, a: i64, b: i64) -> Option<i64> {
-    match op {
-        BinaryOp::Add => a.checked_add(b),
-        BinaryOp::Subtract => a.checked_sub(b),
-        BinaryOp::Multiply => a.checked_mul(b),
-        BinaryOp::Divide => a.checked_div(b),
-        BinaryOp::Remainder => a.checked_rem(b),
-        BinaryOp::Maximum => Some(a.max(b)),
-        BinaryOp::Minimum => Some(a.min(b)),
-        _ => None,
     }
 }
 

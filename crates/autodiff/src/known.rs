@@ -4,19 +4,18 @@
 //! splits). No derivative goes through bits. JAX itself differentiates the primitive: the derivative of `lgamma` is `digamma`
 //! (`jax/_src/lax/special.py`).
 //!
-//! A name alone may be somebody else's. So a function counts as known only if it has the signature of the primitive, reads bits, and
-//! holds the constants of the algorithm: Euler's constant and zeta(2) of the series about 1, and that of Stirling's formula.
+//! A user's function may have the same name. So a function counts as known only if it has the signature of the primitive, converts to
+//! bits, and contains the constants of the algorithm: Euler's constant, zeta(2), and the constant of Stirling's formula.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::reducer::encode;
 use shardc_ir::{
-    AttrDict, BinaryOp, DType, Dense, Func, FuncId, Module, OpKind, PackedOption, RegionId, Span, TypeId,
-    UnaryOp, Visibility,
+    BinaryOp, DType, Dense, Func, FuncId, Module, OpKind, RegionId, TypeId, UnaryOp, Visibility,
 };
 
 use crate::custom::{CustomDerivative, CustomRule};
 
-/// What JAX calls its function for the logarithm of the gamma function; another of that name has a number behind it.
+/// The name of the function that JAX lowers `lgamma` to. Further copies have a numeric suffix.
 const LGAMMA: &str = "lgamma_impl";
 
 /// Constants of the function for the logarithm of the gamma function, or their opposites.
@@ -90,23 +89,7 @@ fn rule_of_lgamma(module: &mut Module, func: FuncId) -> CustomRule {
     add(module, OpKind::Return, &returned, &[]);
     module.set_ops(body, ops);
     let function = unused_name(module, &format!("{name}_jvp"));
-    module.add_func(Func {
-        name: function.as_str().into(),
-        visibility: Visibility::Private,
-        body: Some(body),
-        params: vec![ty; 2],
-        results: vec![ty; 2],
-        arg_attrs: vec![AttrDict::new(); 2],
-        res_attrs: vec![AttrDict::new(); 2],
-        res_shardings: vec![PackedOption::default(); 2],
-        arg_locs: Vec::new(),
-        arg_names: Vec::new(),
-        arg_spans: Vec::new(),
-        res_spans: Vec::new(),
-        attrs: AttrDict::new(),
-        span: Span::NONE,
-        loc: PackedOption::default(),
-    });
+    module.add_func(Func::private(&function, body, vec![ty; 2], vec![ty; 2]));
     CustomRule { name, derivative: CustomDerivative::Jvp { function } }
 }
 

@@ -199,7 +199,7 @@ fn errors_of_closures_name_the_call_and_its_tensors() {
     );
 }
 
-/// What a scan makes of its own accord is at the line of the scan.
+/// Operations that a scan inserts have the source line of the scan.
 #[test]
 fn operations_of_a_scan_have_its_line() {
     let g = Graph::new("step", &mesh());

@@ -13,6 +13,7 @@ mod attr_type;
 mod def;
 mod devices;
 mod elementwise;
+mod integers;
 mod names;
 mod reduction;
 mod specs;

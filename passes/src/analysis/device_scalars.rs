@@ -1,8 +1,6 @@
 //! Constant folding of single integers that are computed from the number of a device, once for each device.
 
-use shardc_ir::{
-    BinaryOp, CompareDirection, DType, DTypeClass, Dense, Module, OpId, OpKind, UnaryOp, ValueId,
-};
+use shardc_ir::{BinaryOp, DType, DTypeClass, Dense, Module, OpId, OpKind, UnaryOp, ValueId};
 
 /// One integer for each device.
 pub(crate) type PerDevice = std::rc::Rc<[i64]>;
@@ -55,7 +53,7 @@ pub(crate) fn evaluate(
         }
         OpKind::Compare(direction, _) => {
             let (a, b) = (operand(0)?, operand(1)?);
-            each(&|d| Some(i64::from(compare(*direction, a[d], b[d]))))
+            each(&|d| Some(i64::from(direction.holds(a[d], b[d]))))
         }
         OpKind::Select => {
             let (pred, yes, no) = (operand(0)?, operand(1)?, operand(2)?);
@@ -134,25 +132,6 @@ fn combine(op: BinaryOp, a: i64, b: i64) -> Option<i64> {
         BinaryOp::Add => Some(a.wrapping_add(b)),
         BinaryOp::Subtract => Some(a.wrapping_sub(b)),
         BinaryOp::Multiply => Some(a.wrapping_mul(b)),
-        // Nothing where the divisor is 0, of which the specification says nothing.
-        BinaryOp::Divide => a.checked_div(b),
-        BinaryOp::Remainder => a.checked_rem(b),
-        BinaryOp::Maximum => Some(a.max(b)),
-        BinaryOp::Minimum => Some(a.min(b)),
-        BinaryOp::And => Some(a & b),
-        BinaryOp::Or => Some(a | b),
-        BinaryOp::Xor => Some(a ^ b),
-        _ => None,
-    }
-}
-
-fn compare(direction: CompareDirection, a: i64, b: i64) -> bool {
-    match direction {
-        CompareDirection::EQ => a == b,
-        CompareDirection::NE => a != b,
-        CompareDirection::GE => a >= b,
-        CompareDirection::GT => a > b,
-        CompareDirection::LE => a <= b,
-        CompareDirection::LT => a < b,
+        _ => op.on_integers(a, b),
     }
 }

@@ -7,9 +7,7 @@
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{
-    BinaryOp, CompareDirection, DType, DTypeClass, Dense, Module, OpKind, UnaryOp, ValueDef, ValueId,
-};
+use shardc_ir::{BinaryOp, DType, DTypeClass, Dense, Module, OpKind, UnaryOp, ValueDef, ValueId};
 
 /// The longest table that is kept, and the most elements that are looked at one by one.
 const MAX_ELEMENTS: usize = 1 << 16;
@@ -232,7 +230,7 @@ impl<'m> IntegerFold<'m> {
             }
             OpKind::Compare(direction, _) => {
                 let both = [self.value(operand(0)?, at, depth)?, self.value(operand(1)?, at, depth)?];
-                elementwise(&both, |n| Some(i64::from(compare(*direction, n[0], n[1]))))
+                elementwise(&both, |n| Some(i64::from(direction.holds(n[0], n[1]))))
             }
             OpKind::Select => {
                 let which = self.value(operand(0)?, at, depth)?;
@@ -318,31 +316,8 @@ fn apply_unary(op: UnaryOp, n: i64, is_bool: bool) -> Option<i64> {
 
 /// Division rounds towards zero, and a remainder has the sign of the dividend (StableHLO specification, `divide`, `remainder`).
 fn apply_binary(op: BinaryOp, a: i64, b: i64, dtype: DType) -> Option<i64> {
-    let is_bool = dtype == DType::I1;
-    match op {
-        BinaryOp::Add if !is_bool => a.checked_add(b),
-        BinaryOp::Subtract if !is_bool => a.checked_sub(b),
-        BinaryOp::Multiply if !is_bool => a.checked_mul(b),
-        BinaryOp::Divide => a.checked_div(b),
-        BinaryOp::Remainder => a.checked_rem(b),
-        BinaryOp::Maximum => Some(a.max(b)),
-        BinaryOp::Minimum => Some(a.min(b)),
-        BinaryOp::And => Some(a & b),
-        BinaryOp::Or => Some(a | b),
-        BinaryOp::Xor => Some(a ^ b),
-        _ => None,
-    }
-}
-
-fn compare(direction: CompareDirection, a: i64, b: i64) -> bool {
-    match direction {
-        CompareDirection::EQ => a == b,
-        CompareDirection::NE => a != b,
-        CompareDirection::LT => a < b,
-        CompareDirection::LE => a <= b,
-        CompareDirection::GT => a > b,
-        CompareDirection::GE => a >= b,
-    }
+    let wraps = matches!(op, BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply);
+    if wraps && dtype == DType::I1 { None } else { op.on_integers(a, b) }
 }
 
 /// For each dimension of `to` the one of `from` that it is, if the shapes differ in dimensions of one element alone.

@@ -16,9 +16,9 @@ use crate::annotations::names::Names;
 
 /// The attribute of a parameter that carries the size of a dimension variable.
 const GLOBAL_CONSTANT: &str = "jax.global_constant";
-/// What the list of symbolic shapes in a message begins with.
+/// The text before the list of symbolic shapes in an assertion message.
 const SHAPES: &str = "polymorphic shapes specifications: ";
-/// What follows the list.
+/// The text after that list.
 const AFTER_SHAPES: &str = ". Obtained dimension variables";
 
 /// A dimension of a parameter: the numbers of both.

@@ -135,7 +135,7 @@ impl Unroll<'_, '_> {
                 let whole = maps[coordinate / inner].get(operand);
                 let block = coordinates.block(coordinate, &sharding);
                 let mut part = self.block(whole, self.rw.module.values[arg].ty, &block)?;
-                // Each contributes the value, which is idempotent; of a sum the first one does, and the others contribute zeros.
+                // Maximum and minimum are idempotent: every coordinate has the value. In a sum all but the first have zeros.
                 if sharding.reduction == ReductionKind::Add
                     && coordinates.index_along(coordinate, &pending) > 0
                 {
@@ -159,8 +159,8 @@ impl Unroll<'_, '_> {
         Ok(())
     }
 
-    /// Whether all that a body does with what it has of a pending value is to complete it: by a collective with the same reduction.
-    /// Then it does not matter what each device contributes.
+    /// Whether the body uses an unreduced argument only as the operand of collectives with the same reduction. Their results do
+    /// not depend on what each device contributes.
     fn is_only_completed(&self, body: RegionId, arg: ValueId, kind: ReductionKind) -> bool {
         let module = &*self.rw.module;
         let is_idempotent = matches!(kind, ReductionKind::Max | ReductionKind::Min);

@@ -1,9 +1,9 @@
-//! Sums that products and reductions make less of.
+//! Late sums: moves the all-reduce of a product behind users with smaller results.
 //!
 //! The gradient of a low-rank update `W + A B` is `x^T dy`, which only `A` and `B` are multiplied with. Summed over devices after
-//! those products, it is as many numbers as they have, rather than as many as `W`. The outputs of experts are added up: summed over
-//! devices after that, they are one output. So a product over a split dimension is left pending where all that reads it is products
-//! and sums along dimensions, which together make half of it at most.
+//! those products, it is as many numbers as they have, rather than as many as `W`. In a mixture of experts
+//! the outputs of experts are added; reduced over devices after that, they are as large as one output. So a product over a split
+//! dimension stays unreduced if products and additive reductions are its only users, and their results have at most half its bytes.
 //!
 //! ```mlir
 //! %0 = dot_general %a, %b : ... -> tensor<8x128x256xf32>                 // pending over "y"
@@ -90,7 +90,8 @@ fn forms(module: &Module, uses: &Uses, value: ValueId) -> Vec<ValueId> {
     forms
 }
 
-/// Whether all readers of a value are products with others and sums from zero, which together make half of it at most.
+/// Whether all users of a value are products or additive reductions with initial value zero, whose results have at most half its
+/// bytes.
 fn is_made_less_of(module: &Module, uses: &Uses, value: ValueId) -> bool {
     let bytes = |v: ValueId| module.stored(v).and_then(TensorType::num_bytes);
     let readers = uses.of(value);

@@ -9,8 +9,9 @@
 //! device scatters into it. There an all-to-all takes parts of all rows to each device before, and one behind takes the parts of the
 //! result to where they are wanted.
 //!
-//! Where one operand of a product is whole, the split of the other one is all that makes a sum of it. If that operand is small beside the
-//! result, and the product is cheap, it is gathered instead, and each device computes the whole product:
+//! If one operand of a product is replicated along the contracted dimension and the other is split there, the result is a partial sum
+//! only because of the split operand. If that operand is small, gathering it costs less than the all-reduce of the result, although
+//! each device then computes the whole product:
 //!
 //! ```mlir
 //! // x is split along its second dimension, w is whole
@@ -185,7 +186,7 @@ impl Trade {
         let mut site = site(module, (mesh, mesh_id), None, sum.maker, &rule, copies, free)?;
         let agreed = site.as_planned()?;
         site.tensors.last_mut()?.sharding = &wanted;
-        // A part that was cut out of a larger one comes from that.
+        // The source of a local slice is available, so that another slice of it sends nothing.
         for (tensor, &operand) in site.tensors.iter_mut().zip(&module.ops[sum.maker].operands) {
             if let Some(source) = source(module, operand)
                 && let Some(sharding) = module.shardings.sharding_of(source)
@@ -286,21 +287,21 @@ fn transposed(module: &Module, op: OpId, sharding: &TensorSharding, back: bool) 
     Some(out)
 }
 
-/// Returns the value that `value` is resharded from.
+/// Returns the operand of the reshard that defines `value`.
 fn source(module: &Module, value: ValueId) -> Option<ValueId> {
     let op = &module.ops[module.def_op(value)?];
     matches!(op.kind, OpKind::Reshard(_)).then(|| op.operands[0])
 }
 
-/// Whether each device cuts its part in sharding `to` out of what it has in sharding `from`.
+/// Whether the change from sharding `from` to `to` is a local slice on each device.
 fn is_cut_from(from: &TensorSharding, to: &TensorSharding) -> bool {
     let is_split_further = |(from, to): (&DimSharding, &DimSharding)| to.axes.starts_with(&from.axes);
     let is_complete = from.unreduced.is_empty() && to.unreduced.is_empty();
     from.mesh == to.mesh && is_complete && from.dims.iter().zip(&to.dims).all(is_split_further)
 }
 
-/// Returns the assignment in which operands of a product are gathered along the dimensions that a sum is over; `None` if no operand
-/// that has them is whole already, or the others are larger than what devices keep anyway.
+/// Returns the assignment in which no contracted dimension of a product is split. `None` if no operand is replicated there already,
+/// or the gathered operands take more memory than operands and result do now.
 fn gathered(site: &Site<'_>, agreed: &FactorParts) -> Option<FactorParts> {
     let mut chosen = agreed.clone();
     let mut is_summed: SmallVec<[bool; 6]> = SmallVec::new();

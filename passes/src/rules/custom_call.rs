@@ -34,7 +34,7 @@ enum Known {
     Batch {
         inner: usize,
     },
-    /// What its own rule says: JAX's `custom_partitioning` calls a function for the shapes of a part.
+    /// The call has a sharding rule of its own: JAX's `custom_partitioning` calls a function for the shapes of each part.
     Partitioned,
     /// Nothing, or something that only the program can say.
     Nothing,

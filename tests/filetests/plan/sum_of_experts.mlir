@@ -1,4 +1,4 @@
-// What experts make is added up: the products over the split dimension are summed over devices after that, once.
+// The outputs of experts are reduced on each device before the all-reduce over devices.
 // RUN: shardc partition %s -o - | FileCheck %s
 
 sdy.mesh @mesh = <["x"=2, "y"=4]>

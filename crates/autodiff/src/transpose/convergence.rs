@@ -1,9 +1,14 @@
 //! Convergence tests of loops that carry derivatives.
 //!
-//! A series or a continued fraction ends when its next term is below the rounding error. Its derivative may need more terms: the
-//! continued fraction of `igammac(a, x)` ends after `n` terms if `a = n`, and its derivative by `a` does not. So where a loop with a
-//! greatest number of trips tests a term against a tiny constant, the loop that carries derivatives tests the derivatives of
-//! the term, too, as JAX's own rules for these functions do.
+//! A series or continued fraction stops when its next term is below the rounding error. Its derivative may converge later: the
+//! continued fraction of `igammac(a, x)` stops after `n` terms if `a = n`, but its derivative with respect to `a` does not. So the
+//! loop that carries derivatives also tests the derivatives of the term, as JAX's rules for these functions do.
+//!
+//! Conditions:
+//!
+//! * the body compares a term with a constant near the rounding error,
+//! * the loop condition bounds the trip count, so that the loop terminates if a derivative does not converge,
+//! * the derivative does not depend on the comparison.
 //!
 //! ```mlir
 //! %goes_on = stablehlo.compare GT, %term, %eps
@@ -22,23 +27,23 @@ use super::Transposed;
 use crate::emit::{Arithmetic, Emit};
 use crate::linearize::{LoopTape, compare, number_of};
 
-/// Multiples of the rounding error of an element type up to which a constant is a bound of one.
+/// A constant up to this multiple of the rounding error counts as a convergence bound.
 const TINY: f64 = 16.0;
 
-/// Multiples of the constant below which a derivative counts as converged: it has rounding errors of several terms.
+/// A derivative below this multiple of the bound has converged. It accumulates the rounding errors of several terms.
 const TOLERANCE: f64 = 16.0;
 
-/// A test of a loop's body: the loop goes on for an element while its term is above a tiny constant.
+/// A convergence test in a loop body: an element continues while its term exceeds the bound.
 pub(super) struct Test {
-    /// The truth value.
+    /// The result of the comparison.
     pub(super) goes_on: ValueId,
-    /// The constant.
+    /// The bound.
     bound: f64,
     /// The tangent of the term.
     pub(super) tangent: ValueId,
 }
 
-/// Finds the tests of a loop that has a greatest number of trips.
+/// Finds the convergence tests of a loop whose condition bounds the trip count.
 pub(super) fn tests(t: &Transposed<'_, '_>, looped: &LoopTape) -> Vec<Test> {
     let module = &*t.linear.module;
     let &[cond, body] = module.ops[looped.op].regions.as_slice() else { return Vec::new() };
@@ -62,7 +67,7 @@ pub(super) fn tests(t: &Transposed<'_, '_>, looped: &LoopTape) -> Vec<Test> {
     module.regions[body].ops.iter().filter_map(test).collect()
 }
 
-/// Whether the condition of a loop compares a scalar, a count of trips, with a constant, and goes on if that and something else hold.
+/// Whether the loop condition is a conjunction that compares a carried scalar, the trip counter, with a constant.
 fn has_most_trips(module: &Module, cond: RegionId) -> bool {
     let ops = &module.regions[cond].ops;
     let is_bound = |op: &OpId| {
@@ -76,7 +81,7 @@ fn has_most_trips(module: &Module, cond: RegionId) -> bool {
     ops.iter().any(is_bound) && ops.iter().any(is_both)
 }
 
-/// The distance from one to the next number of an element type.
+/// The distance from 1 to the next larger number of the element type.
 fn rounding_error(module: &Module, value: ValueId) -> Option<f64> {
     match module.tensor(value)?.dtype {
         DType::F64 => Some(f64::EPSILON),
@@ -87,8 +92,8 @@ fn rounding_error(module: &Module, value: ValueId) -> Option<f64> {
     }
 }
 
-/// Lets a test, whose copy in the body `ops` is `goes_on`, hold where one of `slopes` is large, too. It stays as it is if they
-/// depend on it.
+/// Extends a test: an element also continues while one of `slopes` exceeds the tolerance. `goes_on` is the copy of the test's
+/// result in the body `ops`. The test is left unchanged if a slope depends on it.
 pub(super) fn extend(
     module: &mut Module,
     ops: &mut Vec<OpId>,

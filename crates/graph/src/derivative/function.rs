@@ -1,9 +1,6 @@
 //! Functions of the program that derivatives go by.
 
-use shardc_ir::{
-    AttrDict, EntityRef, Func, FuncId, Module, PackedOption, RegionId, Span, TypeId, ValueMap, Visibility,
-    clone_region,
-};
+use shardc_ir::{EntityRef, Func, FuncId, Module, RegionId, TypeId, ValueMap, clone_region};
 
 use crate::graph::types_of;
 
@@ -12,23 +9,7 @@ pub(super) fn function(module: &mut Module, name: &str, body: RegionId) -> FuncI
     let params = types_of(module, &module.regions[body].args);
     let returned = module.terminator(body).map(|end| module.ops[end].operands.to_vec()).unwrap_or_default();
     let results = types_of(module, &returned);
-    module.add_func(Func {
-        name: name.into(),
-        visibility: Visibility::Private,
-        body: Some(body),
-        arg_attrs: vec![AttrDict::new(); params.len()],
-        res_attrs: vec![AttrDict::new(); results.len()],
-        res_shardings: vec![PackedOption::default(); results.len()],
-        params,
-        results,
-        arg_locs: Vec::new(),
-        arg_names: Vec::new(),
-        arg_spans: Vec::new(),
-        res_spans: Vec::new(),
-        attrs: AttrDict::new(),
-        span: Span::NONE,
-        loc: PackedOption::default(),
-    })
+    module.add_func(Func::private(name, body, params, results))
 }
 
 /// A copy of a region that returns the first `n` values alone.

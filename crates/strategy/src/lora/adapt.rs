@@ -270,7 +270,7 @@ impl Beside<'_> {
         let low = rw.binary(BinaryOp::Multiply, low, scale);
         let last = shape.len() as u32 - 1;
         let is_left = adapter.map.side == Side::Left;
-        // Of the result of the first product, and of B: batching dimensions.
+        // Batching dimensions of the first product's result and of B.
         let (low_batch, b_batch): (DimList, DimList) = match experts {
             Some(_) => ([last - 1].into_iter().collect(), [0].into_iter().collect()),
             None => ((0..along).collect(), (0..along).collect()),

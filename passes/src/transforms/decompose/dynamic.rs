@@ -5,8 +5,8 @@
 //! known at run time.
 
 use shardc_ir::{
-    BinaryOp, Build, DType, DTypeClass, DynamicOp, GatherSpec, Module, OpId, OpKind, PadSpec, Rewriter,
-    SizeList, SliceSpec, TensorBuild, TensorType, ValueId, infer_types,
+    Build, DType, DTypeClass, DynamicOp, GatherSpec, Module, OpId, OpKind, PadSpec, Rewriter, SizeList,
+    SliceSpec, TensorBuild, TensorType, ValueId, infer_types,
 };
 use smallvec::smallvec;
 
@@ -139,24 +139,12 @@ fn integers(module: &Module, value: ValueId, looks: &mut u32) -> Option<SizeList
         }
         OpKind::Binary(binary) => {
             let (a, b) = (operand(0)?, operand(1)?);
-            a.iter().zip(&b).map(|(&a, &b)| combine(*binary, a, b)).collect::<Option<_>>()?
+            a.iter().zip(&b).map(|(&a, &b)| binary.on_integers(a, b)).collect::<Option<_>>()?
         }
         _ => return None,
     };
     let fits = values.iter().all(|&n| represents(ty, n)) && Some(values.len() as i64) == ty.num_elements();
     fits.then_some(values)
-}
-
-fn combine(op: BinaryOp, a: i64, b: i64) -> Option<i64> {
-    match op {
-        BinaryOp::Add => a.checked_add(b),
-        BinaryOp::Subtract => a.checked_sub(b),
-        BinaryOp::Multiply => a.checked_mul(b),
-        BinaryOp::Divide => a.checked_div(b),
-        BinaryOp::Maximum => Some(a.max(b)),
-        BinaryOp::Minimum => Some(a.min(b)),
-        _ => None,
-    }
 }
 
 /// Whether elements of the type include a number: what wraps round is not followed.

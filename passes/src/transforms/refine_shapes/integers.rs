@@ -5,8 +5,7 @@
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
-    BinaryOp, CompareDirection, DType, DTypeClass, DYNAMIC, Dense, Module, OpId, OpKind, SizeList,
-    TensorType, UnaryOp, ValueId,
+    DType, DTypeClass, DYNAMIC, Dense, Module, OpId, OpKind, SizeList, TensorType, UnaryOp, ValueId,
 };
 use smallvec::smallvec;
 
@@ -84,11 +83,11 @@ impl Integers {
             }
             OpKind::Binary(binary) => {
                 let (a, b) = (operand(0)?, operand(1)?);
-                a.iter().zip(&b).map(|(&a, &b)| combine(*binary, a, b)).collect::<Option<_>>()?
+                a.iter().zip(&b).map(|(&a, &b)| binary.on_integers(a, b)).collect::<Option<_>>()?
             }
             OpKind::Compare(direction, _) => {
                 let (a, b) = (operand(0)?, operand(1)?);
-                a.iter().zip(&b).map(|(&a, &b)| i64::from(compare(*direction, a, b))).collect()
+                a.iter().zip(&b).map(|(&a, &b)| i64::from(direction.holds(a, b))).collect()
             }
             OpKind::Clamp => {
                 let (least, all, greatest) = (operand(0)?, operand(1)?, operand(2)?);
@@ -130,33 +129,6 @@ fn apply(op: UnaryOp, n: i64, dtype: DType) -> Option<i64> {
         UnaryOp::Sign => Some(n.signum()),
         UnaryOp::Not if dtype.class() == DTypeClass::Bool => Some(1 - n),
         _ => None,
-    }
-}
-
-fn combine(op: BinaryOp, a: i64, b: i64) -> Option<i64> {
-    match op {
-        BinaryOp::Add => a.checked_add(b),
-        BinaryOp::Subtract => a.checked_sub(b),
-        BinaryOp::Multiply => a.checked_mul(b),
-        BinaryOp::Divide => a.checked_div(b),
-        BinaryOp::Remainder => a.checked_rem(b),
-        BinaryOp::Maximum => Some(a.max(b)),
-        BinaryOp::Minimum => Some(a.min(b)),
-        BinaryOp::And => Some(a & b),
-        BinaryOp::Or => Some(a | b),
-        BinaryOp::Xor => Some(a ^ b),
-        _ => None,
-    }
-}
-
-fn compare(direction: CompareDirection, a: i64, b: i64) -> bool {
-    match direction {
-        CompareDirection::EQ => a == b,
-        CompareDirection::NE => a != b,
-        CompareDirection::GE => a >= b,
-        CompareDirection::GT => a > b,
-        CompareDirection::LE => a <= b,
-        CompareDirection::LT => a < b,
     }
 }
 

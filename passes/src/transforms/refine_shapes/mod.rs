@@ -7,7 +7,7 @@
 //! * the shape is an operand that is constant, or follows from constants and `get_dimension_size`;
 //! * or the type follows from the types of the operands and regions.
 //!
-//! What does not follow stays dynamic. Shape assertions that hold are removed; one that does not hold is an error.
+//! A size that cannot be derived stays dynamic. A shape assertion that holds is removed; one that fails is an error.
 //!
 //! ```mlir
 //! // before

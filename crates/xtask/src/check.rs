@@ -17,12 +17,15 @@ use shardc_filetest::{
 };
 
 use crate::{
-    process, python, setup,
+    process, python, selection, setup, slowest,
     workspace::{Workspace, cargo, which},
 };
 
 /// What is built beside what is built by default, so that its tests run: stores of S3, whose server is moto's, on this machine.
 const FEATURES: [&str; 2] = ["--features", "shardc/s3"];
+
+/// The program that runs tests side by side.
+const NEXTEST: &str = "cargo-nextest";
 
 /// What to check, and how.
 #[derive(Args)]
@@ -32,6 +35,12 @@ pub(crate) struct TestArgs {
     /// Go on after a step that fails.
     #[arg(long)]
     keep_going: bool,
+    /// Run only the tests of crates with files that differ from BASE.
+    #[arg(long, value_name = "BASE", num_args = 0..=1, default_missing_value = "HEAD", conflicts_with_all = ["steps", "slowest"])]
+    changed: Option<String>,
+    /// Run nothing; list the N slowest tests of the last run [default: 20].
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20", conflicts_with = "steps")]
+    slowest: Option<usize>,
 }
 
 /// The steps, in order.
@@ -45,6 +54,8 @@ enum CheckStep {
     Typos,
     /// Licences, versions and sources of dependencies are as `deny.toml` asks. Skipped without `cargo-deny`.
     Deny,
+    /// Unit tests and filetests pass: what to run after an edit. Part of `test`, so that it runs only where it is named.
+    Quick,
     /// Every test of every crate passes.
     Test,
     /// The documentation builds without warnings.
@@ -60,6 +71,7 @@ impl CheckStep {
             CheckStep::Clippy => "lints",
             CheckStep::Typos => "typing errors",
             CheckStep::Deny => "dependencies",
+            CheckStep::Quick => "unit tests and filetests",
             CheckStep::Test => "tests",
             CheckStep::Doc => "documentation",
             CheckStep::Examples => "examples",
@@ -79,7 +91,7 @@ impl CheckStep {
             CheckStep::Deny => {
                 "`deny.toml` says what is asked for; a version that others need twice goes to its `skip` list"
             }
-            CheckStep::Test => {
+            CheckStep::Quick | CheckStep::Test => {
                 "the failed tests are listed above; `cargo test -p CRATE NAME` runs one of them alone"
             }
             CheckStep::Doc => {
@@ -91,18 +103,13 @@ impl CheckStep {
         }
     }
 
+    /// Whether the step runs where none is named.
+    fn is_default(self) -> bool {
+        self != CheckStep::Quick
+    }
+
     fn run(self, workspace: &Workspace, python: Option<&Path>) -> Result<()> {
-        let cargo = || {
-            let mut command = cargo();
-            command.current_dir(&workspace.root);
-            if let Some(list) = required(|name| env::var_os(name), shared().is_some()) {
-                command.env(skip::REQUIRE, list);
-            }
-            if let Some(python) = python {
-                command.env(python::VARIABLE, python);
-            }
-            command
-        };
+        let cargo = || cargo_for_tests(workspace, python);
         match self {
             CheckStep::Fmt => process::run(cargo().args(["fmt", "--all", "--check"])),
             CheckStep::Clippy => {
@@ -117,6 +124,7 @@ impl CheckStep {
             }
             CheckStep::Typos => typos(workspace),
             CheckStep::Deny => deny(cargo),
+            CheckStep::Quick => nextest(workspace, cargo, Some(selection::QUICK)),
             CheckStep::Test => tests(workspace, cargo),
             CheckStep::Doc => process::run(cargo().env("RUSTDOCFLAGS", "-D warnings").args([
                 "doc",
@@ -126,6 +134,19 @@ impl CheckStep {
             CheckStep::Examples => examples(workspace, cargo),
         }
     }
+}
+
+/// cargo, with the variables that tests read.
+fn cargo_for_tests(workspace: &Workspace, python: Option<&Path>) -> Command {
+    let mut command = cargo();
+    command.current_dir(&workspace.root);
+    if let Some(list) = required(|name| env::var_os(name), shared().is_some()) {
+        command.env(skip::REQUIRE, list);
+    }
+    if let Some(python) = python {
+        command.env(python::VARIABLE, python);
+    }
+    command
 }
 
 /// What tests may not skip: on a machine of a continuous integration (`CI` is set), all that setup installs, and the
@@ -165,22 +186,26 @@ fn skipped(tool: &str) -> Result<()> {
     Ok(())
 }
 
-/// nextest, where it is installed, runs tests side by side and stops none for another's crash; it leaves out the
-/// examples in documentation.
+/// nextest leaves out the examples in documentation.
 fn tests(workspace: &Workspace, cargo: impl Fn() -> Command) -> Result<()> {
-    if which("cargo-nextest").is_none() {
+    if which(NEXTEST).is_none() {
         return process::run(cargo().args(["test", "--workspace", "--no-fail-fast"]).args(FEATURES));
+    }
+    nextest(workspace, &cargo, None)?;
+    process::run(cargo().args(["test", "--workspace", "--doc"]).args(FEATURES))
+}
+
+/// Runs the tests that a filterset of nextest selects, or all of them. nextest runs tests side by side, and goes on after a crash.
+fn nextest(workspace: &Workspace, cargo: impl Fn() -> Command, filterset: Option<&str>) -> Result<()> {
+    if filterset.is_some() && which(NEXTEST).is_none() {
+        bail!("selecting tests needs `cargo-nextest` (`cargo install cargo-nextest`)");
     }
     // nextest starts a process for each test; those that run `shardc` need not each ask cargo whether it is built.
     process::run(cargo().args(["build", "--workspace", "--bin", "shardc"]).args(FEATURES))?;
-    let shardc = workspace.program(false, "shardc");
-    process::run(
-        cargo()
-            .env("SHARDC_BIN", shardc)
-            .args(["nextest", "run", "--workspace", "--no-fail-fast"])
-            .args(FEATURES),
-    )?;
-    process::run(cargo().args(["test", "--workspace", "--doc"]).args(FEATURES))
+    let mut run = cargo();
+    run.env("SHARDC_BIN", workspace.program(false, "shardc"));
+    run.args(["nextest", "run", "--workspace", "--no-fail-fast"]).args(FEATURES);
+    process::run(run.args(filterset.map(|set| ["-E", set]).into_iter().flatten()))
 }
 
 fn examples(workspace: &Workspace, cargo: impl Fn() -> Command) -> Result<()> {
@@ -198,14 +223,24 @@ fn examples(workspace: &Workspace, cargo: impl Fn() -> Command) -> Result<()> {
 
 /// Takes the steps.
 pub(crate) fn run(workspace: &Workspace, args: &TestArgs) -> Result<()> {
+    if let Some(most) = args.slowest {
+        return slowest::list(workspace, most);
+    }
     let start = Instant::now();
     let mut times: Vec<(&str, Duration, bool)> = Vec::new();
     let begun = Instant::now();
     let python = setup::run(&[])?;
+    if let Some(base) = &args.changed {
+        let Some(filterset) = selection::changed(workspace, base)? else {
+            println!("no crate has a file that differs from {base}");
+            return Ok(());
+        };
+        return nextest(workspace, || cargo_for_tests(workspace, python.as_deref()), Some(&filterset));
+    }
     times.push(("setup", begun.elapsed(), true));
     let mut first_failure = None;
     let all = CheckStep::value_variants().iter().copied();
-    for step in all.filter(|s| args.steps.is_empty() || args.steps.contains(s)) {
+    for step in all.filter(|s| if args.steps.is_empty() { s.is_default() } else { args.steps.contains(s) }) {
         let begun = Instant::now();
         let result = process::step(step.title(), || step.run(workspace, python.as_deref()));
         times.push((step.title(), begun.elapsed(), result.is_ok()));

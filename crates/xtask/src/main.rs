@@ -14,7 +14,9 @@ mod plugins;
 mod process;
 mod python;
 mod sanitize;
+mod selection;
 mod setup;
+mod slowest;
 mod sweep;
 mod workspace;
 
@@ -55,7 +57,7 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Check everything: format, lints, tests, documentation, examples.
     #[command(
-        after_help = "Examples:\n  cargo xtask test\n  cargo xtask test fmt clippy       # only these steps\n  cargo xtask test --keep-going     # do not stop at the first failure"
+        after_help = "Examples:\n  cargo xtask test\n  cargo xtask test quick            # unit tests and filetests, after an edit\n  cargo xtask test --changed main   # only tests of crates that differ from main\n  cargo xtask test --slowest        # where the time of the last run went\n  cargo xtask test fmt clippy       # only these steps\n  cargo xtask test --keep-going     # do not stop at the first failure"
     )]
     Test(check::TestArgs),
     /// Run shardc on the test files of Shardy and StableHLO and on the corpus of real programs.

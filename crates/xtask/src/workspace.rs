@@ -86,6 +86,15 @@ impl Workspace {
         found
     }
 
+    /// The folder of each package, relative to the root, and the package's name.
+    pub(crate) fn package_folders<'w>(&'w self) -> Vec<(&'w Path, &'w str)> {
+        let folder_and_name = |package: &'w Value| -> Option<(&'w Path, &'w str)> {
+            let manifest = Path::new(package["manifest_path"].as_str()?);
+            Some((manifest.parent()?.strip_prefix(&self.root).ok()?, package["name"].as_str()?))
+        };
+        self.packages().filter_map(folder_and_name).collect()
+    }
+
     fn packages(&self) -> impl Iterator<Item = &Value> {
         self.metadata["packages"].as_array().into_iter().flatten()
     }

@@ -1,0 +1,79 @@
+//! Filtersets of nextest: which tests `cargo xtask test quick` and `cargo xtask test --changed` run.
+
+use std::{collections::BTreeSet, path::Path, process::Command};
+
+use anyhow::Result;
+
+use crate::{process, workspace::Workspace};
+
+/// Unit tests of every crate, and the filetests.
+pub(crate) const QUICK: &str = "kind(lib) + kind(bin) + binary(filetests)";
+
+/// The tests of crates with files that differ from a commit, new files included. `None` if there are none.
+pub(crate) fn changed(workspace: &Workspace, base: &str) -> Result<Option<String>> {
+    let git = |args: &[&str]| process::output(Command::new("git").current_dir(&workspace.root).args(args));
+    let files =
+        git(&["diff", "--name-only", base, "--"])? + &git(&["ls-files", "--others", "--exclude-standard"])?;
+    let folders = workspace.package_folders();
+    Ok(filterset(files.lines().map(Path::new), &folders))
+}
+
+/// One term for each crate that holds a file, and the filetests for every crate: they run the compiler from end to end.
+///
+/// The crate of integration tests takes long, so a file of `tests/tests` selects its binary alone, and a filetest only the filetests.
+fn filterset<'f>(files: impl Iterator<Item = &'f Path>, folders: &[(&Path, &str)]) -> Option<String> {
+    let mut terms = BTreeSet::new();
+    for file in files {
+        let inside = folders.iter().filter(|(folder, _)| file.starts_with(folder));
+        let Some((folder, name)) = inside.max_by_key(|(folder, _)| folder.components().count()) else {
+            continue;
+        };
+        terms.insert("binary(filetests)".to_owned());
+        let Ok(rest) = file.strip_prefix(folder) else { continue };
+        let integration_test = rest.strip_prefix("tests").ok().filter(|_| *folder == Path::new("tests"));
+        if rest.starts_with("filetests") {
+            continue;
+        }
+        terms.insert(
+            match integration_test.filter(|file| file.components().count() == 1).and_then(Path::file_stem) {
+                Some(binary) => format!("binary(={})", binary.to_string_lossy()),
+                None => format!("package(={name})"),
+            },
+        );
+    }
+    (!terms.is_empty()).then(|| terms.into_iter().collect::<Vec<_>>().join(" + "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn select(files: &[&str]) -> Option<String> {
+        let folders = [("passes", "shardc-passes"), ("tests", "shardc-tests"), ("crates/cli", "shardc-cli")];
+        let folders: Vec<_> = folders.iter().map(|(folder, name)| (Path::new(*folder), *name)).collect();
+        filterset(files.iter().map(Path::new), &folders)
+    }
+
+    #[test]
+    fn a_changed_crate_selects_its_tests_and_the_filetests() {
+        let both = "binary(filetests) + package(=shardc-cli) + package(=shardc-passes)";
+        assert_eq!(
+            select(&["passes/src/lib.rs", "passes/src/a.rs", "crates/cli/src/main.rs"]).as_deref(),
+            Some(both)
+        );
+    }
+
+    #[test]
+    fn an_integration_test_selects_its_binary_alone() {
+        let one = "binary(=guide) + binary(filetests)";
+        assert_eq!(select(&["tests/tests/guide.rs"]).as_deref(), Some(one));
+        assert_eq!(select(&["tests/filetests/plan/a.mlir"]).as_deref(), Some("binary(filetests)"));
+        let all = "binary(filetests) + package(=shardc-tests)";
+        assert_eq!(select(&["tests/src/lib.rs"]).as_deref(), Some(all));
+    }
+
+    #[test]
+    fn files_outside_of_crates_select_nothing() {
+        assert_eq!(select(&["README.md", "docs/GUIDE.md"]), None);
+    }
+}

@@ -4,7 +4,7 @@
 // RUN: shardc ops sort --json | FileCheck %s --check-prefix=JSON
 // RUN: not shardc ops nothing 2>&1 | FileCheck %s --check-prefix=NOTHING
 
-// CHECK: operation operands -> results derivative split role even uneven
+// CHECK: operation operands -> results derivative factor role even uneven
 // CHECK-NEXT: stablehlo.dot_general [i,j,l],[i,l,k] -> [i,j,k] yes i pass-through local local
 // CHECK: l reduction collective masked + collective
 // JSON: "operation": "stablehlo.sort"

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &OpsArgs, ui: &Ui) -> Result<ExitCode> {
 
 fn text(rows: &[OpCoverage]) -> Table {
     let mut table =
-        Table::new(&["operation", "operands -> results", "derivative", "split", "role", "even", "uneven"]);
+        Table::new(&["operation", "operands -> results", "derivative", "factor", "role", "even", "uneven"]);
     for row in rows {
         let name = if row.form.is_empty() { row.op.to_owned() } else { format!("{}, {}", row.op, row.form) };
         let mut first = [name, row.dims.clone(), row.derivative()];

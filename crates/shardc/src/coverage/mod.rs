@@ -141,33 +141,33 @@ pub fn markdown(rows: &[OpCoverage]) -> String {
             first = " |  | ".to_owned();
         }
         if row.factors.is_empty() {
-            out.push_str(&format!("| {first} | | nothing to split | | |\n"));
+            out.push_str(&format!("| {first} | | no factor | | |\n"));
         }
     }
     out
 }
 
 const HEAD: &str = "\
-# What is partitioned how
+# Sharding support by operation
 
-This page is written by `shardc ops --markdown`; a test keeps it true. Each row is observed: a small program with the
-operation is partitioned with one of its factors split.
+`shardc ops --markdown` writes this page; a test keeps it current. Each row is observed: a small program with the operation is
+partitioned with one factor sharded.
 
-* **local**: each device works on its part alone.
-* **halo**: devices get the borders of their parts from others (collective-permute).
-* **masked**: each device leaves out what is padding, or belongs to another device.
-* **collective**: devices combine what they have (all-reduce, reduce-scatter, all-gather).
-* **moved**: the split moves to another dimension first (all-to-all).
-* **replicated**: every device does the whole; shardc warns of the gather (`SH0310`), `--strict` makes it an error.
+* **local**: each device computes its shard without communication.
+* **halo**: devices exchange shard borders (collective-permute).
+* **masked**: each device masks padding, or elements of other devices.
+* **collective**: devices combine partial results (all-reduce, reduce-scatter, all-gather).
+* **moved**: the sharding moves to another dimension first (all-to-all).
+* **replicated**: every device computes the whole operation. shardc warns of the all-gather (`SH0310`); `--strict` makes it an error.
 * **refused**: an error with this code.
 
-The derivative is that by all operands that can change by a little, as `shardc grad` and `shardc jvp` make it of the same
-program: **yes**, **zero** (a step, or what only looks at a value), **none** (integers, truth values, tokens), **forward
-only**, **by some operands** or **refused**, with the code of the error.
+The derivative is with respect to all differentiable operands, as `shardc grad` and `shardc jvp` compute it for the same program:
+**yes**, **zero** (a step function, or an operation that only observes a value), **none** (integers, booleans, tokens),
+**forward only**, **by some operands**, or **refused** with the code of the error.
 
-Letters are factors, in the order of the operation's sharding rule; a dimension of size one is `1`.
+Letters are factors, in the order of the operation's sharding rule. A dimension of size one is `1`.
 
-| operation | operands -> results | derivative | split | role | even | uneven |
+| operation | operands -> results | derivative | factor | role | even | uneven |
 |---|---|---|---|---|---|---|
 ";
 

@@ -16,7 +16,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.relu().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no numbers that are ordered.
+    /// Reported: the elements have no order.
     #[must_use]
     #[track_caller]
     pub fn relu(self) -> Tensor<'g> {
@@ -32,7 +32,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.relu6().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no numbers that are ordered.
+    /// Reported: the elements have no order.
     #[must_use]
     #[track_caller]
     pub fn relu6(self) -> Tensor<'g> {
@@ -48,7 +48,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.leaky_relu(0.01).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn leaky_relu(self, slope: f64) -> Tensor<'g> {
@@ -64,7 +64,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.elu(1.0).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn elu(self, alpha: f64) -> Tensor<'g> {
@@ -83,7 +83,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.gelu().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn gelu(self) -> Tensor<'g> {
@@ -100,7 +100,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.gelu_exact().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn gelu_exact(self) -> Tensor<'g> {
@@ -116,7 +116,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.silu().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn silu(self) -> Tensor<'g> {
@@ -132,7 +132,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.sigmoid().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn sigmoid(self) -> Tensor<'g> {
@@ -148,7 +148,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.softplus().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn softplus(self) -> Tensor<'g> {
@@ -165,7 +165,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.logaddexp(y).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the shapes do not go together, the element types differ, or the elements are no floats.
+    /// Reported: the shapes do not broadcast, the element types differ, or the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn logaddexp(self, y: impl Into<Operand<'g>>) -> Tensor<'g> {
@@ -184,7 +184,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.log_sigmoid().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn log_sigmoid(self) -> Tensor<'g> {
@@ -200,7 +200,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.mish().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn mish(self) -> Tensor<'g> {
@@ -216,7 +216,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.selu().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn selu(self) -> Tensor<'g> {
@@ -232,7 +232,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.celu(1.0).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn celu(self, alpha: f64) -> Tensor<'g> {
@@ -250,7 +250,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.soft_sign().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn soft_sign(self) -> Tensor<'g> {
@@ -266,7 +266,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.hard_tanh().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no numbers that are ordered.
+    /// Reported: the elements have no order.
     #[must_use]
     #[track_caller]
     pub fn hard_tanh(self) -> Tensor<'g> {
@@ -282,7 +282,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.hard_sigmoid().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn hard_sigmoid(self) -> Tensor<'g> {
@@ -298,7 +298,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.hard_silu().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn hard_silu(self) -> Tensor<'g> {
@@ -314,7 +314,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.glu(-1).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, its size is odd, or the elements are no floats.
+    /// Reported: the tensor lacks the dimension, its size is odd, or the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn glu(self, axis: i64) -> Tensor<'g> {
@@ -393,7 +393,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.softmax_where(x.gt(0.0), -1).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: as for [`softmax`](Tensor::softmax); `mask` is not of type `i1`, or does not broadcast to the shape.
+    /// Reported: the errors of [`softmax`](Tensor::softmax); `mask` is not of type `i1`, or does not broadcast to the shape.
     #[must_use]
     #[track_caller]
     pub fn softmax_where(self, mask: impl Into<Tensor<'g>>, axes: impl Into<Axes>) -> Tensor<'g> {
@@ -413,7 +413,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.log_softmax_where(x.gt(0.0), -1).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: as for [`softmax_where`](Tensor::softmax_where).
+    /// Reported: the errors of [`softmax_where`](Tensor::softmax_where).
     #[must_use]
     #[track_caller]
     pub fn log_softmax_where(self, mask: impl Into<Tensor<'g>>, axes: impl Into<Axes>) -> Tensor<'g> {
@@ -434,7 +434,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(i.one_hot(10, F32).shape(), [4, 10]);
     /// ```
     ///
-    /// Reported: the elements are no integers.
+    /// Reported: the elements are not integers.
     #[must_use]
     #[track_caller]
     pub fn one_hot(self, classes: i64, dtype: DType) -> Tensor<'g> {

@@ -81,7 +81,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.matmul(w).shape(), [8, 2, 4]);
     /// ```
     ///
-    /// Reported: the shapes do not go together so, a tensor has fewer than two dimensions, or the element types differ.
+    /// Reported: the shapes do not match, a tensor has fewer than two dimensions, or the element types differ.
     #[must_use]
     #[track_caller]
     pub fn matmul(self, y: impl Into<Tensor<'g>>) -> Tensor<'g> {

@@ -176,7 +176,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.conv_transpose(k, &conv).shape(), [2, 16, 16, 16]);
     /// ```
     ///
-    /// Reported: as for [`conv`](Tensor::conv).
+    /// Reported: the errors of [`conv`](Tensor::conv).
     #[must_use]
     #[track_caller]
     pub fn conv_transpose(self, kernel: impl Into<Tensor<'g>>, conv: &Conv) -> Tensor<'g> {

@@ -112,7 +112,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.diff(1).shape(), [2, 2]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or is of truth values.
+    /// Reported: the tensor lacks the dimension, or is of type `i1`.
     #[must_use]
     #[track_caller]
     pub fn diff(self, axis: i64) -> Tensor<'g> {

@@ -55,7 +55,7 @@ impl<'g> Tensor<'g> {
         self.graph().make(&operands, |m, values| m.infer(OpKind::DynamicUpdateSlice, values, &[]))
     }
 
-    /// Element `index`, a scalar integer, along dimension `axis`, which vanishes. An index beyond the tensor is its nearest.
+    /// Element `index`, a scalar integer, along dimension `axis`, which is removed. An index beyond the tensor is its nearest.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};

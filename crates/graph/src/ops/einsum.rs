@@ -37,7 +37,7 @@ impl Graph {
     /// assert_eq!(g.einsum_accumulating("ab,bc->ac", &[x, w], F32).dtype(), F32);
     /// ```
     ///
-    /// Reported: as for [`einsum`](Graph::einsum); there is no such sum.
+    /// Reported: the errors of [`einsum`](Graph::einsum); there is no such sum.
     #[track_caller]
     pub fn einsum_accumulating<'g>(
         &'g self,

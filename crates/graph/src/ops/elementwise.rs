@@ -105,7 +105,7 @@ macro_rules! binary {
                 "assert_eq!(x.", stringify!($name), "(y).shape(), [2, 3]);\n```"
             )]
             ///
-            /// Reported: the shapes do not go together, the element types differ, or the operation does not take them.
+            /// Reported: the shapes do not broadcast, the element types differ, or the operation does not take them.
             #[must_use]
             #[track_caller]
             pub fn $name(self, y: impl Into<Operand<'g>>) -> Tensor<'g> {
@@ -147,7 +147,7 @@ macro_rules! comparison {
             ///
             /// The result has elements of type `i1`.
             ///
-            /// Reported: the shapes do not go together or the element types differ.
+            /// Reported: the shapes do not broadcast or the element types differ.
             #[must_use]
             #[track_caller]
             pub fn $name(self, y: impl Into<Operand<'g>>) -> Tensor<'g> {
@@ -192,7 +192,7 @@ impl Graph {
     /// assert_eq!(g.binary(BinaryOp::Add, x, y).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the shapes do not go together, the element types differ, or the operation does not take them.
+    /// Reported: the shapes do not broadcast, the element types differ, or the operation does not take them.
     #[track_caller]
     pub fn binary<'g>(
         &'g self,
@@ -217,7 +217,7 @@ impl Graph {
     /// assert_eq!(g.compare(CompareDirection::GT, x, 0.0).dtype(), DType::I1);
     /// ```
     ///
-    /// Reported: the shapes do not go together or the element types differ.
+    /// Reported: the shapes do not broadcast or the element types differ.
     #[track_caller]
     pub fn compare<'g>(
         &'g self,
@@ -243,7 +243,7 @@ impl Graph {
     /// assert_eq!(g.complex(x, y).dtype(), DType::C64);
     /// ```
     ///
-    /// Reported: the shapes do not go together, or the parts are not both `f32` or `f64`.
+    /// Reported: the shapes do not broadcast, or the parts are not both `f32` or `f64`.
     #[track_caller]
     pub fn complex<'g>(&'g self, real: impl Into<Operand<'g>>, imag: impl Into<Operand<'g>>) -> Tensor<'g> {
         self.binary(BinaryOp::Complex, real, imag)
@@ -281,7 +281,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.square().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are truth values.
+    /// Reported: the elements are of type `i1`.
     #[must_use]
     #[track_caller]
     pub fn square(self) -> Tensor<'g> {
@@ -297,7 +297,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.reciprocal().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are truth values.
+    /// Reported: the elements are of type `i1`.
     #[must_use]
     #[track_caller]
     pub fn reciprocal(self) -> Tensor<'g> {
@@ -313,7 +313,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.modulo(2.0).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the shapes do not go together, the element types differ, or the elements are truth values.
+    /// Reported: the shapes do not broadcast, the element types differ, or the elements are of type `i1`.
     #[must_use]
     #[track_caller]
     pub fn modulo(self, y: impl Into<Operand<'g>>) -> Tensor<'g> {
@@ -346,7 +346,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.gt(y).select(x, y).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: this tensor is not of type `i1`, the shapes do not go together, or the element types differ.
+    /// Reported: this tensor is not of type `i1`, the shapes do not match, or the element types differ.
     #[must_use]
     #[track_caller]
     pub fn select(self, on_true: impl Into<Operand<'g>>, on_false: impl Into<Operand<'g>>) -> Tensor<'g> {
@@ -388,7 +388,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.clamp(0.0, 1.0).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the shapes do not go together or the element types differ.
+    /// Reported: the shapes do not broadcast or the element types differ.
     #[must_use]
     #[track_caller]
     pub fn clamp(self, low: impl Into<Operand<'g>>, high: impl Into<Operand<'g>>) -> Tensor<'g> {
@@ -463,7 +463,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.broadcast_to([4, 2, 3]).shape(), [4, 2, 3]);
     /// ```
     ///
-    /// Reported: the shapes do not go together so.
+    /// Reported: the shapes do not match.
     #[must_use]
     #[track_caller]
     pub fn broadcast_to(self, shape: impl crate::IntoShape) -> Tensor<'g> {

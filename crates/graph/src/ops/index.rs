@@ -33,7 +33,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.take(i, 1).shape(), [2, 4]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or `indices` are no integers.
+    /// Reported: the tensor lacks the dimension, or `indices` are not integers.
     #[must_use]
     #[track_caller]
     pub fn take(self, indices: impl Into<Tensor<'g>>, axis: i64) -> Tensor<'g> {
@@ -50,7 +50,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.take_with(i, 1, OutOfBounds::Wrap).shape(), [2, 4]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or `indices` are no integers.
+    /// Reported: the tensor lacks the dimension, or `indices` are not integers.
     #[must_use]
     #[track_caller]
     pub fn take_with(
@@ -98,7 +98,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.take_along_axis(order, 1).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, the others differ in size, or `indices` are no integers.
+    /// Reported: the tensor lacks the dimension, the others differ in size, or `indices` are not integers.
     #[must_use]
     #[track_caller]
     pub fn take_along_axis(self, indices: impl Into<Tensor<'g>>, axis: i64) -> Tensor<'g> {
@@ -115,7 +115,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.take_along_axis_with(order, 1, OutOfBounds::Fill).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, the others differ in size, or `indices` are no integers.
+    /// Reported: the tensor lacks the dimension, the others differ in size, or `indices` are not integers.
     #[must_use]
     #[track_caller]
     pub fn take_along_axis_with(
@@ -163,7 +163,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.index(&[i, i]).shape(), [4]);
     /// ```
     ///
-    /// Reported: there are none, or more than dimensions; they do not broadcast, are no integers or differ in element type.
+    /// Reported: there are none, or more than dimensions; they do not broadcast, are not integers or differ in element type.
     #[must_use]
     #[track_caller]
     pub fn index(self, indices: &[Tensor<'g>]) -> Tensor<'g> {
@@ -187,7 +187,7 @@ impl<'g> Tensor<'g> {
 
     /// Slices at places that `indices` hold: the `gather` of StableHLO. Places that would reach beyond the tensor are moved inside.
     ///
-    /// Reported: the dimensions do not go together, or `indices` are no integers.
+    /// Reported: the dimensions do not match, or `indices` are not integers.
     #[must_use]
     #[track_caller]
     pub fn gather(self, indices: impl Into<Tensor<'g>>, spec: &GatherSpec) -> Tensor<'g> {

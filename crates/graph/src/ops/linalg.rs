@@ -30,7 +30,7 @@ impl<'g> Tensor<'g> {
 
     /// Solves `a x = b`, or `x a = b`, for each triangular matrix `a` in the last two dimensions.
     ///
-    /// Reported: the shapes do not go together, the element types differ, or they are no floats.
+    /// Reported: the shapes do not broadcast, the element types differ, or they are not floats.
     #[must_use]
     #[track_caller]
     pub fn triangular_solve(self, b: impl Into<Tensor<'g>>, spec: &TriangularSpec) -> Tensor<'g> {
@@ -119,7 +119,7 @@ impl<'g> Tensor<'g> {
         self.fft_of(FftKind::Irfft, &[n])
     }
 
-    /// The square root of the sum of squares over dimensions, which vanish. That of floats of 16 bits is computed in 32.
+    /// The square root of the sum of squares over dimensions, which are removed. 16-bit floats are computed in 32 bits.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -135,7 +135,7 @@ impl<'g> Tensor<'g> {
         self.wide().square().sum(axes).sqrt().to(self.dtype())
     }
 
-    /// The norm of this order over dimensions, which vanish: the sum of absolute values to the power of the order, to the inverse
+    /// The norm of this order over dimensions, which are removed: the sum of absolute values to the power of the order, to the inverse
     /// power. Of order infinity it is the largest absolute value, of order 0 the number of elements that are not zero.
     ///
     /// ```
@@ -145,7 +145,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.norm_of(1.0, 1).shape(), [2]);
     /// ```
     ///
-    /// Reported: as for [`norm`](Tensor::norm).
+    /// Reported: the errors of [`norm`](Tensor::norm).
     #[must_use]
     #[track_caller]
     pub fn norm_of(self, order: f64, axes: impl Into<Axes>) -> Tensor<'g> {
@@ -255,7 +255,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.cross(y).shape(), [3]);
     /// ```
     ///
-    /// Reported: the last dimension has another size, or the shapes do not go together.
+    /// Reported: the last dimension has another size, or the shapes do not match.
     #[must_use]
     #[track_caller]
     pub fn cross(self, y: impl Into<Tensor<'g>>) -> Tensor<'g> {
@@ -268,7 +268,7 @@ impl<'g> Tensor<'g> {
         self.graph().stack(&[part(1, 2), part(2, 0), part(0, 1)], -1)
     }
 
-    /// The sum of the squared distances from the mean over dimensions, which vanish, divided by `ddof` less than their number.
+    /// The sum of the squared distances from the mean over dimensions, which are removed, divided by `ddof` less than their number.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -287,7 +287,7 @@ impl<'g> Tensor<'g> {
         sum / (count - ddof) as f64
     }
 
-    /// The standard deviation over dimensions, which vanish: the root of the [variance](Tensor::var).
+    /// The standard deviation over dimensions, which are removed: the root of the [variance](Tensor::var).
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

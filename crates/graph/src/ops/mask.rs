@@ -97,7 +97,7 @@ impl Graph {
     /// assert_eq!(g.linspace(0.0, 1.0, 5, F32).shape(), [5]);
     /// ```
     ///
-    /// Reported: `count` is negative, or the elements are no floats.
+    /// Reported: `count` is negative, or the elements are not floats.
     #[track_caller]
     pub fn linspace(&self, start: f64, stop: f64, count: i64, dtype: DType) -> Tensor<'_> {
         if !dtype.is_float() {

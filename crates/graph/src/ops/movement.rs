@@ -262,7 +262,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// Element `index` along dimension `axis`, which vanishes. Both are counted from the last where negative.
+    /// Element `index` along dimension `axis`, which is removed. Both are counted from the last where negative.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

@@ -34,7 +34,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.min_pool(&[2, 2], &[2, 2], &Padding::Valid).shape(), [2, 4, 4, 3]);
     /// ```
     ///
-    /// Reported: as for [`max_pool`](Tensor::max_pool).
+    /// Reported: the errors of [`max_pool`](Tensor::max_pool).
     #[must_use]
     #[track_caller]
     pub fn min_pool(self, sizes: &[i64], strides: &[i64], padding: &Padding) -> Tensor<'g> {
@@ -50,7 +50,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.sum_pool(&[2, 2], &[2, 2], &Padding::Valid).shape(), [2, 4, 4, 3]);
     /// ```
     ///
-    /// Reported: as for [`max_pool`](Tensor::max_pool).
+    /// Reported: the errors of [`max_pool`](Tensor::max_pool).
     #[must_use]
     #[track_caller]
     pub fn sum_pool(self, sizes: &[i64], strides: &[i64], padding: &Padding) -> Tensor<'g> {
@@ -67,7 +67,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.avg_pool(&[2, 2], &[2, 2], &Padding::Valid).shape(), [2, 4, 4, 3]);
     /// ```
     ///
-    /// Reported: there is not one size and step per dimension between, or the elements are no floats.
+    /// Reported: there is not one size and step per dimension between, or the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn avg_pool(self, sizes: &[i64], strides: &[i64], padding: &Padding) -> Tensor<'g> {

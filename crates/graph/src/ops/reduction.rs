@@ -19,7 +19,7 @@ macro_rules! reductions {
                 "assert_eq!(x.", stringify!($name), "(1).shape(), [2]);\n```"
             )]
             ///
-            /// The dimensions vanish.
+            /// The dimensions are removed.
             ///
             /// Reported: the tensor lacks a dimension, one is named twice, or its elements have no such reduction.
             #[must_use]
@@ -40,9 +40,9 @@ macro_rules! reductions {
                 "assert_eq!(x.", stringify!($keep), "(1).shape(), [2, 1]);\n```"
             )]
             ///
-            /// The dimensions stay, with size one.
+            /// The dimensions are kept with size one.
             ///
-            /// Reported: as without them.
+            /// Reported: the errors of the method without `_keepdims`.
             #[must_use]
             #[track_caller]
             pub fn $keep(self, axes: impl Into<Axes>) -> Tensor<'g> {
@@ -71,7 +71,7 @@ reductions! {
 }
 
 impl<'g> Tensor<'g> {
-    /// The mean over dimensions, which vanish. That of floats of 16 bits is computed in 32.
+    /// The mean over dimensions, which are removed. 16-bit floats are computed in 32 bits.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -96,14 +96,14 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.mean_keepdims(1).shape(), [2, 1]);
     /// ```
     ///
-    /// Reported: as without them.
+    /// Reported: the errors of the method without `_keepdims`.
     #[must_use]
     #[track_caller]
     pub fn mean_keepdims(self, axes: impl Into<Axes>) -> Tensor<'g> {
         self.mean_of(axes.into(), true)
     }
 
-    /// The mean of the squared distances from the mean, over dimensions, which vanish. That of floats of 16 bits is computed in 32.
+    /// The mean of the squared distances from the mean, over dimensions, which are removed. 16-bit floats are computed in 32 bits.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -120,7 +120,7 @@ impl<'g> Tensor<'g> {
         (wide - wide.mean_keepdims(axes.clone())).square().mean(axes).to(self.dtype())
     }
 
-    /// The logarithm of the sum of exponentials over dimensions, which vanish; it does not overflow where the result does not.
+    /// The logarithm of the sum of exponentials over dimensions, which are removed; it does not overflow where the result does not.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

@@ -122,7 +122,7 @@ impl<'g> Tensor<'g> {
         (made[0], made[1])
     }
 
-    /// The place of the largest element along dimension `axis`, which vanishes, as `i32`; of several the first. NaN is larger than
+    /// The place of the largest element along dimension `axis`, which is removed, as `i32`; the first one on ties. NaN is larger than
     /// all numbers.
     ///
     /// ```
@@ -139,7 +139,7 @@ impl<'g> Tensor<'g> {
         self.arg_extreme("argmax", axis, true)
     }
 
-    /// The place of the smallest element along dimension `axis`, which vanishes, as `i32`; of several the first. NaN is smaller
+    /// The place of the smallest element along dimension `axis`, which is removed, as `i32`; the first one on ties. NaN is smaller
     /// than all numbers.
     ///
     /// ```

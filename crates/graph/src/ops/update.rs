@@ -21,7 +21,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.at_set(i, u, 0).shape(), [8, 3]);
     /// ```
     ///
-    /// Reported: the shapes do not go together so, `indices` are no integers, or the element types differ.
+    /// Reported: the shapes do not match, `indices` are not integers, or the element types differ.
     #[must_use]
     #[track_caller]
     pub fn at_set(
@@ -44,7 +44,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.at_add(i, u, 0).shape(), [8, 3]);
     /// ```
     ///
-    /// Reported: as for [`at_set`](Tensor::at_set).
+    /// Reported: the errors of [`at_set`](Tensor::at_set).
     #[must_use]
     #[track_caller]
     pub fn at_add(
@@ -67,7 +67,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.at_mul(i, u, 0).shape(), [8, 3]);
     /// ```
     ///
-    /// Reported: as for [`at_set`](Tensor::at_set).
+    /// Reported: the errors of [`at_set`](Tensor::at_set).
     #[must_use]
     #[track_caller]
     pub fn at_mul(
@@ -90,7 +90,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.at_max(i, u, 0).shape(), [8, 3]);
     /// ```
     ///
-    /// Reported: as for [`at_set`](Tensor::at_set).
+    /// Reported: the errors of [`at_set`](Tensor::at_set).
     #[must_use]
     #[track_caller]
     pub fn at_max(
@@ -113,7 +113,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.at_min(i, u, 0).shape(), [8, 3]);
     /// ```
     ///
-    /// Reported: as for [`at_set`](Tensor::at_set).
+    /// Reported: the errors of [`at_set`](Tensor::at_set).
     #[must_use]
     #[track_caller]
     pub fn at_min(
@@ -172,7 +172,7 @@ impl<'g> Tensor<'g> {
     /// The tensor with updates at places that `indices` hold: the `scatter` of StableHLO. `combine` is given what is at a place and
     /// its update, two scalars; places that would reach beyond the tensor change nothing.
     ///
-    /// Reported: the dimensions do not go together, `indices` are no integers, or `combine` does not return one such scalar.
+    /// Reported: the dimensions do not match, `indices` are not integers, or `combine` does not return one such scalar.
     #[must_use]
     #[track_caller]
     pub fn scatter(

@@ -164,7 +164,7 @@ pub enum ErrorKind {
         what: String,
         /// The first mark.
         before: String,
-        /// The second one.
+        /// The second mark.
         after: String,
     },
     /// A gradient with respect to a tensor that the loss does not depend on: a warning.

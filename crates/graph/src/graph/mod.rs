@@ -5,7 +5,7 @@
 //! * A [`Tensor`] is the number of a handle of its graph; the handle stores a value and its region. A value may be used in its region
 //!   and in open regions nested in it, and nowhere else.
 //! * An invalid operation is reported once, at its call. Its result is *poisoned*: results computed from it are poisoned, too, without
-//! further reports.
+//!   further reports.
 //! * No user closure runs while the state is borrowed.
 
 mod caller;

@@ -39,7 +39,7 @@ impl<'g> Tensor<'g> {
         self.clamp(0, 6)
     }
 
-    /// `x` where it is positive, else `slope * x`.
+    /// Leaky ReLU: `x` if it is positive, else `slope * x`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -55,7 +55,7 @@ impl<'g> Tensor<'g> {
         self.ge(0).select(self, self * slope)
     }
 
-    /// `x` where it is positive, else `alpha * (exp(x) - 1)`.
+    /// ELU: `x` if it is positive, else `alpha * (exp(x) - 1)`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -69,12 +69,13 @@ impl<'g> Tensor<'g> {
     #[track_caller]
     pub fn elu(self, alpha: f64) -> Tensor<'g> {
         let positive = self.gt(0);
-        // What is not chosen must be finite, or its derivative is not.
+        // The unselected branch must be finite, or its derivative is NaN.
         let other = positive.select(0.0, self);
         positive.select(self, other.expm1() * alpha)
     }
 
-    /// `x * P(N <= x)` for a normal `N`, by the approximation with `tanh` (Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016).
+    /// GELU, `x * P(N <= x)` for a standard normal `N`, with the `tanh` approximation (Hendrycks and Gimpel, "Gaussian Error Linear Units",
+    /// 2016).
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -91,7 +92,7 @@ impl<'g> Tensor<'g> {
         self * (0.5 * (1.0 + inner.tanh()))
     }
 
-    /// `x * P(N <= x)` for a normal `N`, by the error function.
+    /// GELU, `x * P(N <= x)` for a standard normal `N`, with the error function.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -171,7 +172,7 @@ impl<'g> Tensor<'g> {
     pub fn logaddexp(self, y: impl Into<Operand<'g>>) -> Tensor<'g> {
         let y = y.into();
         let apart = self - y;
-        // Two infinities of one sign are not apart by a number; their sum is of that sign.
+        // If both are infinities of one sign, their difference is NaN, and the result is that infinity.
         apart.ne(apart).select(self + y, self.max(y) + (-apart.abs()).exp().log1p())
     }
 
@@ -207,7 +208,7 @@ impl<'g> Tensor<'g> {
         self * self.softplus().tanh()
     }
 
-    /// [`elu`](Tensor::elu) with the constants that keep mean and variance of normal inputs.
+    /// [`elu`](Tensor::elu) with the constants that preserve mean and variance of normal inputs.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -223,7 +224,7 @@ impl<'g> Tensor<'g> {
         1.050_700_987_355_480_5 * self.elu(1.673_263_242_354_377_2)
     }
 
-    /// `max(x, 0) + alpha * (exp(min(x, 0) / alpha) - 1)`: its derivative is continuous.
+    /// CELU: `max(x, 0) + alpha * (exp(min(x, 0) / alpha) - 1)`, with continuous derivative.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -257,7 +258,7 @@ impl<'g> Tensor<'g> {
         self / (self.abs() + 1)
     }
 
-    /// The nearest value from -1 to 1.
+    /// Clamps to [-1, 1].
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -305,7 +306,7 @@ impl<'g> Tensor<'g> {
         self * self.hard_sigmoid()
     }
 
-    /// The first half along dimension `axis` times the sigmoid of the second: a gated linear unit.
+    /// Gated linear unit: the first half along dimension `axis` times the sigmoid of the second.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -324,8 +325,8 @@ impl<'g> Tensor<'g> {
         }
     }
 
-    /// Less the mean over dimensions, divided by the root of `epsilon` more than the variance, which is the mean of the squares
-    /// less the square of the mean.
+    /// Normalizes over dimensions: subtracts the mean and divides by `sqrt(variance + epsilon)`. The variance is the mean square minus the
+    /// squared mean.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -340,12 +341,12 @@ impl<'g> Tensor<'g> {
     pub fn standardize(self, axes: impl Into<Axes>, epsilon: f64) -> Tensor<'g> {
         let axes = axes.into();
         let mean = self.mean_keepdims(axes.clone());
-        // Rounding may take it below zero.
+        // Rounding may make it negative.
         let variance = (self.square().mean_keepdims(axes) - mean.square()).max(0);
         (self - mean) * (variance + epsilon).rsqrt()
     }
 
-    /// Exponentials divided by their sum along dimensions: they are positive, and together 1.
+    /// Softmax over dimensions.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -359,13 +360,13 @@ impl<'g> Tensor<'g> {
     #[track_caller]
     pub fn softmax(self, axes: impl Into<Axes>) -> Tensor<'g> {
         let axes = axes.into();
-        // The largest is taken off, so that nothing overflows; it makes no difference to the result.
+        // Subtracts the maximum, so that nothing overflows; the result is mathematically the same.
         let shifted = self - self.amax_keepdims(axes.clone()).stop_gradient();
         let exponentials = shifted.exp();
         exponentials / exponentials.sum_keepdims(axes)
     }
 
-    /// The logarithm of [`softmax`](Tensor::softmax), without its rounding.
+    /// The logarithm of [`softmax`](Tensor::softmax), computed without rounding it first.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -383,8 +384,8 @@ impl<'g> Tensor<'g> {
         shifted - shifted.exp().sum_keepdims(axes).log()
     }
 
-    /// [`softmax`](Tensor::softmax) of the elements where `mask`, which broadcasts, holds; others are zero. Where it holds nowhere
-    /// along the dimensions all are zero.
+    /// [`softmax`](Tensor::softmax) of the elements where `mask`, which broadcasts, is true; others are zero. If it is false everywhere
+    /// along the dimensions, all are zero.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -404,7 +405,7 @@ impl<'g> Tensor<'g> {
         mask.select(exponentials / sum, 0)
     }
 
-    /// The logarithm of [`softmax_where`](Tensor::softmax_where), without its rounding.
+    /// The logarithm of [`softmax_where`](Tensor::softmax_where), computed without rounding it first.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -424,8 +425,7 @@ impl<'g> Tensor<'g> {
         mask.select(shifted - sum.log(), f64::NEG_INFINITY)
     }
 
-    /// One where the new last dimension, of size `classes`, is at the number, else zero: rows of an identity matrix. A number
-    /// outside has zeros alone.
+    /// One-hot encoding along a new last dimension of size `classes`. A number out of range is encoded as zeros.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};

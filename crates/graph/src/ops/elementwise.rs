@@ -40,7 +40,7 @@ unary! {
     atan F32 => Atan,
     /// Cube root.
     cbrt F32 => Cbrt,
-    /// The next whole number above.
+    /// Rounds up.
     ceil F32 => Ceil,
     /// Cosine.
     cos F32 => Cosine,
@@ -50,13 +50,13 @@ unary! {
     erf F32 => Erf,
     /// The inverse of the error function.
     erf_inv F32 => ErfInv,
-    /// One less the error function.
+    /// The complementary error function, `1 - erf(x)`.
     erfc F32 => Erfc,
     /// `e` to the power of each element.
     exp F32 => Exponential,
-    /// `exp(x) - 1`, exact for small `x`.
+    /// `exp(x) - 1`, accurate for small `x`.
     expm1 F32 => ExponentialMinusOne,
-    /// The next whole number below.
+    /// Rounds down.
     floor F32 => Floor,
     /// Whether an element is neither infinite nor NaN.
     is_finite F32 => IsFinite,
@@ -64,11 +64,11 @@ unary! {
     lgamma F32 => Lgamma,
     /// Natural logarithm.
     log F32 => Log,
-    /// Natural logarithm of `1 + x`, exact for small `x`.
+    /// `log(1 + x)`, accurate for small `x`.
     log1p F32 => LogPlusOne,
-    /// `1 / (1 + exp(-x))`, also called the sigmoid.
+    /// `1 / (1 + exp(-x))`, the sigmoid.
     logistic F32 => Logistic,
-    /// The nearest whole number, the even one of two.
+    /// Rounds to the nearest integer, ties to even.
     round F32 => RoundNearestEven,
     /// `1 / sqrt(x)`.
     rsqrt F32 => Rsqrt,
@@ -88,7 +88,7 @@ unary! {
     real C64 => Real,
     /// The imaginary part of complex numbers.
     imag C64 => Imag,
-    /// How many bits are set.
+    /// Number of set bits.
     popcnt I32 => Popcnt,
 }
 
@@ -116,19 +116,19 @@ macro_rules! binary {
 }
 
 binary! {
-    /// Angle of the point `(y, self)` from the axis of `y`: `atan2(self, y)`.
+    /// The angle of the point `(y, self)` from the `y` axis: `atan2(self, y)`.
     atan2 F32 => Atan2,
-    /// The larger of both.
+    /// Elementwise maximum.
     max F32 => Maximum,
-    /// The smaller of both.
+    /// Elementwise minimum.
     min F32 => Minimum,
     /// `x` to the power of `y`.
     pow F32 => Power,
     /// `x` with its bits shifted left by `y`.
     shift_left I32 => ShiftLeft,
-    /// `x` with its bits shifted right by `y`; copies of the sign move in.
+    /// `x` with its bits shifted right by `y`, with sign extension.
     shift_right_arithmetic I32 => ShiftRightArithmetic,
-    /// `x` with its bits shifted right by `y`; zeros move in.
+    /// `x` with its bits shifted right by `y`, with zero fill.
     shift_right_logical I32 => ShiftRightLogical,
 }
 
@@ -158,17 +158,17 @@ macro_rules! comparison {
 }
 
 comparison! {
-    /// Where `x == y`.
+    /// Whether `x == y`.
     eq F32 => EQ,
-    /// Where `x != y`.
+    /// Whether `x != y`.
     ne F32 => NE,
-    /// Where `x < y`.
+    /// Whether `x < y`.
     lt F32 => LT,
-    /// Where `x <= y`.
+    /// Whether `x <= y`.
     le F32 => LE,
-    /// Where `x > y`.
+    /// Whether `x > y`.
     gt F32 => GT,
-    /// Where `x >= y`.
+    /// Whether `x >= y`.
     ge F32 => GE,
 }
 
@@ -233,7 +233,7 @@ impl Graph {
         })
     }
 
-    /// Complex numbers of a real and an imaginary part.
+    /// Complex numbers from real and imaginary parts.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -304,7 +304,7 @@ impl<'g> Tensor<'g> {
         self.graph().binary(BinaryOp::Divide, 1, self)
     }
 
-    /// What is left of dividing by `y`, with the sign of `y`: `numpy.mod`. The operator `%` gives it the sign of this tensor.
+    /// The remainder of division by `y`, with the sign of `y`: `numpy.mod`. The operator `%` takes the sign of this tensor.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -325,7 +325,7 @@ impl<'g> Tensor<'g> {
         rest.is_beyond(y).select(rest + y, rest)
     }
 
-    /// Where what is left of a division is not zero, and of another sign than what was divided by.
+    /// Whether a remainder is nonzero, and its sign differs from that of the divisor.
     #[track_caller]
     pub(super) fn is_beyond(self, y: Operand<'g>) -> Tensor<'g> {
         match y {
@@ -336,7 +336,7 @@ impl<'g> Tensor<'g> {
         }
     }
 
-    /// `on_true` where the truth value holds, else `on_false`: `mask.select(a, b)`. Shapes broadcast.
+    /// `on_true` where this tensor is true, else `on_false`: `mask.select(a, b)`. Shapes broadcast.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -379,7 +379,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The nearest value that is not below `low` and not above `high`.
+    /// Clamps to the range from `low` to `high`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -399,7 +399,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The same values as elements of type `dtype`: floats are rounded, or cut to whole numbers; numbers that are not zero hold.
+    /// Converts to element type `dtype`: floats are rounded, or truncated to integers; nonzero numbers become true.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -421,7 +421,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// A tensor like this one, all of whose elements are `number`.
+    /// A tensor of the same shape and type, filled with `number`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -430,7 +430,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.full_like(1.0).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the number is not an element of the type.
+    /// Reported: the type cannot represent the number.
     #[must_use]
     #[track_caller]
     pub fn full_like(self, number: f64) -> Tensor<'g> {
@@ -440,7 +440,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// Zeros like this tensor.
+    /// A tensor of the same shape and type, filled with zeros.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -454,7 +454,7 @@ impl<'g> Tensor<'g> {
         self.full_like(0.0)
     }
 
-    /// Repeats the tensor to a shape whose last dimensions are its own, or where it has size one.
+    /// Broadcasts to a shape, aligned at the last dimensions.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

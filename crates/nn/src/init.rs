@@ -66,7 +66,7 @@ pub enum Distribution {
     Uniform,
 }
 
-/// The standard deviation of a standard normal distribution truncated to [-2, 2].
+/// The standard deviation of a standard normal distribution truncated to `[-2, 2]`.
 const TRUNCATED: f64 = 0.879_625_661_034_239_8;
 
 impl Init {

@@ -258,7 +258,7 @@ impl<'g> Tensor<'g> {
         self / (self.abs() + 1)
     }
 
-    /// Clamps to [-1, 1].
+    /// Clamps to `[-1, 1]`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

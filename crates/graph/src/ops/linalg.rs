@@ -30,7 +30,7 @@ impl<'g> Tensor<'g> {
 
     /// Solves `a x = b`, or `x a = b`, for each triangular matrix `a` in the last two dimensions.
     ///
-    /// Reported: the shapes do not broadcast, the element types differ, or they are not floats.
+    /// Reported: the shapes do not match, the element types differ, or they are not floats.
     #[must_use]
     #[track_caller]
     pub fn triangular_solve(self, b: impl Into<Tensor<'g>>, spec: &TriangularSpec) -> Tensor<'g> {

@@ -4,7 +4,7 @@ use shardc_graph::{DotDims, Tensor};
 
 use crate::{Init, Scope};
 
-/// The standard deviation of a standard normal distribution truncated to [-2, 2].
+/// The standard deviation of a standard normal distribution truncated to `[-2, 2]`.
 const TRUNCATED: f64 = 0.879_625_661_034_239_8;
 
 /// LeCun initial values for a kernel with this fan-in, over any number of input dimensions.

@@ -204,7 +204,7 @@ mod tests {
             |seed, epoch| -> Vec<u64> { (0..1000).map(|i| Shuffle::new(1000, seed).at(epoch, i)).collect() };
         let first = order(1, 0);
         assert!(first != order(1, 1) && first != order(2, 0) && first == order(1, 0));
-        // Neighbours end up far from each other: a third of the range on average.
+        // Adjacent examples end up far from each other: a third of the range on average.
         let distance: u64 = first.windows(2).map(|pair| pair[0].abs_diff(pair[1])).sum::<u64>() / 999;
         assert!((250..420).contains(&distance), "{distance}");
     }
@@ -229,7 +229,7 @@ mod tests {
         let mut seen: Vec<u64> = batches.clone().take(3).flat_map(|batch| batch.examples).collect();
         seen.sort_unstable();
         assert_eq!(seen, (0..10).collect::<Vec<_>>());
-        // Parts of a batch are the batch.
+        // Slices of a batch concatenate to the batch.
         for position in 0..7 {
             let parts = [0..1, 1..3, 3..4].map(|rows| batches.at(position, rows).examples).concat();
             assert_eq!(parts, batches.at(position, 0..4).examples);

@@ -9,7 +9,7 @@ use crate::error::{ErrorKind, KindResult};
 /// Dimensions of a tensor: one (`-1`), several (`[0, 1]`), or all (`..`). Negative ones count from the last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Axes {
-    /// These.
+    /// These dimensions.
     Some(SmallVec<[i64; 4]>),
     /// All dimensions.
     All,

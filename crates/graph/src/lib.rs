@@ -24,7 +24,7 @@
 //! ```
 //!
 //! Shapes broadcast as in NumPy; there is no implicit type promotion ([`Tensor::to`] converts). An invalid operation is recorded with the
-//! Rust line that called it, and [`Graph::finish`] returns all such errors:
+//! Rust line that called it, and [`Graph::finish`] returns all such errors (listed under "Reported" for each method):
 //!
 //! ```
 //! # use shardc_graph::{DType::F32, Graph, Mesh};

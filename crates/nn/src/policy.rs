@@ -2,7 +2,7 @@
 
 use shardc_graph::DType;
 
-/// Element types by role, for a [`Scope`](crate::Scope) and those below it.
+/// Element types by role, for a [`Scope`](crate::Scope) and nested ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// The stored type of parameters and of their gradients.

@@ -7,8 +7,9 @@ use crate::Tree;
 use crate::graph::{Graph, take_captured};
 
 impl Graph {
-    /// Applies `body` to `inputs` with gradient checkpointing (`jax.checkpoint`). Of its values, those that `policy` selects are saved
-    /// ([`Keep::Nothing`]: only the inputs). The rest is recomputed in the backward pass, after a barrier, so that compilers do not undo it.
+    /// Applies `body` to `inputs` with gradient checkpointing (`jax.checkpoint`). The values that `policy` selects are saved
+    /// ([`Keep::Nothing`]: only the inputs). The rest is recomputed in the backward pass, after a barrier, so that compilers do not undo
+    /// it.
     ///
     /// Tensors that `body` captures are inputs, too. Without a gradient, this has no effect.
     ///

@@ -130,7 +130,7 @@ impl State {
             loc: PackedOption::default(),
         };
         module.add_func(func);
-        // Functions of custom derivatives that were used, or are not needed.
+        // Functions of custom derivatives that nothing references any more.
         drop_unused_funcs(&mut module, None);
         module
     }

@@ -153,7 +153,7 @@ impl Decoder {
             return g.refuse(&[tokens], text);
         }
         let cache = Cache::of(self, p, tokens.size(0), context);
-        // A gap, or an empty cache, starts a new text.
+        // A position after a gap, or before the first cached one, starts a new text.
         let goes_on = position.ge(cache.first) & position.le(cache.next);
         let first = goes_on.select(cache.first, position);
         let mut x = self.table(self.vocab_size).apply(&p.at("wte"), tokens.expand_dims(1));

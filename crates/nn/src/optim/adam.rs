@@ -17,7 +17,7 @@ pub struct AdamW {
     pub b2: f64,
     /// Added to the root of the second moment.
     pub eps: f64,
-    /// Weight decay, times the learning rate; zero for Adam.
+    /// Decoupled weight decay, scaled by the learning rate; zero for Adam.
     pub weight_decay: f64,
 }
 
@@ -81,7 +81,7 @@ pub struct Lion {
     pub b1: f64,
     /// Momentum decay (beta2).
     pub b2: f64,
-    /// Weight decay, times the learning rate.
+    /// Decoupled weight decay, scaled by the learning rate.
     pub weight_decay: f64,
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn boxes(part: &StateDict) -> Result<Option<BTreeMap<String, Vec<usiz
         .ok_or_else(|| wrong("has an entry without offsets"))
 }
 
-/// Joins tensors whose boxes are in several files. Of duplicate boxes, the first one is used.
+/// Joins tensors whose boxes are in several files. The first of duplicate boxes is used.
 pub(crate) fn join(parts: Vec<(StateDict, BTreeMap<String, Vec<usize>>)>) -> Result<StateDict> {
     let mut names: Vec<String> = Vec::new();
     let mut pieces: BTreeMap<String, Vec<Piece>> = BTreeMap::new();

@@ -79,7 +79,7 @@ pub(crate) fn finish<'g>(
             continue;
         };
         results.push(Some(returned.len()));
-        // A parameter with a next value keeps its sharding mark; results are marked below.
+        // A next value that is itself a parameter keeps its own sharding; shardings of results are set below.
         let is_marked = next.is_parameter() && entry.tensor.sharding().is_some();
         returned.push((name, if is_marked { next } else { next.shard_like(entry.tensor) }));
     }
@@ -152,8 +152,8 @@ pub(crate) fn finish<'g>(
     Ok(StepProgram { module, mesh, variables, arguments, results, inputs, metrics: ports, warnings })
 }
 
-/// Names, for each variable that was set to a value from a closure, the line that set it, and the remedy. The error that
-/// `Graph::finish` would report at `end` is the same one again.
+/// Replaces the errors at `end` about next values from closures: the new error names the line that set the variable, and the remedy.
+/// Other such errors at `end` are then duplicates and are dropped.
 fn with_causes(
     errors: GraphErrors,
     entries: &IndexMap<String, Entry<'_>>,

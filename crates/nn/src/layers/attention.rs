@@ -12,7 +12,8 @@ pub struct Seen {
     pub causal: bool,
     /// Sliding window: only this many of those positions, itself included.
     pub window: Option<i64>,
-    /// ALiBi: scores decrease linearly with distance, with a slope per head (Press et al., "Train Short, Test Long", 2021).
+    /// ALiBi: adds `slope * (key position - query position)` to the scores, with a slope per head (Press et al., "Train Short, Test Long",
+    /// 2021).
     pub alibi: bool,
     /// Scores are capped to plus or minus this number: `cap * tanh(score / cap)`.
     pub softcap: Option<f64>,
@@ -55,7 +56,7 @@ pub struct Places<'g> {
     pub queries: Option<Tensor<'g>>,
     /// Positions of keys, likewise.
     pub keys: Option<Tensor<'g>>,
-    /// For packed sequences, the segment of each position, `[batch, time]`: it attends only to its own segment.
+    /// For packed sequences, the segment of each position, `[batch, time]`: a position attends only to its own segment.
     pub segments: Option<Tensor<'g>>,
     /// An explicit mask of each query and key, `[batch, queries, keys]` or without the batch.
     pub mask: Option<Tensor<'g>>,

@@ -6,8 +6,8 @@ use crate::scope::Trip;
 use crate::{Init, Scope};
 
 /// Gradient accumulation: the mean loss of a batch, and its gradient with respect to each of [`Scope::trainable`], computed one microbatch
-/// at a time, so that only its activations are live. The first dimension of each tensor of `inputs` is the batch and keeps its sharding: a
-/// microbatch takes every `parts`-th example.
+/// at a time, so that only one microbatch has live activations. The first dimension of each tensor of `inputs` is the batch and keeps its
+/// sharding: a microbatch takes every `parts`-th example.
 ///
 /// The loss is the mean of the microbatch losses. If those are means that ignore some examples, as with
 /// [`CrossEntropy::ignore`](crate::loss::CrossEntropy::ignore), all microbatches weigh the same, and it is not the mean over the batch. For
@@ -16,7 +16,7 @@ use crate::{Init, Scope};
 /// A key from outside draws the same numbers in each microbatch: use [`Scope::key`] of the scope passed to `loss`. Variables cannot be
 /// set in `loss`.
 ///
-/// Reported: `parts` does not divide the batch; the loss is not one float, or sets a variable; the errors of [`Scope::gradients`].
+/// Reported: `parts` does not divide the batch; the loss is not a scalar float, or sets a variable; the errors of [`Scope::gradients`].
 #[track_caller]
 pub fn accumulated<'g, I: Tree<'g>>(
     p: &Scope<'g>,
@@ -42,7 +42,7 @@ pub fn accumulated<'g, I: Tree<'g>>(
     let loss_of = |number: Tensor<'g>, part: &[Tensor<'g>]| {
         loss(&p.clone().in_trip(Trip { layers: None, number }), inputs.rebuilt(part))
     };
-    // The parameters are known only after building the model; nothing of this one is computed.
+    // The parameters are known only after building the model; the result of this call is dead code.
     let of_first = loss_of(g.scalar(0.0, DType::I32), &first);
     let mut sums = Vec::new();
     for param in p.trainable() {

@@ -1,4 +1,4 @@
-//! Contractions: matmul and dot_general.
+//! Contractions: matmul and `dot_general`.
 
 use shardc_ir::{DType, DotSpec, OpKind, ValueId};
 

@@ -71,7 +71,7 @@ reductions! {
 }
 
 impl<'g> Tensor<'g> {
-    /// The mean over dimensions, which are removed. 16-bit floats are computed in 32 bits.
+    /// The mean over dimensions, which are removed. For 16-bit floats it is computed in 32 bits.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -103,7 +103,8 @@ impl<'g> Tensor<'g> {
         self.mean_of(axes.into(), true)
     }
 
-    /// The variance over dimensions, which are removed: the mean squared deviation from the mean. 16-bit floats are computed in 32 bits.
+    /// The variance over dimensions, which are removed: the mean squared deviation from the mean. For 16-bit floats it is computed in 32
+    /// bits.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

@@ -63,8 +63,8 @@ impl<'g> Tensor<'g> {
         self.graph().make_many(&all, all.len(), |m, values| sort(m, values, axis))
     }
 
-    /// Sorts in descending order along dimension `axis`; NaN comes first, and equal elements are in reverse order: `jax.numpy.sort(..,
-    /// descending=True)`.
+    /// Sorts in descending order along dimension `axis`; NaN comes first, and equal elements are in reverse order:
+    /// `jax.numpy.sort(.., descending=True)`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

@@ -1,16 +1,16 @@
-//! IDX files: arrays of numbers, as MNIST is given out.
+//! IDX files: arrays of numbers, the format of MNIST.
 //!
-//! Format: two zero bytes, the element type, the number of dimensions, the sizes as big-endian 32-bit numbers, the elements,
-//! big-endian (<http://yann.lecun.com/exdb/mnist/>). A file that begins as gzip does is unpacked.
+//! Format: two zero bytes, the element type, the number of dimensions, the sizes as big-endian 32-bit numbers, the elements, big-endian
+//! (<http://yann.lecun.com/exdb/mnist/>). A file with gzip's magic number is decompressed.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
 
-/// The element type of unsigned bytes.
+/// The code of unsigned bytes.
 const UNSIGNED_BYTE: u8 = 0x08;
-/// How a gzip file begins.
+/// The magic number of gzip files.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// An array of unsigned bytes.
@@ -22,23 +22,23 @@ pub struct Idx {
     pub data: Vec<u8>,
 }
 
-/// Why a file cannot be read.
+/// An error in reading a file.
 #[derive(Debug, thiserror::Error)]
 pub enum IdxError {
-    /// The file cannot be opened or unpacked.
+    /// The file cannot be opened or decompressed.
     #[error("error[SH1101]: {path}: {source}")]
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The file is no IDX file of bytes, or is cut off.
+    /// The file is not an IDX file of bytes, or is truncated.
     #[error("error[SH1102]: {path}: {reason}")]
     Format {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// A description.
         reason: String,
     },
 }
@@ -47,7 +47,7 @@ impl Idx {
     /// Reads a file.
     ///
     /// # Errors
-    /// It cannot be read, has elements that are no bytes, or fewer or more than its head says.
+    /// The file cannot be read, its elements are not bytes, or their number differs from its header.
     pub fn open(path: &Path) -> Result<Idx, IdxError> {
         let failed = |source| IdxError::Io { path: path.to_owned(), source };
         let mut bytes = std::fs::read(path).map_err(failed)?;
@@ -59,10 +59,10 @@ impl Idx {
         Idx::parse(bytes).map_err(|reason| IdxError::Format { path: path.to_owned(), reason })
     }
 
-    /// Reads the bytes of a file.
+    /// Parses the bytes of a file.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// A description of what is invalid.
     pub fn parse(mut bytes: Vec<u8>) -> Result<Idx, String> {
         let &[0, 0, ty, rank] = bytes.first_chunk().ok_or("it is cut off")? else {
             return Err("it does not begin as an IDX file does, with two zeros".to_owned());
@@ -85,7 +85,7 @@ impl Idx {
         Ok(Idx { shape, data: bytes })
     }
 
-    /// The bytes of a file.
+    /// Encodes the array as the bytes of a file.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = vec![0, 0, UNSIGNED_BYTE, self.shape.len() as u8];
@@ -94,19 +94,19 @@ impl Idx {
         out
     }
 
-    /// How many examples there are.
+    /// The number of examples.
     #[must_use]
     pub fn len(&self) -> usize {
         self.shape.first().copied().unwrap_or(0)
     }
 
-    /// Whether there are none.
+    /// Whether there are no examples.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The elements of an example; none where there is no such example.
+    /// The elements of an example; empty if it does not exist.
     #[must_use]
     pub fn example(&self, i: usize) -> &[u8] {
         let size: usize = self.shape.iter().skip(1).product();

@@ -1,7 +1,7 @@
-//! Folders of images, one for each class: ImageNet as it is given out, and any other set in torchvision's `ImageFolder` form.
+//! Folders with one subfolder of images per class: ImageNet's distribution format, torchvision's `ImageFolder`.
 //!
-//! `DIR/CLASS/FILE.jpg`: classes are numbered in the order of their names, and examples are ordered by class and name. What is no JPEG or
-//! PNG file by its name is left out.
+//! `DIR/CLASS/FILE.jpg`: classes are numbered in the order of their names, and examples are sorted by class and name. Files without a JPEG
+//! or PNG extension are ignored.
 
 use std::path::{Path, PathBuf};
 
@@ -10,22 +10,22 @@ use image::{DynamicImage, ImageReader, RgbImage, imageops};
 
 use crate::shuffle::Random;
 
-/// Names of files that are images end so.
+/// File name extensions of images.
 const ENDINGS: [&str; 3] = ["jpg", "jpeg", "png"];
 
-/// How often a random cut is tried that fits the image, before the middle of it is taken.
+/// How many random crops are tried until one fits the image; then the center is cropped.
 const TRIES: usize = 10;
 
-/// A folder with a folder of images for each class.
+/// A folder with one subfolder of images per class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageFolder {
     /// Names of the classes.
     pub classes: Vec<String>,
-    /// Files, and the numbers of their classes.
+    /// Files, and the indices of their classes.
     pub examples: Vec<(PathBuf, usize)>,
 }
 
-/// Why a folder or an image cannot be read.
+/// An error in reading a folder or an image.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageFolderError {
     /// A folder or file cannot be opened.
@@ -33,18 +33,18 @@ pub enum ImageFolderError {
     Io {
         /// The folder or file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// A file is no image, or is cut off.
+    /// A file is not an image, or is truncated.
     #[error("error[SH1103]: {path}: {source}")]
     Image {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The cause.
         source: image::ImageError,
     },
-    /// There is nothing to read.
+    /// The folder has no images.
     #[error("error[SH1104]: {path}: no folder in it has images")]
     Empty {
         /// The folder.
@@ -52,21 +52,21 @@ pub enum ImageFolderError {
     },
 }
 
-/// Which part of an image is taken.
+/// The crop of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// The middle of the image, whose shorter side was made eight sevenths of what is taken: for evaluation.
+    /// Center crop, after resizing the shorter side to eight sevenths of the crop: for evaluation.
     Middle,
-    /// A random part, from eight percent to all of the area, three quarters to four thirds as wide as high, mirrored every other time: for
-    /// training (Szegedy et al., "Going Deeper with Convolutions", 2015). The number says which.
+    /// Random resized crop: 8 to 100 percent of the area, aspect ratio 3/4 to 4/3, flipped horizontally half of the time. For training
+    /// (Szegedy et al., "Going Deeper with Convolutions", 2015). The number is the seed.
     Random(u64),
 }
 
 impl ImageFolder {
-    /// Looks through a folder.
+    /// Lists the images of a folder.
     ///
     /// # Errors
-    /// It cannot be read (SH1101), or has no images (SH1104).
+    /// The folder cannot be read (SH1101), or has no images (SH1104).
     pub fn open(dir: &Path) -> Result<ImageFolder, ImageFolderError> {
         let mut folder = ImageFolder { classes: Vec::new(), examples: Vec::new() };
         for class in sorted(dir)?.into_iter().filter(|path| path.is_dir()) {
@@ -81,22 +81,22 @@ impl ImageFolder {
         Ok(folder)
     }
 
-    /// How many examples there are.
+    /// The number of examples.
     #[must_use]
     pub fn len(&self) -> usize {
         self.examples.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no examples.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.examples.is_empty()
     }
 
-    /// An example as a square image: `[side, side, 3]` bytes, red first.
+    /// An example as a square image: `[side, side, 3]` bytes, in RGB order.
     ///
     /// # Errors
-    /// The file cannot be read (SH1101), or is no image (SH1103).
+    /// The file cannot be read (SH1101), or is not an image (SH1103).
     pub fn example(&self, i: usize, side: u32, cut: Cut) -> Result<Vec<u8>, ImageFolderError> {
         let path = &self.examples[i].0;
         let reader = ImageReader::open(path).and_then(ImageReader::with_guessed_format);
@@ -107,7 +107,7 @@ impl ImageFolder {
     }
 }
 
-/// What is in a folder, by name.
+/// The entries of a folder, sorted by name.
 fn sorted(dir: &Path) -> Result<Vec<PathBuf>, ImageFolderError> {
     let failed = |source| ImageFolderError::Io { path: dir.to_owned(), source };
     let entries = std::fs::read_dir(dir).map_err(failed)?;
@@ -122,7 +122,7 @@ fn is_image(path: &Path) -> bool {
     ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str()))
 }
 
-/// A part of an image, as a square.
+/// A crop of an image, resized to a square.
 fn square(image: &DynamicImage, side: u32, cut: Cut) -> RgbImage {
     let (width, height) = (image.width().max(1), image.height().max(1));
     match cut {
@@ -142,7 +142,7 @@ fn square(image: &DynamicImage, side: u32, cut: Cut) -> RgbImage {
     }
 }
 
-/// A random part of an image of this size: where it begins, and its size.
+/// A random crop of an image of this size: its origin and size.
 fn random_part(width: u32, height: u32, random: &mut Random) -> (u32, u32, u32, u32) {
     let area = f64::from(width) * f64::from(height);
     for _ in 0..TRIES {

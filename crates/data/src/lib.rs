@@ -1,13 +1,13 @@
-//! # shardc-data: data sets for training
+//! # shardc-data: datasets for training
 //!
-//! Internal: this crate may change in any release. Front ends use `shardc::data`, which names the same.
+//! Internal: this crate may change in any release. Front ends use `shardc::data`, which exports the same names.
 //!
-//! * [`idx`]: files of images and labels, as MNIST has them;
-//! * `image_folder`: folders of images, one for each class, as ImageNet is given out (feature `images`);
-//! * [`text`]: texts as numbers, one for each character that occurs;
-//! * [`TokenFile`]: files of tokens that are larger than memory;
-//! * [`Shuffle`], [`Batches`]: the order of an epoch, the same for every number of processes; its position is one number;
-//! * [`Prefetch`]: batches are made ahead of the step that takes them.
+//! * [`idx`]: files of images and labels, the format of MNIST;
+//! * `image_folder`: folders with one subfolder of images per class, the format of ImageNet (feature `images`);
+//! * [`text`]: character-level tokenization of texts;
+//! * [`TokenFile`]: token files that may be larger than memory;
+//! * [`Shuffle`], [`Batches`]: the order of examples in an epoch, independent of the number of processes; its position is one number;
+//! * [`Prefetch`]: prepares batches ahead of the step that uses them.
 
 pub mod idx;
 #[cfg(feature = "images")]

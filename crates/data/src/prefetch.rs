@@ -1,20 +1,20 @@
-//! Batches that are made ahead of the step that takes them.
+//! Prefetching of batches.
 
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 
-/// What an iterator gives, made by a thread of its own, up to so many items ahead: examples are read and cut while devices compute.
-/// The order is the iterator's. A run that goes on begins with an iterator that does ([`Batches::seek`](crate::Batches::seek)): the
-/// position of a run is what it took, not what was made ahead.
+/// Runs an iterator on its own thread, up to a number of items ahead, so that examples are read and preprocessed while devices compute. The
+/// order is the iterator's. To resume a run, resume the iterator ([`Batches::seek`](crate::Batches::seek)): the position of a run counts
+/// the items taken, not those prefetched.
 #[derive(Debug)]
 pub struct Prefetch<T> {
-    /// `None` once it is dropped.
+    /// `None` after drop.
     made: Option<Receiver<T>>,
     maker: Option<JoinHandle<()>>,
 }
 
 impl<T: Send + 'static> Prefetch<T> {
-    /// What `items` gives, up to `ahead` items before they are taken; one at least.
+    /// Prefetches up to `ahead` items of `items`, at least one.
     ///
     /// ```
     /// use shardc_data::{Batches, Prefetch};
@@ -28,7 +28,7 @@ impl<T: Send + 'static> Prefetch<T> {
         let (give, made) = sync_channel(ahead.max(1) - 1);
         let maker = std::thread::spawn(move || {
             for item in items {
-                // Nobody takes what comes now.
+                // The consumer is gone.
                 if give.send(item).is_err() {
                     return;
                 }
@@ -42,7 +42,7 @@ impl<T> Iterator for Prefetch<T> {
     type Item = T;
 
     /// # Panics
-    /// As the iterator did.
+    /// Propagates a panic of the iterator.
     fn next(&mut self) -> Option<T> {
         if let Ok(item) = self.made.as_ref()?.recv() {
             return Some(item);
@@ -59,7 +59,7 @@ impl<T> Drop for Prefetch<T> {
     fn drop(&mut self) {
         self.made = None;
         if let Some(maker) = self.maker.take() {
-            // What went wrong with what nobody takes any more is nobody's.
+            // A panic is ignored after the consumer is gone.
             let _ = maker.join();
         }
     }

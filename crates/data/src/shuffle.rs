@@ -1,12 +1,12 @@
-//! The order in which examples are seen.
+//! Shuffled order of examples.
 
 use std::ops::Range;
 
-/// A seeded order of `n` examples for each epoch: a permutation that is computed example by example, so that it takes no memory
-/// and every process finds its part without the others.
+/// A seeded permutation of `n` examples for each epoch. It is computed per example, so it takes no memory, and every process computes its
+/// own slice independently.
 ///
-/// A Feistel network of four rounds on the number's halves, walked until the result is below `n` ("Ciphers with Arbitrary Finite
-/// Domains", Black and Rogaway, CT-RSA 2002).
+/// A four-round Feistel network on the halves of the index, iterated until the result is below `n` (cycle walking; "Ciphers with Arbitrary
+/// Finite Domains", Black and Rogaway, CT-RSA 2002).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shuffle {
     examples: u64,
@@ -16,14 +16,14 @@ pub struct Shuffle {
 }
 
 impl Shuffle {
-    /// An order of so many examples.
+    /// An order of this many examples.
     #[must_use]
     pub fn new(examples: u64, seed: u64) -> Shuffle {
         let bits = u64::BITS - examples.saturating_sub(1).leading_zeros();
         Shuffle { examples, seed, half: bits.div_ceil(2).max(1) }
     }
 
-    /// Which example comes at place `i` of an epoch; `i` is below the number of examples.
+    /// The example at position `i` of an epoch; `i` is below the number of examples.
     #[must_use]
     pub fn at(&self, epoch: u64, i: u64) -> u64 {
         if self.examples <= 1 {
@@ -32,7 +32,7 @@ impl Shuffle {
         let mut at = i % self.examples;
         loop {
             at = self.round_trip(epoch, at);
-            // Less than four numbers in five lie outside: it ends soon.
+            // Fewer than four in five values are out of range, so this ends soon.
             if at < self.examples {
                 return at;
             }
@@ -50,7 +50,7 @@ impl Shuffle {
     }
 }
 
-/// A number with its bits mixed (SplitMix64's finalizer).
+/// Mixes the bits of a number (SplitMix64's finalizer).
 fn mix(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -58,7 +58,7 @@ fn mix(number: u64) -> u64 {
     number ^ (number >> 31)
 }
 
-/// Random numbers (SplitMix64).
+/// A random number generator (SplitMix64).
 #[cfg(feature = "images")]
 pub(crate) struct Random(pub(crate) u64);
 
@@ -70,60 +70,59 @@ impl Random {
         bits
     }
 
-    /// A number from the first to below the second.
+    /// A number from `low` (inclusive) to `high` (exclusive).
     pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * ((self.bits() >> 11) as f64 / (1u64 << 53) as f64)
     }
 }
 
-/// What becomes of the examples that are left over at the end of an epoch: fewer than a batch.
+/// Handling of the incomplete last batch of an epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LastBatch {
-    /// They are left out of this epoch: what comes last differs from epoch to epoch.
+    /// Drops it: which examples are left out differs from epoch to epoch.
     #[default]
     Drop,
-    /// They are a batch of fewer examples. A loader fills it up with zeros.
+    /// Keeps it, with fewer examples. A loader pads it with zeros.
     Keep,
 }
 
-/// The batches of a training run, one after the other: each epoch in another order. The position is one number, which a checkpoint
-/// keeps.
+/// The batches of a training run, reshuffled in each epoch. The position is one number, to be saved in checkpoints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batches {
     shuffle: Shuffle,
     examples: u64,
     size: u64,
     last: LastBatch,
-    /// How many batches were given.
+    /// The number of batches returned so far.
     position: u64,
 }
 
-/// Which examples a batch has.
+/// The examples of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// Which epoch it is of, from 0.
+    /// Its epoch, from 0.
     pub epoch: u64,
-    /// The numbers of its examples.
+    /// The indices of its examples.
     pub examples: Vec<u64>,
 }
 
 impl Batches {
-    /// Batches of `size` of so many examples, in an order that follows from the seed, without what is left over at the end of an
-    /// epoch. Fewer examples than `size` make one batch in which they repeat.
+    /// Batches of `size` examples, in an order determined by the seed; the incomplete last batch of an epoch is dropped. If there are fewer
+    /// examples than `size`, an epoch is one batch with repeated examples.
     #[must_use]
     pub fn new(examples: u64, size: u64, seed: u64) -> Batches {
         let (shuffle, size) = (Shuffle::new(examples, seed), size.max(1));
         Batches { shuffle, examples, size, last: LastBatch::Drop, position: 0 }
     }
 
-    /// Says what becomes of what is left over at the end of an epoch.
+    /// With this handling of the last batch of an epoch.
     #[must_use]
     pub fn with_last(mut self, last: LastBatch) -> Batches {
         self.last = last;
         self
     }
 
-    /// How many batches an epoch has.
+    /// The number of batches in an epoch.
     #[must_use]
     pub fn per_epoch(&self) -> u64 {
         let batches = match self.last {
@@ -133,13 +132,13 @@ impl Batches {
         batches.max(1)
     }
 
-    /// How many examples a batch has, but for the last of an epoch.
+    /// The number of examples in a batch, except possibly the last one of an epoch.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// How many examples the batch at a position has.
+    /// The number of examples in the batch at a position.
     #[must_use]
     pub fn size_at(&self, position: u64) -> u64 {
         match self.last {
@@ -151,7 +150,7 @@ impl Batches {
         }
     }
 
-    /// The batch at a position, or some of its examples: those from the first up to the last of `rows`.
+    /// The examples `rows` of the batch at a position.
     #[must_use]
     pub fn at(&self, position: u64, rows: Range<u64>) -> Batch {
         let (epoch, batch) = (position / self.per_epoch(), position % self.per_epoch());
@@ -160,19 +159,19 @@ impl Batches {
         Batch { epoch, examples: rows.map(|row| self.shuffle.at(epoch, first + row)).collect() }
     }
 
-    /// How many batches were given.
+    /// The number of batches returned so far.
     #[must_use]
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// Goes on behind this many batches, as a checkpoint says.
+    /// Continues after this many batches, as restored from a checkpoint.
     pub fn seek(&mut self, position: u64) {
         self.position = position;
     }
 }
 
-/// It does not end.
+/// Infinite.
 impl Iterator for Batches {
     type Item = Batch;
 
@@ -205,7 +204,7 @@ mod tests {
             |seed, epoch| -> Vec<u64> { (0..1000).map(|i| Shuffle::new(1000, seed).at(epoch, i)).collect() };
         let first = order(1, 0);
         assert!(first != order(1, 1) && first != order(2, 0) && first == order(1, 0));
-        // Neighbours end up far from each other: a third of the range on average.
+        // Adjacent examples end up far from each other: a third of the range on average.
         let distance: u64 = first.windows(2).map(|pair| pair[0].abs_diff(pair[1])).sum::<u64>() / 999;
         assert!((250..420).contains(&distance), "{distance}");
     }
@@ -230,7 +229,7 @@ mod tests {
         let mut seen: Vec<u64> = batches.clone().take(3).flat_map(|batch| batch.examples).collect();
         seen.sort_unstable();
         assert_eq!(seen, (0..10).collect::<Vec<_>>());
-        // Parts of a batch are the batch.
+        // Slices of a batch concatenate to the batch.
         for position in 0..7 {
             let parts = [0..1, 1..3, 3..4].map(|rows| batches.at(position, rows).examples).concat();
             assert_eq!(parts, batches.at(position, 0..4).examples);

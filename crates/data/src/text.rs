@@ -1,8 +1,8 @@
-//! Texts as numbers.
+//! Character-level tokenization.
 
 use std::collections::BTreeMap;
 
-/// The characters that a text has, in their order: each is a token.
+/// The sorted characters of a text: each is a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Characters {
     characters: Vec<char>,
@@ -10,7 +10,7 @@ pub struct Characters {
 }
 
 impl Characters {
-    /// Those that a text has.
+    /// The characters of a text.
     #[must_use]
     pub fn of(text: &str) -> Characters {
         let tokens: BTreeMap<char, i32> = text.chars().map(|c| (c, 0)).collect();
@@ -19,7 +19,7 @@ impl Characters {
         Characters { characters, tokens }
     }
 
-    /// How many there are.
+    /// The number of characters.
     #[must_use]
     pub fn len(&self) -> usize {
         self.characters.len()
@@ -31,13 +31,13 @@ impl Characters {
         self.characters.is_empty()
     }
 
-    /// A text as tokens; characters that are not known are left out.
+    /// Encodes a text as tokens; unknown characters are dropped.
     #[must_use]
     pub fn encode(&self, text: &str) -> Vec<i32> {
         text.chars().filter_map(|c| self.tokens.get(&c).copied()).collect()
     }
 
-    /// Tokens as a text; numbers that are no tokens are left out.
+    /// Decodes tokens to a text; invalid tokens are dropped.
     #[must_use]
     pub fn decode(&self, tokens: &[i32]) -> String {
         let character = |&token: &i32| self.characters.get(usize::try_from(token).ok()?);

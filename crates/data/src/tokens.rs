@@ -1,13 +1,13 @@
-//! Files of tokens: numbers of 16 or 32 bits, little-endian, one after the other and nothing else, as `train.bin` of nanoGPT.
+//! Token files: 16-bit or 32-bit little-endian numbers without a header, such as nanoGPT's `train.bin`.
 //!
-//! A passage is read where it lies, so that a file may be larger than the memory of the host, and processes read one file side by
-//! side. What was read lately is in the system's page cache.
+//! Tokens are read on demand, so a file may be larger than host memory, and processes can share it. Recent reads are in the system's page
+//! cache.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// How wide a token is.
+/// The width of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenWidth {
     /// 16 bits: vocabularies below 65,536.
@@ -25,7 +25,7 @@ pub struct TokenFile {
     len: u64,
 }
 
-/// Why tokens cannot be read.
+/// An error in reading tokens.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// The file cannot be opened or read.
@@ -33,15 +33,15 @@ pub enum TokenError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The file, or what is asked of it, makes no sense.
+    /// The file, or the request, is invalid.
     #[error("error[SH1112]: {path}: {reason}")]
     Format {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// A description.
         reason: String,
     },
 }
@@ -59,7 +59,7 @@ impl TokenFile {
     /// Opens a file.
     ///
     /// # Errors
-    /// It cannot be opened (SH1111), or ends within a token (SH1112).
+    /// It cannot be opened (SH1111), or its last token is incomplete (SH1112).
     pub fn open(path: &Path, width: TokenWidth) -> Result<TokenFile, TokenError> {
         let failed = |source| TokenError::Io { path: path.to_owned(), source };
         let file = File::open(path).map_err(failed)?;
@@ -71,22 +71,22 @@ impl TokenFile {
         Ok(TokenFile { path: path.to_owned(), file, width, len: bytes / width.bytes() })
     }
 
-    /// How many tokens there are.
+    /// The number of tokens.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no tokens.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The `count` tokens from `at` on.
+    /// The `count` tokens from index `at` on.
     ///
     /// # Errors
-    /// They reach beyond the end, or one of them has 32 bits (SH1112); the file cannot be read (SH1111).
+    /// The range reaches beyond the end, or a token is 2^31 or larger (SH1112); the file cannot be read (SH1111).
     pub fn read(&self, at: u64, count: usize) -> Result<Vec<i32>, TokenError> {
         let wrong = |reason: String| TokenError::Format { path: self.path.clone(), reason };
         if at.checked_add(count as u64).is_none_or(|end| end > self.len) {

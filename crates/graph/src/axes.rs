@@ -1,4 +1,4 @@
-//! Dimensions as users name them: from the first, or from the last where negative.
+//! Dimension numbers as users write them; negative ones count from the last.
 
 use std::ops::RangeFull;
 
@@ -6,12 +6,12 @@ use smallvec::SmallVec;
 
 use crate::error::{ErrorKind, KindResult};
 
-/// Dimensions of a tensor: one (`-1`), several (`[0, 1]`), or all (`..`). Negative ones are counted from the last.
+/// Dimensions of a tensor: one (`-1`), several (`[0, 1]`), or all (`..`). Negative ones count from the last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Axes {
-    /// These.
+    /// These dimensions.
     Some(SmallVec<[i64; 4]>),
-    /// All that there are.
+    /// All dimensions.
     All,
 }
 
@@ -61,12 +61,12 @@ pub(crate) fn one(op: &'static str, axis: i64, shape: &[i64]) -> KindResult<usiz
     }
 }
 
-/// The size of a dimension of this shape; one where there is none, which whoever uses it reports.
+/// The size of a dimension of this shape; one if it does not exist, which the caller reports.
 pub(crate) fn size(shape: &[i64], axis: i64) -> i64 {
     one("size", axis, shape).map_or(1, |dim| shape[dim])
 }
 
-/// Dimensions of a tensor of this shape, each once, in the order given.
+/// Dimensions of a tensor of this shape, without duplicates, in the order given.
 pub(crate) fn all(op: &'static str, axes: &[i64], shape: &[i64]) -> KindResult<SmallVec<[usize; 4]>> {
     let mut out: SmallVec<[usize; 4]> = SmallVec::new();
     let fault = || ErrorKind::Dimensions { op, dims: axes.to_vec(), shape: shape.to_vec() };
@@ -81,7 +81,7 @@ pub(crate) fn all(op: &'static str, axes: &[i64], shape: &[i64]) -> KindResult<S
 }
 
 impl Axes {
-    /// The dimensions of a tensor of this shape that are meant, in order of their numbers.
+    /// The selected dimensions of a tensor of this shape, in ascending order.
     pub(crate) fn sorted(&self, op: &'static str, shape: &[i64]) -> KindResult<SmallVec<[usize; 4]>> {
         match self {
             Axes::All => Ok((0..shape.len()).collect()),

@@ -1,10 +1,9 @@
 //! # shardc-graph: tensor programs in Rust
 //!
-//! Internal: this crate may change in any release. Front ends use `shardc::graph`, which names the same.
+//! Internal: this crate may change in any release. Front ends use `shardc::graph`, which exports the same names.
 //!
-//! A [`Graph`] is written for one big device. [`Tensor::mark_sharding`] says of a few tensors how they are split
-//! over a [`Mesh`] of devices; propagation finds the rest. [`Graph::finish`] gives a [`shardc_ir::Module`], which
-//! the compiler takes.
+//! A [`Graph`] is written as for one large device. [`Tensor::mark_sharding`] annotates a few tensors with shardings over a [`Mesh`] of
+//! devices; propagation infers the rest. [`Graph::finish`] returns a [`shardc_ir::Module`], the input of the compiler.
 //!
 //! ```
 //! use shardc_graph::{DType::F32, Graph, Mesh, spec};
@@ -24,8 +23,8 @@
 //! # }
 //! ```
 //!
-//! Shapes broadcast as NumPy's do; element types never change by themselves ([`Tensor::to`] changes them). An operation that does
-//! not fit is remembered, with the line of Rust that asked for it, and [`Graph::finish`] returns all such errors:
+//! Shapes broadcast as in NumPy; there is no implicit type promotion ([`Tensor::to`] converts). An invalid operation is recorded with the
+//! Rust line that called it, and [`Graph::finish`] returns all such errors (listed under "Reported" for each method):
 //!
 //! ```
 //! # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -45,7 +44,7 @@
 //! );
 //! ```
 //!
-//! Which device holds which block of a tensor is a [`Placement`], and [`Placement::picture`] draws it:
+//! A [`Placement`] tells which device holds which block of a tensor, and [`Placement::picture`] draws it:
 //!
 //! ```
 //! # use shardc_graph::{Mesh, placement, spec};

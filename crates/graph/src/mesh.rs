@@ -1,4 +1,4 @@
-//! Device meshes, checked when they are made.
+//! Device meshes, validated on construction.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -14,10 +14,10 @@ use crate::{ErrorKind, GraphError};
 pub struct Mesh(shardc_ir::Mesh);
 
 impl Mesh {
-    /// A mesh over devices `0..n` in order: the last axis runs fastest.
+    /// A mesh over devices `0..n` in order: the last axis varies fastest.
     ///
     /// # Errors
-    /// An axis without name, two of one name, or a size below one.
+    /// An axis has no name, two have the same name, or a size is below one.
     #[track_caller]
     pub fn new(axes: &[(&str, i64)]) -> Result<Mesh, GraphError> {
         let mut devices = 1i64;
@@ -43,7 +43,7 @@ impl Mesh {
         Ok(Mesh(shardc_ir::Mesh::new(axes.iter().copied())))
     }
 
-    /// A mesh over devices in the given order, row-major: the last axis runs fastest.
+    /// A mesh over devices in the given order, row-major: the last axis varies fastest.
     ///
     /// # Errors
     /// Those of [`Mesh::new`]; or the ids are not a permutation of `0..n`.
@@ -70,8 +70,8 @@ impl Mesh {
         Mesh::new(&[(name, size)])
     }
 
-    /// A mesh over devices in the given order, its shape and the names of its axes apart: the last axis runs fastest. Where no
-    /// names are given at all, axes have numbers for names, as in [`Mesh::unnamed`].
+    /// A mesh over devices in the given order, with separate shape and axis names: the last axis varies fastest. Without any names, axes
+    /// are named by their numbers, as in [`Mesh::unnamed`].
     ///
     /// ```
     /// let mesh = shardc_graph::Mesh::from_ids(&[3, 2, 1, 0], &[2, 2], &["data", "model"])?;
@@ -80,7 +80,7 @@ impl Mesh {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Mesh::with_device_ids`]; or there is not one name per axis.
+    /// Those of [`Mesh::with_device_ids`]; or the number of names is not the number of axes.
     #[track_caller]
     pub fn from_ids(device_ids: &[i64], shape: &[i64], names: &[&str]) -> Result<Mesh, GraphError> {
         if names.is_empty() {
@@ -94,7 +94,7 @@ impl Mesh {
         Mesh::with_device_ids(&axes, device_ids)
     }
 
-    /// A mesh whose axes have numbers for names, `0` the first.
+    /// A mesh whose axes are named by their numbers, from `0`.
     ///
     /// # Errors
     /// Those of [`Mesh::new`].
@@ -103,9 +103,9 @@ impl Mesh {
         Mesh::new(&with_names(shape, &numbers(shape)))
     }
 
-    /// A mesh over several slices of devices with fast connections inside (ICI) and slow ones between (DCN): along each axis
-    /// `dcn_shape` slices, each with `ici_shape` devices (JAX's `create_hybrid_device_mesh`, PyTorch/XLA's `HybridMesh`).
-    /// `slices` says of each device which slice it is of.
+    /// A mesh over several slices of devices, with fast connections within a slice (ICI) and slow ones between slices (DCN): along each
+    /// axis, `dcn_shape` slices with `ici_shape` devices each (JAX's `create_hybrid_device_mesh`, PyTorch/XLA's `HybridMesh`). `slices` is
+    /// the slice of each device.
     ///
     /// ```
     /// use shardc_graph::Mesh;
@@ -117,7 +117,7 @@ impl Mesh {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Mesh::from_ids`]; or there are other slices than `dcn_shape` says, or other devices in one than `ici_shape` says.
+    /// Those of [`Mesh::from_ids`]; or the number of slices does not match `dcn_shape`, or that of devices in a slice `ici_shape`.
     #[track_caller]
     pub fn hybrid(
         ici_shape: &[i64],
@@ -141,7 +141,7 @@ impl Mesh {
         self.0.axes.get(name).copied()
     }
 
-    /// Position of the axis of this name, major to minor.
+    /// Index of the axis of this name, major to minor.
     #[must_use]
     pub fn get_axis_index(&self, name: &str) -> Option<usize> {
         self.0.axes.get_index_of(name)
@@ -162,14 +162,14 @@ impl Mesh {
         Mesh(mesh)
     }
 
-    /// The mesh as the compiler knows it.
+    /// The mesh in the IR.
     #[must_use]
     pub fn as_ir(&self) -> &shardc_ir::Mesh {
         &self.0
     }
 }
 
-/// Reads `data=4,model=2`: axes with their sizes, the major one first.
+/// Parses `data=4,model=2`: axes with their sizes, major to minor.
 impl FromStr for Mesh {
     type Err = GraphError;
 
@@ -180,8 +180,8 @@ impl FromStr for Mesh {
     }
 }
 
-/// The shape of a mesh of slices, and its devices: slices stand side by side as `dcn_shape` says, in order of their numbers, the
-/// devices of each as `ici_shape` says, in order of theirs.
+/// The shape and the device ids of a mesh of slices: slices are arranged as `dcn_shape`, in order of their numbers, the devices of each as
+/// `ici_shape`, in order of theirs.
 fn side_by_side(ici_shape: &[i64], dcn_shape: &[i64], slices: &[i64]) -> KindResult<(Vec<i64>, Vec<i64>)> {
     let wrong = |text: String| Err(ErrorKind::Mesh(text));
     if ici_shape.len() != dcn_shape.len() {
@@ -214,7 +214,7 @@ fn side_by_side(ici_shape: &[i64], dcn_shape: &[i64], slices: &[i64]) -> KindRes
         ));
     }
     let by_slice: Vec<Vec<i64>> = by_slice.into_values().collect();
-    // As many as there are devices, which are listed: no product is too large.
+    // The product is the length of the device list, so it cannot overflow.
     let shape: Vec<i64> = ici_shape.iter().zip(dcn_shape).map(|(ici, dcn)| ici * dcn).collect();
     let device_at = |position: i64| {
         let (mut rest, mut slice, mut within) = (position, 0, 0);
@@ -232,7 +232,7 @@ fn side_by_side(ici_shape: &[i64], dcn_shape: &[i64], slices: &[i64]) -> KindRes
     Ok((shape, ids))
 }
 
-/// Names of axes that have none: their numbers.
+/// Names for unnamed axes: their numbers.
 fn numbers(shape: &[i64]) -> Vec<String> {
     (0..shape.len()).map(|axis| axis.to_string()).collect()
 }

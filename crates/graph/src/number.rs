@@ -1,11 +1,11 @@
-//! Elements of constants as bytes.
+//! Encoding of constant elements as bytes.
 
 use half::{bf16, f16};
 use shardc_ir::floats::power_of_two;
 use shardc_ir::{DType, DTypeClass, ReductionKind};
 use smallvec::SmallVec;
 
-/// A Rust type whose values can be elements of a constant.
+/// A Rust type of constant elements.
 pub trait Element: Copy {
     /// The element type.
     const DTYPE: DType;
@@ -40,9 +40,9 @@ impl Element for bool {
     }
 }
 
-/// The bytes of one element; `None` where the number is not one of the type.
+/// The bytes of one element; `None` if the type cannot represent the number.
 ///
-/// Floats are rounded to the type; whole numbers have to be ones that the type can hold.
+/// Floats are rounded to the type; integers must be in its range.
 pub(crate) fn encode(dtype: DType, value: f64) -> Option<SmallVec<[u8; 16]>> {
     let bytes = |b: &[u8]| Some(SmallVec::from_slice(b));
     match dtype {
@@ -63,13 +63,13 @@ pub(crate) fn encode(dtype: DType, value: f64) -> Option<SmallVec<[u8; 16]>> {
             if value.fract() != 0.0 || value < low || value >= high {
                 return None;
             }
-            // A sub-byte element is a byte that holds its value.
+            // A sub-byte element is stored as one byte with its value.
             bytes(&(value as i128).to_le_bytes()[..dtype.bytes()])
         }
     }
 }
 
-/// The bytes of one whole number; `None` where the type does not hold it.
+/// The bytes of one integer; `None` if the type cannot represent it.
 pub(crate) fn encode_integer(dtype: DType, value: i64) -> Option<SmallVec<[u8; 16]>> {
     if !dtype.is_integer() {
         return encode(dtype, value as f64);
@@ -85,7 +85,7 @@ pub(crate) fn encode_integer(dtype: DType, value: i64) -> Option<SmallVec<[u8; 1
     fits.then(|| SmallVec::from_slice(&value.to_le_bytes()[..dtype.bytes()]))
 }
 
-/// The bytes of the smallest or largest element: infinities where there are some.
+/// The bytes of the smallest or largest element: an infinity if the type has one.
 pub(crate) fn extreme(dtype: DType, largest: bool) -> Option<SmallVec<[u8; 16]>> {
     let bits = dtype.bits();
     let value: i128 = match (dtype.class(), largest) {
@@ -102,7 +102,7 @@ pub(crate) fn extreme(dtype: DType, largest: bool) -> Option<SmallVec<[u8; 16]>>
     Some(SmallVec::from_slice(&value.to_le_bytes()[..dtype.bytes()]))
 }
 
-/// The bytes of what a reduction begins with; `None` where the type has no such reduction.
+/// The bytes of the initial value of a reduction; `None` if the type has no such reduction.
 pub(crate) fn start(kind: ReductionKind, dtype: DType) -> Option<SmallVec<[u8; 16]>> {
     let needs_truth = matches!(kind, ReductionKind::And | ReductionKind::Or);
     let start = match kind {
@@ -114,7 +114,7 @@ pub(crate) fn start(kind: ReductionKind, dtype: DType) -> Option<SmallVec<[u8; 1
     start.filter(|_| !needs_truth || dtype == DType::I1)
 }
 
-/// The largest number of a type of floats that has infinities.
+/// The largest finite number of a float type with infinities.
 pub(crate) fn largest_finite(dtype: DType) -> Option<f64> {
     match dtype {
         DType::F64 => Some(f64::MAX),

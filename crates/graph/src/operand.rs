@@ -1,15 +1,15 @@
-//! Operands of elementwise operations: tensors, and numbers beside them.
+//! Operands of elementwise operations: tensors, and Rust numbers.
 
 use crate::Tensor;
 
-/// An operand of an elementwise operation: a tensor, or a number that is of the element type of the tensor beside it.
+/// An operand of an elementwise operation: a tensor, or a number, which takes the element type of the other operand.
 #[derive(Clone, Copy, Debug)]
 pub enum Operand<'g> {
     /// A tensor.
     Tensor(Tensor<'g>),
     /// A number.
     Number(f64),
-    /// A whole number.
+    /// An integer.
     Integer(i64),
 }
 
@@ -56,7 +56,7 @@ impl From<bool> for Operand<'_> {
 }
 
 impl Operand<'_> {
-    /// The number as text, for errors.
+    /// The number as text, for error messages.
     pub(crate) fn number(&self) -> Option<String> {
         match self {
             Operand::Tensor(_) => None,

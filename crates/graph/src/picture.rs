@@ -1,11 +1,11 @@
-//! Draws which device holds which block.
+//! Pictures of placements.
 
 use std::fmt::Write;
 use std::ops::Range;
 
 use crate::Placement;
 
-/// Whether blocks are told apart by colours of a terminal.
+/// Whether blocks have terminal colors.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ink {
     Plain,
@@ -13,8 +13,8 @@ enum Ink {
 }
 
 impl Placement {
-    /// A picture in text. Tensors of rank one and two are a grid, with the elements of each row and column at its
-    /// edges and the devices that hold a block inside; others are a table with one line per block.
+    /// A text picture. Tensors of rank one and two are a grid: element ranges of rows and columns at the edges, the devices of each block
+    /// inside. Others are a table with one line per block.
     #[must_use]
     pub fn picture(&self) -> String {
         match self.shape.len() {
@@ -24,9 +24,8 @@ impl Placement {
         }
     }
 
-    /// The [`picture`](Placement::picture); where no more than two of many dimensions are split it is a grid of these. With
-    /// `use_color` each block has a background of its own (ANSI escapes, 256 colours), as `jax.debug.visualize_array_sharding`
-    /// draws it.
+    /// The [`picture`](Placement::picture). If at most two of many dimensions are sharded, it is a grid of these. With `use_color` each
+    /// block has its own background (ANSI escapes, 256 colors), as in `jax.debug.visualize_array_sharding`.
     #[must_use]
     pub fn visualize(&self, use_color: bool) -> String {
         let ink = if use_color { Ink::Colors } else { Ink::Plain };
@@ -40,7 +39,7 @@ impl Placement {
         }
     }
 
-    /// Says which dimensions a grid is of.
+    /// A heading that names the dimensions of a grid.
     fn of_many(&self, split: &[usize]) -> String {
         match split {
             [row, column] => {
@@ -73,7 +72,7 @@ impl Placement {
             }
             write!(out, "{:>margin$}│", sides[r]).ok();
             for (c, cell) in cells.iter().enumerate() {
-                // A row of as many blocks as there are colours would look like the row above it.
+                // If the columns are a multiple of the colors, shift each row, or it would have the colors of the row above.
                 let number =
                     if columns.is_multiple_of(PAPER.len()) { r * (columns + 1) + c } else { r * columns + c };
                 write!(out, "{}│", painted(&format!("{cell:^width$}"), number, ink)).ok();
@@ -108,7 +107,7 @@ impl Placement {
     }
 }
 
-/// A range as people read it; `-` where there is nothing but padding.
+/// A range as text; `-` if it contains only padding.
 fn text(range: &Range<i64>) -> String {
     if range.is_empty() { "-".to_owned() } else { format!("{}..{}", range.start, range.end) }
 }
@@ -118,10 +117,10 @@ fn list(devices: &[i64]) -> String {
     ids.join(", ")
 }
 
-/// Backgrounds that black letters can be read on, neighbours far apart: numbers of the 256 colours of terminals.
+/// Backgrounds readable with black letters, dissimilar ones adjacent: numbers of the 256 terminal colors.
 const PAPER: [u8; 16] = [153, 216, 151, 222, 182, 159, 210, 187, 147, 223, 115, 218, 117, 186, 174, 109];
 
-/// A text on the background of the block with this number.
+/// Text on the background color of this block number.
 fn painted(text: &str, number: usize, ink: Ink) -> String {
     match ink {
         Ink::Plain => text.to_owned(),

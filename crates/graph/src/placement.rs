@@ -1,4 +1,4 @@
-//! Which device holds which block of a tensor.
+//! Placements of tensors: the blocks that devices hold.
 
 use std::ops::Range;
 
@@ -7,32 +7,32 @@ use shardc_ir::{EntityRef, MeshId, TensorSharding};
 use crate::error::Here;
 use crate::{GraphError, Mesh, PartitionSpec};
 
-/// What one device holds.
+/// The block that one device holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceBlock {
     /// The device's id.
     pub device: i64,
-    /// Which block it holds, counted along each dimension.
+    /// The index of the block along each dimension.
     pub block: Vec<i64>,
-    /// The elements of the tensor in that block, per dimension. Where a dimension does not divide evenly, the last
-    /// blocks are shorter, or empty; the device holds padding behind them.
+    /// The elements of the tensor in that block, per dimension. If a dimension does not divide evenly, the last blocks are shorter, or
+    /// empty; the device holds padding after them.
     pub ranges: Vec<Range<i64>>,
 }
 
 /// Which device holds which block of a tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
-    /// Shape of the whole tensor.
+    /// Global shape of the tensor.
     pub shape: Vec<i64>,
     /// Number of blocks along each dimension.
     pub blocks: Vec<i64>,
-    /// Shape of what each device holds, padding included: `ceil(n / k)`.
+    /// Local shape on each device, padding included: `ceil(n / k)`.
     pub block_shape: Vec<i64>,
-    /// The devices in order of their ids.
+    /// The devices in ascending order of their ids.
     pub devices: Vec<DeviceBlock>,
 }
 
-/// Which device holds which block of a tensor of this shape, split as `spec` says.
+/// The placement of a tensor of this shape with the sharding `spec`.
 ///
 /// # Errors
 /// The specification does not fit the mesh or the shape; a size is negative.
@@ -48,7 +48,7 @@ pub fn placement(
     Ok(placement_of(mesh.as_ir(), shape, &sharding))
 }
 
-/// Which device holds which block of a tensor of this shape, in a verified module.
+/// The placement of a tensor of this shape and sharding, in a verified module.
 #[must_use]
 pub fn placement_of(mesh: &shardc_ir::Mesh, shape: &[i64], sharding: &TensorSharding) -> Placement {
     let blocks: Vec<i64> = (0..shape.len()).map(|d| sharding.shards(mesh, d)).collect();
@@ -69,8 +69,8 @@ pub fn placement_of(mesh: &shardc_ir::Mesh, shape: &[i64], sharding: &TensorShar
     Placement { shape: shape.to_vec(), blocks, block_shape, devices }
 }
 
-/// A picture of which device holds which block of a tensor of this shape, split as `spec` says; on backgrounds of a terminal's
-/// colours if asked for. See [`Placement::visualize`].
+/// A picture of the placement of a tensor of this shape with the sharding `spec`, optionally in terminal colors. See
+/// [`Placement::visualize`].
 ///
 /// ```
 /// use shardc_graph::{Mesh, spec, visualize_sharding};
@@ -93,13 +93,13 @@ pub fn visualize_sharding(
 }
 
 impl Placement {
-    /// The ids of the devices that hold a block, in order; several where it is replicated.
+    /// The ids of the devices that hold a block, in ascending order; several if it is replicated.
     #[must_use]
     pub fn holders(&self, block: &[i64]) -> Vec<i64> {
         self.devices.iter().filter(|d| d.block == block).map(|d| d.device).collect()
     }
 
-    /// The blocks in row-major order of what is held, each with the devices that hold it.
+    /// The blocks in row-major order, each with its devices.
     pub(crate) fn by_block(&self) -> Vec<(&DeviceBlock, Vec<i64>)> {
         let mut order: Vec<&DeviceBlock> = self.devices.iter().collect();
         order.sort_by(|a, b| a.block.cmp(&b.block).then(a.device.cmp(&b.device)));

@@ -1,4 +1,4 @@
-//! Partition specifications: per dimension, the axes that split it.
+//! Partition specifications: the mesh axes that shard each dimension.
 
 use std::fmt;
 
@@ -6,25 +6,25 @@ use shardc_ir::{AxisRef, DimSharding, MeshId, TensorSharding};
 
 use crate::ErrorKind;
 
-/// How one dimension is split.
+/// The sharding of one dimension.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DimSpec {
-    /// The axes that split it, major to minor: names, or numbers as text.
+    /// The axes that shard it, major to minor: names, or numbers as text.
     pub axes: Vec<String>,
-    /// Whether propagation may split it further.
+    /// Whether propagation may shard it further.
     pub open: bool,
 }
 
-/// How a tensor is split: one entry per dimension. Made by [`spec!`](crate::spec!).
+/// The sharding of a tensor: one entry per dimension. Created by [`spec!`](crate::spec!).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartitionSpec {
     /// One entry per dimension.
     pub dims: Vec<DimSpec>,
 }
 
-/// A [`PartitionSpec`], one entry per dimension: `None` for a dimension that is not split, `"axis"` for one that
-/// an axis of the mesh splits, `("a", "b")` or `["a", "b"]` for one that several split, major to minor, and `_` for one that
-/// is left to propagation. An axis may be told by its number, and an entry may be an `Option`.
+/// A [`PartitionSpec`], one entry per dimension: `None` for an unsharded dimension, `"axis"` for one sharded over a mesh axis, `("a", "b")`
+/// or `["a", "b"]` for one sharded over several, major to minor, and `_` for one that propagation decides. An axis may be given by its
+/// number, and an entry may be an `Option`.
 ///
 /// ```
 /// use shardc_graph::spec;
@@ -60,7 +60,7 @@ macro_rules! spec_entry {
     };
 }
 
-/// What an axis of the mesh is told by: its name, or its number.
+/// A reference to a mesh axis: its name, or its number.
 pub trait AxisName {
     /// The name, or the number as text.
     fn axis_name(self) -> String;
@@ -97,7 +97,7 @@ impl<T: AxisName> From<Vec<T>> for DimSpec {
 }
 
 impl PartitionSpec {
-    /// Nothing is split: every device holds all of the tensor.
+    /// Fully replicated: every device holds the entire tensor.
     #[must_use]
     pub fn replicated(rank: usize) -> Self {
         PartitionSpec { dims: vec![DimSpec::default(); rank] }
@@ -139,7 +139,7 @@ impl PartitionSpec {
     }
 }
 
-/// The axis of this name, or of this number where none has the name.
+/// The axis of this name, or of this number if none has the name.
 fn index_of(mesh: &shardc_ir::Mesh, name: &str) -> Option<usize> {
     let number = || name.parse().ok().filter(|&number| number < mesh.axes.len());
     mesh.axes.get_index_of(name).or_else(number)
@@ -165,7 +165,7 @@ impl fmt::Display for DimSpec {
     }
 }
 
-/// A name in quotes, a number as it is.
+/// A name in quotes, or a number without.
 fn shown(axis: &str) -> String {
     if axis.parse::<usize>().is_ok() { axis.to_owned() } else { format!("{axis:?}") }
 }

@@ -1,4 +1,4 @@
-//! Initial values of variables, the same for every mesh: those of `jax.nn.initializers` for the same key.
+//! Initial values of variables, identical on every mesh: those of `jax.nn.initializers` for the same key.
 
 mod of_weights;
 
@@ -7,8 +7,8 @@ use shardc_graph::{DType, Key, Tensor};
 pub use of_weights::OfWeights;
 pub(crate) use of_weights::Part;
 
-/// How a variable begins. Fans count what goes into an element of the output and out of one of the input: of a shape
-/// `[.., in, out]` the last two dimensions, times those before, which are a window.
+/// Initial values of a variable. Fan-in and fan-out are computed as in JAX: for a shape `[.., in, out]`, the last two dimensions,
+/// each times the leading (window) dimensions.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Init {
@@ -16,57 +16,57 @@ pub enum Init {
     Constant(f64),
     /// Normally distributed with this standard deviation.
     Normal(f64),
-    /// Normally distributed with this standard deviation, cut at twice that before it is scaled.
+    /// Truncated normal: a normal distribution, cut at two standard deviations before it is scaled by this number.
     TruncatedNormal(f64),
-    /// From zero to below this number.
+    /// Uniform from zero (inclusive) to this number (exclusive).
     Uniform(f64),
     /// With the variance `scale / fan`.
     VarianceScaling {
-        /// What the variance is a multiple of.
+        /// Numerator of the variance.
         scale: f64,
-        /// Which fan divides it.
+        /// The fan that divides it.
         fan: Fan,
-        /// How the numbers are distributed.
+        /// The distribution of the numbers.
         distribution: Distribution,
     },
-    /// A matrix in the last two dimensions with ones along its diagonal.
+    /// The identity matrix in the last two dimensions.
     Identity,
-    /// A part of weights in four bits.
+    /// One of the arrays of NF4-quantized weights.
     Nf4(Box<OfWeights>),
-    /// As the variable of this full name begins, whose shape it has; the element type may be another one.
+    /// The initial values of the variable of this full name, which has the same shape; the element type may differ.
     CopyOf(String),
-    /// Euclidean norms of the initial values of the variable of this full name, over the first dimensions of each layer of it.
+    /// Euclidean norms of the initial values of the variable of this full name, over the leading dimensions of each of its layers.
     NormOf {
         /// The full name of the variable.
         of: String,
-        /// How many of its first dimensions the norms are taken over, besides those of stacks.
+        /// How many leading dimensions the norms reduce, not counting those of stacks.
         axes: usize,
     },
 }
 
-/// What divides the variance of a variable.
+/// Denominator of the variance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fan {
-    /// What goes in.
+    /// Fan-in.
     In,
-    /// What goes out.
+    /// Fan-out.
     Out,
     /// The mean of both.
     Average,
 }
 
-/// How random numbers are distributed.
+/// Distributions of random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distribution {
     /// Normally.
     Normal,
-    /// Normally, cut at twice the standard deviation, and scaled so that the variance is as asked for.
+    /// Truncated at two standard deviations, and rescaled to the requested variance.
     TruncatedNormal,
-    /// All as likely, between two numbers.
+    /// Uniform on an interval.
     Uniform,
 }
 
-/// The standard deviation of a standard normal distribution that is cut at -2 and 2.
+/// The standard deviation of a standard normal distribution truncated to `[-2, 2]`.
 const TRUNCATED: f64 = 0.879_625_661_034_239_8;
 
 impl Init {
@@ -88,44 +88,44 @@ impl Init {
         Init::Normal(deviation)
     }
 
-    /// For layers without rectifier: LeCun's, flax's default.
+    /// LeCun normal: for layers without ReLU; flax's default.
     #[must_use]
     pub fn lecun_normal() -> Init {
         Init::scaled(1.0, Fan::In, Distribution::TruncatedNormal)
     }
 
-    /// LeCun's, all numbers as likely.
+    /// LeCun uniform.
     #[must_use]
     pub fn lecun_uniform() -> Init {
         Init::scaled(1.0, Fan::In, Distribution::Uniform)
     }
 
-    /// For layers with rectifier: He's.
+    /// He (Kaiming) normal: for layers with ReLU.
     #[must_use]
     pub fn he_normal() -> Init {
         Init::scaled(2.0, Fan::In, Distribution::TruncatedNormal)
     }
 
-    /// He's, all numbers as likely.
+    /// He (Kaiming) uniform.
     #[must_use]
     pub fn he_uniform() -> Init {
         Init::scaled(2.0, Fan::In, Distribution::Uniform)
     }
 
-    /// For layers that are read both ways: Glorot's, also called Xavier's.
+    /// Glorot (Xavier) normal: balances forward and backward variance.
     #[must_use]
     pub fn glorot_normal() -> Init {
         Init::scaled(1.0, Fan::Average, Distribution::TruncatedNormal)
     }
 
-    /// Glorot's, all numbers as likely.
+    /// Glorot (Xavier) uniform.
     #[must_use]
     pub fn glorot_uniform() -> Init {
         Init::scaled(1.0, Fan::Average, Distribution::Uniform)
     }
 
-    /// As the variable of this full name begins: what follows a parameter (a moving average, a target network) begins as that. Where no mark
-    /// says otherwise, it is split as that is, too.
+    /// The initial values of the variable of this full name: for variables that track a parameter (a moving average, a target network).
+    /// Unless marked otherwise, the copy has the same sharding.
     #[must_use]
     pub fn copy_of(name: impl Into<String>) -> Init {
         Init::CopyOf(name.into())
@@ -135,12 +135,12 @@ impl Init {
         Init::VarianceScaling { scale, fan, distribution }
     }
 
-    /// Whether it is the same for every key.
+    /// Whether the values do not depend on the key.
     pub(crate) fn is_constant(&self) -> bool {
         matches!(self, Init::Constant(_) | Init::Identity)
     }
 
-    /// Of weights that are kept otherwise, how many there are: with their payload, and none with the rest.
+    /// For an array of quantized weights, how many weights there are: all of them for the payload, zero for the other arrays.
     pub(crate) fn num_weights(&self) -> Option<i64> {
         match self {
             Init::Nf4(part) => Some(part.num_weights()),
@@ -148,7 +148,7 @@ impl Init {
         }
     }
 
-    /// The variable whose key draws the values, where that is another one.
+    /// The variable whose key draws the values, if it is another one.
     pub(crate) fn drawn_as(&self) -> Option<&str> {
         match self {
             Init::Nf4(part) => Some(part.name()),
@@ -158,7 +158,7 @@ impl Init {
 
     /// The values, drawn with a key.
     ///
-    /// Reported: they are no elements of the type; they are a copy of others, which a key does not tell.
+    /// Reported: the values do not fit the element type; they are a copy of another variable, which a key does not determine.
     #[track_caller]
     pub fn values<'g>(&self, key: Key<'g>, shape: &[i64], dtype: DType) -> Tensor<'g> {
         let g = key.to_tensor().graph();

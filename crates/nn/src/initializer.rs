@@ -1,4 +1,4 @@
-//! The program that gives variables their first values.
+//! The program that computes the initial values of variables.
 
 use indexmap::IndexMap;
 use shardc_graph::{DType, Graph, GraphErrors, Key, Tensor};
@@ -8,11 +8,11 @@ use crate::variable::source;
 use crate::{Init, StepProgram, Variable};
 
 impl StepProgram {
-    /// A program that takes a key (`ui32[2]`) and gives the first value of each variable, in order. A value depends on the key
-    /// and the name of the variable, or of the one that it is a copy of, alone: not on the mesh, nor on which other variables there are.
+    /// A program that takes a key (`ui32[2]`) and returns the initial value of each variable, in order. A value depends only on the key and
+    /// the name of the variable (or of the one it copies): not on the mesh, nor on the other variables.
     ///
     /// # Errors
-    /// A variable has no such initial values.
+    /// A variable has invalid initial values.
     #[track_caller]
     pub fn initializer(&self) -> Result<Module, GraphErrors> {
         let g = Graph::new("init", &self.mesh);
@@ -40,7 +40,7 @@ impl StepProgram {
             }
             let tensor = match source(variable, |name| all.get(name).copied()) {
                 Ok(source) => {
-                    // Drawn once, however many variables begin as it.
+                    // Drawn once, however many variables copy it.
                     let tensor = *made.entry(source.name.as_str()).or_insert_with(|| values_of(source, key));
                     tensor.to(variable.dtype)
                 }
@@ -59,7 +59,7 @@ fn values_of<'g>(variable: &Variable, key: Key<'g>) -> Tensor<'g> {
     if variable.num_stacks == 0 || variable.init.is_constant() {
         return variable.init.values(key, shape, dtype);
     }
-    // Each layer has a key of its own; those of a stack in a stack are counted through.
+    // Each layer has its own key; layers of nested stacks are numbered consecutively.
     let (layers, one) = variable.layers();
     let g = key.to_tensor().graph();
     let numbers = g.arange(layers, DType::I32);
@@ -68,7 +68,7 @@ fn values_of<'g>(variable: &Variable, key: Key<'g>) -> Tensor<'g> {
     if variable.num_stacks > 1 { values.reshape(shape) } else { values }
 }
 
-/// The first values of a variable that are norms of those of another one, which is as deep in stacks.
+/// Initial values that are norms of another variable, which is stacked to the same depth.
 #[track_caller]
 fn norms<'g>(variable: &Variable, axes: usize, of: Tensor<'g>) -> Tensor<'g> {
     let first = variable.num_stacks as i64;
@@ -76,7 +76,7 @@ fn norms<'g>(variable: &Variable, axes: usize, of: Tensor<'g>) -> Tensor<'g> {
     of.to(DType::F32).square().sum(dims).sqrt().to(variable.dtype)
 }
 
-/// A number for a name (FNV-1a).
+/// A hash of a name (FNV-1a).
 pub(crate) fn hash(name: &str) -> u32 {
     name.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }

@@ -1,10 +1,10 @@
 //! # shardc-nn: models and training steps
 //!
-//! Internal: this crate may change in any release. Front ends use `shardc::nn`, which names the same.
+//! Internal: this crate may change in any release. Front ends use `shardc::nn`, which exports the same names.
 //!
-//! A model is a function of Rust that is given a [`Scope`], which makes its variables by name, and tensors. What it makes is a
-//! [`StepProgram`]: a program whose variables (parameters, what an optimiser keeps, running statistics, counters) go in and
-//! come out, beside inputs and metrics.
+//! A model is a Rust function that takes a [`Scope`] and tensors; the scope creates its variables by name. The result is a
+//! [`StepProgram`]: its variables (parameters, optimizer state, running statistics, counters) are arguments and results of the program,
+//! beside inputs and metrics.
 //!
 //! ```
 //! use shardc_graph::{DType::{F32, I32}, Graph, Mesh, spec};

@@ -1,4 +1,4 @@
-//! What LoRA is asked for, and which linear maps there are for it.
+//! LoRA settings, and the linear maps they can apply to.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -8,15 +8,15 @@ use shardc_strategy::Lora;
 
 use crate::Variable;
 
-/// What linear maps of a scope get.
+/// The adapters for linear maps of a scope.
 #[derive(Clone, Debug)]
 pub(crate) struct Adapters<'g> {
     pub(crate) lora: Rc<Lora>,
-    /// For dropout, while they are trained.
+    /// Dropout key, only in training.
     pub(crate) key: Option<Key<'g>>,
 }
 
-/// What was asked for, and the linear maps that there are.
+/// The requested targets, and the linear maps of the graph.
 #[derive(Debug, Default)]
 pub(crate) struct Maps {
     pub(crate) asked: Vec<Rc<Lora>>,
@@ -27,7 +27,7 @@ pub(crate) struct Maps {
 pub(crate) type SharedMaps = Rc<RefCell<Maps>>;
 
 impl Maps {
-    /// Returns why modules that are to be trained whole are not, if some have no variable.
+    /// The error for modules to save (train in full) that have no variable, if any.
     pub(crate) fn unsaved(&self, variables: &[Variable]) -> Option<String> {
         let is_there = |saved: &String| {
             let lora = Lora { modules_to_save: vec![saved.clone()], ..Lora::default() };
@@ -39,7 +39,7 @@ impl Maps {
             .then(|| format!("no module is called {:?}, of modules_to_save", missing.join(", ")))
     }
 
-    /// Targets that there is no map for, with the maps that there are.
+    /// Targets that match no linear map, with a list of the maps.
     pub(crate) fn unmatched(&self) -> Option<String> {
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
         let unmatched: Vec<String> =

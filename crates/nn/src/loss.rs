@@ -1,48 +1,48 @@
-//! Losses of each example, as optax has them; the mean of them is a model's.
+//! Losses per example, as in optax; the loss of a model is their mean.
 
 use shardc_graph::{DType, Tensor};
 
-/// Cross entropy of logits with labels that are numbers. Of logits that are split over classes, each device sums and looks among
-/// its own: only numbers per example are sent.
+/// Cross entropy of logits with integer labels. If logits are sharded over classes, each device reduces its own shard and looks labels up
+/// in it: only per-example numbers are communicated.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CrossEntropy {
-    /// This part of each label is spread over all classes.
+    /// Label smoothing: this fraction of each label is spread evenly over all classes.
     pub label_smoothing: f64,
-    /// So many times the square of the logarithm of the sum of exponentials is added, which keeps that near zero.
+    /// Weight of the z-loss, the squared log-sum-exp, which keeps the log-sum-exp near zero.
     pub z_loss: f64,
-    /// Examples with this label count nothing.
+    /// Examples with this label are ignored.
     pub ignore: Option<i64>,
 }
 
 impl CrossEntropy {
-    /// Without smoothing, and all labels count.
+    /// Without smoothing and z-loss; no label is ignored.
     #[must_use]
     pub fn new() -> Self {
         CrossEntropy::default()
     }
 
-    /// With this part of each label spread over all classes.
+    /// With this label smoothing.
     #[must_use]
     pub fn label_smoothing(self, label_smoothing: f64) -> Self {
         CrossEntropy { label_smoothing, ..self }
     }
 
-    /// With so many times the squared logarithm of the sum of exponentials.
+    /// With this weight of the z-loss.
     #[must_use]
     pub fn z_loss(self, z_loss: f64) -> Self {
         CrossEntropy { z_loss, ..self }
     }
 
-    /// Without examples of this label.
+    /// Ignoring examples with this label.
     #[must_use]
     pub fn ignore(self, label: i64) -> Self {
         CrossEntropy { ignore: Some(label), ..self }
     }
 
-    /// The loss of each example: classes are the last dimension of `logits`, the others are those of `labels`. Floats of 16 bits
-    /// are widened first, and integers that cannot count the classes.
+    /// The loss of each example: classes are the last dimension of `logits`, the other dimensions are those of `labels`. 16-bit floats are
+    /// widened first, and so are integers too narrow for the number of classes.
     ///
-    /// Reported: `logits` are no floats, `labels` no integers, or the shapes do not go together.
+    /// Reported: `logits` are not floats, `labels` are not integers, or the shapes do not match.
     #[must_use]
     #[track_caller]
     pub fn of_each<'g>(&self, logits: Tensor<'g>, labels: Tensor<'g>) -> Tensor<'g> {
@@ -71,15 +71,15 @@ impl CrossEntropy {
         }
     }
 
-    /// The mean over examples that count; zero where none does.
+    /// The mean over examples that are not ignored; zero if there are none.
     ///
-    /// Reported: as for [`CrossEntropy::of_each`].
+    /// Reported: the errors of [`CrossEntropy::of_each`].
     #[must_use]
     #[track_caller]
     pub fn mean<'g>(&self, logits: Tensor<'g>, labels: Tensor<'g>) -> Tensor<'g> {
         let each = self.of_each(logits, labels);
         match self.ignore {
-            // What is wrong with labels was said above.
+            // The error in the labels was reported above.
             Some(_) if each.is_poisoned() => each,
             Some(ignored) => {
                 let counts = countable(labels).ne(ignored).to(each.dtype());
@@ -90,14 +90,14 @@ impl CrossEntropy {
     }
 }
 
-/// Integers of at least 32 bits: those of fewer may be too small for the number of classes, or of a vocabulary.
+/// Integers of at least 32 bits: narrower ones may be too small for the number of classes or the vocabulary.
 #[track_caller]
 pub(crate) fn countable(numbers: Tensor<'_>) -> Tensor<'_> {
     let dtype = numbers.dtype();
     if dtype.is_integer() && dtype.bits() < 32 { numbers.to(DType::I32) } else { numbers }
 }
 
-/// Labels that are numbers, one for each row of `logits`.
+/// Integer labels, one for each row of `logits`.
 #[track_caller]
 fn labels_of<'g>(logits: Tensor<'g>, labels: Tensor<'g>) -> Tensor<'g> {
     let (g, shape, of) = (logits.graph(), logits.shape(), labels.shape());
@@ -116,7 +116,7 @@ fn labels_of<'g>(logits: Tensor<'g>, labels: Tensor<'g>) -> Tensor<'g> {
     countable(labels)
 }
 
-/// The second of two tensors whose elements belong together: those of one shape, or a scalar for all.
+/// The second of two tensors that are combined elementwise: of the same shape, or a scalar that is broadcast.
 #[track_caller]
 fn paired<'g>(what: &str, left: Tensor<'g>, right: Tensor<'g>) -> Tensor<'g> {
     let (of, shape) = (left.shape(), right.shape());
@@ -127,9 +127,9 @@ fn paired<'g>(what: &str, left: Tensor<'g>, right: Tensor<'g>) -> Tensor<'g> {
         .refuse(&[left, right], format!("{what} of shapes {of:?} and {shape:?}: they have to be equal"))
 }
 
-/// Binary cross entropy of logits with labels from 0 to 1, of each element.
+/// Elementwise binary cross entropy of logits with labels from 0 to 1.
 ///
-/// Reported: the shapes differ, but for a scalar label, or the element types do.
+/// Reported: the shapes differ (unless the label is a scalar), or the element types differ.
 #[must_use]
 #[track_caller]
 pub fn sigmoid_cross_entropy<'g>(logits: Tensor<'g>, labels: Tensor<'g>) -> Tensor<'g> {
@@ -137,18 +137,18 @@ pub fn sigmoid_cross_entropy<'g>(logits: Tensor<'g>, labels: Tensor<'g>) -> Tens
     -labels * logits.log_sigmoid() - (1.0 - labels) * (-logits).log_sigmoid()
 }
 
-/// The squared difference, of each element.
+/// The elementwise squared difference.
 ///
-/// Reported: the shapes differ, but for a scalar target, or the element types do.
+/// Reported: the shapes differ (unless the target is a scalar), or the element types differ.
 #[must_use]
 #[track_caller]
 pub fn squared_error<'g>(predictions: Tensor<'g>, targets: Tensor<'g>) -> Tensor<'g> {
     (predictions - paired("predictions and targets", predictions, targets)).square()
 }
 
-/// Half the squared difference up to `delta`, and beyond it as steep as there (Huber, 1964), of each element.
+/// The elementwise Huber loss: half the squared difference up to `delta`, linear beyond it (Huber, 1964).
 ///
-/// Reported: the shapes differ, but for a scalar target, or the element types do.
+/// Reported: the shapes differ (unless the target is a scalar), or the element types differ.
 #[must_use]
 #[track_caller]
 pub fn huber<'g>(predictions: Tensor<'g>, targets: Tensor<'g>, delta: f64) -> Tensor<'g> {
@@ -157,9 +157,9 @@ pub fn huber<'g>(predictions: Tensor<'g>, targets: Tensor<'g>, delta: f64) -> Te
     0.5 * near.square() + delta * (away - near)
 }
 
-/// The part of labels at which the largest logit is.
+/// The fraction of labels at which the logit is largest.
 ///
-/// Reported: `labels` are no integers, or the shapes do not go together.
+/// Reported: `labels` are not integers, or the shapes do not match.
 #[must_use]
 #[track_caller]
 pub fn accuracy<'g>(logits: Tensor<'g>, labels: Tensor<'g>) -> Tensor<'g> {

@@ -1,18 +1,18 @@
-//! NF4: weights in four bits, whose sixteen values are quantiles of a normal distribution (Dettmers et al., "QLoRA", 2023).
+//! NF4: four-bit weights, whose sixteen values are quantiles of a normal distribution (Dettmers et al., "QLoRA", 2023).
 //!
-//! Numbers, in the order of memory, go in blocks of 64; each is one of sixteen values times the largest magnitude of its block. With
-//! double quantisation these magnitudes are in eight bits, in blocks of 256 again. Payload and statistics are those of
-//! bitsandbytes, bit by bit.
+//! Weights, in memory order, form blocks of 64; each is one of sixteen values times the absmax (largest magnitude) of its block. With
+//! double quantization the absmax values are stored in eight bits, in blocks of 256. Payload and statistics match bitsandbytes
+//! bit for bit.
 
 use shardc_graph::{DType, Graph, Tensor};
 
-/// Numbers of a block.
+/// Weights per block.
 pub(crate) const BLOCK: i64 = 64;
 
-/// Magnitudes of a block of them.
+/// Absmax values per nested block.
 pub(crate) const NESTED_BLOCK: i64 = 256;
 
-/// What four bits stand for.
+/// The values of the sixteen codes.
 const VALUES: [f32; 16] = [
     -1.0,
     -0.696_192_8,
@@ -32,37 +32,37 @@ const VALUES: [f32; 16] = [
     1.0,
 ];
 
-/// Weights in four bits.
+/// Settings of NF4 quantization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nf4 {
-    /// Whether the magnitudes of blocks are in eight bits.
+    /// Double quantization: whether the absmax of blocks is stored in eight bits.
     pub double: bool,
-    /// What the bits are packed in: `ui8`, or a type that is split and gathered like other parameters (`bnb_4bit_quant_storage`).
+    /// The type that codes are packed in: `ui8`, or a type that is sharded and gathered like other parameters (`bnb_4bit_quant_storage`).
     pub storage: DType,
 }
 
-/// With double quantisation, packed in bytes.
+/// Double quantization, packed in bytes.
 impl Default for Nf4 {
     fn default() -> Self {
         Nf4 { double: true, storage: DType::UI8 }
     }
 }
 
-/// What is kept of weights in four bits.
+/// The arrays of NF4-quantized weights.
 #[derive(Clone, Copy, Debug)]
 pub struct Quantized<'g> {
-    /// The four bits of each number, the first of two in the upper half of a byte: `[blocks, 32 / bytes of the storage]`.
+    /// The four-bit codes, the first of two in the upper half of a byte: `[blocks, 32 / bytes of the storage]`.
     pub payload: Tensor<'g>,
-    /// The largest magnitude of each block: `[blocks]` in `f32`, or in `ui8`.
+    /// The absmax of each block: `[blocks]` in `f32`, or in `ui8`.
     pub magnitudes: Tensor<'g>,
-    /// With double quantisation, what eight bits are multiples of, for each 256 blocks, and their mean.
+    /// With double quantization, the scale of each 256 absmax values, and their mean.
     pub nested: Option<(Tensor<'g>, Tensor<'g>)>,
 }
 
 impl Nf4 {
-    /// Weights, rounded to the nearest of the sixteen values.
+    /// Quantizes weights to the nearest of the sixteen values.
     ///
-    /// Reported: they are not of floats, or the storage is no type of 8, 16 or 32 bits.
+    /// Reported: they are not floats, or the storage is not a type of 8, 16 or 32 bits.
     #[must_use]
     #[track_caller]
     pub fn quantize<'g>(&self, weights: Tensor<'g>) -> Quantized<'g> {
@@ -70,7 +70,7 @@ impl Nf4 {
         let blocks = weights.to(DType::F32).reshape([n]).pad(0.0, &[0], &[(-n).rem_euclid(BLOCK)]);
         let blocks = blocks.reshape([-1, BLOCK]);
         let magnitudes = blocks.abs().amax(1);
-        // A block of zeros stays one.
+        // Avoids 0 / 0: a block of zeros stays zero.
         let by = magnitudes.max(f64::from(f32::MIN_POSITIVE)).expand_dims(1);
         let codes = nearest(blocks / by, &VALUES);
         let pairs = codes.reshape([-1, BLOCK / 2, 2]);
@@ -94,9 +94,9 @@ impl Nf4 {
         Quantized { payload, magnitudes, nested: Some((scales, offset)) }
     }
 
-    /// The weights again, of this shape.
+    /// Dequantizes weights to this shape.
     ///
-    /// Reported: the shape has another number of elements than were quantised.
+    /// Reported: the shape has a different number of elements than the quantized weights.
     #[must_use]
     #[track_caller]
     pub fn dequantize<'g>(&self, of: &Quantized<'g>, shape: &[i64], dtype: DType) -> Tensor<'g> {
@@ -116,11 +116,12 @@ impl Nf4 {
         numbers.reshape([-1]).slice(0, ..n).reshape(shape)
     }
 
-    /// The four bits of each number of `[blocks, 64]`, as `ui8`.
+    /// The four-bit codes of `[blocks, 64]`, as `ui8`.
     ///
-    /// A product with ones and zeros puts two copies of each byte next to each other, exactly: bytes are numbers of `bf16`. It takes 32
-    /// multiplications for each weight, as the weights' own product does for 32 tokens. A last dimension of two, which would be merged with the one before it, takes
-    /// 64 times its memory on a TPU, whose tiles have 128 columns; its compiler takes minutes for padding between columns.
+    /// A matmul with a 0/1 matrix puts two copies of each byte next to each other; it is exact because bytes fit in `bf16`. It costs 32
+    /// multiplications per weight, as much as the weights' own matmul for 32 tokens. A trailing dimension of two, merged with the one
+    /// before it, would take 64 times the memory on a TPU, whose tiles have 128 columns. With padding between columns, the TPU compiler
+    /// takes minutes.
     #[track_caller]
     fn codes<'g>(&self, payload: Tensor<'g>) -> Tensor<'g> {
         let (g, words) = (payload.graph(), payload.size(1));
@@ -131,7 +132,7 @@ impl Nf4 {
         };
         let packed = payload.bitcast(word);
         let per_word = BLOCK / 2 / words;
-        // The first byte of all words, the second of all, and so on.
+        // The first byte of all words, the second of all words, and so on.
         let byte = |i: i64| (packed.shift_right_logical(8 * i) & 255).to(DType::BF16);
         let bytes: Vec<Tensor<'g>> = (0..per_word).map(byte).collect();
         let is_there = |row: i64, column: i64| column / 2 == row % words * per_word + row / words;
@@ -144,7 +145,7 @@ impl Nf4 {
         is_first.select(twice.shift_right_logical(4), twice & 15)
     }
 
-    /// Bytes of an element of the storage.
+    /// Bytes per element of the storage type.
     pub(crate) fn per_byte(&self) -> Option<i64> {
         match self.storage.bits() {
             bits @ (8 | 16 | 32) => Some(i64::from(bits / 8)),
@@ -153,7 +154,7 @@ impl Nf4 {
     }
 }
 
-/// For each number the place of the nearest of ascending values, as `ui32`; of two the lower one.
+/// For each number, the index of the nearest of the ascending values, as `ui32`; the lower one on a tie.
 #[track_caller]
 fn nearest<'g>(numbers: Tensor<'g>, values: &[f32]) -> Tensor<'g> {
     let g: &Graph = numbers.graph();
@@ -162,7 +163,7 @@ fn nearest<'g>(numbers: Tensor<'g>, values: &[f32]) -> Tensor<'g> {
     between.fold(zero, |place, limit| place + numbers.gt(f64::from(limit)).to(DType::UI32))
 }
 
-/// What four bits stand for: a choice by each bit, which is computed element by element.
+/// The values of codes: a select on each bit, computed elementwise.
 #[track_caller]
 fn value_of(codes: Tensor<'_>) -> Tensor<'_> {
     let g = codes.graph();
@@ -175,8 +176,8 @@ fn value_of(codes: Tensor<'_>) -> Tensor<'_> {
     level[0]
 }
 
-/// What eight bits of a magnitude stand for: numbers of one to seven digits behind a sign, the finer the smaller they are (Dettmers,
-/// "8-Bit Approximations for Parallelism in Deep Learning", 2016).
+/// The values of eight-bit absmax codes: a sign and numbers with one to seven digits, finer for smaller numbers (Dettmers, "8-Bit
+/// Approximations for Parallelism in Deep Learning", 2016).
 fn dynamic_map() -> [f32; 256] {
     let mut values = vec![0.0, 1.0];
     for digits in 0..7 {

@@ -1,33 +1,33 @@
-//! Mixed precision: which element types parameters, products and sums have.
+//! Mixed precision: the element types of parameters, matmuls and reductions.
 
 use shardc_graph::DType;
 
-/// Element types by role, for a [`Scope`](crate::Scope) and those below it.
+/// Element types by role, for a [`Scope`](crate::Scope) and nested ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// How parameters are kept, and their gradients given.
+    /// The stored type of parameters and of their gradients.
     pub params: DType,
-    /// What layers compute with: parameters are converted to it where they are used.
+    /// The compute type of layers: parameters are converted to it at their uses.
     pub compute: DType,
-    /// What sums over many elements are made in: statistics of normalisations, softmax, losses.
+    /// The type of reductions over many elements: statistics of normalizations, softmax, losses.
     pub reduce: DType,
 }
 
 impl Policy {
-    /// All in one element type.
+    /// One element type for everything.
     #[must_use]
     pub fn all(dtype: DType) -> Policy {
         Policy { params: dtype, compute: dtype, reduce: dtype }
     }
 
-    /// Parameters and sums in `f32`, products in `bf16`.
+    /// Parameters and reductions in `f32`, matmuls in `bf16`.
     #[must_use]
     pub fn mixed_bf16() -> Policy {
         Policy { params: DType::F32, compute: DType::BF16, reduce: DType::F32 }
     }
 }
 
-/// All in `f32`.
+/// Everything in `f32`.
 impl Default for Policy {
     fn default() -> Self {
         Policy::all(DType::F32)

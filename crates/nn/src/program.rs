@@ -11,12 +11,12 @@ use shardc_strategy::Parameters;
 use crate::variable::Entry;
 use crate::{Init, Kind, Variable, variable};
 
-/// Something that goes into a program, or comes out, beside variables.
+/// An argument or result of a program that is not a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
     /// Its name.
     pub name: String,
-    /// Which argument or result of the program it is.
+    /// Its index among the arguments or results of the program.
     pub index: usize,
     /// Its shape.
     pub shape: Vec<i64>,
@@ -24,29 +24,29 @@ pub struct Port {
     pub dtype: DType,
 }
 
-/// A program that is done again and again: variables go in and come out.
+/// A program that runs once per step: variables are arguments and results.
 #[derive(Clone, Debug)]
 pub struct StepProgram {
-    /// The program. An argument that holds a variable which changes is donated to the result that it becomes.
+    /// The program. The argument of a variable that changes is donated to the result that replaces it.
     pub module: Module,
-    /// The devices that it was written for.
+    /// The mesh that it was written for.
     pub mesh: Mesh,
-    /// The variables, in the order in which they were asked for.
+    /// The variables, in the order of their creation.
     pub variables: Vec<Variable>,
-    /// For each variable, the argument that it is.
+    /// For each variable, its argument.
     pub arguments: Vec<usize>,
-    /// For each variable, the result that it becomes; `None` where it stays as it is.
+    /// For each variable, the result with its next value; `None` if it does not change.
     pub results: Vec<Option<usize>>,
-    /// The arguments that are no variables.
+    /// The arguments that are not variables.
     pub inputs: Vec<Port>,
-    /// The results that are no variables.
+    /// The results that are not variables.
     pub metrics: Vec<Port>,
-    /// What the program may do, but hardly means to: a parameter whose gradient was forgotten.
+    /// Valid but suspicious code: a trained parameter that the step does not update.
     pub warnings: Vec<GraphError>,
 }
 
 impl StepProgram {
-    /// The variable that one begins as a copy of, or as a copy of copies of: see [`Init::copy_of`].
+    /// The variable whose initial values this one copies, through chains of copies: see [`Init::copy_of`].
     #[must_use]
     pub fn source(&self, variable: &Variable) -> Option<&Variable> {
         let get = |name: &str| self.variables.iter().find(|variable| variable.name == name);
@@ -54,7 +54,7 @@ impl StepProgram {
         variable::source(known, get).ok().filter(|source| source.name != known.name)
     }
 
-    /// How many numbers the model is made of, and how many of them are trained.
+    /// How many elements the parameters have in all, and how many of them are trained.
     #[must_use]
     pub fn parameters(&self) -> Parameters {
         let of = |kinds: &[Kind]| {
@@ -79,7 +79,7 @@ pub(crate) fn finish<'g>(
             continue;
         };
         results.push(Some(returned.len()));
-        // A parameter that another becomes stays marked as it is; of results it is said below.
+        // A next value that is itself a parameter keeps its own sharding; shardings of results are set below.
         let is_marked = next.is_parameter() && entry.tensor.sharding().is_some();
         returned.push((name, if is_marked { next } else { next.shard_like(entry.tensor) }));
     }
@@ -120,7 +120,7 @@ pub(crate) fn finish<'g>(
         }
     }
     for (entry, &argument) in entries.values().zip(&arguments) {
-        // What an optimiser keeps lies where its parameter does, and a copy where what it begins as does.
+        // Optimizer state is sharded like its parameter, a copy like the variable whose initial values it copies.
         let Variable { of, init, .. } = &entry.variable;
         let source = match init {
             Init::CopyOf(name) => Some(name),
@@ -152,8 +152,8 @@ pub(crate) fn finish<'g>(
     Ok(StepProgram { module, mesh, variables, arguments, results, inputs, metrics: ports, warnings })
 }
 
-/// Says of variables that became what is in a closure where they were set, and what is to be done; what the end of the program, at
-/// `end`, says of them is the same again.
+/// Replaces the errors at `end` about next values from closures: the new error names the line that set the variable, and the remedy.
+/// Other such errors at `end` are then duplicates and are dropped.
 fn with_causes(
     errors: GraphErrors,
     entries: &IndexMap<String, Entry<'_>>,
@@ -165,7 +165,7 @@ fn with_causes(
             told.push(error);
             continue;
         };
-        // What it becomes was to be split as it is.
+        // The next value was to be sharded like the variable.
         let name = match error.operands.as_slice() {
             [_, variable] => variable.name.as_deref(),
             _ => None,
@@ -184,7 +184,7 @@ fn with_causes(
     GraphErrors(told)
 }
 
-/// Warns of parameters that a step which trains leaves as they are.
+/// Warns about parameters that a training step does not update.
 #[track_caller]
 fn untrained<'g>(graph: &'g Graph, entries: &IndexMap<String, Entry<'g>>) {
     let parameters = || entries.values().filter(|entry| entry.variable.kind == Kind::Parameter);

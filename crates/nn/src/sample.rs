@@ -1,11 +1,11 @@
-//! Which tokens may be drawn.
+//! Filters on logits before sampling.
 
 use shardc_graph::Tensor;
 
-/// Logits of which all but the `k` largest along the last dimension are so low that they are never drawn. Equals of the smallest of
-/// these stay, too.
+/// Keeps the `k` largest logits along the last dimension and lowers the others so far that they are never drawn. Ties with the smallest
+/// kept logit are kept, too.
 ///
-/// Reported: there are fewer than `k`, or `k` is below one.
+/// Reported: there are fewer than `k` logits, or `k` is below one.
 #[must_use]
 #[track_caller]
 pub fn top_k(logits: Tensor<'_>, k: i64) -> Tensor<'_> {
@@ -14,10 +14,10 @@ pub fn top_k(logits: Tensor<'_>, k: i64) -> Tensor<'_> {
     logits.ge(least).select(logits, f64::NEG_INFINITY)
 }
 
-/// Logits of which the most likely along the last dimension stay, as many as it takes to have the probability `p` together
-/// ("The Curious Case of Neural Text Degeneration", Holtzman et al., 2020). The most likely one always does.
+/// Keeps the most likely logits along the last dimension, as many as are needed to reach the total probability `p` ("The Curious Case of
+/// Neural Text Degeneration", Holtzman et al., 2020). The most likely one is always kept.
 ///
-/// Reported: the logits are no floats.
+/// Reported: the logits are not floats.
 #[must_use]
 #[track_caller]
 pub fn top_p(logits: Tensor<'_>, p: f64) -> Tensor<'_> {

@@ -1,4 +1,4 @@
-//! Scopes: names of variables, and what holds for all of them.
+//! Scopes: prefixes of variable names, and settings for all variables and layers below them.
 
 use std::cell::RefCell;
 use std::panic::Location;
@@ -16,11 +16,11 @@ use crate::values::Values;
 use crate::variable::Entry;
 use crate::{Init, Kind, Maps, Nf4, Param, Policy, Variable};
 
-/// The variables of one graph, by name, in the order in which they were asked for.
+/// The variables of one graph, by name, in the order of their creation.
 type Entries<'g> = Rc<RefCell<IndexMap<String, Entry<'g>>>>;
 
-/// Where a model takes its variables from: a name, which those of variables begin with, and a [`Policy`]. Cheap to clone; clones
-/// and scopes below share their variables.
+/// A prefix of variable names, and a [`Policy`]. Models create their variables through it. Cheap to clone; clones and nested scopes share
+/// their variables.
 #[derive(Clone, Debug)]
 pub struct Scope<'g> {
     pub(crate) graph: &'g Graph,
@@ -30,33 +30,33 @@ pub struct Scope<'g> {
     pub(crate) is_frozen: bool,
     /// Whether layers may use parameters of other layers.
     pub(crate) is_shared: bool,
-    /// What a gradient keeps of each unit.
+    /// Which values of each unit are saved for the backward pass.
     pub(crate) checkpoint: Option<Keep>,
-    /// Whether linear maps are the output of a model.
+    /// Whether linear maps in this scope are the output layer of a model.
     pub(crate) is_output: bool,
-    /// What linear maps get beside them.
+    /// LoRA adapters of linear maps.
     pub(crate) adapters: Option<Adapters<'g>>,
-    /// The linear maps so far.
+    /// The linear maps created so far.
     pub(crate) maps: SharedMaps,
-    /// How frozen kernels of linear maps are kept, if in four bits.
+    /// How frozen kernels of linear maps are stored, if in four bits.
     pub(crate) quantized: Option<Nf4>,
-    /// The loops around that layers or parts of a batch are done in, outermost first.
+    /// The enclosing loops over layers or microbatches, outermost first.
     pub(crate) trips: Vec<Trip<'g>>,
-    /// Tensors that stand for variables.
+    /// Tensors that replace variables.
     pub(crate) values: Values<'g>,
 }
 
-/// A trip of a loop: a layer of a stack, or a part of a batch.
+/// One iteration of a loop: a layer of a stack, or a microbatch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Trip<'g> {
-    /// How many layers there are, each with variables of its own; `None` of parts of a batch, which share them.
+    /// How many layers there are, each with its own variables; `None` for microbatches, which share them.
     pub(crate) layers: Option<i64>,
-    /// Which one it is.
+    /// The index of the iteration.
     pub(crate) number: Tensor<'g>,
 }
 
 impl Trip<'_> {
-    /// What is to be said of a variable that is set in it.
+    /// The error message for a variable that is set in this loop.
     fn cannot_set(&self, name: &str) -> String {
         match self.layers {
             Some(_) => format!(
@@ -72,10 +72,10 @@ impl Trip<'_> {
 }
 
 impl<'g> Scope<'g> {
-    /// The outermost scope of a graph; there is one for each graph. Variables of another one would not be known to
-    /// [`finish`](Scope::finish), and be inputs of the program: parts of a model are given clones, and scopes below.
+    /// The outermost scope of a graph; a graph has one. [`finish`](Scope::finish) would not know the variables of another one, and they
+    /// would become inputs of the program. Pass clones and nested scopes to parts of a model.
     ///
-    /// Reported: there is one of the graph.
+    /// Reported: the graph has a scope already.
     #[must_use]
     #[track_caller]
     pub fn new(graph: &'g Graph) -> Self {
@@ -106,7 +106,7 @@ impl<'g> Scope<'g> {
         self.graph
     }
 
-    /// The scope of this name below this one. A number is a name, too: `p.at(format!("h.{i}"))`.
+    /// The nested scope of this name. A number can be a name, too: `p.at(format!("h.{i}"))`.
     #[must_use]
     pub fn at(&self, name: impl AsRef<str>) -> Self {
         Scope { prefix: self.full_name(name.as_ref()), ..self.clone() }
@@ -118,16 +118,16 @@ impl<'g> Scope<'g> {
         Scope { policy, ..self.clone() }
     }
 
-    /// The same scope, whose parameters are not trained.
+    /// The same scope, with parameters that are not trained.
     #[must_use]
     pub fn frozen(&self) -> Self {
         Scope { is_frozen: true, ..self.clone() }
     }
 
-    /// The same scope, in which layers may use the parameters of layers that are written at other lines: shared (tied) weights.
+    /// The same scope, in which layers may use the parameters of layers created on other lines: shared (tied) weights.
     ///
-    /// Without it, two layers of one name are an error that shows both lines. A layer that is called again from the same line,
-    /// such as one of a function that is applied to two inputs, uses its own parameters and needs no permission.
+    /// Otherwise, two layers of one name are an error that shows both lines. A layer that is called again from the same line, for example
+    /// in a function applied to two inputs, uses its own parameters and needs no permission.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -146,29 +146,28 @@ impl<'g> Scope<'g> {
         Scope { is_shared: true, ..self.clone() }
     }
 
-    /// The same scope, whose linear maps are the output of a model: they stay in all bits, and adapters go to them only by name.
+    /// The same scope, with linear maps that are the output layer: they are not quantized, and get LoRA adapters only by name.
     #[must_use]
     pub fn output(&self) -> Self {
         Scope { is_output: true, ..self.clone() }
     }
 
-    /// The same scope, whose frozen kernels of linear maps, but for the [`output`](Scope::output), are kept in four bits, and become
-    /// numbers again where they are used (Dettmers et al., "QLoRA", 2023).
+    /// The same scope, with frozen kernels of linear maps stored in four bits, except those of the [`output`](Scope::output). They are
+    /// dequantized at each use (Dettmers et al., "QLoRA", 2023).
     #[must_use]
     pub fn quantized(&self, nf4: Nf4) -> Self {
         Scope { quantized: Some(nf4), ..self.clone() }
     }
 
-    /// The same scope, in which these tensors stand for the variables of these full names: what is made in it computes with them
-    /// (`torch.func.functional_call`). Of layers of a [`stack`](Scope::stack) they have the layers in front. Gradients go through them to what
-    /// they are made of: teachers, target networks, means of parameters, or a step of gradient descent within a step (MAML, Finn et al.,
-    /// 2017).
+    /// The same scope, in which these tensors replace the variables of these full names (`torch.func.functional_call`). For layers of a
+    /// [`stack`](Scope::stack), the leading dimension is the layer. Gradients flow through the tensors: use this for teachers, target
+    /// networks, averaged parameters, or a step of gradient descent within a step (MAML, Finn et al., 2017).
     ///
-    /// What layers [`set`](Scope::set) these variables to is what [`Scope::next`] of this scope says, and no other variable becomes it;
-    /// statistics that are not given are set as ever.
+    /// If a layer [`set`](Scope::set)s one of these variables, the value is returned by [`Scope::next`] of this scope, and the stored
+    /// variable does not change. Statistics without a replacement are updated as usual.
     ///
-    /// Reported: two tensors for one variable; a layer asks for another shape or element type. Reported by [`Scope::finish`]: neither does a
-    /// layer ask for it, nor is there such a variable.
+    /// Reported: two tensors for one variable; a layer requests another shape or element type. Reported by [`Scope::finish`]: no layer
+    /// requests the variable and it does not exist.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh, Tensor};
@@ -195,8 +194,8 @@ impl<'g> Scope<'g> {
         Scope { values: self.values.clone().with(self.graph, named), ..self.clone() }
     }
 
-    /// The same scope, of whose units (layers of a [`stack`](Scope::stack), and what is a [`unit`](Scope::unit)) a gradient keeps
-    /// what `policy` says, and computes the rest again: gradient checkpointing, or activation checkpointing.
+    /// The same scope, with gradient (activation) checkpointing: for each layer of a [`stack`](Scope::stack) and each
+    /// [`unit`](Scope::unit), the values that `policy` selects are saved, and the rest is recomputed in the backward pass.
     #[must_use]
     pub fn checkpointed(&self, policy: Keep) -> Self {
         Scope { checkpoint: Some(policy), ..self.clone() }
@@ -208,22 +207,22 @@ impl<'g> Scope<'g> {
         self.policy
     }
 
-    /// The name that variables of this scope begin with.
+    /// The prefix of the names of variables in this scope.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.prefix
     }
 
-    /// The name of something in this scope.
+    /// The full name of `name` in this scope.
     #[must_use]
     pub fn full_name(&self, name: &str) -> String {
         if self.prefix.is_empty() { name.to_owned() } else { format!("{}.{name}", self.prefix) }
     }
 
-    /// A parameter, in the element type that is computed with. Asked for again it is the same one, which another line of code needs
-    /// permission for ([`Scope::shared`]).
+    /// A parameter, converted to the compute type. A second request returns the same one; from another line of code it needs
+    /// permission ([`Scope::shared`]).
     ///
-    /// Reported: a size is negative; there is one of this name with another shape, or one that another line asked for.
+    /// Reported: a size is negative; the name exists with another shape, or was requested on another line.
     #[track_caller]
     pub fn parameter(&self, name: &str, shape: impl IntoShape, init: Init) -> Tensor<'g> {
         let is_trained = !self.is_frozen || self.is_saved() || (name == "bias" && self.trains_bias());
@@ -247,10 +246,10 @@ impl<'g> Scope<'g> {
         tensor
     }
 
-    /// A variable, as it is kept, or the tensor that stands for it ([`with_values`](Scope::with_values)). Asked for again it is the same
-    /// one.
+    /// A variable in its stored type, or the tensor that replaces it ([`with_values`](Scope::with_values)). A second request returns the
+    /// same one.
     ///
-    /// Reported: a size is negative; there is one of this name with another shape or element type.
+    /// Reported: a size is negative; the name exists with another shape or element type.
     #[track_caller]
     pub fn variable(
         &self,
@@ -271,7 +270,7 @@ impl<'g> Scope<'g> {
         let known = self.entries.borrow().get(&name).map(|entry| entry.tensor);
         let whole = match known {
             Some(tensor) if tensor.shape() == shape && tensor.dtype() == dtype => tensor,
-            // The graph says what is wrong with a second one.
+            // The graph reports the duplicate.
             _ => self.graph.parameter(&name, &shape, dtype),
         };
         if known.is_some() && matches!(kind, Kind::Parameter | Kind::Frozen) {
@@ -296,7 +295,7 @@ impl<'g> Scope<'g> {
         self.of_layer(whole)
     }
 
-    /// Reports a parameter that another line asked for, unless this scope may share it.
+    /// Reports a parameter that another line requested, unless this scope may share it.
     #[track_caller]
     fn check_sharing(&self, name: &str, tensor: Tensor<'g>) {
         if self.is_shared {
@@ -319,7 +318,7 @@ impl<'g> Scope<'g> {
         self.graph.refuse(&[tensor], text);
     }
 
-    /// What this layer has of a variable of all layers.
+    /// The slice of a stacked variable for the current layer.
     #[track_caller]
     fn of_layer(&self, whole: Tensor<'g>) -> Tensor<'g> {
         let layers = self.trips.iter().filter(|trip| trip.layers.is_some());
@@ -328,7 +327,7 @@ impl<'g> Scope<'g> {
             [] => whole,
             [number] => whole.dynamic_index(0, number),
             _ if whole.is_poisoned() => whole,
-            // One slice, so that the layers of an inner stack are not copied to take one of them.
+            // One slice, so that an inner stack's layers are not copied before one of them is taken.
             numbers => {
                 let own = whole.shape().split_off(numbers.len());
                 let zero = self.graph.scalar(0.0, DType::I32);
@@ -340,9 +339,9 @@ impl<'g> Scope<'g> {
         }
     }
 
-    /// What an optimiser keeps for a parameter, of its shape, and split as it is; `what` says what it is: `adam.m`.
+    /// Optimizer state of a parameter, with its shape and sharding; `what` names it: `adam.m`.
     ///
-    /// Reported: there is one of this name with another shape or element type.
+    /// Reported: the name exists with another shape or element type.
     #[track_caller]
     pub fn variable_of(&self, param: &Param<'g>, what: &str, dtype: DType, init: Init) -> Tensor<'g> {
         let name = format!("{what}.{}", param.name);
@@ -353,18 +352,18 @@ impl<'g> Scope<'g> {
         tensor
     }
 
-    /// Says what [`Scope::variable_of`] becomes in this step.
+    /// Sets the next value of a [`Scope::variable_of`].
     ///
-    /// Reported: there is no such variable, or the shape or element type is another one.
+    /// Reported: there is no such variable, or the shape or element type differs.
     #[track_caller]
     pub fn set_of(&self, param: &Param<'g>, what: &str, next: impl Into<Tensor<'g>>) {
         self.set(&self.full_name(&format!("{what}.{}", param.name)), next);
     }
 
-    /// Says what a variable, by its full name, becomes in this step; the last word holds.
+    /// Sets the next value of a variable, by its full name; the last call wins.
     ///
-    /// Reported: there is no such variable, or the shape or element type is another one; it is set in a loop, or in another closure,
-    /// that tensors do not come out of by themselves.
+    /// Reported: there is no such variable, or the shape or element type differs; it is set in a loop or in another closure, whose tensors
+    /// cannot be used outside.
     #[track_caller]
     pub fn set(&self, name: &str, next: impl Into<Tensor<'g>>) {
         let next = next.into();
@@ -379,7 +378,7 @@ impl<'g> Scope<'g> {
             return;
         }
         let mut entries = self.entries.borrow_mut();
-        // Said once, of a model that does it again and again.
+        // Reported once, even if a model does it repeatedly.
         let trip = self.trips.last();
         let is_said = trip.is_some() && entries.values().any(|entry| entry.is_refused);
         let text = match (entries.get_mut(name), trip) {
@@ -404,7 +403,7 @@ impl<'g> Scope<'g> {
         self.graph.refuse(&[next], text);
     }
 
-    /// What a variable, by its full name, becomes in this step, if something was said.
+    /// The next value of a variable, by its full name, if it was set.
     #[must_use]
     pub fn next(&self, name: &str) -> Option<Tensor<'g>> {
         if self.values.has(name) {
@@ -413,14 +412,14 @@ impl<'g> Scope<'g> {
         self.entries.borrow().get(name)?.next
     }
 
-    /// Changes what variables of this scope and those below become, for each of which something was said: by its name, what it is,
-    /// and what it becomes.
+    /// Replaces the next values that were set for variables of this scope and nested ones. `update` gets the name, the current value and
+    /// the next value.
     #[track_caller]
     pub fn update_all(&self, mut update: impl FnMut(&str, Tensor<'g>, Tensor<'g>) -> Tensor<'g>) {
         self.update_entries(|entry, next| update(&entry.variable.name, entry.tensor, next));
     }
 
-    /// [`Scope::update_all`] but for variables that a skipped step changes, too.
+    /// [`Scope::update_all`], except for variables that also change in skipped steps.
     #[track_caller]
     pub(crate) fn update_skipped(&self, mut update: impl FnMut(Tensor<'g>, Tensor<'g>) -> Tensor<'g>) {
         self.update_entries(|entry, next| if entry.is_of_scale { next } else { update(entry.tensor, next) });
@@ -435,20 +434,20 @@ impl<'g> Scope<'g> {
         }
     }
 
-    /// Lets a variable of this scope change in steps that are skipped, too: it says which these are.
+    /// Marks a variable of this scope as one that also changes in skipped steps: the loss scale, which decides what is skipped.
     pub(crate) fn never_skip(&self, name: &str) {
         if let Some(entry) = self.entries.borrow_mut().get_mut(&self.full_name(name)) {
             entry.is_of_scale = true;
         }
     }
 
-    /// Whether a variable, by its full name, is of this scope or one below.
+    /// Whether a variable, by its full name, is in this scope or a nested one.
     fn holds(&self, name: &str) -> bool {
         let rest = name.strip_prefix(&self.prefix);
         self.prefix.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
 
-    /// The parameters that are trained, of this scope and those below, as they are kept, in the order in which they were asked for.
+    /// The trained parameters of this scope and nested ones, in their stored types, in the order of their creation.
     #[must_use]
     pub fn trainable(&self) -> Vec<Param<'g>> {
         let entries = self.entries.borrow();
@@ -461,18 +460,18 @@ impl<'g> Scope<'g> {
         trained.map(param).collect()
     }
 
-    /// The gradient of a loss by each of [`Scope::trainable`].
+    /// The gradient of a loss with respect to each of [`Scope::trainable`].
     ///
-    /// Reported: as for [`Graph::grad`].
+    /// Reported: the errors of [`Graph::grad`].
     #[track_caller]
     pub fn gradients(&self, loss: impl Into<Tensor<'g>>) -> Vec<Tensor<'g>> {
         let by: Vec<Tensor<'g>> = self.trainable().iter().map(|param| param.tensor).collect();
         self.graph.grad(loss, &by)
     }
 
-    /// Marks variables: `spec` says, by name and shape, how one is split, where it is to be.
+    /// Marks shardings of variables: `spec` returns the partition spec of a variable, or `None`.
     ///
-    /// Reported: a specification does not fit, or the variable is marked otherwise already.
+    /// Reported: a specification does not fit, or the variable has a different mark already.
     #[track_caller]
     pub fn mark_sharding(&self, mut spec: impl FnMut(&Variable) -> Option<PartitionSpec>) {
         for entry in self.entries.borrow().values() {
@@ -482,15 +481,15 @@ impl<'g> Scope<'g> {
         }
     }
 
-    /// The scope in a trip of a loop.
+    /// The scope in an iteration of a loop.
     pub(crate) fn in_trip(mut self, trip: Trip<'g>) -> Self {
         self.trips.push(trip);
         self
     }
 
-    /// Another key for each name of a scope, each layer of a [`stack`](Scope::stack), and each part of a batch that is
-    /// [`accumulated`](crate::optim::accumulated). What is drawn with one key is always the same: in a loop, where code is written
-    /// once, each trip would draw the same.
+    /// Derives a different key for each scope name, each layer of a [`stack`](Scope::stack) and each microbatch of
+    /// [`accumulated`](crate::optim::accumulated). One key always yields the same numbers, so in a loop, whose body is traced once, each
+    /// iteration would otherwise draw the same.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -514,7 +513,7 @@ impl<'g> Scope<'g> {
         self.key_of_trip(key.fold_in(i64::from(hash(&self.prefix))))
     }
 
-    /// Another key for each trip of the loops around.
+    /// A different key for each iteration of the enclosing loops.
     #[must_use]
     #[track_caller]
     pub(crate) fn key_of_trip(&self, mut key: Key<'g>) -> Key<'g> {
@@ -524,14 +523,13 @@ impl<'g> Scope<'g> {
         key
     }
 
-    /// A stack of layers that are alike: `layer` is written once, and done `layers` times in a loop, each time with other
-    /// variables. Those that it asks for have one more dimension, the layers, in front; of a stack in a stack two, the outer layers
-    /// first.
+    /// A stack of identical layers as a loop (`jax.lax.scan`): `layer` is traced once and runs `layers` times, each time with its own
+    /// variables. Their leading dimension is the layer; with nested stacks, the leading two are the outer and the inner layer.
     ///
-    /// What is drawn at random by a key from around is the same in each layer: take [`Scope::key`] of the scope that `layer` is given.
-    /// Variables cannot be set in it, since a loop returns what it carries alone: layers that keep statistics are made one by one.
+    /// A key from outside the loop draws the same numbers in each layer: use [`Scope::key`] of the scope passed to `layer`. Variables
+    /// cannot be set in `layer`, since a loop returns only its loop-carried values; build layers with statistics one by one.
     ///
-    /// Reported: the layer changes shape or element type of what goes through it.
+    /// Reported: the layer changes the shape or element type of the loop-carried value.
     #[track_caller]
     pub fn stack<T: Tree<'g>>(
         &self,
@@ -543,9 +541,9 @@ impl<'g> Scope<'g> {
         self.stack_with(name, layers, through, |scope, through| (layer(scope, through), ())).0
     }
 
-    /// [`Scope::stack`] of layers that give something beside what goes through them: that of all layers, with the layers in front.
+    /// [`Scope::stack`] with a second output per layer, stacked along a new leading dimension.
     ///
-    /// Reported: as for [`Scope::stack`].
+    /// Reported: the errors of [`Scope::stack`].
     #[track_caller]
     pub fn stack_with<T: Tree<'g>, Y: Tree<'g>>(
         &self,
@@ -561,17 +559,17 @@ impl<'g> Scope<'g> {
         })
     }
 
-    /// All variables, in the order in which they were asked for.
+    /// All variables, in the order of their creation.
     #[must_use]
     pub fn variables(&self) -> Vec<Variable> {
         self.entries.borrow().values().map(|entry| entry.variable.clone()).collect()
     }
 
-    /// Ends the graph: variables go in and come out, parameters of the graph that are none are inputs, and `metrics` come out
-    /// under their names.
+    /// Finishes the graph: variables are arguments and results, other parameters of the graph are inputs, and `metrics` are results with
+    /// these names.
     ///
     /// # Errors
-    /// All that was reported since the graph began.
+    /// All errors reported since the graph was created.
     #[track_caller]
     pub fn finish(&self, metrics: &[(&str, Tensor<'g>)]) -> Result<StepProgram, GraphErrors> {
         if let Some(text) = self.maps.borrow().unmatched() {

@@ -1,18 +1,18 @@
-//! Units: parts of a model that a gradient computes again.
+//! Units: parts of a model that gradient checkpointing recomputes.
 
 use shardc_graph::{Tensor, Tree};
 
 use crate::{Scope, values};
 
-/// What was said to become something.
+/// A destination that was set: a variable, or a tensor that replaces one.
 enum Place {
     Variable(String),
     Given(values::Place),
 }
 
 impl<'g> Scope<'g> {
-    /// What `body` makes of `inputs` in the scope of this name below this one, as a unit: with [`Scope::checkpointed`] it is computed
-    /// again where the backward part reads what is in it.
+    /// Calls `body` with `inputs` and the nested scope of this name, as a unit: with [`Scope::checkpointed`] it is recomputed for the
+    /// backward pass.
     #[track_caller]
     pub fn unit<I: Tree<'g>, O: Tree<'g>>(
         &self,
@@ -23,18 +23,18 @@ impl<'g> Scope<'g> {
         self.at(name).remembered(inputs, body)
     }
 
-    /// What `body` makes of `inputs`, of which a gradient keeps what is said.
+    /// Calls `body` with `inputs`; the checkpointing policy, if any, selects the values that are saved for the backward pass.
     #[track_caller]
     pub(crate) fn remembered<I: Tree<'g>, O: Tree<'g>>(
         &self,
         inputs: I,
         body: impl FnOnce(&Scope<'g>, I) -> O,
     ) -> O {
-        // Units within are units of their own.
+        // Nested units are checkpointed separately.
         let Some(policy) = self.checkpoint.clone() else { return body(self, inputs) };
         let before = self.take_set();
         let mut places = Vec::new();
-        // What the body sets variables to comes out of it, too.
+        // Values that the body assigns to variables are outputs of the unit, too.
         let (outputs, values) = self.graph.checkpoint(policy, inputs, |inputs| {
             let outputs = body(self, inputs);
             let (set, values): (Vec<_>, Vec<Tensor<'g>>) = self.take_set().into_iter().unzip();
@@ -46,7 +46,7 @@ impl<'g> Scope<'g> {
         outputs
     }
 
-    /// Takes away what was said that variables become, and tensors that stand for some.
+    /// Removes and returns the next values that were set, of variables and of tensors that replace them.
     fn take_set(&self) -> Vec<(Place, Tensor<'g>)> {
         let mut taken = Vec::new();
         for (name, entry) in self.entries.borrow_mut().iter_mut() {
@@ -57,7 +57,7 @@ impl<'g> Scope<'g> {
         taken
     }
 
-    /// Says again what was taken away.
+    /// Sets the removed next values again.
     fn put_set(&self, taken: impl IntoIterator<Item = (Place, Tensor<'g>)>) {
         for (place, next) in taken {
             match place {

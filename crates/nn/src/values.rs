@@ -1,4 +1,4 @@
-//! Tensors in place of variables.
+//! Tensors that replace variables.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -6,33 +6,33 @@ use std::rc::Rc;
 use indexmap::IndexMap;
 use shardc_graph::{DType, Graph, Tensor};
 
-/// A tensor that stands for a variable.
+/// A tensor that replaces a variable.
 #[derive(Debug)]
 struct Given<'g> {
     tensor: Tensor<'g>,
-    /// What it becomes.
+    /// Its next value.
     next: Option<Tensor<'g>>,
-    /// Whether a model has asked for it.
+    /// Whether a model has requested it.
     is_used: bool,
 }
 
-/// Tensors by the names of the variables that they stand for.
+/// Tensors by the names of the variables that they replace.
 type Layer<'g> = Rc<RefCell<IndexMap<String, Given<'g>>>>;
 
-/// The tensors that stand for variables in a scope.
+/// The tensors that replace variables in a scope.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Values<'g> {
     /// Innermost last.
     own: Vec<Layer<'g>>,
-    /// Those of all scopes of the graph.
+    /// The tensors of all scopes of the graph.
     all: Rc<RefCell<Vec<Layer<'g>>>>,
 }
 
-/// Among which tensors one is, and the name of the variable that it stands for.
+/// The index of a set of tensors, and the name of the replaced variable.
 pub(crate) type Place = (usize, String);
 
 impl<'g> Values<'g> {
-    /// With more tensors, which hide those of the same names.
+    /// With more tensors, which shadow those of the same names.
     #[track_caller]
     pub(crate) fn with(
         mut self,
@@ -52,17 +52,17 @@ impl<'g> Values<'g> {
         self
     }
 
-    /// The innermost tensors among which one stands for this variable.
+    /// The innermost set of tensors that replaces this variable.
     fn among(&self, name: &str) -> Option<&Layer<'g>> {
         self.own.iter().rev().find(|layer| layer.borrow().contains_key(name))
     }
 
-    /// Whether a tensor stands for this variable.
+    /// Whether a tensor replaces this variable.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.among(name).is_some()
     }
 
-    /// The tensor that stands for a variable of this shape and element type, if one does.
+    /// The tensor that replaces a variable of this shape and element type, if any.
     #[track_caller]
     pub(crate) fn get(
         &self,
@@ -78,18 +78,18 @@ impl<'g> Values<'g> {
         if !given.tensor.is_poisoned() && (have.0.as_slice(), have.1) != (shape, dtype) {
             let text =
                 format!("the variable {name:?} is {dtype}{shape:?}, and {:?} is given for it", given.tensor);
-            // Said once: the layers of a model may ask for it again.
+            // Reported once, although the layers of a model may request it again.
             given.tensor = graph.refuse(&[given.tensor], text);
         }
         Some(given.tensor)
     }
 
-    /// What a tensor that stands for a variable becomes, if something was said.
+    /// The next value of a tensor that replaces a variable, if it was set.
     pub(crate) fn next(&self, name: &str) -> Option<Tensor<'g>> {
         self.among(name)?.borrow().get(name)?.next
     }
 
-    /// Says what a tensor that stands for a variable becomes; or returns why it cannot.
+    /// Sets the next value of a tensor that replaces a variable, or returns why it cannot.
     pub(crate) fn set(&self, name: &str, next: Tensor<'g>) -> Result<(), String> {
         let Some(layer) = self.among(name) else { return Ok(()) };
         if let Some(given) = layer.borrow_mut().get_mut(name) {
@@ -102,7 +102,7 @@ impl<'g> Values<'g> {
         Ok(())
     }
 
-    /// Takes away what was said in all scopes.
+    /// Removes and returns the next values that were set, in all scopes.
     pub(crate) fn take_set(&self) -> Vec<(Place, Tensor<'g>)> {
         let mut taken = Vec::new();
         for (i, layer) in self.all.borrow().iter().enumerate() {
@@ -113,7 +113,7 @@ impl<'g> Values<'g> {
         taken
     }
 
-    /// Says again what was taken away.
+    /// Sets a removed next value again.
     pub(crate) fn put_set(&self, (i, name): Place, next: Tensor<'g>) {
         if let Some(layer) = self.all.borrow().get(i)
             && let Some(given) = layer.borrow_mut().get_mut(&name)
@@ -122,7 +122,7 @@ impl<'g> Values<'g> {
         }
     }
 
-    /// The names for which there are tensors, and that neither a model has asked for nor are known, in all scopes.
+    /// The names of tensors, in all scopes, that no model has requested and that no variable has.
     pub(crate) fn unknown(&self, is_known: impl Fn(&str) -> bool) -> Vec<String> {
         let mut unknown = Vec::new();
         for layer in &*self.all.borrow() {

@@ -1,4 +1,4 @@
-//! Variables: what a training step keeps from one step to the next.
+//! Variables: the state of a training step that persists from step to step.
 
 use std::panic::Location;
 
@@ -6,52 +6,51 @@ use shardc_graph::{DType, Tensor};
 
 use crate::Init;
 
-/// What a variable is for.
+/// The role of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// A parameter that is trained.
+    /// A trained parameter.
     Parameter,
-    /// A parameter that stays as it is.
+    /// A parameter that is not trained.
     Frozen,
-    /// What an optimiser keeps.
+    /// Optimizer state.
     Optimizer,
-    /// What a layer keeps: running means and variances.
+    /// State of a layer: running means and variances.
     Statistics,
-    /// A count of steps.
+    /// A step counter.
     Counter,
-    /// A key of random numbers.
+    /// A random number generator key.
     Key,
 }
 
 /// A variable of a training step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variable {
-    /// Its name, with those of the scopes around it, separated by dots.
+    /// Its full name, with the names of the enclosing scopes, separated by dots.
     pub name: String,
-    /// What it is for.
+    /// Its role.
     pub kind: Kind,
-    /// Its shape; of a stack of layers the number of layers comes first, of a stack in a stack those of both.
+    /// Its shape; for a stack of layers, the leading dimensions are the layers.
     pub shape: Vec<i64>,
     /// Its element type.
     pub dtype: DType,
-    /// How it begins.
+    /// Its initial values.
     pub init: Init,
-    /// How many of the first dimensions are layers, each of which begins by itself: one of a stack, two of a stack in a stack, none where it
-    /// is no stack.
+    /// How many leading dimensions are layers, each initialized separately: one for a stack, two for a stack in a stack, otherwise zero.
     pub num_stacks: usize,
-    /// The name of the parameter that it is of, for what an optimiser keeps: it is split as that is.
+    /// For optimizer state, the name of its parameter, whose sharding it has.
     pub of: Option<String>,
 }
 
 impl Variable {
-    /// How many layers it is a stack of, one if it is none, and the shape of a layer's.
+    /// The number of layers in the stack, one if it is not a stack, and the shape of one layer.
     #[must_use]
     pub fn layers(&self) -> (i64, &[i64]) {
         let (layers, own) = self.shape.split_at(self.num_stacks.min(self.shape.len()));
         (layers.iter().product(), own)
     }
 
-    /// How many numbers of the model it stands for.
+    /// How many weights of the model it holds.
     pub(crate) fn num_weights(&self) -> u64 {
         let (layers, _) = self.layers();
         let elements = self.shape.iter().product::<i64>();
@@ -59,7 +58,7 @@ impl Variable {
     }
 }
 
-/// The variable whose values another one begins with: that itself, or the one at the end of copies of copies; or why there is none.
+/// The variable whose initial values this one has: itself, or the one at the end of a chain of copies. An error if there is none.
 pub(crate) fn source<'v>(
     variable: &'v Variable,
     get: impl Fn(&str) -> Option<&'v Variable>,
@@ -81,51 +80,51 @@ pub(crate) fn source<'v>(
     Ok(source)
 }
 
-/// Which dimensions of one layer's parameter are those of linear maps: of `[maps.., inputs.., outputs..]` the first `maps` count maps, each
-/// of which is by itself, and the last `outputs` are what comes out of one.
+/// How the dimensions of one layer's parameter form linear maps: in `[maps.., inputs.., outputs..]`, the first `maps` dimensions index
+/// independent maps, the last `outputs` dimensions are the outputs of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Maps {
-    /// How many of the first dimensions count maps, such as experts.
+    /// How many leading dimensions index maps, such as experts.
     pub maps: usize,
-    /// How many of the last dimensions are outputs, such as heads and the numbers of each.
+    /// How many trailing dimensions are outputs, such as the heads and the elements of each.
     pub outputs: usize,
 }
 
 impl Maps {
-    /// One map.
+    /// A single map.
     pub(crate) fn one(outputs: usize) -> Maps {
         Maps { maps: 0, outputs }
     }
 }
 
-/// A parameter as the optimiser sees it.
+/// A parameter as optimizers see it.
 #[derive(Clone, Debug)]
 pub struct Param<'g> {
     /// Its name.
     pub name: String,
-    /// The tensor, as it is kept.
+    /// The tensor, in its stored type.
     pub tensor: Tensor<'g>,
-    /// How many of the first dimensions are layers of stacks.
+    /// How many leading dimensions are layers of stacks.
     pub num_stacks: usize,
-    /// Which of the other dimensions are those of linear maps, where the layer says so that asked for it.
+    /// How the other dimensions form linear maps, if the layer that created the parameter specifies it.
     pub maps: Option<Maps>,
 }
 
 impl Param<'_> {
-    /// The shape of one layer's: without the layers of stacks.
+    /// The shape of one layer, without the dimensions of stacks.
     #[must_use]
     pub fn shape(&self) -> Vec<i64> {
         let mut shape = self.tensor.shape();
         shape.split_off(self.num_stacks.min(shape.len()))
     }
 
-    /// How many dimensions one layer's has.
+    /// The rank of one layer.
     #[must_use]
     pub fn rank(&self) -> usize {
         self.tensor.rank().saturating_sub(self.num_stacks)
     }
 
-    /// The element type that it is kept in.
+    /// The stored element type.
     #[must_use]
     pub fn dtype(&self) -> DType {
         self.tensor.dtype()
@@ -136,20 +135,20 @@ impl Param<'_> {
 #[derive(Debug)]
 pub(crate) struct Entry<'g> {
     pub(crate) variable: Variable,
-    /// The tensor as it is kept.
+    /// The tensor in its stored type.
     pub(crate) tensor: Tensor<'g>,
     /// The first line that requested it through a scope that is not shared.
     pub(crate) asked_at: Option<&'static Location<'static>>,
     /// Whether an error about sharing it was reported.
     pub(crate) is_sharing_reported: bool,
-    /// What it becomes.
+    /// Its next value.
     pub(crate) next: Option<Tensor<'g>>,
-    /// Where that was said.
+    /// The line that set it.
     pub(crate) set_at: Option<&'static Location<'static>>,
-    /// Which dimensions of one layer's are those of linear maps.
+    /// How the dimensions of one layer form linear maps.
     pub(crate) maps: Option<Maps>,
-    /// Whether a loss scale keeps it, which says which steps are skipped.
+    /// Whether it belongs to a loss scale, which decides which steps are skipped.
     pub(crate) is_of_scale: bool,
-    /// Whether something was said in a loop, where that cannot be.
+    /// Whether setting it in a loop was reported as an error.
     pub(crate) is_refused: bool,
 }

@@ -1,4 +1,4 @@
-//! Conversions between floats.
+//! Conversions between float types.
 
 use half::{bf16, f16};
 use shardc_ir::DType;
@@ -7,9 +7,9 @@ pub(crate) fn is_float(dtype: DType) -> bool {
     matches!(dtype, DType::F16 | DType::BF16 | DType::F32 | DType::F64)
 }
 
-/// Converts floats, rounding to nearest even; between F64 and the 16-bit types by way of F32, as PyTorch does.
+/// Converts floats, rounding to nearest even. Conversions between F64 and the 16-bit types go through F32, as in PyTorch.
 ///
-/// What is no whole element at the end is left out.
+/// An incomplete element at the end is dropped.
 pub(crate) fn cast(from: DType, to: DType, bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len() / from.bytes() * to.bytes());
     for element in bytes.chunks_exact(from.bytes()) {

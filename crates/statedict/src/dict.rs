@@ -1,4 +1,4 @@
-//! State dicts: tensors by name, in order.
+//! State dicts: ordered maps from names to tensors.
 
 use std::collections::BTreeMap;
 
@@ -8,25 +8,25 @@ use indexmap::map::Entry;
 use crate::error::{ErrorKind, Result, StateDictError};
 use crate::tensor::Tensor;
 
-/// Tensors by name, in the order of the file or of the model, with what the file says besides.
+/// Tensors by name, in file or model order, with the metadata of the file.
 #[derive(Clone, Debug, Default)]
 pub struct StateDict {
     tensors: IndexMap<String, Tensor>,
-    /// `__metadata__` of a safetensors file: texts by name.
+    /// `__metadata__` of a safetensors file: strings by key.
     pub metadata: BTreeMap<String, String>,
 }
 
 impl StateDict {
-    /// An empty one.
+    /// An empty state dict.
     #[must_use]
     pub fn new() -> StateDict {
         StateDict::default()
     }
 
-    /// Adds a tensor behind the others.
+    /// Appends a tensor.
     ///
     /// # Errors
-    /// There is one of this name (SH1413).
+    /// The name exists already (SH1413).
     pub fn insert(&mut self, name: impl Into<String>, tensor: Tensor) -> Result<()> {
         match self.tensors.entry(name.into()) {
             Entry::Occupied(entry) => {
@@ -40,12 +40,12 @@ impl StateDict {
         }
     }
 
-    /// The tensor of a name.
+    /// The tensor with this name.
     ///
     /// # Errors
-    /// There is none (SH1413); the hint lists names that there are.
+    /// There is none (SH1413); the hint lists existing names.
     pub fn get(&self, name: &str) -> Result<&Tensor> {
-        /// Names that are listed.
+        /// The number of listed names.
         const SHOWN: usize = 8;
         self.tensors.get(name).ok_or_else(|| {
             let mut list: Vec<String> = self.names().take(SHOWN).map(|name| format!("{name:?}")).collect();
@@ -59,7 +59,7 @@ impl StateDict {
         })
     }
 
-    /// The tensor of a name, if there is one.
+    /// The tensor with this name, if any.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Tensor> {
         self.tensors.get(name)
@@ -75,19 +75,19 @@ impl StateDict {
         self.tensors.iter().map(|(name, tensor)| (name.as_str(), tensor))
     }
 
-    /// How many tensors there are.
+    /// The number of tensors.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tensors.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no tensors.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tensors.is_empty()
     }
 
-    /// How many bytes the elements of all tensors take.
+    /// The size of all tensors in bytes.
     #[must_use]
     pub fn byte_len(&self) -> u64 {
         self.tensors.values().map(Tensor::byte_len).fold(0, u64::saturating_add)

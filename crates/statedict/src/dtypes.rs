@@ -1,16 +1,16 @@
-//! Element types by the names that files give them.
+//! Element types and their names in file formats.
 
 use safetensors::Dtype;
 use shardc_ir::DType;
 
-/// What an element type is called.
+/// The names of an element type.
 struct Names {
     dtype: DType,
-    /// In safetensors files; `None` where these have no such type.
+    /// In safetensors files; `None` if the format lacks the type.
     safetensors: Option<Dtype>,
     /// `torch.NAME`.
     torch: &'static str,
-    /// The class of storages in `torch.save` files; `None` where the storage is untyped and the tensor names its type.
+    /// The storage class in `torch.save` files; `None` if the storage is untyped and the tensor names its type.
     storage: Option<&'static str>,
 }
 
@@ -23,7 +23,7 @@ const fn row(
     Names { dtype, safetensors, torch, storage }
 }
 
-/// Elements of fewer than eight bits are left out: files pack them, and host buffers do not.
+/// Sub-byte types are omitted: files pack them, host buffers do not.
 const TABLE: &[Names] = &[
     row(DType::F32, Some(Dtype::F32), "float32", Some("FloatStorage")),
     row(DType::BF16, Some(Dtype::BF16), "bfloat16", Some("BFloat16Storage")),
@@ -59,7 +59,7 @@ pub(crate) fn to_safetensors(dtype: DType) -> Option<Dtype> {
     find(|names| names.dtype == dtype)?.safetensors
 }
 
-/// The element type that torch calls `torch.{name}`.
+/// The element type named `torch.{name}`.
 pub(crate) fn from_torch(name: &str) -> Option<DType> {
     find(|names| names.torch == name).map(|names| names.dtype)
 }
@@ -68,7 +68,7 @@ pub(crate) fn to_torch(dtype: DType) -> Option<&'static str> {
     find(|names| names.dtype == dtype).map(|names| names.torch)
 }
 
-/// The element type of a class of storages: `FloatStorage`.
+/// The element type of a storage class: `FloatStorage`.
 pub(crate) fn from_storage(class: &str) -> Option<DType> {
     find(|names| names.storage == Some(class)).map(|names| names.dtype)
 }

@@ -1,39 +1,39 @@
-//! Why a state dict cannot be read, put together or written.
+//! Errors of reading, consolidating and writing state dicts.
 
 use std::path::{Path, PathBuf};
 
-/// Shorthand for a result of this crate.
+/// A result of this crate.
 pub type Result<T, E = StateDictError> = std::result::Result<T, E>;
 
-/// What kind of thing is wrong; each kind has a stable code.
+/// The kind of an error; each has a stable code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// A file cannot be read or written.
     Io,
-    /// No file has the name or matches the pattern.
+    /// No file has this name or matches the pattern.
     NoFile,
-    /// A file is no safetensors file, is cut off, or its header contradicts itself.
+    /// A file is not a safetensors file, is truncated, or its header is inconsistent.
     Safetensors,
-    /// An index of several safetensors files is wrong, or names what is not there.
+    /// An index of several safetensors files is invalid, or names missing files or tensors.
     Index,
-    /// The container of a `torch.save` file is wrong: no zip archive, an old format, compressed or overlapping entries.
+    /// The container of a `torch.save` file is invalid: not a zip archive, an old format, compressed or overlapping entries.
     Container,
-    /// The pickle of a `torch.save` file is cut off, too large or too deep, or contradicts itself.
+    /// The pickle of a `torch.save` file is truncated, too large, too deep, or inconsistent.
     Pickle,
-    /// The pickle wants something that is no plain data: running a function, an object of a class.
+    /// The pickle contains more than plain data: a function call, an object of a class.
     NotData,
-    /// A tensor reaches beyond its storage, or its shape is impossible.
+    /// A tensor exceeds its storage, or its shape is invalid.
     Tensor,
-    /// Files of ranks do not belong together, or some are missing.
+    /// The files of ranks do not form one checkpoint, or some are missing.
     Ranks,
     /// Shard metadata is missing, or does not describe the tensors.
     ShardMetadata,
-    /// A slice reaches beyond its tensor.
+    /// A slice is out of bounds.
     Slice,
-    /// The format that is to be written has no place for an element type.
+    /// The output format does not support an element type.
     ElementType,
-    /// The state dict lacks a tensor, has it twice, or holds something that is no tensor.
+    /// The state dict lacks a tensor, has one twice, or contains something else than tensors.
     Content,
 }
 
@@ -59,7 +59,7 @@ impl ErrorKind {
     }
 }
 
-/// What is wrong with a state dict, in which file and with which tensor, and what to do.
+/// An error in a state dict, with its file, tensor and a hint.
 #[derive(Debug, thiserror::Error)]
 #[error("{}{}{reason}", file(.path.as_deref()), named(.tensor.as_deref()))]
 pub struct StateDictError {
@@ -92,14 +92,14 @@ impl StateDictError {
         error
     }
 
-    /// The error with the file that it is about, unless it names one already.
+    /// Adds the file that the error is about, unless it has one.
     #[must_use]
     pub(crate) fn in_file(mut self, path: &Path) -> StateDictError {
         self.path.get_or_insert_with(|| path.to_owned());
         self
     }
 
-    /// The error with the tensor that it is about, unless it names one already.
+    /// Adds the tensor that the error is about, unless it has one.
     #[must_use]
     pub(crate) fn of_tensor(mut self, name: &str) -> StateDictError {
         self.tensor.get_or_insert_with(|| name.to_owned());
@@ -112,7 +112,7 @@ impl StateDictError {
         self
     }
 
-    /// What kind of thing is wrong.
+    /// The kind of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.kind
@@ -136,7 +136,7 @@ impl StateDictError {
         self.tensor.as_deref()
     }
 
-    /// What to do about it, where that is known.
+    /// A hint, if any.
     #[must_use]
     pub fn advice(&self) -> Option<&str> {
         self.hint.as_deref()

@@ -1,4 +1,4 @@
-//! Files that tensors lie in: opened once, read at any place.
+//! Files that contain tensors: opened once, with random access.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::error::{ErrorKind, Result, StateDictError};
 
-/// A file that stays open while tensors refer to it. Reads name their place, so that threads share it.
+/// A file that stays open while tensors refer to it. Reads are positional, so threads can share it.
 #[derive(Debug)]
 pub(crate) struct DataFile {
     path: PathBuf,
@@ -18,9 +18,9 @@ pub(crate) struct DataFile {
 #[derive(Debug)]
 enum Content {
     File(File),
-    /// What somebody has read already.
+    /// In memory.
     Held(Arc<[u8]>),
-    /// A part of another file, from a byte on.
+    /// A section of another file, from this byte on.
     Part(Arc<DataFile>, u64),
 }
 
@@ -41,13 +41,13 @@ impl DataFile {
         Ok(Arc::new(DataFile { path: path.to_owned(), content, len: metadata.len() }))
     }
 
-    /// The bytes of a file, as a file without a name.
+    /// Bytes in memory, as a file without a name.
     pub(crate) fn held(bytes: Arc<[u8]>) -> Arc<DataFile> {
         let len = bytes.len() as u64;
         Arc::new(DataFile { path: PathBuf::new(), content: Content::Held(bytes), len })
     }
 
-    /// A part of a file, as a file of its own. It must lie within the file.
+    /// A section of a file, as a separate file. It must be within the file.
     pub(crate) fn part(self: &Arc<DataFile>, offset: u64, len: u64) -> Result<Arc<DataFile>> {
         if offset.checked_add(len).is_none_or(|end| end > self.len) {
             let text =
@@ -63,12 +63,12 @@ impl DataFile {
         &self.path
     }
 
-    /// How long the file was when it was opened.
+    /// The length of the file when it was opened.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
-    /// Fills `out` with the bytes from `offset` on.
+    /// Fills `out` with the bytes at `offset`.
     pub(crate) fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         let read = match &self.content {
             Content::File(file) => read_exact_at(file, offset, out),
@@ -87,7 +87,7 @@ impl DataFile {
     }
 }
 
-/// Reads a file from the beginning, or from where it is told to.
+/// A sequential, seekable reader of a file.
 #[derive(Debug)]
 pub(crate) struct Reader {
     file: Arc<DataFile>,

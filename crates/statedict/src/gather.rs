@@ -1,13 +1,13 @@
-//! Putting together the elements of a tensor that lie apart.
+//! Gathering strided elements of a tensor from a file.
 
 use crate::error::Result;
 
-/// How many bytes are read at once where the elements wanted lie among others.
+/// The maximum number of bytes per read if the elements are not contiguous.
 const BLOCK: u64 = 4 << 20;
-/// From how many bytes in a row on a read of its own is no slower than reading what lies between, too.
+/// The minimum number of contiguous bytes for which a separate read is no slower than also reading the gaps.
 const RUN: u64 = 16 << 10;
 
-/// A dimension: how many elements, and how far one lies from the next, in elements, in the source and in the result.
+/// A dimension: its size, and its strides, in elements, in the source and in the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dim {
     len: u64,
@@ -16,8 +16,8 @@ pub(crate) struct Dim {
 }
 
 impl Dim {
-    /// The dimensions of a row-major result, the one with the longest steps in the source first. Those that lie one in the other,
-    /// in source and result, are one.
+    /// The dimensions of a row-major result, in descending order of source strides. Dimensions that are contiguous in both source and
+    /// result are merged.
     pub(crate) fn all(shape: &[usize], strides: &[u64]) -> Vec<Dim> {
         let to = row_major(shape);
         let dims = shape.iter().zip(strides).zip(to).filter(|((len, _), _)| **len != 1);
@@ -40,19 +40,19 @@ impl Dim {
 pub(crate) fn row_major(shape: &[usize]) -> Vec<u64> {
     let mut strides = vec![1; shape.len()];
     for i in (1..shape.len()).rev() {
-        // Only an array without elements can have more than there are numbers.
+        // Only an array without elements can overflow.
         strides[i - 1] = u64::saturating_mul(strides[i], shape[i].max(1) as u64);
     }
     strides
 }
 
-/// Whether a tensor that is not empty lies row-major: steps of dimensions of one element do not count.
+/// Whether a nonempty tensor is row-major; strides of dimensions of size one are ignored.
 pub(crate) fn is_row_major(shape: &[usize], strides: &[u64]) -> bool {
     let want = row_major(shape);
     shape.iter().zip(strides).zip(want).all(|((&n, &have), want)| n == 1 || have == want)
 }
 
-/// Reads elements of `size` bytes into a row-major array; the first lies at byte `at` of what `read` reads.
+/// Reads elements of `size` bytes into a row-major array; the first is at byte `at` of the source of `read`.
 pub(crate) fn gather(
     dims: &[Dim],
     size: u64,
@@ -64,7 +64,7 @@ pub(crate) fn gather(
     split(dims, size, at, 0, out, &mut scratch, read)
 }
 
-/// Takes dimensions apart from the outermost on, until what is left is one run, or lies close together.
+/// Halves the outermost dimension recursively until the rest is contiguous, or small enough to read with its gaps.
 fn split(
     dims: &[Dim],
     size: u64,
@@ -124,7 +124,7 @@ mod tests {
 
     use super::*;
 
-    /// Element by element.
+    /// Reference implementation, element by element.
     fn plain(shape: &[usize], strides: &[u64], source: &[u8], first: u64) -> Vec<u8> {
         let count: usize = shape.iter().product();
         let element = |mut n: usize| {
@@ -156,7 +156,7 @@ mod tests {
         }
     }
 
-    /// What is read of a source of `len` bytes, each of which is the low byte of its own number.
+    /// The reads of a source of `len` bytes, each of which is the low byte of its own offset.
     fn reads(shape: &[usize], strides: &[u64], size: u64) -> (Vec<(u64, usize)>, Vec<u8>) {
         let mut reads = Vec::new();
         let mut out = vec![0; shape.iter().product::<usize>() * size as usize];
@@ -173,11 +173,11 @@ mod tests {
     fn large_sources_are_read_in_parts() {
         // Rows of a matrix: one read.
         assert_eq!(reads(&[1000, 4096], &[4096, 1], 4).0, [(0, 16_384_000)]);
-        // Half of long rows: a read for each, and nothing of the other half.
+        // Half of long rows: one read per row, and nothing of the other half.
         let (rows, _) = reads(&[8, 8192], &[16384, 1], 4);
         assert_eq!(rows.len(), 8);
         assert!(rows.iter().all(|&(_, len)| len == 32768));
-        // A few columns of short rows: what lies between is read, too, some megabytes at a time.
+        // A few columns of short rows: gaps are read, too, some megabytes at a time.
         let (columns, out) = reads(&[100_000, 2], &[100, 1], 1);
         assert!(columns.len() <= 4 && columns.iter().all(|&(_, len)| len as u64 <= BLOCK), "{columns:?}");
         assert_eq!(out[4..6], [200, 201]);

@@ -1,14 +1,13 @@
 //! # shardc-statedict: full state dicts
 //!
-//! Internal: this crate may change in any release. Front ends use `shardc::statedict`, which names the same.
+//! Internal: this crate may change in any release. Front ends use `shardc::statedict`, which exports the same names.
 //!
 //! * [`safetensors`]: one file, or several with Hugging Face's index;
-//! * [`torch`]: files of `torch.save`, read without running any of their code, and written;
+//! * [`torch`]: `torch.save` files, read without running any of their code, and written;
 //! * [`dcp`]: checkpoints of `torch.distributed.checkpoint`, read and written;
-//! * [`fsdp`]: files of ranks with shard metadata, as PyTorch/XLA's FSDP has them, and the full state dict that they are parts of.
+//! * [`fsdp`]: files of ranks with shard metadata, as written by PyTorch/XLA's FSDP, and their consolidation into a full state dict.
 //!
-//! Tensors stay in their files until somebody reads them, whole, in slices or in pieces of a few megabytes: nothing holds a model in
-//! memory. [`open`] reads whatever of these a path leads to.
+//! Tensors are read lazily, entirely, by slices, or by pieces of a few megabytes: no model is held in memory. [`open`] detects the format.
 
 mod cast;
 pub mod dcp;

@@ -1,4 +1,4 @@
-//! Whatever a path leads to, as a state dict.
+//! Opening a state dict of any supported format.
 
 use std::path::{Path, PathBuf};
 
@@ -8,11 +8,11 @@ use crate::error::{ErrorKind, Result, StateDictError};
 use crate::safetensors;
 use crate::torch;
 
-/// The files of a folder of Hugging Face's that are looked for first, in this order.
+/// The files of a Hugging Face folder that are tried first, in this order.
 const IN_FOLDER: [&str; 3] = ["model.safetensors.index.json", "model.safetensors", "pytorch_model.bin"];
-/// How the names of indices end.
+/// Suffixes of index names.
 const INDICES: [&str; 2] = [".safetensors.index.json", ".bin.index.json"];
-/// The form of state dict that a folder holds.
+/// The format of a folder.
 enum Folder {
     /// One file, or an index.
     File(PathBuf),
@@ -22,15 +22,14 @@ enum Folder {
     Dcp,
 }
 
-/// Whether a path is a file, or a folder that [`open`] reads: Hugging Face's, or one of `torch.distributed.checkpoint`.
+/// Whether a path is a file, or a folder that [`open`] supports: Hugging Face's, or one of `torch.distributed.checkpoint`.
 #[must_use]
 pub fn is_state_dict(path: &Path) -> bool {
     path.is_file() || path.is_dir() && matches!(folder(path), Ok(Some(_)) | Err(_))
 }
 
-/// The state dict of a safetensors file, of an index of several, of a file of `torch.save`, or of a folder: Hugging Face's, with an index
-/// of any name or without one, or one of `torch.distributed.checkpoint`; which of them it is, is told by the contents. Tensors are not
-/// read before somebody asks for them.
+/// Opens a state dict: a safetensors file, an index of several, a `torch.save` file, or a folder. A folder is Hugging Face's, with an index
+/// of any name or without one, or one of `torch.distributed.checkpoint`. The format is detected from the contents. Tensors are read lazily.
 ///
 /// # Errors
 /// There is no such file (SH1402), or it cannot be read; see [`safetensors`], [`torch`] and [`dcp`].
@@ -55,7 +54,7 @@ pub fn open(path: &Path) -> Result<StateDict> {
     }
 }
 
-/// Returns the form of state dict that a folder holds; `None` if it holds none.
+/// The format of a folder; `None` if it contains no state dict.
 fn folder(path: &Path) -> Result<Option<Folder>> {
     if let Some(file) = IN_FOLDER.map(|name| path.join(name)).into_iter().find(|file| file.is_file()) {
         return Ok(Some(Folder::File(file)));
@@ -87,7 +86,7 @@ fn folder(path: &Path) -> Result<Option<Folder>> {
     Ok((!files.is_empty()).then_some(Folder::Files(files)))
 }
 
-/// The tensors of several safetensors files without an index, in the order of their names: boxes of them, where the files say so.
+/// The tensors of several safetensors files without an index, in name order. Files may declare their tensors as boxes of larger ones.
 fn open_files(files: &[PathBuf]) -> Result<StateDict> {
     let mut dict = StateDict::new();
     let mut parts = Vec::new();

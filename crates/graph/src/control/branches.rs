@@ -8,7 +8,7 @@ use crate::error::ErrorKind;
 use crate::graph::{Built, Graph, same_types};
 
 impl Graph {
-    /// What `on_true` returns where the truth value, a scalar, holds, else what `on_false` does. One of them is done.
+    /// The result of `on_true` if the predicate, a scalar, is true, else of `on_false`. Only one of them runs.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -18,7 +18,7 @@ impl Graph {
     /// assert_eq!(y.shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: `predicate` is not one truth value, or the closures return different shapes or element types.
+    /// Reported: `predicate` is not a scalar `i1`, or the closures return different shapes or element types.
     #[track_caller]
     pub fn cond<'g, T: Tree<'g>>(
         &'g self,
@@ -31,7 +31,7 @@ impl Graph {
         self.make_branches("cond", predicate.into(), DType::I1, &tree, vec![first, second])
     }
 
-    /// What the branch with this number, a scalar `i32`, returns; the last one for numbers without branch. One of them is done.
+    /// The result of the branch with this index, a scalar `i32`; an out-of-range index selects the last branch. Only one of them runs.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -42,7 +42,7 @@ impl Graph {
     /// assert_eq!(y.shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: `index` is not one `i32`, there is no branch, or branches return different shapes or element types.
+    /// Reported: `index` is not a scalar `i32`, there is no branch, or branches return different shapes or element types.
     #[track_caller]
     pub fn switch<'g, T: Tree<'g>>(
         &'g self,

@@ -10,10 +10,9 @@ use crate::Tree;
 use crate::graph::{Built, Graph, carry_captured, same_types, types_of};
 
 impl Graph {
-    /// Does `body` as long as `cond`, which gives a scalar of type `i1`, holds. Both are given what is carried; `body` returns it
-    /// anew.
+    /// Repeats `body` while `cond`, which returns a scalar `i1`, is true. Both take the loop-carried value; `body` returns its next value.
     ///
-    /// A gradient goes through a loop whose number of trips the program gives away: use [`Graph::fori`] or [`Graph::scan`].
+    /// A gradient requires a known trip count: use [`Graph::fori`] or [`Graph::scan`].
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -23,7 +22,7 @@ impl Graph {
     /// assert_eq!(y.shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: `cond` does not return one truth value, or `body` changes shape or element type of what is carried.
+    /// Reported: `cond` does not return a scalar `i1`, or `body` changes the shape or element type of the loop-carried value.
     #[track_caller]
     pub fn while_loop<'g, C: Tree<'g>>(
         &'g self,
@@ -37,8 +36,8 @@ impl Graph {
         init.rebuilt(&self.make_loop("the body of a loop", &carried, 0..carried.len(), before, after))
     }
 
-    /// Does `body` for each number from `low` to `high`, exclusive. It is given the number, a scalar `i32`, and what is carried,
-    /// which it returns anew.
+    /// Runs `body` for each number from `low` to `high`, exclusive. It takes the number, a scalar `i32`, and the loop-carried value, and
+    /// returns its next value.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -48,7 +47,7 @@ impl Graph {
     /// assert_eq!(y.shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: `body` changes shape or element type of what is carried.
+    /// Reported: `body` changes the shape or element type of the loop-carried value.
     #[track_caller]
     pub fn fori<'g, C: Tree<'g>>(
         &'g self,
@@ -70,8 +69,8 @@ impl Graph {
         state.rebuilt(&end).1
     }
 
-    /// The loop of these regions; tensors that stand for nothing where one is missing. `given` are the carried tensors that are
-    /// the user's; the loop's own stand before and behind them.
+    /// The loop with these regions; poisoned tensors if one is missing. `given` is the range of the user's loop-carried values; the loop's
+    /// own are before and after them.
     #[track_caller]
     pub(super) fn make_loop<'g>(
         &'g self,

@@ -1,6 +1,6 @@
 //! Control flow, with closures: loops, scans and branches.
 //!
-//! A closure may read tensors from around it. A loop carries them along; branches read them where they are.
+//! A closure may capture tensors. A loop carries captured tensors; branches read them directly.
 
 mod branches;
 mod loops;

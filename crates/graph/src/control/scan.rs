@@ -7,19 +7,18 @@ use crate::error::ErrorKind;
 use crate::graph::Graph;
 use crate::{Operand, Tensor};
 
-/// How a scan goes.
+/// Options of a scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScanOptions {
-    /// How many steps; needed where nothing is scanned over.
+    /// The trip count; required if nothing is scanned over.
     pub length: Option<i64>,
-    /// From the last slice to the first.
+    /// Whether to scan from the last slice to the first.
     pub reverse: bool,
 }
 
 impl Graph {
-    /// Does `body` for each slice of `xs` along their first dimension: it is given what is carried and the slices, and returns
-    /// what is carried on and a part of the output. Returns what is carried at the end, and the parts, stacked along a new first
-    /// dimension.
+    /// Runs `body` for each slice of `xs` along the first dimension (`jax.lax.scan`). It takes the carry and the slices, and returns the
+    /// next carry and one slice of the output. Returns the final carry, and the output slices stacked along a new first dimension.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -29,7 +28,7 @@ impl Graph {
     /// assert_eq!((sum.shape(), sums.shape()), (vec![3], vec![5, 3]));
     /// ```
     ///
-    /// Reported: the tensors of `xs` differ in their first dimension, or `body` changes shape or element type of what is carried.
+    /// Reported: the tensors of `xs` differ in their first dimension, or `body` changes the shape or element type of the carry.
     #[track_caller]
     pub fn scan<'g, C: Tree<'g>, X: Tree<'g>, Y: Tree<'g>>(
         &'g self,
@@ -40,7 +39,7 @@ impl Graph {
         self.scan_with(ScanOptions::default(), init, xs, body)
     }
 
-    /// A [`scan`](Graph::scan) of given length, or from the last slice to the first.
+    /// A [`scan`](Graph::scan) of given length, or in reverse.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh, ScanOptions};
@@ -50,7 +49,7 @@ impl Graph {
     /// assert_eq!((last.rank(), powers.shape()), (0, vec![4]));
     /// ```
     ///
-    /// Reported: as for [`Graph::scan`]; nothing says how many steps there are.
+    /// Reported: the errors of [`Graph::scan`]; the trip count is unknown.
     #[track_caller]
     pub fn scan_with<'g, C: Tree<'g>, X: Tree<'g>, Y: Tree<'g>>(
         &'g self,
@@ -99,7 +98,7 @@ impl Graph {
                 (returned, (outputs, stacks))
             })
         });
-        // Each trip writes its own part: what a stack begins with is never read.
+        // Each iteration overwrites its own slice, so the initial contents are never read.
         let empty = self.at_line(line, || {
             stacks.iter().map(|(shape, dtype)| self.zeros(shape, *dtype)).collect::<Vec<_>>()
         });
@@ -114,7 +113,7 @@ impl Graph {
         (end, outputs.rebuilt(stacked))
     }
 
-    /// One more argument of the region that is open: what `length` such parts are stacked in.
+    /// Adds an argument to the open region: a buffer for `length` stacked slices.
     #[track_caller]
     fn stack_argument<'g>(&'g self, part: Tensor<'g>, length: i64) -> Tensor<'g> {
         self.make(&[part], |m, values| {
@@ -127,7 +126,7 @@ impl Graph {
     }
 }
 
-/// Where a part is put: at `at` along the first dimension.
+/// The start index of a slice: `at` along the first dimension.
 fn index_of<'g>(at: Tensor<'g>, part: Tensor<'g>) -> Vec<Tensor<'g>> {
     let zero = part.graph().constant(&[0i32], ());
     std::iter::once(at).chain(std::iter::repeat_n(zero, part.rank())).collect()

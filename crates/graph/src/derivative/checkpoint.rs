@@ -1,4 +1,4 @@
-//! Checkpointing: parts of a program of which the backward pass computes something again.
+//! Checkpointing: rematerialization in the backward pass.
 
 use shardc_autodiff::{CHECKPOINT, Keep};
 use shardc_ir::{Attr, Build, NamedSpec, OpKind};
@@ -7,10 +7,11 @@ use crate::Tree;
 use crate::graph::{Graph, take_captured};
 
 impl Graph {
-    /// What `body` makes of `inputs`; of what it computes a gradient keeps what `policy` says ([`Keep::Nothing`]: the inputs alone)
-    /// and computes the rest again where the backward pass reads it, behind a barrier, so that no compiler undoes that.
+    /// Applies `body` to `inputs` with gradient checkpointing (`jax.checkpoint`). The values that `policy` selects are saved
+    /// ([`Keep::Nothing`]: only the inputs). The rest is recomputed in the backward pass, after a barrier, so that compilers do not undo
+    /// it.
     ///
-    /// Tensors that `body` reads from around it are inputs, too. Without a gradient it is as if `body` stood alone.
+    /// Tensors that `body` captures are inputs, too. Without a gradient, this has no effect.
     ///
     /// ```
     /// use shardc_graph::{DType::F32, Graph, Keep, Mesh};

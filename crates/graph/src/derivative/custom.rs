@@ -1,4 +1,4 @@
-//! Functions whose derivatives the user gives.
+//! Functions with custom derivatives.
 
 use std::panic::Location;
 
@@ -10,14 +10,13 @@ use crate::graph::{Built, Graph, same_types};
 use crate::{Tensor, Tree};
 
 impl Graph {
-    /// What `forward` makes of `inputs`, with a gradient that `backward` computes (JAX's `custom_vjp`).
+    /// Applies `forward` to `inputs`, with a gradient computed by `backward` (JAX's `custom_vjp`).
     ///
-    /// `forward` returns its outputs, and residuals that `backward` is given together with the cotangents of the outputs; that
-    /// returns the cotangents of the inputs. Tensors of integers have none: zeros stand for them, and what is returned for them
-    /// is not looked at. Without a gradient, the residuals are not computed.
+    /// `forward` returns outputs and residuals. `backward` takes the residuals and the cotangents of the outputs, and returns the
+    /// cotangents of the inputs. Integer tensors have no cotangents: zeros are passed for them, and values returned for them are ignored.
+    /// Without a gradient, the residuals are not computed.
     ///
-    /// Reported: a closure reads a tensor from around it that is no constant; a cotangent has another shape or element type than
-    /// its input.
+    /// Reported: a closure captures a tensor that is not constant; a cotangent has another shape or element type than its input.
     #[track_caller]
     pub fn custom_vjp<'g, I: Tree<'g>, O: Tree<'g>, R: Tree<'g>>(
         &'g self,
@@ -66,13 +65,13 @@ impl Graph {
         outputs.rebuilt(&made)
     }
 
-    /// What `function` makes of `inputs`, with a derivative that `jvp` computes (JAX's `custom_jvp`): it is given inputs and their
-    /// tangents, in which it is linear, and returns outputs and theirs. Gradients are taken through it, too.
+    /// Applies `function` to `inputs`, with a derivative computed by `jvp` (JAX's `custom_jvp`). `jvp` takes inputs and tangents, and
+    /// returns outputs and tangents; it is linear in tangents. Reverse-mode gradients use it, too.
     ///
-    /// Tensors of integers have no tangents: zeros stand for them, and what is returned for them is not looked at.
+    /// Integer tensors have no tangents: zeros are passed for them, and values returned for them are ignored.
     ///
-    /// Reported: a closure reads a tensor from around it that is no constant; what `jvp` returns has other shapes or element types
-    /// than what `function` does.
+    /// Reported: a closure captures a tensor that is not constant; the outputs of `jvp` have other shapes or element types than those of
+    /// `function`.
     #[track_caller]
     pub fn custom_jvp<'g, I: Tree<'g>, O: Tree<'g>>(
         &'g self,
@@ -123,13 +122,13 @@ impl Graph {
         outputs.rebuilt(&made)
     }
 
-    /// A region that reads nothing from around it but constants, which it makes itself.
+    /// Copies captured constants into a region; `None` if it captures anything else.
     #[track_caller]
     fn sealed(&self, built: Built) -> Option<Built> {
         self.seals(built.region).then_some(built)
     }
 
-    /// Of types, those whose values can change by a little.
+    /// The types that are differentiable, else `None`.
     fn changing(&self, types: &[TypeId]) -> Vec<Option<TypeId>> {
         self.with_module(|module| {
             let can_change = |ty: &TypeId| {
@@ -140,14 +139,14 @@ impl Graph {
         })
     }
 
-    /// The types of tensors, of those that can change by a little.
+    /// The types of the differentiable tensors, else `None`.
     #[track_caller]
     fn changing_of<'g, T: Tree<'g>>(&'g self, tree: &T) -> Vec<Option<TypeId>> {
         let types: Vec<Option<TypeId>> = tree.leaves().into_iter().map(|leaf| self.type_of(leaf)).collect();
         types.into_iter().map(|ty| self.changing(&[ty?])[0]).collect()
     }
 
-    /// A tensor for each type: of those that can change, the next of `tensors`, of others zeros.
+    /// A tensor for each type: the next of `tensors` for a differentiable one, else zeros.
     #[track_caller]
     fn with_zeros<'g>(
         &'g self,
@@ -167,13 +166,13 @@ impl Graph {
     }
 }
 
-/// The number among all types of the one that is `at` among those that can change.
+/// The index among all types of the differentiable type number `at`.
 fn number_of_changing(types: &[Option<TypeId>], at: usize) -> usize {
     let changing = types.iter().enumerate().filter(|(_, ty)| ty.is_some());
     changing.map(|(number, _)| number).nth(at).unwrap_or(at)
 }
 
-/// What stands for a call of a function with a derivative that is given.
+/// A composite that calls a function with a custom derivative.
 fn composite(function: &str) -> OpKind {
     let name = format!("shardc.{function}").into();
     let decomposition: Box<str> = function.into();

@@ -1,10 +1,10 @@
-//! Functions of the program that derivatives go by.
+//! Private functions of custom derivatives.
 
 use shardc_ir::{EntityRef, Func, FuncId, Module, RegionId, TypeId, ValueMap, clone_region};
 
 use crate::graph::types_of;
 
-/// Makes a function, which the program alone calls, of a region that reads nothing from around it.
+/// Creates a private function from a region without captures.
 pub(super) fn function(module: &mut Module, name: &str, body: RegionId) -> FuncId {
     let params = types_of(module, &module.regions[body].args);
     let returned = module.terminator(body).map(|end| module.ops[end].operands.to_vec()).unwrap_or_default();
@@ -12,7 +12,7 @@ pub(super) fn function(module: &mut Module, name: &str, body: RegionId) -> FuncI
     module.add_func(Func::private(name, body, params, results))
 }
 
-/// A copy of a region that returns the first `n` values alone.
+/// A copy of a region that returns only the first `n` values.
 pub(super) fn first_results(module: &mut Module, region: RegionId, n: usize) -> RegionId {
     let copy = clone_region(module, region, &mut ValueMap::new());
     if let Some(end) = module.terminator(copy) {

@@ -1,4 +1,4 @@
-//! Gradients of what a graph computes.
+//! Gradients.
 
 use rustc_hash::FxHashSet;
 use shardc_autodiff::{Derivative, Request, STOP_GRADIENT, gradient_in_region};
@@ -11,17 +11,17 @@ use crate::error::ErrorKind;
 use crate::graph::{Graph, KindResult, Maker, State};
 
 impl Graph {
-    /// The gradient of `loss`, a scalar, by tensors that it was made of: parameters, arguments of the closure that is running, or
-    /// others. It has the structure of `by`.
+    /// The gradient of `loss`, a scalar, with respect to the tensors of `by`: parameters, arguments of the enclosing closure, or
+    /// intermediate values. It has the structure of `by`.
     ///
-    /// What the loss does not depend on has a gradient of zeros, which [`Graph::warnings`] tells. A tensor is differentiated by as it stands: what it was made of
-    /// counts as constant.
+    /// If the loss does not depend on a tensor, its gradient is zero, and [`Graph::warnings`] reports it. A tensor of `by` is treated as
+    /// independent: its producers count as constant.
     ///
-    /// Within a closure (of a loop, a branch, `optim::accumulated`), the loss is what the closure makes of it: tensors that it reads from
-    /// around it must not be made of those of `by`.
+    /// Within a closure (of a loop, a branch, `optim::accumulated`), the loss must be computed in the closure: captured tensors must not
+    /// depend on `by`.
     ///
-    /// Reported: the loss is not one float, a tensor of `by` is not of floats, or depends on another one; an operation between has
-    /// no derivative; the loss of a closure goes through a tensor from around it that is made of one of `by`.
+    /// Reported: the loss is not a scalar float; a tensor of `by` is not of floats, or depends on another one; an operation between has no
+    /// derivative; the loss of a closure depends on a captured tensor that depends on `by`.
     #[track_caller]
     pub fn grad<'g, T: Tree<'g>>(&'g self, loss: impl Into<Tensor<'g>>, by: &T) -> T {
         let loss = loss.into();
@@ -52,11 +52,11 @@ impl Graph {
         by.rebuilt(&made)
     }
 
-    /// The products of `cotangents`, one for each tensor of `outputs`, with the Jacobian of `outputs` by `by`: a gradient that
-    /// starts from several tensors of any shape. It has the structure of `by`. Cotangents count as constant.
+    /// The vector-Jacobian product: `cotangents`, one for each tensor of `outputs`, times the Jacobian of `outputs` with respect to `by`.
+    /// It has the structure of `by`. Cotangents count as constant.
     ///
-    /// Reported: there is not one cotangent of the shape and type of each output, an output is not of floats; and what
-    /// [`Graph::grad`] reports of `by`.
+    /// Reported: the number, shapes or types of the cotangents are not those of the outputs; an output is not of floats; the errors of
+    /// [`Graph::grad`] about `by`.
     #[track_caller]
     pub fn vjp<'g, O: Tree<'g>, T: Tree<'g>>(&'g self, outputs: &O, by: &T, cotangents: &O) -> T {
         let (outputs, cotangents) = (outputs.leaves(), cotangents.leaves());
@@ -83,7 +83,7 @@ impl Graph {
             }
             Ok(cotangents.to_vec())
         });
-        // The gradient of a sum of products by one factor is the other one; rounding of the sum does not reach it.
+        // The gradient of a sum of products with respect to one factor is the other one, unaffected by rounding of the sum.
         let mut loss = self.scalar(0.0, DType::F32);
         for (output, cotangent) in outputs.into_iter().zip(cotangents) {
             loss = loss + (output * cotangent.stop_gradient()).sum(..).to(DType::F32);
@@ -102,13 +102,13 @@ impl Graph {
     }
 }
 
-/// Puts a gradient behind what has been done so far in the region that is open.
+/// Appends the gradient to the open region.
 fn gradient(m: &mut Maker<'_>, loss: ValueId, wrt: &[ValueId]) -> KindResult<Vec<ValueId>> {
     let region = m.state.region();
     let wrt: Vec<ValueId> = wrt.iter().map(|&value| before_mark(m.state, value)).collect();
     check_around(m.state, loss, &wrt)?;
-    // Differentiation may give values of the region to others to hold: what handles stand for is returned for the while, and
-    // read from there afterwards.
+    // Differentiation may replace values of the region: the values of all handles are temporarily returned from it, and read back from the
+    // return afterwards.
     let held: Vec<usize> =
         (0..m.state.handles.len()).filter(|&i| m.state.handles[i].region == region).collect();
     let handles = held.iter().map(|&i| m.state.handles[i].value);
@@ -129,14 +129,14 @@ fn gradient(m: &mut Maker<'_>, loss: ValueId, wrt: &[ValueId]) -> KindResult<Vec
     made.map_err(|mut errors| ErrorKind::Gradient(Box::new(errors.swap_remove(0))))
 }
 
-/// Returns the value that a handle stood for before it was marked within the region that is open: what was made of it then counts as
-/// made of the handle.
+/// Returns the value of a handle before sharding constraints in the open region moved the handle: users of that value then count as users
+/// of the handle.
 fn before_mark(state: &State, mut value: ValueId) -> ValueId {
     while let Some(op) = state.module.def_op(value) {
         let data = &state.module.ops[op];
         let &[source] = data.operands.as_slice() else { break };
         let is_mark = matches!(data.kind, OpKind::ShardingConstraint(_));
-        // A tensor that has its own handle is another one, of which the marked one is a copy.
+        // If another handle holds the source, this is a separate, constrained copy.
         let is_moved = || state.handles.iter().all(|handle| handle.value != source);
         if !is_mark || !state.module.regions[state.region()].ops.contains(&op) || !is_moved() {
             break;
@@ -146,7 +146,7 @@ fn before_mark(state: &State, mut value: ValueId) -> ValueId {
     value
 }
 
-/// Whether what the loss of a closure reads from around it is none that is made of what it is differentiated by.
+/// Checks that the loss of a closure depends on no captured tensor that depends on `wrt`.
 fn check_around(state: &State, loss: ValueId, wrt: &[ValueId]) -> KindResult<()> {
     let Some((inner, around)) = state.open.split_last().filter(|(_, around)| !around.is_empty()) else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Derivatives of what a graph computes, and what its user says of them.
+//! Derivatives, and annotations for differentiation.
 
 mod checkpoint;
 mod custom;

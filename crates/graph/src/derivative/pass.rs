@@ -1,4 +1,4 @@
-//! Operations that hand a tensor on, and mean something where it is differentiated.
+//! Identity operations with a meaning for differentiation.
 
 use shardc_autodiff::{CHECKPOINT_NAME, STOP_GRADIENT};
 use shardc_ir::{Attr, AttrDict, Build, CompositeSpec, OpKind};
@@ -7,14 +7,14 @@ use super::function::identity;
 use crate::Tensor;
 
 impl<'g> Tensor<'g> {
-    /// The same tensor, which counts as constant where it is differentiated.
+    /// The same tensor, treated as constant by differentiation.
     #[must_use]
     #[track_caller]
     pub fn stop_gradient(self) -> Tensor<'g> {
         self.handed_on(STOP_GRADIENT, None)
     }
 
-    /// The same tensor under a name that policies of checkpointing know it by: see
+    /// The same tensor, named for checkpointing policies (`jax.ad_checkpoint.checkpoint_name`): see
     /// [`Keep::Named`](shardc_autodiff::Keep::Named).
     #[must_use]
     #[track_caller]

@@ -1,4 +1,4 @@
-//! What can be wrong, with its code and what to do about it.
+//! Kinds of errors, with their codes and hints.
 
 use std::panic::Location;
 
@@ -9,11 +9,11 @@ use super::GraphError;
 
 pub(crate) type KindResult<T> = Result<T, ErrorKind>;
 
-/// What is wrong.
+/// The kind of an error or warning.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A specification has more or fewer entries than the tensor has dimensions.
+    /// A specification does not have one entry per dimension of the tensor.
     #[error("the specification {spec} is for rank {entries}, the tensor of shape {shape:?} has rank {}", shape.len())]
     SpecRank {
         /// The specification.
@@ -39,7 +39,7 @@ pub enum ErrorKind {
         /// The specification.
         spec: String,
     },
-    /// Operands have shapes that do not go together.
+    /// The shapes of operands do not match.
     #[error("{op} of tensors of shapes {left:?} and {right:?}")]
     Shapes {
         /// The operation.
@@ -59,7 +59,7 @@ pub enum ErrorKind {
         /// The second element type.
         right: DType,
     },
-    /// A number cannot be an element of this type.
+    /// The element type cannot represent a number.
     #[error("{number} is not an element of type {dtype}")]
     Number {
         /// The number.
@@ -70,10 +70,10 @@ pub enum ErrorKind {
     /// A tensor of another graph.
     #[error("the tensor belongs to another graph")]
     ForeignTensor,
-    /// The mesh is not one.
+    /// The mesh is invalid.
     #[error("{0}")]
     Mesh(String),
-    /// A dimension that the tensor lacks, or one twice.
+    /// A dimension does not exist, or is named twice.
     #[error("{op}: dimensions {dims:?} do not fit a tensor of shape {shape:?}")]
     Dimensions {
         /// The operation.
@@ -83,20 +83,20 @@ pub enum ErrorKind {
         /// Shape of the tensor.
         shape: Vec<i64>,
     },
-    /// A constant has more or fewer elements than its shape, or a reshape changes their number.
+    /// The number of elements of a constant is not that of its shape, or a reshape changes the number.
     #[error("{have} elements do not make up the shape {shape:?}, which has {want}")]
     ElementCount {
         /// Number of elements given.
         have: i64,
-        /// Number of elements that the shape has.
+        /// Number of elements of the shape.
         want: i64,
         /// The shape.
         shape: Vec<i64>,
     },
-    /// A size is negative, or there are more bytes than can be counted.
+    /// A size is negative, or the size in bytes overflows.
     #[error("{0:?} is not the shape of a tensor")]
     Shape(Vec<i64>),
-    /// Two parameters or two results of one name.
+    /// Two parameters or two results have the same name.
     #[error("there are two {what} named {name:?}")]
     Name {
         /// `parameters` or `results`.
@@ -104,39 +104,39 @@ pub enum ErrorKind {
         /// The name.
         name: String,
     },
-    /// Operands do not fit an operation.
+    /// Operands are invalid for an operation.
     #[error("{0}")]
     Operands(String),
-    /// A tensor has another number of dimensions than the program says.
+    /// The rank of a tensor is not the expected one.
     #[error("a tensor of shape {shape:?} has {} dimensions, not {want}", shape.len())]
     Rank {
-        /// How many the program wants.
+        /// The expected rank.
         want: usize,
         /// Shape of the tensor.
         shape: Vec<i64>,
     },
-    /// A tensor that is read where it does not exist: it was made in a closure that has returned.
+    /// A tensor is used outside its scope: it was created in a closure that has returned.
     #[error("the tensor was made inside of {of}, which has ended")]
     Escaped {
-        /// What the closure was given to.
+        /// The operation that the closure was passed to.
         of: &'static str,
     },
-    /// What a loop carries, or what branches return, changes its type.
+    /// A loop-carried value, or the results of branches, have different types.
     #[error("{what}: tensor {at} must be {want}, but {have} is returned")]
     Carried {
         /// The operation.
         what: &'static str,
-        /// Which of the tensors that the caller passed, in the order of their leaves.
+        /// Index of the tensor among those that the caller passed, in leaf order.
         at: usize,
-        /// The type that it must have.
+        /// The required type.
         want: String,
-        /// The type of what the closure returns.
+        /// The type that the closure returns.
         have: String,
     },
     /// A function cannot be differentiated.
     #[error("{}", .0.message)]
     Gradient(Box<Diagnostic>),
-    /// A collective along an axis that no `shard_map` around it is over.
+    /// A collective along an axis of no enclosing `shard_map`.
     #[error("devices do not meet along {axis:?} here")]
     NotManual {
         /// The axis.
@@ -144,33 +144,33 @@ pub enum ErrorKind {
         /// The axes of the innermost `shard_map`.
         known: Vec<String>,
     },
-    /// A result of a `shard_map` that its specification takes from one device along an axis, where devices may have different ones.
+    /// A `shard_map` result whose specification omits an axis along which devices may have different values.
     #[error(
         "devices along {} may return different values for result {result} of the shard_map, of which {spec} takes one",
         quoted(axes)
     )]
     Varies {
-        /// Which result, in order.
+        /// The index of the result.
         result: usize,
         /// Its specification.
         spec: String,
         /// The axes.
         axes: Vec<String>,
     },
-    /// A parameter or a result that is marked in two ways.
+    /// A parameter or a result with two different marks.
     #[error("{what} is marked {before} and {after}")]
     MarkedTwice {
-        /// What it is.
+        /// A description of it.
         what: String,
         /// The first mark.
         before: String,
-        /// The second one.
+        /// The second mark.
         after: String,
     },
-    /// A gradient by something that the loss does not depend on: a warning.
+    /// A gradient with respect to a tensor that the loss does not depend on: a warning.
     #[error("the gradient is zeros: the loss does not depend on this")]
     ZeroGradient,
-    /// A parameter of a model that a training step leaves as it is, where it changes others: a warning.
+    /// A model parameter that a training step does not update, although it updates others: a warning.
     #[error("the step changes parameters, but not {name:?}")]
     Untrained {
         /// The parameter.
@@ -179,13 +179,13 @@ pub enum ErrorKind {
     /// The graph has been finished.
     #[error("the graph has been finished")]
     Finished,
-    /// The finished module breaks an invariant: a mistake of this crate's.
+    /// The finished module is invalid: a bug in this crate.
     #[error("the graph's module is not valid: {0}")]
     Invalid(Box<Diagnostic>),
 }
 
 impl ErrorKind {
-    /// The stable code.
+    /// The stable error code.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -216,7 +216,7 @@ impl ErrorKind {
         }
     }
 
-    /// The error with the caller's number of the tensor, where it was counted among others.
+    /// The error with the index of the tensor converted to the caller's numbering.
     pub(crate) fn numbered(mut self, number: impl FnOnce(usize) -> usize) -> Self {
         if let ErrorKind::Carried { at, .. } = &mut self {
             *at = number(*at);
@@ -224,13 +224,13 @@ impl ErrorKind {
         self
     }
 
-    /// Whether it is a warning: the program does what was written.
+    /// Whether it is a warning: the program is valid.
     #[must_use]
     pub fn is_warning(&self) -> bool {
         matches!(self, ErrorKind::ZeroGradient | ErrorKind::Untrained { .. })
     }
 
-    /// What to do about it.
+    /// A hint.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -329,14 +329,14 @@ impl ErrorKind {
         }
     }
 
-    /// The error at the place of the call that this is called from.
+    /// The error at the caller's location.
     #[track_caller]
     pub(crate) fn here(self) -> GraphError {
         GraphError { kind: self, location: Location::caller(), operands: Vec::new() }
     }
 }
 
-/// Names in quotes, as a list in a sentence.
+/// Quoted names as an enumeration.
 fn quoted(names: &[String]) -> String {
     let names: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
     match names.split_last() {

@@ -1,4 +1,4 @@
-//! What can be wrong with a graph.
+//! Errors of a graph.
 
 mod kind;
 mod render;
@@ -11,9 +11,9 @@ use shardc_ir::{Class, DType, Diagnostic, Span};
 pub use self::kind::ErrorKind;
 pub(crate) use self::kind::KindResult;
 
-/// An error, with the line of the user's program that it comes from.
+/// An error, with its line in the user's Rust program.
 ///
-/// `Debug` says what `Display` does, so that an error that leaves `main` can be read:
+/// `Debug` prints the same as `Display`, so that an error returned from `main` is readable:
 ///
 /// ```
 /// let error = shardc_graph::Mesh::new(&[("data", 0)]).unwrap_err();
@@ -22,24 +22,24 @@ pub(crate) use self::kind::KindResult;
 /// ```
 #[derive(Clone)]
 pub struct GraphError {
-    /// What is wrong.
+    /// The kind of error.
     pub kind: ErrorKind,
-    /// The call that failed.
+    /// The location of the failed call.
     pub location: &'static Location<'static>,
-    /// The tensors that it was given.
+    /// The operands of the call.
     pub operands: Vec<OperandNote>,
 }
 
-/// A tensor that an operation was given which does not fit.
+/// A description of an operand of the failed call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperandNote {
-    /// Its name, where it has one: that of a parameter, or what [`Tensor::named`](crate::Tensor::named) said.
+    /// Its name, if any: that of a parameter, or that set by [`Tensor::named`](crate::Tensor::named).
     pub name: Option<String>,
     /// Its shape.
     pub shape: Vec<i64>,
     /// Its element type.
     pub dtype: DType,
-    /// File, line and column of the call that made it.
+    /// File, line and column of the call that produced it.
     pub place: Option<(String, u32, u32)>,
 }
 
@@ -53,19 +53,19 @@ impl fmt::Display for OperandNote {
     }
 }
 
-/// All that is wrong with a graph, in the order in which it was built. What follows from an error is not among them.
+/// All errors of a graph, in the order of its construction, without consequential errors.
 #[derive(Clone)]
 pub struct GraphErrors(pub Vec<GraphError>);
 
 impl GraphErrors {
-    /// The errors as the rest of shardc reports errors.
+    /// The errors as diagnostics of the compiler.
     #[must_use]
     pub fn to_diagnostics(&self) -> Vec<Diagnostic> {
         self.0.iter().map(GraphError::to_diagnostic).collect()
     }
 }
 
-/// One line for each.
+/// One line per error.
 impl fmt::Display for GraphErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, error) in self.0.iter().enumerate() {
@@ -75,7 +75,7 @@ impl fmt::Display for GraphErrors {
     }
 }
 
-/// What [`Display`](fmt::Display) says: `main` shows an error so.
+/// The same as [`Display`](fmt::Display), because `main` prints errors with `Debug`.
 impl fmt::Debug for GraphErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -94,14 +94,14 @@ impl From<GraphError> for GraphErrors {
     }
 }
 
-/// An error at the place of the call, for results.
+/// Converts a result's error to one at the location of the call.
 pub(crate) trait Here<T> {
-    /// The error at the place that this is called from, or from which a `#[track_caller]` function is.
+    /// The error at the caller's location, through `#[track_caller]` functions.
     fn here(self) -> Result<T, GraphError>;
 }
 
 impl<T> Here<T> for Result<T, ErrorKind> {
-    // Not `map_err`: a function that is passed on does not see its caller.
+    // Not `map_err`: `#[track_caller]` does not work through a function passed as a value.
     #[track_caller]
     fn here(self) -> Result<T, GraphError> {
         match self {
@@ -112,7 +112,7 @@ impl<T> Here<T> for Result<T, ErrorKind> {
 }
 
 impl GraphError {
-    /// The error as the rest of shardc reports errors.
+    /// The error as a diagnostic of the compiler.
     #[must_use]
     pub fn to_diagnostic(&self) -> Diagnostic {
         let (code, message) = (self.kind.code(), self.kind.to_string());
@@ -138,7 +138,7 @@ impl fmt::Display for GraphError {
     }
 }
 
-/// What [`Display`](fmt::Display) says: `main` shows an error so.
+/// The same as [`Display`](fmt::Display), because `main` prints errors with `Debug`.
 impl fmt::Debug for GraphError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -1,4 +1,4 @@
-//! Errors as rustc shows its own: the line of Rust, the operands where they were made, what to do.
+//! Rendering of errors in rustc's style: the line of Rust, the lines that produced the operands, a hint.
 
 use std::ops::Range;
 
@@ -6,12 +6,12 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet,
 
 use super::{GraphError, GraphErrors};
 
-/// Columns that lines are cut to.
+/// Terminal width.
 const WIDTH: usize = 120;
 
 impl GraphErrors {
-    /// The errors as rustc shows its own. `source` gives the text of a file, as the compiler calls it; where it has none, the place
-    /// stands without its line. With `color`, terminal escapes are used.
+    /// Renders the errors in rustc's style. `source` returns the text of a file by its name as the compiler reports it; without it, only
+    /// the location is shown. `color` enables terminal escapes.
     #[must_use]
     pub fn render(&self, source: &mut dyn FnMut(&str) -> Option<String>, color: bool) -> String {
         let texts: Vec<String> = self.0.iter().map(|error| error.render(source, color)).collect();
@@ -20,7 +20,7 @@ impl GraphErrors {
 }
 
 impl GraphError {
-    /// The error or warning as rustc shows its own: see [`GraphErrors::render`].
+    /// Renders the error or warning in rustc's style: see [`GraphErrors::render`].
     #[must_use]
     pub fn render(&self, source: &mut dyn FnMut(&str) -> Option<String>, color: bool) -> String {
         let (message, hint) = (self.kind.to_string(), self.kind.hint());
@@ -74,21 +74,21 @@ impl GraphError {
     }
 }
 
-/// Line and column, from 1.
+/// Line and column, 1-based.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     line: u32,
     column: u32,
 }
 
-/// What is said of places in one file. What is said of the place of the error stands in its title.
+/// The annotated places of one file. The primary place has no label; its text is the title.
 struct File {
     name: String,
     marks: Vec<(Place, Option<String>)>,
 }
 
 impl File {
-    /// The lines with what is said of them; `None` where the text has not these lines.
+    /// The annotated lines; `None` if the text does not have these lines.
     fn snippet<'a>(&'a self, text: &'a str) -> Option<Snippet<'a, annotate_snippets::Annotation<'a>>> {
         let mut snippet = Snippet::source(text).path(self.name.as_str());
         for (place, label) in &self.marks {
@@ -103,8 +103,8 @@ impl File {
 }
 
 impl Place {
-    /// The call that begins here, in bytes of the text: a name with its arguments, or an expression with an operator; no more
-    /// than its first line.
+    /// The call that starts here, as a byte range of the text: a name with its arguments, or an operator expression; at most the first
+    /// line.
     fn call(self, text: &str) -> Option<Range<usize>> {
         let line = text.split_inclusive('\n').nth(self.line.checked_sub(1)? as usize)?;
         let start = line.as_ptr() as usize - text.as_ptr() as usize;
@@ -112,7 +112,7 @@ impl Place {
         let from = line.get(offset..)?.trim_end();
         let name = from.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(from.len());
         let rest = &from[name..];
-        // A call ends with the parenthesis that it begins with; an operator's expression before what it is part of.
+        // A call ends at its closing parenthesis; an operator expression ends where the enclosing expression continues.
         let is_call = name > 0 && (rest.starts_with('(') || rest.starts_with("::<"));
         let mut depth = 0i32;
         let mut end = from.len();

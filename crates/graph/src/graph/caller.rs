@@ -1,15 +1,15 @@
-//! Lines of operations that libraries build in closures.
+//! Source locations of operations that libraries build in closures.
 
 use std::panic::Location;
 
 use super::Graph;
 
 impl Graph {
-    /// Places what `build` makes, and what is wrong with it, at the line that this is called from: what `#[track_caller]` is to a
-    /// function, which does not go through closures. For libraries whose layers give closures of their own to control flow;
-    /// closures of a user are not to be run in it, since their lines are the user's already.
+    /// Attributes the operations and errors of `build` to the caller's line, like `#[track_caller]`, which does not apply to closures. For
+    /// libraries whose layers pass their own closures to control flow. Do not run closures of users in it: their lines are already the
+    /// user's.
     ///
-    /// Within another call of it the outermost one holds.
+    /// Nested calls use the outermost location.
     ///
     /// ```
     /// use shardc_graph::{DType::F32, Graph, Mesh, Tensor};
@@ -34,8 +34,8 @@ impl Graph {
         self.at_line(Location::caller(), build)
     }
 
-    /// [`track_caller`](Graph::track_caller) for a closure of this crate, which takes `line` from the `#[track_caller]` function
-    /// that made the closure.
+    /// [`track_caller`](Graph::track_caller) for a closure of this crate; `line` comes from the `#[track_caller]` function that created the
+    /// closure.
     pub(crate) fn at_line<R>(&self, line: &'static Location<'static>, build: impl FnOnce() -> R) -> R {
         let outer = {
             let caller = &mut self.state.borrow_mut().caller;
@@ -48,8 +48,8 @@ impl Graph {
     }
 }
 
-/// Gives a graph the caller of before when it is dropped, after a panic in a closure too: a graph that is looked at afterwards has
-/// its own lines.
+/// Restores the previous caller of a graph when dropped, also after a panic in a closure: a graph that is used afterwards has correct
+/// lines.
 struct Restored<'g> {
     graph: &'g Graph,
     outer: Option<&'static Location<'static>>,
@@ -57,7 +57,7 @@ struct Restored<'g> {
 
 impl Drop for Restored<'_> {
     fn drop(&mut self) {
-        // A panic while the state is borrowed leaves it so; a second panic would abort.
+        // A panic during a borrow leaves the state borrowed; a second panic would abort.
         if let Ok(mut state) = self.graph.state.try_borrow_mut() {
             state.caller = self.outer;
         }

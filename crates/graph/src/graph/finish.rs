@@ -1,4 +1,4 @@
-//! The end of a graph: a module, or all that is wrong with it.
+//! Finishing a graph: a module, or all errors.
 
 use std::panic::Location;
 
@@ -13,11 +13,11 @@ use super::{Graph, Maker, State, Tensor};
 use crate::error::{ErrorKind, GraphErrors};
 
 impl Graph {
-    /// Ends the program, which returns these tensors under these names. The module has passed
-    /// [`shardc_ir::verify()`]. The graph is empty afterwards.
+    /// Finishes the program, which returns these tensors under these names. The module has passed [`shardc_ir::verify()`]. The graph is
+    /// empty afterwards.
     ///
     /// # Errors
-    /// All that was reported since the graph began, in that order; two results of one name.
+    /// All errors reported since the graph was created, in that order; two results have the same name.
     #[track_caller]
     pub fn finish(&self, results: &[(&str, Tensor<'_>)]) -> Result<Module, GraphErrors> {
         let at = Location::caller();
@@ -59,7 +59,7 @@ impl Graph {
 }
 
 impl State {
-    /// How each result is to be split, where something says so.
+    /// The sharding of each result, if it was marked.
     fn result_shardings(
         &mut self,
         results: &[(&str, Tensor<'_>)],
@@ -74,7 +74,7 @@ impl State {
                 self.report(at, &[], ErrorKind::Operands(text));
                 continue;
             };
-            // Without values something else is wrong.
+            // No value means that another error was reported.
             let Some(&value) = values.get(place) else { continue };
             let shape = self.module.shape(value).to_vec();
             match spec.resolve(&self.module.meshes[self.mesh], self.mesh, &shape) {
@@ -130,7 +130,7 @@ impl State {
             loc: PackedOption::default(),
         };
         module.add_func(func);
-        // A derivative that was given, and used or not asked for.
+        // Functions of custom derivatives that nothing references any more.
         drop_unused_funcs(&mut module, None);
         module
     }

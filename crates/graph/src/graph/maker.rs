@@ -1,4 +1,4 @@
-//! Makes operations in the region that is open.
+//! Creates operations in the innermost open region.
 
 use std::panic::Location;
 
@@ -10,7 +10,7 @@ use shardc_ir::{
 use super::{KindResult, State, check_shape};
 use crate::error::ErrorKind;
 
-/// Appends operations to the innermost open region; they come from one line of the user's.
+/// Appends operations to the innermost open region; their location is one line of the user's program.
 pub(crate) struct Maker<'s> {
     pub(crate) state: &'s mut State,
     loc: LocId,
@@ -27,11 +27,11 @@ impl<'s> Maker<'s> {
     }
 
     pub(crate) fn dtype_of(&self, value: ValueId) -> DType {
-        // Every value of a graph that has a handle is a tensor.
+        // Every value with a handle is a tensor.
         self.state.module.tensor(value).map_or(DType::F32, |ty| ty.dtype)
     }
 
-    /// An operation whose one result has this type, which is right.
+    /// Creates an operation with one result of this type, unchecked.
     pub(crate) fn typed(
         &mut self,
         kind: OpKind,
@@ -43,7 +43,7 @@ impl<'s> Maker<'s> {
         Ok(self.op1(kind, operands, ty))
     }
 
-    /// An operation whose one result type follows from its operands.
+    /// Creates an operation and infers its one result type.
     pub(crate) fn infer(
         &mut self,
         kind: OpKind,
@@ -57,7 +57,7 @@ impl<'s> Maker<'s> {
         }
     }
 
-    /// An operation whose result types follow from its operands.
+    /// Creates an operation and infers its result types.
     pub(crate) fn infer_many(
         &mut self,
         kind: OpKind,
@@ -73,7 +73,7 @@ impl<'s> Maker<'s> {
         Ok(self.with_types(kind, operands, &types, regions))
     }
 
-    /// An operation with these result types, which may be wrong.
+    /// Creates an operation with these result types, and checks them.
     pub(crate) fn checked(
         &mut self,
         kind: OpKind,
@@ -94,7 +94,7 @@ impl<'s> Maker<'s> {
         Ok(made)
     }
 
-    /// An operation with these result types, which are right.
+    /// Creates an operation with these result types, unchecked.
     pub(crate) fn with_types(
         &mut self,
         kind: OpKind,

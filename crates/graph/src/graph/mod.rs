@@ -1,12 +1,12 @@
-//! The graph: a function under construction, and handles of its tensors.
+//! The graph: a function under construction, and handles to its tensors.
 //!
-//! ## What holds
+//! ## Invariants
 //!
-//! * A [`Tensor`] is a number of a handle of its graph; the handle knows the value that it stands for and the region that the
-//!   value is of. A value may be read in its region and in those that are open inside of it, and nowhere else.
-//! * An operation that does not fit is reported once, where it was asked for. Its result is *poisoned*: what is made of it is
-//!   poisoned, too, and reports nothing.
-//! * No closure of a user's runs while the state is borrowed.
+//! * A [`Tensor`] is the number of a handle of its graph; the handle stores a value and its region. A value may be used in its region
+//!   and in open regions nested in it, and nowhere else.
+//! * An invalid operation is reported once, at its call. Its result is *poisoned*: results computed from it are poisoned, too, without
+//!   further reports.
+//! * No user closure runs while the state is borrowed.
 
 mod caller;
 mod finish;
@@ -32,9 +32,9 @@ pub(crate) use state::State;
 pub use tensor::Tensor;
 pub use tree::Tree;
 
-/// A program that is being built, operation by operation.
+/// A program under construction.
 ///
-/// Tensors of a graph borrow it: `let g = Graph::new(..)` comes first.
+/// Tensors of a graph borrow it, so `let g = Graph::new(..)` comes first.
 #[derive(Debug)]
 pub struct Graph {
     pub(crate) state: RefCell<State>,
@@ -82,7 +82,7 @@ impl IntoShape for () {
     }
 }
 
-/// Sizes have to be countable: not negative, and so few elements that sums of byte counts do not overflow.
+/// Sizes must not be negative, and the number of elements must be small enough that sums of byte counts do not overflow.
 pub(crate) fn check_shape(shape: &[i64]) -> KindResult<()> {
     let elements = shape.iter().try_fold(1i64, |n, &size| match size {
         0..=0x00ff_ffff_ffff_ffff => n.checked_mul(size),
@@ -95,13 +95,13 @@ pub(crate) fn check_shape(shape: &[i64]) -> KindResult<()> {
 }
 
 impl Graph {
-    /// An empty program over the devices of `mesh`.
+    /// An empty program for the devices of `mesh`.
     #[must_use]
     pub fn new(name: &str, mesh: &Mesh) -> Graph {
         Graph { state: RefCell::new(State::new(name, mesh)) }
     }
 
-    /// A parameter of the program. It is replicated unless [`Tensor::mark_sharding`] or propagation says otherwise.
+    /// A parameter of the program. It is replicated unless [`Tensor::mark_sharding`] or propagation shards it.
     ///
     /// Reported: a size is negative, or the name is taken.
     #[track_caller]
@@ -115,7 +115,7 @@ impl Graph {
 
     /// A constant with these elements, row-major.
     ///
-    /// Reported: there are more or fewer elements than the shape has.
+    /// Reported: the number of elements is not that of the shape.
     #[track_caller]
     pub fn constant<T: Element>(&self, elements: &[T], shape: impl IntoShape) -> Tensor<'_> {
         let shape = shape.into_shape();
@@ -134,7 +134,7 @@ impl Graph {
 
     /// A constant whose elements are all `value`.
     ///
-    /// Reported: the number is not an element of the type (`0.5` of an integer type), or a size is negative.
+    /// Reported: the type cannot represent the number (`0.5` in an integer type), or a size is negative.
     #[track_caller]
     pub fn full(&self, shape: impl IntoShape, value: f64, dtype: DType) -> Tensor<'_> {
         let shape = shape.into_shape();
@@ -162,13 +162,13 @@ impl Graph {
 
     /// A scalar constant.
     ///
-    /// Reported: the number is not an element of the type.
+    /// Reported: the type cannot represent the number.
     #[track_caller]
     pub fn scalar(&self, value: f64, dtype: DType) -> Tensor<'_> {
         self.full((), value, dtype)
     }
 
-    /// `0, 1, 2, ...` along dimension `axis`, counted from the last where negative; the same along the others.
+    /// `0, 1, 2, ...` along dimension `axis`, which counts from the last if negative; constant along the others.
     ///
     /// Reported: the shape lacks the dimension or a size is negative; the element type is `i1`.
     #[track_caller]
@@ -192,20 +192,20 @@ impl Graph {
         self.iota([n], 0, dtype)
     }
 
-    /// An operation that has no method of its own, if its one result type follows from its operands.
+    /// An operation without a method of its own, if its one result type can be inferred.
     ///
-    /// Reported: the operands do not fit, or the result type does not follow, or there is more than one result.
+    /// Reported: the operands are invalid, the result type cannot be inferred, or there is more than one result.
     #[track_caller]
     pub fn op<'g>(&'g self, kind: OpKind, operands: &[Tensor<'g>]) -> Tensor<'g> {
         self.make(operands, |m, values| m.infer(kind, values, &[]))
     }
 
-    /// An operation that has no method of its own, with as many results as follow from its operands. Each region is a function
-    /// from scalars or tensors of the given types to what it returns.
+    /// An operation without a method of its own; the result types are inferred. Each region is a function from scalars or tensors of the
+    /// given types to its results.
     ///
-    /// `results` is how many there are; the same number of tensors is returned.
+    /// `results` is the number of results.
     ///
-    /// Reported: the operands do not fit, the result types do not follow, or there are not as many.
+    /// Reported: the operands are invalid, the result types cannot be inferred, or their number differs.
     #[track_caller]
     pub fn op_with_regions<'g>(
         &'g self,
@@ -219,9 +219,9 @@ impl Graph {
         self.make_many(operands, results, |m, values| m.infer_many(kind, values, &built))
     }
 
-    /// An operation with given result types, which are checked against what follows from the operands where something does.
+    /// An operation with given result types, which are checked against inferred ones if possible.
     ///
-    /// Reported: a shape is none, or the operation does not make such results.
+    /// Reported: a shape is invalid, or the operation cannot have such results.
     #[track_caller]
     pub fn op_typed<'g>(
         &'g self,
@@ -232,9 +232,9 @@ impl Graph {
         self.make_many(operands, results.len(), |m, values| m.checked(kind, values, results))
     }
 
-    /// Calls something that the back end knows by the name `target`.
+    /// Calls a custom target of the backend.
     ///
-    /// Reported: a shape is none.
+    /// Reported: a shape is invalid.
     #[track_caller]
     pub fn custom_call<'g>(
         &'g self,
@@ -247,7 +247,7 @@ impl Graph {
 
     /// [`custom_call`](Graph::custom_call) with attributes, such as `backend_config` and `api_version`.
     ///
-    /// Reported: a shape is none.
+    /// Reported: a shape is invalid.
     #[track_caller]
     pub fn custom_call_with<'g>(
         &'g self,
@@ -267,26 +267,26 @@ impl Graph {
         Mesh::from_ir(state.module.meshes[state.mesh].clone())
     }
 
-    /// What was found so far that a program may do, but hardly means to: gradients by what the loss does not depend on. Kept when
-    /// the graph is finished.
+    /// Warnings so far about valid but suspicious code: gradients with respect to tensors that the loss does not depend on. They are kept
+    /// when the graph is finished.
     #[must_use]
     pub fn warnings(&self) -> Vec<GraphError> {
         self.state.borrow().warnings.clone()
     }
 
-    /// Whether nobody has asked for this before: for libraries built on graphs, of what there is to be one of.
+    /// Whether this is the first call with `what`: for libraries built on graphs, to create singletons.
     #[must_use]
     pub fn is_first(&self, what: &'static str) -> bool {
         self.state.borrow_mut().made_once.insert(what)
     }
 
-    /// How many operations there are so far, those in regions included.
+    /// The number of operations so far, including those in regions.
     #[must_use]
     pub fn num_ops(&self) -> usize {
         self.state.borrow().module.ops.len()
     }
 
-    /// Makes one tensor of others. Where one of these is poisoned nothing is made.
+    /// Creates a tensor from others. If one of these is poisoned, nothing is created.
     #[track_caller]
     pub(crate) fn make<'g>(
         &'g self,
@@ -306,7 +306,7 @@ impl Graph {
         Tensor::new(self, id)
     }
 
-    /// Makes several tensors of others: `results` of them.
+    /// Creates `results` tensors from others.
     #[track_caller]
     pub(crate) fn make_many<'g>(
         &'g self,
@@ -335,8 +335,8 @@ impl Graph {
         }
     }
 
-    /// Reports an error of a library that is built on graphs, about these tensors; [`Graph::finish`] returns it. The tensor stands
-    /// for nothing. Where one of those stands for nothing itself, that has been reported, and nothing more is.
+    /// Reports an error of a library built on graphs, about these tensors; [`Graph::finish`] returns it. The returned tensor is poisoned.
+    /// If an operand is poisoned already, nothing is reported.
     #[track_caller]
     pub fn refuse<'g>(&'g self, operands: &[Tensor<'g>], message: impl Into<String>) -> Tensor<'g> {
         if operands.iter().any(|operand| operand.id() == State::POISON) {
@@ -345,30 +345,31 @@ impl Graph {
         self.report(operands, ErrorKind::Operands(message.into()))
     }
 
-    /// Warns of something about these tensors, for a library that is built on graphs: see [`Graph::warnings`]. An error is reported.
+    /// Adds a warning about these tensors, for a library built on graphs: see [`Graph::warnings`]. A `kind` that is an error is reported as
+    /// one.
     #[track_caller]
     pub fn warn<'g>(&'g self, tensors: &[Tensor<'g>], kind: ErrorKind) {
         self.report(tensors, kind);
     }
 
-    /// Reports an error that is about no operation.
+    /// Reports an error and returns a poisoned tensor.
     #[track_caller]
     pub(crate) fn report<'g>(&'g self, operands: &[Tensor<'g>], kind: ErrorKind) -> Tensor<'g> {
         self.state.borrow_mut().report(Location::caller(), operands, kind);
         Tensor::new(self, State::POISON)
     }
 
-    /// Tensors that stand for nothing.
+    /// Poisoned tensors.
     pub(crate) fn poisoned(&self, n: usize) -> Vec<Tensor<'_>> {
         vec![Tensor::new(self, State::POISON); n]
     }
 
-    /// Looks at the module as it is so far.
+    /// Accesses the module under construction.
     pub(crate) fn with_module<T>(&self, look: impl FnOnce(&mut Module) -> T) -> T {
         look(&mut self.state.borrow_mut().module)
     }
 
-    /// Gives the value of a tensor a name, which errors and `explain` show.
+    /// Names the value of a tensor; errors and `explain` show the name.
     pub(crate) fn name_value(&self, tensor: Tensor<'_>, name: &str) {
         let mut state = self.state.borrow_mut();
         let Ok(Some(values)) = state.values(self, &[tensor]) else { return };

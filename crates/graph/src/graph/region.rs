@@ -7,10 +7,10 @@ use super::state::Open;
 use super::{Graph, KindResult, State, Tensor, Tree};
 use crate::error::ErrorKind;
 
-/// What is done with the arguments of a region.
+/// The body of a region.
 type Body<'f, 'g> = Box<dyn FnOnce(&[Tensor<'g>]) -> Vec<Tensor<'g>> + 'f>;
 
-/// A region of an operation: the shapes and element types of its arguments, and what it returns for them.
+/// A region of an operation: the shapes and element types of its arguments, and its body.
 pub struct RegionBody<'f, 'g> {
     args: Vec<(Vec<i64>, DType)>,
     body: Body<'f, 'g>,
@@ -23,7 +23,7 @@ impl<'f, 'g> RegionBody<'f, 'g> {
         RegionBody { args, body: Box::new(body) }
     }
 
-    /// A region with `n` scalar arguments of one element type, as those that combine or compare elements.
+    /// A region with `n` scalar arguments of one element type, such as a combiner or comparator.
     pub fn of_scalars(
         n: usize,
         dtype: DType,
@@ -39,7 +39,7 @@ impl std::fmt::Debug for RegionBody<'_, '_> {
     }
 }
 
-/// A region that is complete, with what it returns.
+/// A complete region, with the types of its results.
 #[derive(Debug)]
 pub(crate) struct Built {
     pub(crate) region: RegionId,
@@ -47,7 +47,7 @@ pub(crate) struct Built {
 }
 
 impl Graph {
-    /// Builds a region that reads nothing from around it but constants.
+    /// Builds a region that captures only constants.
     #[track_caller]
     pub(crate) fn plain_region<'g>(&'g self, region: RegionBody<'_, 'g>) -> Option<RegionId> {
         let types: Vec<Option<TypeId>> = self.with_module(|module| {
@@ -57,7 +57,7 @@ impl Graph {
         built.map(|built| built.region).filter(|&region| self.seals(region))
     }
 
-    /// Makes the constants that a region reads from around it again inside of it; whether it reads nothing else.
+    /// Copies captured constants into a region. Reports other captured values, and returns whether there are none.
     #[track_caller]
     pub(crate) fn seals(&self, region: RegionId) -> bool {
         let read = self.with_module(|module| {
@@ -75,8 +75,8 @@ impl Graph {
         read.is_empty()
     }
 
-    /// Builds a region: runs `body` on its arguments, and lets it return the tensors that that returns. `None` where one of
-    /// them stands for nothing, or an argument has no type.
+    /// Builds a region: runs `body` on its arguments and returns its results from the region. `None` if one of them is poisoned, or an
+    /// argument has no type.
     #[track_caller]
     pub(crate) fn region<'g, R>(
         &'g self,
@@ -112,7 +112,7 @@ impl Graph {
         (built.filter(|_| types.iter().all(Option::is_some)), extra)
     }
 
-    /// Builds a region whose arguments are like what is carried into it.
+    /// Builds a region whose arguments have the types of the loop-carried values.
     #[track_caller]
     pub(crate) fn region_like<'g, C: Tree<'g>, R>(
         &'g self,
@@ -124,7 +124,7 @@ impl Graph {
         self.region(what, &types, |args| body(like.rebuilt(&args)))
     }
 
-    /// The type of a tensor; `None` where it stands for nothing, or cannot be read here, which is reported.
+    /// The type of a tensor; `None` if it is poisoned, or not usable here, which is reported.
     #[track_caller]
     pub(crate) fn type_of<'g>(&'g self, tensor: Tensor<'g>) -> Option<TypeId> {
         let mut ty = None;
@@ -136,12 +136,12 @@ impl Graph {
     }
 }
 
-/// Whether a value is a constant that can be made again anywhere.
+/// Whether a value is a constant that can be copied anywhere.
 fn is_constant(module: &Module, value: ValueId) -> bool {
     module.def_op(value).is_some_and(|op| matches!(module.ops[op].kind, OpKind::Constant(_)))
 }
 
-/// What regions read from around them, each value once, in the order in which it is read first.
+/// The values that regions capture, without duplicates, in order of their first use.
 pub(crate) fn free_values(module: &Module, regions: &[RegionId]) -> Vec<ValueId> {
     let mut inside: FxHashSet<ValueId> = FxHashSet::default();
     let mut out = Vec::new();
@@ -155,7 +155,7 @@ pub(crate) fn free_values(module: &Module, regions: &[RegionId]) -> Vec<ValueId>
         }
         for &op in &ops {
             for &value in &module.ops[op].operands {
-                // A value from around is taken down once.
+                // A captured value is recorded once.
                 if inside.insert(value) {
                     out.push(value);
                 }
@@ -170,7 +170,7 @@ pub(crate) fn free_values(module: &Module, regions: &[RegionId]) -> Vec<ValueId>
     out
 }
 
-/// Lets what stands in regions read other values.
+/// Replaces operands in regions.
 fn replace(module: &mut Module, region: RegionId, map: &FxHashMap<ValueId, ValueId>) {
     if map.is_empty() {
         return;
@@ -184,7 +184,7 @@ fn replace(module: &mut Module, region: RegionId, map: &FxHashMap<ValueId, Value
     }
 }
 
-/// Makes constants again at the start of each region.
+/// Copies constants to the start of each region.
 fn copy_constants(module: &mut Module, regions: &[RegionId], constants: &[ValueId]) {
     for &region in regions {
         let mut map = FxHashMap::default();
@@ -207,10 +207,10 @@ fn copy_constants(module: &mut Module, regions: &[RegionId], constants: &[ValueI
     }
 }
 
-/// Makes what the regions of a loop read from around them part of what the loop carries: each gets an argument for it, which
-/// the last of them, the body, returns as it is. Constants are made again inside.
+/// Makes the values that the regions of a loop capture loop-carried: each region gets an argument for them, and the last region, the body,
+/// returns it unchanged. Constants are copied into the regions.
 ///
-/// Compilers agree on what a loop means that reads nothing but what it carries.
+/// Compilers agree on the semantics of loops without captures.
 pub(crate) fn carry_captured(module: &mut Module, regions: &[RegionId]) -> Vec<ValueId> {
     let carried = captured(module, regions);
     for (i, &region) in regions.iter().enumerate() {
@@ -224,14 +224,14 @@ pub(crate) fn carry_captured(module: &mut Module, regions: &[RegionId]) -> Vec<V
     carried
 }
 
-/// Makes what a region reads from around it its arguments; returns what is to be given for them. Constants are made again inside.
+/// Turns the values that a region captures into arguments; returns the operands for them. Constants are copied into the region.
 pub(crate) fn take_captured(module: &mut Module, region: RegionId) -> Vec<ValueId> {
     let taken = captured(module, &[region]);
     add_args(module, region, &taken);
     taken
 }
 
-/// What regions read from around them but for small constants, which are made again inside.
+/// The values that regions capture, except for small constants, which are copied into the regions.
 fn captured(module: &mut Module, regions: &[RegionId]) -> Vec<ValueId> {
     let read = free_values(module, regions);
     let (constants, others): (Vec<_>, Vec<_>) =
@@ -240,7 +240,7 @@ fn captured(module: &mut Module, regions: &[RegionId]) -> Vec<ValueId> {
     others
 }
 
-/// Gives a region an argument for each of these values, and lets it read that in place of the value.
+/// Adds an argument to a region for each of these values, and replaces their uses in it.
 fn add_args(module: &mut Module, region: RegionId, values: &[ValueId]) -> Vec<ValueId> {
     let mut map = FxHashMap::default();
     let mut args = Vec::with_capacity(values.len());
@@ -254,7 +254,7 @@ fn add_args(module: &mut Module, region: RegionId, values: &[ValueId]) -> Vec<Va
     args
 }
 
-/// Whether a constant takes next to no memory, so that it may be written down more than once.
+/// Whether a constant is small enough to be duplicated.
 fn is_small_constant(module: &Module, value: ValueId) -> bool {
     /// Bytes.
     const SMALL: usize = 64;
@@ -270,7 +270,7 @@ pub(crate) fn types_of(module: &Module, values: &[ValueId]) -> Vec<TypeId> {
     values.iter().map(|&v| module.values[v].ty).collect()
 }
 
-/// Two lists of types are equal, or which first differ.
+/// Checks that two lists of types are equal; reports the first difference.
 pub(crate) fn same_types(
     module: &Module,
     what: &'static str,

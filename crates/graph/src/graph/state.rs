@@ -1,4 +1,4 @@
-//! What a graph knows while it is built.
+//! The state of a graph under construction.
 
 use std::panic::Location;
 
@@ -9,18 +9,18 @@ use super::{Graph, KindResult, Tensor};
 use crate::error::{ErrorKind, GraphError, OperandNote};
 use crate::{Mesh, PartitionSpec};
 
-/// A handle: what a [`Tensor`] stands for at present, and the region that this is of.
+/// A handle: the current value of a [`Tensor`], and its region.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Handle {
     pub(crate) value: ValueId,
     pub(crate) region: RegionId,
 }
 
-/// A region that operations go into.
+/// An open region.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Open {
     pub(crate) region: RegionId,
-    /// The operation that it will be of: `scan`, ...
+    /// The operation it will belong to: `scan`, ...
     pub(crate) what: &'static str,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Open {
 pub(crate) struct State {
     pub(crate) module: Module,
     pub(crate) mesh: MeshId,
-    /// Regions that are being built, innermost last; the first is the body of `main`.
+    /// Open regions, innermost last; the first is the body of `main`.
     pub(crate) open: Vec<Open>,
     pub(crate) handles: Vec<Handle>,
     pub(crate) errors: Vec<GraphError>,
@@ -37,31 +37,31 @@ pub(crate) struct State {
     names: FxHashSet<Box<str>>,
     /// The location of each parameter, which has its name.
     pub(crate) parameter_locs: Vec<PackedOption<LocId>>,
-    /// Locations by the address of what the compiler knows of a call.
+    /// Locations by the address of the caller location.
     lines: FxHashMap<*const Location<'static>, LocId>,
-    /// Which operation each region that was closed is of, for who reads its values later.
+    /// The operation that each closed region belongs to, for errors about later uses of its values.
     pub(crate) closed: FxHashMap<RegionId, &'static str>,
-    /// Derivatives that the user gave.
+    /// Custom derivatives.
     pub(crate) rules: Vec<shardc_autodiff::CustomRule>,
-    /// How many groups of tensors are to be split alike.
+    /// Number of sharding groups.
     groups: i64,
-    /// The axes of each `shard_map` that is open, innermost last.
+    /// The axes of each enclosing `shard_map`, innermost last.
     pub(crate) manual: Vec<AxisList>,
-    /// The axes along which devices have the same tensor, by handle, though that cannot be seen.
+    /// The axes along which tensors, by handle, are assumed to be replicated.
     pub(crate) assumed: FxHashMap<u32, AxisList>,
-    /// How many channels of collectives there are.
+    /// Number of channels of collectives.
     pub(crate) channels: i64,
-    /// How results are to be split, by name, and who said so.
+    /// Shardings of results by name, with the line that marked them.
     pub(crate) result_specs: Vec<(String, PartitionSpec, &'static Location<'static>)>,
     pub(crate) is_finished: bool,
-    /// What libraries that are built on graphs have made one of.
+    /// Singletons that libraries built on graphs have created.
     pub(crate) made_once: FxHashSet<&'static str>,
-    /// Whose line everything is of while a library runs closures of its own: see [`Graph::track_caller`].
+    /// The caller location of a library while it runs its own closures: see [`Graph::track_caller`].
     pub(crate) caller: Option<&'static Location<'static>>,
 }
 
 impl State {
-    /// The handle of what is poisoned.
+    /// The handle of poisoned tensors.
     pub(crate) const POISON: u32 = u32::MAX;
 
     pub(crate) fn new(name: &str, mesh: &Mesh) -> State {
@@ -97,18 +97,18 @@ impl State {
         self.open[0].region
     }
 
-    /// The number of a new group of tensors that are to be split alike.
+    /// The number of a new sharding group.
     pub(crate) fn new_group(&mut self) -> i64 {
         self.groups += 1;
         self.groups - 1
     }
 
-    /// The region that operations go into.
+    /// The innermost open region.
     pub(crate) fn region(&self) -> RegionId {
         self.open.last().map_or(self.open[0].region, |open| open.region)
     }
 
-    /// A parameter of `main`, wherever it is asked for.
+    /// Adds a parameter to `main`, also from within a nested region.
     pub(crate) fn add_parameter(
         &mut self,
         name: &str,
@@ -122,14 +122,14 @@ impl State {
         let ty = self.module.types.tensor(shape, dtype);
         let body = self.body();
         let value = self.module.add_arg(body, ty);
-        // The name of a parameter is the name of its location, as JAX writes it; the line comes below it.
+        // The parameter's name is the name of its location, as in JAX; the line is nested in it.
         let line = self.line(at);
         let loc = self.module.locs.intern(Loc::Name { name: name.into(), child: Some(line) });
         self.parameter_locs.push(loc.into());
         Ok(value)
     }
 
-    /// The location of a line of the user's.
+    /// The location of a line of the user's program.
     pub(crate) fn line(&mut self, at: &'static Location<'static>) -> LocId {
         let (at, locs) = (self.caller.unwrap_or(at), &mut self.module.locs);
         *self.lines.entry(std::ptr::from_ref(at)).or_insert_with(|| {
@@ -137,7 +137,7 @@ impl State {
         })
     }
 
-    /// The values that tensors stand for; none where one of them is poisoned.
+    /// The values of tensors; `None` if one of them is poisoned.
     pub(crate) fn values(&self, graph: &Graph, tensors: &[Tensor<'_>]) -> KindResult<Option<Vec<ValueId>>> {
         if self.is_finished {
             return Err(ErrorKind::Finished);
@@ -162,7 +162,7 @@ impl State {
         Ok(if is_poisoned { None } else { Some(values) })
     }
 
-    /// A new handle of a value.
+    /// A new handle for a value.
     pub(crate) fn handle(&mut self, value: ValueId) -> u32 {
         let region = match self.module.values[value].def() {
             ValueDef::Arg(region, _) => region,
@@ -172,7 +172,7 @@ impl State {
         (self.handles.len() - 1) as u32
     }
 
-    /// The handle of what was made, or poison for what was not.
+    /// The handle of a new value, or poison on an error.
     pub(crate) fn settle(
         &mut self,
         at: &'static Location<'static>,
@@ -188,7 +188,7 @@ impl State {
         }
     }
 
-    /// Keeps an error or a warning until the end.
+    /// Records an error or a warning.
     pub(crate) fn report(
         &mut self,
         at: &'static Location<'static>,
@@ -196,7 +196,7 @@ impl State {
         kind: ErrorKind,
     ) {
         let operands = match kind {
-            // Their numbers are of another graph's handles.
+            // Their handles belong to another graph.
             ErrorKind::ForeignTensor => Vec::new(),
             _ => operands.iter().filter_map(|t| self.note(*t)).collect(),
         };
@@ -204,7 +204,7 @@ impl State {
         list.push(GraphError { kind, location: self.caller.unwrap_or(at), operands });
     }
 
-    /// What people want to know of an operand.
+    /// A description of an operand for errors.
     fn note(&self, tensor: Tensor<'_>) -> Option<OperandNote> {
         let handle = self.handles.get(tensor.id() as usize)?;
         let module = &self.module;

@@ -1,4 +1,4 @@
-//! Handles of tensors.
+//! Handles to tensors.
 
 use shardc_ir::{DType, ValueDef};
 
@@ -7,9 +7,9 @@ use crate::error::ErrorKind;
 
 /// A tensor of a [`Graph`]: a handle, cheap to copy.
 ///
-/// Numbers and operators work on it (`x * 0.5 + y`), shapes broadcast as NumPy's do, element types never change by themselves.
-/// A method that does not fit reports an error, which [`Graph::finish`] returns with all others, and gives a tensor that
-/// stands for nothing: whatever is made of that reports nothing more.
+/// Operators take numbers, too (`x * 0.5 + y`). Shapes broadcast as in NumPy; there is no implicit type promotion. An invalid operation is
+/// recorded as an error, which [`Graph::finish`] returns with all others. Its result is a poisoned tensor; further operations on it report
+/// nothing.
 #[derive(Clone, Copy)]
 pub struct Tensor<'g> {
     graph: &'g Graph,
@@ -29,23 +29,22 @@ impl<'g> Tensor<'g> {
         std::ptr::eq(self.graph, graph)
     }
 
-    /// The graph that the tensor is of.
+    /// The graph of the tensor.
     #[must_use]
     pub fn graph(self) -> &'g Graph {
         self.graph
     }
 
-    /// Sizes of its dimensions, major to minor; none for a tensor that stands for nothing.
+    /// Sizes of its dimensions, major to minor; empty for a poisoned tensor.
     #[must_use]
     pub fn shape(self) -> Vec<i64> {
         let state = self.graph.state.borrow();
         state.handles.get(self.id as usize).map_or(Vec::new(), |h| state.module.shape(h.value).to_vec())
     }
 
-    /// Sizes of its dimensions, as many as are asked for: `let [batch, features] = x.dims();`. A tensor that stands for nothing
-    /// has sizes of one.
+    /// Sizes of its dimensions as an array: `let [batch, features] = x.dims();`. All one for a poisoned tensor.
     ///
-    /// Reported: it has more or fewer dimensions.
+    /// Reported: the number of dimensions differs.
     #[must_use]
     #[track_caller]
     pub fn dims<const N: usize>(self) -> [i64; N] {
@@ -61,7 +60,7 @@ impl<'g> Tensor<'g> {
         }
     }
 
-    /// Size of dimension `axis`, counted from the last where negative; one for a tensor that stands for nothing.
+    /// Size of dimension `axis`, which counts from the last if negative; one for a poisoned tensor.
     ///
     /// Reported: it has no such dimension.
     #[must_use]
@@ -92,7 +91,7 @@ impl<'g> Tensor<'g> {
         self.shape().iter().product()
     }
 
-    /// Element type; `f32` for a tensor that stands for nothing.
+    /// Element type; `f32` for a poisoned tensor.
     #[must_use]
     pub fn dtype(self) -> DType {
         let state = self.graph.state.borrow();
@@ -100,7 +99,7 @@ impl<'g> Tensor<'g> {
         handle.and_then(|h| state.module.tensor(h.value)).map_or(DType::F32, |ty| ty.dtype)
     }
 
-    /// Whether it is a parameter of the program, and nothing that is computed.
+    /// Whether it is a parameter of the program.
     #[must_use]
     pub fn is_parameter(self) -> bool {
         let state = self.graph.state.borrow();
@@ -108,13 +107,13 @@ impl<'g> Tensor<'g> {
         matches!(state.module.values[values[0]].def(), ValueDef::Arg(region, _) if region == state.body())
     }
 
-    /// Whether it stands for nothing, because an operation that it is made of does not fit.
+    /// Whether it is poisoned: it depends on an invalid operation.
     #[must_use]
     pub fn is_poisoned(self) -> bool {
         self.id == State::POISON
     }
 
-    /// The same tensor by a name, which errors and `shardc explain` show.
+    /// Names the tensor and returns it; errors and `shardc explain` show the name.
     #[must_use]
     pub fn named(self, name: &str) -> Self {
         self.graph.name_value(self, name);

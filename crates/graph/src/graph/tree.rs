@@ -1,11 +1,10 @@
-//! Several tensors as one value: tuples, arrays and vectors of tensors, and of such.
+//! Pytrees: nested tuples, arrays and vectors of tensors.
 
 use super::Tensor;
 
-/// A value made of tensors, which control flow carries and gradients are taken by: a [`Tensor`], `()`, and tuples, arrays and
-/// vectors of such values.
+/// A pytree of tensors, for loop-carried values and gradients: a [`Tensor`], `()`, and tuples, arrays and vectors of such values.
 ///
-/// A structure of a program's own implements it by naming its fields in one order in both methods.
+/// To implement it for a struct, list its fields in the same order in both methods.
 pub trait Tree<'g>: Sized {
     /// Appends the tensors, in order.
     fn flatten(&self, leaves: &mut Vec<Tensor<'g>>);
@@ -20,13 +19,13 @@ pub trait Tree<'g>: Sized {
         leaves
     }
 
-    /// The same structure with other tensors, in order; what is missing stays as it is.
+    /// The same structure with other tensors, in order; missing ones are unchanged.
     #[must_use]
     fn rebuilt(&self, leaves: &[Tensor<'g>]) -> Self {
         self.with_leaves(&mut leaves.iter().copied())
     }
 
-    /// The same structure, with each tensor put through a function.
+    /// The same structure, with a function applied to each tensor.
     #[must_use]
     fn map(&self, each: impl FnMut(Tensor<'g>) -> Tensor<'g>) -> Self {
         self.with_leaves(&mut self.leaves().into_iter().map(each))

@@ -16,7 +16,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.relu().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no numbers that are ordered.
+    /// Reported: the elements have no order.
     #[must_use]
     #[track_caller]
     pub fn relu(self) -> Tensor<'g> {
@@ -32,14 +32,14 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.relu6().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no numbers that are ordered.
+    /// Reported: the elements have no order.
     #[must_use]
     #[track_caller]
     pub fn relu6(self) -> Tensor<'g> {
         self.clamp(0, 6)
     }
 
-    /// `x` where it is positive, else `slope * x`.
+    /// Leaky ReLU: `x` if it is positive, else `slope * x`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -48,14 +48,14 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.leaky_relu(0.01).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn leaky_relu(self, slope: f64) -> Tensor<'g> {
         self.ge(0).select(self, self * slope)
     }
 
-    /// `x` where it is positive, else `alpha * (exp(x) - 1)`.
+    /// ELU: `x` if it is positive, else `alpha * (exp(x) - 1)`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -64,17 +64,18 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.elu(1.0).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn elu(self, alpha: f64) -> Tensor<'g> {
         let positive = self.gt(0);
-        // What is not chosen must be finite, or its derivative is not.
+        // The unselected branch must be finite, or its derivative is NaN.
         let other = positive.select(0.0, self);
         positive.select(self, other.expm1() * alpha)
     }
 
-    /// `x * P(N <= x)` for a normal `N`, by the approximation with `tanh` (Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016).
+    /// GELU, `x * P(N <= x)` for a standard normal `N`, with the `tanh` approximation (Hendrycks and Gimpel, "Gaussian Error Linear Units",
+    /// 2016).
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -83,7 +84,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.gelu().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn gelu(self) -> Tensor<'g> {
@@ -91,7 +92,7 @@ impl<'g> Tensor<'g> {
         self * (0.5 * (1.0 + inner.tanh()))
     }
 
-    /// `x * P(N <= x)` for a normal `N`, by the error function.
+    /// GELU, `x * P(N <= x)` for a standard normal `N`, with the error function.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -100,7 +101,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.gelu_exact().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn gelu_exact(self) -> Tensor<'g> {
@@ -116,7 +117,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.silu().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn silu(self) -> Tensor<'g> {
@@ -132,7 +133,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.sigmoid().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn sigmoid(self) -> Tensor<'g> {
@@ -148,7 +149,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.softplus().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn softplus(self) -> Tensor<'g> {
@@ -165,13 +166,13 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.logaddexp(y).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the shapes do not go together, the element types differ, or the elements are no floats.
+    /// Reported: the shapes do not broadcast, the element types differ, or the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn logaddexp(self, y: impl Into<Operand<'g>>) -> Tensor<'g> {
         let y = y.into();
         let apart = self - y;
-        // Two infinities of one sign are not apart by a number; their sum is of that sign.
+        // If both are infinities of one sign, their difference is NaN, and the result is that infinity.
         apart.ne(apart).select(self + y, self.max(y) + (-apart.abs()).exp().log1p())
     }
 
@@ -184,7 +185,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.log_sigmoid().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn log_sigmoid(self) -> Tensor<'g> {
@@ -200,14 +201,14 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.mish().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn mish(self) -> Tensor<'g> {
         self * self.softplus().tanh()
     }
 
-    /// [`elu`](Tensor::elu) with the constants that keep mean and variance of normal inputs.
+    /// [`elu`](Tensor::elu) with the constants that preserve mean and variance of normal inputs.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -216,14 +217,14 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.selu().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn selu(self) -> Tensor<'g> {
         1.050_700_987_355_480_5 * self.elu(1.673_263_242_354_377_2)
     }
 
-    /// `max(x, 0) + alpha * (exp(min(x, 0) / alpha) - 1)`: its derivative is continuous.
+    /// CELU: `max(x, 0) + alpha * (exp(min(x, 0) / alpha) - 1)`, with continuous derivative.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -232,7 +233,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.celu(1.0).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn celu(self, alpha: f64) -> Tensor<'g> {
@@ -250,14 +251,14 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.soft_sign().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn soft_sign(self) -> Tensor<'g> {
         self / (self.abs() + 1)
     }
 
-    /// The nearest value from -1 to 1.
+    /// Clamps to `[-1, 1]`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -266,7 +267,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.hard_tanh().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no numbers that are ordered.
+    /// Reported: the elements have no order.
     #[must_use]
     #[track_caller]
     pub fn hard_tanh(self) -> Tensor<'g> {
@@ -282,7 +283,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.hard_sigmoid().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn hard_sigmoid(self) -> Tensor<'g> {
@@ -298,14 +299,14 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.hard_silu().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn hard_silu(self) -> Tensor<'g> {
         self * self.hard_sigmoid()
     }
 
-    /// The first half along dimension `axis` times the sigmoid of the second: a gated linear unit.
+    /// Gated linear unit: the first half along dimension `axis` times the sigmoid of the second.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -314,7 +315,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.glu(-1).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, its size is odd, or the elements are no floats.
+    /// Reported: the tensor lacks the dimension, its size is odd, or the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn glu(self, axis: i64) -> Tensor<'g> {
@@ -324,8 +325,8 @@ impl<'g> Tensor<'g> {
         }
     }
 
-    /// Less the mean over dimensions, divided by the root of `epsilon` more than the variance, which is the mean of the squares
-    /// less the square of the mean.
+    /// Normalizes over dimensions: subtracts the mean and divides by `sqrt(variance + epsilon)`. The variance is the mean square minus the
+    /// squared mean.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -340,12 +341,12 @@ impl<'g> Tensor<'g> {
     pub fn standardize(self, axes: impl Into<Axes>, epsilon: f64) -> Tensor<'g> {
         let axes = axes.into();
         let mean = self.mean_keepdims(axes.clone());
-        // Rounding may take it below zero.
+        // Rounding may make it negative.
         let variance = (self.square().mean_keepdims(axes) - mean.square()).max(0);
         (self - mean) * (variance + epsilon).rsqrt()
     }
 
-    /// Exponentials divided by their sum along dimensions: they are positive, and together 1.
+    /// Softmax over dimensions.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -359,13 +360,13 @@ impl<'g> Tensor<'g> {
     #[track_caller]
     pub fn softmax(self, axes: impl Into<Axes>) -> Tensor<'g> {
         let axes = axes.into();
-        // The largest is taken off, so that nothing overflows; it makes no difference to the result.
+        // Subtracts the maximum, so that nothing overflows; the result is mathematically the same.
         let shifted = self - self.amax_keepdims(axes.clone()).stop_gradient();
         let exponentials = shifted.exp();
         exponentials / exponentials.sum_keepdims(axes)
     }
 
-    /// The logarithm of [`softmax`](Tensor::softmax), without its rounding.
+    /// The logarithm of [`softmax`](Tensor::softmax), computed without rounding it first.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -383,8 +384,8 @@ impl<'g> Tensor<'g> {
         shifted - shifted.exp().sum_keepdims(axes).log()
     }
 
-    /// [`softmax`](Tensor::softmax) of the elements where `mask`, which broadcasts, holds; others are zero. Where it holds nowhere
-    /// along the dimensions all are zero.
+    /// [`softmax`](Tensor::softmax) of the elements where `mask`, which broadcasts, is true; others are zero. If it is false everywhere
+    /// along the dimensions, all are zero.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -393,7 +394,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.softmax_where(x.gt(0.0), -1).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: as for [`softmax`](Tensor::softmax); `mask` is not of type `i1`, or does not broadcast to the shape.
+    /// Reported: the errors of [`softmax`](Tensor::softmax); `mask` is not of type `i1`, or does not broadcast to the shape.
     #[must_use]
     #[track_caller]
     pub fn softmax_where(self, mask: impl Into<Tensor<'g>>, axes: impl Into<Axes>) -> Tensor<'g> {
@@ -404,7 +405,7 @@ impl<'g> Tensor<'g> {
         mask.select(exponentials / sum, 0)
     }
 
-    /// The logarithm of [`softmax_where`](Tensor::softmax_where), without its rounding.
+    /// The logarithm of [`softmax_where`](Tensor::softmax_where), computed without rounding it first.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -413,7 +414,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.log_softmax_where(x.gt(0.0), -1).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: as for [`softmax_where`](Tensor::softmax_where).
+    /// Reported: the errors of [`softmax_where`](Tensor::softmax_where).
     #[must_use]
     #[track_caller]
     pub fn log_softmax_where(self, mask: impl Into<Tensor<'g>>, axes: impl Into<Axes>) -> Tensor<'g> {
@@ -424,8 +425,7 @@ impl<'g> Tensor<'g> {
         mask.select(shifted - sum.log(), f64::NEG_INFINITY)
     }
 
-    /// One where the new last dimension, of size `classes`, is at the number, else zero: rows of an identity matrix. A number
-    /// outside has zeros alone.
+    /// One-hot encoding along a new last dimension of size `classes`. A number out of range is encoded as zeros.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -434,7 +434,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(i.one_hot(10, F32).shape(), [4, 10]);
     /// ```
     ///
-    /// Reported: the elements are no integers.
+    /// Reported: the elements are not integers.
     #[must_use]
     #[track_caller]
     pub fn one_hot(self, classes: i64, dtype: DType) -> Tensor<'g> {

@@ -1,4 +1,4 @@
-//! Bits of numbers, and numbers that are none.
+//! Bit representations, rounding and special values.
 
 use shardc_ir::{BinaryOp, DType, DTypeClass, OpKind};
 
@@ -6,8 +6,8 @@ use crate::error::ErrorKind;
 use crate::{Operand, Tensor, number};
 
 impl<'g> Tensor<'g> {
-    /// The same bits as elements of type `dtype`. Of elements of half the size the result has one more dimension, of two, behind the
-    /// others, the lower half first; two of them, along the last dimension, become one of twice the size. So for other multiples.
+    /// Reinterprets the bits as elements of type `dtype`. For elements of half the size, the result has a new last dimension of size two,
+    /// with the low half first; for elements of twice the size, a last dimension of size two is merged. Other ratios are analogous.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -16,7 +16,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.bitcast(DType::I32).dtype(), DType::I32);
     /// ```
     ///
-    /// Reported: the last dimension is not one element of the larger type, or one of both is no number of bits.
+    /// Reported: the last dimension does not form one element of the larger type, or one of the types has no bit representation.
     #[must_use]
     #[track_caller]
     pub fn bitcast(self, dtype: DType) -> Tensor<'g> {
@@ -40,7 +40,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// Rounds to floats of so many bits of exponent and mantissa; the element type stays.
+    /// Rounds to floats with this many exponent and mantissa bits; the element type is unchanged.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -49,7 +49,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.reduce_precision(8, 7).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn reduce_precision(self, exponent_bits: u32, mantissa_bits: u32) -> Tensor<'g> {
@@ -57,7 +57,7 @@ impl<'g> Tensor<'g> {
         self.graph().make(&[self], |m, values| m.infer(kind, values, &[]))
     }
 
-    /// Where an element is NaN.
+    /// Whether each element is NaN.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -66,14 +66,14 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.is_nan().dtype(), DType::I1);
     /// ```
     ///
-    /// Reported: the tensor is none of this graph's.
+    /// Reported: the tensor belongs to another graph.
     #[must_use]
     #[track_caller]
     pub fn is_nan(self) -> Tensor<'g> {
         self.ne(self)
     }
 
-    /// Where an element is infinite, of either sign.
+    /// Whether each element is infinite, of either sign.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -82,14 +82,14 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.is_inf().dtype(), DType::I1);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn is_inf(self) -> Tensor<'g> {
         self.abs().eq(f64::INFINITY)
     }
 
-    /// Where the sign is set, that of `-0.0` too.
+    /// Whether the sign bit is set, also for `-0.0`.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -98,7 +98,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.sign_bit().dtype(), DType::I1);
     /// ```
     ///
-    /// Reported: the elements are no floats of 8 to 64 bits, nor integers.
+    /// Reported: the elements are neither floats of 8 to 64 bits nor integers.
     #[must_use]
     #[track_caller]
     pub fn sign_bit(self) -> Tensor<'g> {
@@ -114,7 +114,7 @@ impl<'g> Tensor<'g> {
         self.bitcast(bits).lt(0)
     }
 
-    /// Zero for NaN, and the largest and smallest number for infinities.
+    /// Replaces NaN by zero, and infinities by the largest and smallest finite numbers.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -123,7 +123,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.nan_to_num().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn nan_to_num(self) -> Tensor<'g> {
@@ -136,7 +136,7 @@ impl<'g> Tensor<'g> {
         known.eq(f64::NEG_INFINITY).select(-most, known)
     }
 
-    /// The whole number towards zero.
+    /// Rounds towards zero.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -145,14 +145,14 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.trunc().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are no floats.
+    /// Reported: the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn trunc(self) -> Tensor<'g> {
         self.lt(0).select(self.ceil(), self.floor())
     }
 
-    /// The largest whole number that is at most `self / y`.
+    /// The floor of `self / y`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -161,7 +161,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.floor_div(2.0).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the shapes do not go together, the element types differ, or the elements are truth values.
+    /// Reported: the shapes do not broadcast, the element types differ, or the elements are of type `i1`.
     #[must_use]
     #[track_caller]
     pub fn floor_div(self, y: impl Into<Operand<'g>>) -> Tensor<'g> {
@@ -174,7 +174,7 @@ impl<'g> Tensor<'g> {
         }
     }
 
-    /// The larger of this tensor and `low`, then the smaller of that and `high`: `numpy.clip`.
+    /// The maximum with `low`, then the minimum with `high`: `numpy.clip`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -183,7 +183,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.clip(0.0, 1.0).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the shapes do not go together or the element types differ.
+    /// Reported: the shapes do not broadcast or the element types differ.
     #[must_use]
     #[track_caller]
     pub fn clip(self, low: impl Into<Operand<'g>>, high: impl Into<Operand<'g>>) -> Tensor<'g> {

@@ -1,4 +1,4 @@
-//! Shapes that go together: dimensions are compared from the last, and one that is 1 or missing repeats (NumPy's rule).
+//! Broadcasting (NumPy's rule): dimensions are aligned from the last, and one that is 1 or missing is repeated.
 
 use shardc_ir::{DType, OpKind, ValueId};
 
@@ -7,7 +7,7 @@ use crate::graph::{KindResult, Maker};
 use crate::number;
 use crate::operand::Operand;
 
-/// The shape that operands of these shapes have together.
+/// The common shape of two operands.
 pub(crate) fn common_shape(op: &'static str, a: &[i64], b: &[i64]) -> KindResult<Vec<i64>> {
     let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
     let mut out = long.to_vec();
@@ -22,7 +22,7 @@ pub(crate) fn common_shape(op: &'static str, a: &[i64], b: &[i64]) -> KindResult
     Ok(out)
 }
 
-/// A value repeated to a shape whose last dimensions are its own, or where it has size one.
+/// Broadcasts a value to a shape, aligned at the last dimensions.
 pub(crate) fn broadcast_to(
     m: &mut Maker<'_>,
     op: &'static str,
@@ -41,7 +41,7 @@ pub(crate) fn broadcast_to(
     m.typed(OpKind::BroadcastInDim { dims }, &[value], shape, dtype)
 }
 
-/// Operands as values of one shape and, but for those excepted, one element type.
+/// Operands broadcast to one shape; all but the excepted ones must have the same element type.
 pub(crate) fn together<const N: usize>(
     m: &mut Maker<'_>,
     op: &'static str,
@@ -76,7 +76,7 @@ pub(crate) fn together<const N: usize>(
             None => number_of(m, operand, &shape, dtype)?,
         });
     }
-    // Each has been set.
+    // Every element has been set.
     Ok(out.map(|value| value.unwrap_or(values[0])))
 }
 

@@ -1,4 +1,4 @@
-//! Sums of products: matrix products and what generalises them.
+//! Contractions: matmul and `dot_general`.
 
 use shardc_ir::{DType, DotSpec, OpKind, ValueId};
 
@@ -7,37 +7,37 @@ use crate::graph::{KindResult, Maker};
 use crate::ops::broadcast::{broadcast_to, common_shape};
 use crate::{Tensor, axes};
 
-/// Dimensions of [`Tensor::dot_general`], counted from the last where negative. The result has the batching dimensions, then
-/// the free ones of the left, then those of the right.
+/// Dimension numbers of [`Tensor::dot_general`]; negative ones count from the last. The result has the batching dimensions, then the free
+/// dimensions of the left operand, then those of the right.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DotDims {
-    /// Dimensions of the left that go along with `rhs_batching`.
+    /// Batching dimensions of the left operand.
     pub lhs_batching: Vec<i64>,
-    /// Dimensions of the right that go along with `lhs_batching`.
+    /// Batching dimensions of the right operand, in the same order.
     pub rhs_batching: Vec<i64>,
-    /// Dimensions of the left that are summed over.
+    /// Contracting dimensions of the left operand.
     pub lhs_contracting: Vec<i64>,
-    /// Dimensions of the right that are summed over, in the same order.
+    /// Contracting dimensions of the right operand, in the same order.
     pub rhs_contracting: Vec<i64>,
-    /// Element type of the result and of the sums, where it is not that of the operands.
+    /// Element type of the accumulation and the result; that of the operands by default.
     pub accumulate: Option<DType>,
 }
 
 impl DotDims {
-    /// Sums over these dimensions, without batching ones.
+    /// These contracting dimensions, without batching dimensions.
     #[must_use]
     pub fn contracting(lhs: &[i64], rhs: &[i64]) -> Self {
         DotDims { lhs_contracting: lhs.to_vec(), rhs_contracting: rhs.to_vec(), ..DotDims::default() }
     }
 
-    /// The same side by side along these dimensions.
+    /// With these batching dimensions.
     #[must_use]
     pub fn batching(mut self, lhs: &[i64], rhs: &[i64]) -> Self {
         (self.lhs_batching, self.rhs_batching) = (lhs.to_vec(), rhs.to_vec());
         self
     }
 
-    /// The same with results, and sums, of this element type.
+    /// With accumulation in, and results of, this element type.
     #[must_use]
     pub fn accumulating(mut self, dtype: DType) -> Self {
         self.accumulate = Some(dtype);
@@ -46,8 +46,8 @@ impl DotDims {
 }
 
 impl<'g> Tensor<'g> {
-    /// Sums over the last dimension of this tensor and the first of `y`: the matrix product, for matrices. All other
-    /// dimensions stay, those of this tensor first.
+    /// Contracts the last dimension of this tensor with the first of `y`: for matrices, the matrix product. The other dimensions remain,
+    /// those of this tensor first.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -71,7 +71,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The product of matrices in the last two dimensions; those before broadcast.
+    /// Batched matmul over the last two dimensions; leading dimensions broadcast.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -81,7 +81,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.matmul(w).shape(), [8, 2, 4]);
     /// ```
     ///
-    /// Reported: the shapes do not go together so, a tensor has fewer than two dimensions, or the element types differ.
+    /// Reported: the shapes do not match, a tensor has fewer than two dimensions, or the element types differ.
     #[must_use]
     #[track_caller]
     pub fn matmul(self, y: impl Into<Tensor<'g>>) -> Tensor<'g> {
@@ -96,7 +96,7 @@ impl<'g> Tensor<'g> {
                 return Err(fault());
             }
             if r == 0 {
-                // One matrix for all: its product needs no copies of it.
+                // A single matrix need not be broadcast over the batch.
                 return dot_general(m, values, &DotDims::contracting(&[-1], &[0]));
             }
             let batch = common_shape("matmul", &left[..l], &right[..r]).map_err(|_| fault())?;
@@ -110,7 +110,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// Sums products over contracting dimensions, side by side along batching dimensions.
+    /// Contracts the contracting dimensions, for each index of the batching dimensions.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, DotDims, Graph, Mesh};
@@ -121,7 +121,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.dot_general(w, &dims).shape(), [8, 2, 4]);
     /// ```
     ///
-    /// Reported: the dimensions do not exist, are named twice or differ in size, or the element types differ.
+    /// Reported: dimensions do not exist, are named twice or differ in size, or the element types differ.
     #[must_use]
     #[track_caller]
     pub fn dot_general(self, y: impl Into<Tensor<'g>>, dims: &DotDims) -> Tensor<'g> {

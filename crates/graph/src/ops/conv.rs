@@ -1,7 +1,7 @@
 //! Convolutions.
 //!
-//! Dimensions are named by letters, as `jax.lax.conv_general_dilated` does: `N` the batch, `C` features, `I` and `O` features of a
-//! kernel's input and output, all others spatial.
+//! Dimensions are named by letters, as in `jax.lax.conv_general_dilated`: `N` is the batch, `C` features, `I` and `O` input and output
+//! features of a kernel, all others are spatial.
 
 use shardc_ir::{ConvDims, ConvSpec, KernelDims, OpKind};
 use smallvec::SmallVec;
@@ -9,22 +9,22 @@ use smallvec::SmallVec;
 use crate::Tensor;
 use crate::error::{ErrorKind, KindResult};
 
-/// How windows go over the edges.
+/// Padding of windows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Padding {
-    /// They do not.
+    /// No padding.
     #[default]
     Valid,
-    /// As far as it takes for `ceil(n / stride)` windows; where that is odd, further at the end.
+    /// Padding for `ceil(n / stride)` windows; an odd amount has one more at the end.
     Same,
-    /// As far as it takes for `ceil(n / stride)` windows; where that is odd, further at the start.
+    /// Padding for `ceil(n / stride)` windows; an odd amount has one more at the start.
     SameLower,
-    /// So many elements before and after, in each spatial dimension.
+    /// This many elements before and after, in each spatial dimension.
     Explicit(Vec<(i64, i64)>),
 }
 
 impl Padding {
-    /// How many elements are before and after `n` elements with windows of `size`.
+    /// The padding before and after `n` elements for windows of `size`.
     pub(super) fn amounts(&self, i: usize, n: i64, size: i64, stride: i64) -> Option<(i64, i64)> {
         let needed = || {
             let windows = (n + stride - 1) / stride;
@@ -39,7 +39,7 @@ impl Padding {
     }
 }
 
-/// How a convolution goes.
+/// Dimension numbers and window of a convolution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conv {
     /// Letters of the input's dimensions: `NHWC`.
@@ -48,22 +48,22 @@ pub struct Conv {
     pub rhs: String,
     /// Letters of the output's: `NHWC`.
     pub out: String,
-    /// Step of the windows in each spatial dimension; empty for one.
+    /// Window strides of the spatial dimensions; one if empty.
     pub strides: Vec<i64>,
-    /// How they go over the edges.
+    /// Padding.
     pub padding: Padding,
-    /// Distance of the input's elements; empty for one.
+    /// Dilation of the input (transposed convolution); one if empty.
     pub lhs_dilation: Vec<i64>,
-    /// Distance of the kernel's elements; empty for one.
+    /// Dilation of the kernel (atrous convolution); one if empty.
     pub rhs_dilation: Vec<i64>,
-    /// Groups of features that have nothing to do with each other.
+    /// Feature group count.
     pub feature_groups: i64,
-    /// Groups of the batch that have nothing to do with each other.
+    /// Batch group count.
     pub batch_groups: i64,
 }
 
 impl Default for Conv {
-    /// Of images, with steps of one, without padding.
+    /// Images, strides of one, no padding.
     fn default() -> Self {
         Conv {
             lhs: "NHWC".to_owned(),
@@ -137,7 +137,7 @@ impl Conv {
 }
 
 impl<'g> Tensor<'g> {
-    /// Sums of products of this tensor's windows with a kernel: `jax.lax.conv_general_dilated`.
+    /// Convolves this tensor with a kernel: `jax.lax.conv_general_dilated`.
     ///
     /// ```
     /// # use shardc_graph::{Conv, DType::F32, Graph, Mesh, Padding};
@@ -148,7 +148,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.conv(k, &conv).shape(), [2, 4, 4, 16]);
     /// ```
     ///
-    /// Reported: the dimensions' letters or sizes do not go together, or the element types differ.
+    /// Reported: the letters or sizes of dimensions do not match, or the element types differ.
     #[must_use]
     #[track_caller]
     pub fn conv(self, kernel: impl Into<Tensor<'g>>, conv: &Conv) -> Tensor<'g> {
@@ -162,10 +162,9 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The transpose of a convolution, as far as shapes go: the windows of a kernel are set `strides` apart
-    /// (`jax.lax.conv_transpose`). The kernel is not flipped, and its letters are those of [`Conv::rhs`]; `padding` is that of the
-    /// convolution whose input this makes, but for [`Padding::Explicit`], which is that of the dilated input. What `conv` says of
-    /// dilation of the input is not used.
+    /// Transposed convolution (`jax.lax.conv_transpose`), a convolution over the input dilated by `strides`. The kernel is not flipped, and
+    /// its letters are those of [`Conv::rhs`]. `padding` is that of the convolution whose input has the shape of this result, except that
+    /// [`Padding::Explicit`] pads the dilated input. `conv.lhs_dilation` is ignored.
     ///
     /// ```
     /// # use shardc_graph::{Conv, DType::F32, Graph, Mesh, Padding};
@@ -176,7 +175,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.conv_transpose(k, &conv).shape(), [2, 16, 16, 16]);
     /// ```
     ///
-    /// Reported: as for [`conv`](Tensor::conv).
+    /// Reported: the errors of [`conv`](Tensor::conv).
     #[must_use]
     #[track_caller]
     pub fn conv_transpose(self, kernel: impl Into<Tensor<'g>>, conv: &Conv) -> Tensor<'g> {

@@ -1,4 +1,4 @@
-//! Running sums, and what generalises them.
+//! Cumulative reductions and associative scans.
 
 use shardc_ir::{DType, OpKind, ReductionKind, WindowSpec, reducer};
 use smallvec::SmallVec;
@@ -35,7 +35,7 @@ macro_rules! running {
                 "assert_eq!(x.", stringify!($reverse), "(1).shape(), [2, 3]);\n```"
             )]
             ///
-            /// From the last element: `before` reads `after`.
+            /// In reverse, from the last element: replace `before` by `after`.
             ///
             /// Reported: the tensor lacks the dimension, or its elements have no such reduction.
             #[must_use]
@@ -48,13 +48,13 @@ macro_rules! running {
 }
 
 running! {
-    /// The sum of each element and those before it along dimension `axis`.
+    /// Cumulative sum along dimension `axis`: of each element and those before it.
     cumsum cumsum_reverse => Add,
-    /// The product of each element and those before it along dimension `axis`.
+    /// Cumulative product along dimension `axis`: of each element and those before it.
     cumprod cumprod_reverse => Mul,
-    /// The largest of each element and those before it along dimension `axis`.
+    /// Cumulative maximum along dimension `axis`: of each element and those before it.
     cummax cummax_reverse => Max,
-    /// The smallest of each element and those before it along dimension `axis`.
+    /// Cumulative minimum along dimension `axis`: of each element and those before it.
     cummin cummin_reverse => Min,
 }
 
@@ -87,7 +87,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The logarithm of the sum of exponentials of each element and those before it along dimension `axis`; it does not overflow.
+    /// Cumulative log-sum-exp along dimension `axis`, without overflow.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -103,7 +103,7 @@ impl<'g> Tensor<'g> {
         self.graph().associative_scan(self, axis, false, Tensor::logaddexp)
     }
 
-    /// The differences of neighbours along dimension `axis`, of which there is one less.
+    /// Differences of adjacent elements along dimension `axis`; its size decreases by one.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -112,7 +112,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.diff(1).shape(), [2, 2]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or is of truth values.
+    /// Reported: the tensor lacks the dimension, or is of type `i1`.
     #[must_use]
     #[track_caller]
     pub fn diff(self, axis: i64) -> Tensor<'g> {
@@ -121,9 +121,9 @@ impl<'g> Tensor<'g> {
 }
 
 impl Graph {
-    /// What `combine`, which is associative, makes of the slices up to each place along dimension `axis` of all tensors of `xs`,
-    /// or from each place on where `reverse` is true. It is called with many slices at once, a number of times that grows with the
-    /// logarithm of how many there are (Blelloch, "Prefix Sums and Their Applications", 1990).
+    /// Associative scan of the slices of all tensors of `xs` along dimension `axis`, with an associative `combine`; from the end if
+    /// `reverse`. `combine` is called with batches of slices, a number of times logarithmic in their number (Blelloch, "Prefix Sums and
+    /// Their Applications", 1990).
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -157,7 +157,7 @@ impl Graph {
     }
 }
 
-/// What `combine` makes of the slices up to each of `n` places.
+/// The inclusive prefixes of `n` slices under `combine`.
 #[track_caller]
 fn prefixes<'g, T: Tree<'g>>(xs: T, n: i64, axis: i64, combine: &impl Fn(T, T) -> T) -> T {
     if n < 2 {
@@ -176,7 +176,7 @@ fn prefixes<'g, T: Tree<'g>>(xs: T, n: i64, axis: i64, combine: &impl Fn(T, T) -
     joined(&even.rebuilt(&parts.collect::<Vec<_>>()), &odd, axis)
 }
 
-/// Slices of two trees by turns, from the first.
+/// Interleaves the slices of two trees, the first of `even` first.
 #[track_caller]
 fn joined<'g, T: Tree<'g>>(even: &T, odd: &T, axis: i64) -> T {
     let both: Vec<Tensor<'g>> = even

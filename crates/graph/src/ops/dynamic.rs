@@ -1,4 +1,4 @@
-//! Slices at places that the program computes.
+//! Slices with dynamic start indices.
 
 use shardc_ir::{OpKind, ValueId};
 
@@ -10,8 +10,7 @@ use crate::ops::movement::reshape;
 use crate::{IntoShape, Tensor};
 
 impl<'g> Tensor<'g> {
-    /// A box of the given sizes that starts at `start`, one scalar integer for each dimension. Where it would reach beyond the
-    /// tensor it starts earlier.
+    /// A slice of the given sizes at `start`, one scalar integer per dimension. Starts are clamped so that the slice is in bounds.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -33,8 +32,8 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The tensor with `update` written over the box that starts at `start`, one scalar integer for each dimension. Where it
-    /// would reach beyond the tensor it starts earlier.
+    /// The tensor with a slice at `start`, one scalar integer per dimension, replaced by `update`. Starts are clamped so that the slice is
+    /// in bounds.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -55,7 +54,7 @@ impl<'g> Tensor<'g> {
         self.graph().make(&operands, |m, values| m.infer(OpKind::DynamicUpdateSlice, values, &[]))
     }
 
-    /// Element `index`, a scalar integer, along dimension `axis`, which vanishes. An index beyond the tensor is its nearest.
+    /// Element `index`, a scalar integer, along dimension `axis`, which is removed. The index is clamped to the bounds.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -65,7 +64,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.dynamic_index(0, row).shape(), [3]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or `index` is no scalar integer.
+    /// Reported: the tensor lacks the dimension, or `index` is not a scalar integer.
     #[must_use]
     #[track_caller]
     pub fn dynamic_index(self, axis: i64, index: impl Into<Tensor<'g>>) -> Tensor<'g> {
@@ -85,7 +84,7 @@ impl<'g> Tensor<'g> {
     }
 }
 
-/// The operands of a slice that starts at `index` along dimension `dim`.
+/// The operands of a dynamic slice that starts at `index` along dimension `dim`.
 fn start_along(
     m: &mut Maker<'_>,
     value: ValueId,

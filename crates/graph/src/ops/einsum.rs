@@ -1,4 +1,4 @@
-//! Sums of products by letters: `numpy.einsum`.
+//! Einsum: `numpy.einsum`.
 
 use shardc_ir::DType;
 
@@ -7,9 +7,8 @@ use crate::graph::Graph;
 use crate::{DotDims, Tensor};
 
 impl Graph {
-    /// Sums of products of tensors whose dimensions have letters: what a letter is that the result lacks is summed over. Without
-    /// `->` the result has the letters that occur once, in the order of the alphabet. `...` stands for further dimensions, which
-    /// broadcast.
+    /// Einstein summation: letters name dimensions, and letters missing from the result are contracted. Without `->`, the result has the
+    /// letters that occur once, in alphabetical order. `...` stands for further dimensions, which broadcast.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -20,14 +19,14 @@ impl Graph {
     /// assert_eq!(g.einsum("...d,...d->...", &[q, k]).shape(), [2, 8, 4]);
     /// ```
     ///
-    /// Reported: there are not as many lists of letters as tensors, a tensor has another number of dimensions, a letter stands for
-    /// two sizes, or the result has one that no tensor has or has it twice.
+    /// Reported: the number of letter lists is not that of tensors; a list does not match the rank of its tensor; a letter has two sizes;
+    /// the result has a letter that no tensor has, or has one twice.
     #[track_caller]
     pub fn einsum<'g>(&'g self, letters: &str, operands: &[Tensor<'g>]) -> Tensor<'g> {
         self.einsum_of(letters, operands, None)
     }
 
-    /// [`einsum`](Graph::einsum) with products that are summed, and returned, as elements of type `accumulate`.
+    /// [`einsum`](Graph::einsum) with accumulation in, and a result of, element type `accumulate`.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -37,7 +36,7 @@ impl Graph {
     /// assert_eq!(g.einsum_accumulating("ab,bc->ac", &[x, w], F32).dtype(), F32);
     /// ```
     ///
-    /// Reported: as for [`einsum`](Graph::einsum); there is no such sum.
+    /// Reported: the errors of [`einsum`](Graph::einsum); the accumulation type is not supported.
     #[track_caller]
     pub fn einsum_accumulating<'g>(
         &'g self,
@@ -65,16 +64,16 @@ impl Graph {
     }
 }
 
-/// Stand for the dimensions of `...`, from the last.
+/// Placeholder letters for the dimensions of `...`, from the last.
 const MORE: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{e0ff}';
 
 struct Plan<'g> {
-    /// Each tensor with the letters of its dimensions.
+    /// Each tensor with its letters.
     terms: Vec<(Tensor<'g>, Vec<char>)>,
     result: Vec<char>,
 }
 
-/// The letters of a list, with `...` as so many of [`MORE`].
+/// The letters of a list, with `...` replaced by this many of [`MORE`].
 fn expand(list: &str, more: usize) -> Result<Vec<char>, String> {
     let mut parts = list.splitn(2, "...");
     let (before, after) = (parts.next().unwrap_or_default(), parts.next());
@@ -112,7 +111,7 @@ impl<'g> Plan<'g> {
             if letters.len() != shape.len() {
                 return Err(format!("{list:?} for a tensor of shape {shape:?}"));
             }
-            // What `...` stands for broadcasts: where it has size one, others have the size.
+            // Dimensions of `...` broadcast: those of size one are dropped if another tensor has a larger size.
             let ones: Vec<usize> =
                 (0..shape.len()).filter(|&d| MORE.contains(&letters[d]) && shape[d] == 1).collect();
             let kept = |d: &usize| !ones.contains(d);
@@ -155,7 +154,7 @@ impl<'g> Plan<'g> {
         let is_known = |letter: char| sizes.iter().any(|(known, ..)| *known == letter);
         let mut seen: Vec<char> = Vec::new();
         let terms = terms.into_iter().map(|(tensor, letters, ones)| {
-            // One that has size one everywhere stays with the first tensor that has it.
+            // A dimension of size one in all tensors is kept in the first of them.
             let dropped: Vec<usize> = ones
                 .into_iter()
                 .filter(|&d| {
@@ -177,7 +176,7 @@ impl<'g> Plan<'g> {
             self.diagonals(i);
             self.sum_alone(i);
         }
-        // The cheapest product first; what is summed over vanishes as soon as nobody else has it.
+        // Contracts the cheapest pair first; a letter is summed as soon as no other term has it.
         while let Some((i, j)) = self.cheapest() {
             let right = self.terms.remove(j);
             let left = self.terms.remove(i);
@@ -200,7 +199,7 @@ impl<'g> Plan<'g> {
         }
     }
 
-    /// The two terms whose product takes the fewest multiplications; of several pairs the first.
+    /// The two terms whose contraction takes the fewest multiplications; the first such pair.
     fn cheapest(&self) -> Option<(usize, usize)> {
         let cost = |i: usize, j: usize| {
             let ((x, x_letters), (y, y_letters)) = (&self.terms[i], &self.terms[j]);
@@ -214,7 +213,7 @@ impl<'g> Plan<'g> {
         best.map(|(_, pair)| pair)
     }
 
-    /// Takes the diagonal where a tensor has a letter twice.
+    /// Takes the diagonal for a letter that occurs twice in a tensor.
     #[track_caller]
     fn diagonals(&mut self, i: usize) {
         let (tensor, letters) = &mut self.terms[i];
@@ -227,7 +226,7 @@ impl<'g> Plan<'g> {
         }
     }
 
-    /// Sums over letters that one tensor alone has.
+    /// Sums over letters that no other term and not the result has.
     #[track_caller]
     fn sum_alone(&mut self, i: usize) {
         let is_needed = |letter: &char| {
@@ -245,7 +244,7 @@ impl<'g> Plan<'g> {
         self.terms[i] = (sum, kept);
     }
 
-    /// The product of two tensors, summed over what nobody else has.
+    /// Contracts two tensors over the letters that no other term and not the result has.
     #[track_caller]
     fn product(
         &self,
@@ -258,7 +257,7 @@ impl<'g> Plan<'g> {
         };
         let both: Vec<char> = left.1.iter().copied().filter(|c| right.1.contains(c)).collect();
         let (mut batching, contracting): (Vec<char>, Vec<char>) = both.iter().partition(|c| is_kept(c));
-        // In the order of the result, so that nothing is transposed where that can be.
+        // In the order of the result, to avoid a transpose if possible.
         batching.sort_by_key(|&c| self.result.iter().position(|&r| r == c).unwrap_or(usize::MAX));
         let free =
             |letters: &[char]| letters.iter().copied().filter(|c| !both.contains(c)).collect::<Vec<_>>();
@@ -278,7 +277,7 @@ fn place(letters: &[char], letter: char) -> i64 {
     letters.iter().position(|&c| c == letter).map_or(0, |at| at as i64)
 }
 
-/// The places of a letter that occurs twice.
+/// The positions of a letter that occurs twice.
 fn twice(letters: &[char]) -> Option<(usize, usize)> {
     (0..letters.len()).find_map(|b| Some((letters[..b].iter().position(|c| *c == letters[b])?, b)))
 }

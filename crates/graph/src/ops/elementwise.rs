@@ -40,7 +40,7 @@ unary! {
     atan F32 => Atan,
     /// Cube root.
     cbrt F32 => Cbrt,
-    /// The next whole number above.
+    /// Rounds up.
     ceil F32 => Ceil,
     /// Cosine.
     cos F32 => Cosine,
@@ -50,13 +50,13 @@ unary! {
     erf F32 => Erf,
     /// The inverse of the error function.
     erf_inv F32 => ErfInv,
-    /// One less the error function.
+    /// The complementary error function, `1 - erf(x)`.
     erfc F32 => Erfc,
     /// `e` to the power of each element.
     exp F32 => Exponential,
-    /// `exp(x) - 1`, exact for small `x`.
+    /// `exp(x) - 1`, accurate for small `x`.
     expm1 F32 => ExponentialMinusOne,
-    /// The next whole number below.
+    /// Rounds down.
     floor F32 => Floor,
     /// Whether an element is neither infinite nor NaN.
     is_finite F32 => IsFinite,
@@ -64,11 +64,11 @@ unary! {
     lgamma F32 => Lgamma,
     /// Natural logarithm.
     log F32 => Log,
-    /// Natural logarithm of `1 + x`, exact for small `x`.
+    /// `log(1 + x)`, accurate for small `x`.
     log1p F32 => LogPlusOne,
-    /// `1 / (1 + exp(-x))`, also called the sigmoid.
+    /// `1 / (1 + exp(-x))`, the sigmoid.
     logistic F32 => Logistic,
-    /// The nearest whole number, the even one of two.
+    /// Rounds to the nearest integer, ties to even.
     round F32 => RoundNearestEven,
     /// `1 / sqrt(x)`.
     rsqrt F32 => Rsqrt,
@@ -88,7 +88,7 @@ unary! {
     real C64 => Real,
     /// The imaginary part of complex numbers.
     imag C64 => Imag,
-    /// How many bits are set.
+    /// Number of set bits.
     popcnt I32 => Popcnt,
 }
 
@@ -105,7 +105,7 @@ macro_rules! binary {
                 "assert_eq!(x.", stringify!($name), "(y).shape(), [2, 3]);\n```"
             )]
             ///
-            /// Reported: the shapes do not go together, the element types differ, or the operation does not take them.
+            /// Reported: the shapes do not broadcast, the element types differ, or the operation does not take them.
             #[must_use]
             #[track_caller]
             pub fn $name(self, y: impl Into<Operand<'g>>) -> Tensor<'g> {
@@ -116,19 +116,19 @@ macro_rules! binary {
 }
 
 binary! {
-    /// Angle of the point `(y, self)` from the axis of `y`: `atan2(self, y)`.
+    /// The angle of the point `(y, self)` from the `y` axis: `atan2(self, y)`.
     atan2 F32 => Atan2,
-    /// The larger of both.
+    /// Elementwise maximum.
     max F32 => Maximum,
-    /// The smaller of both.
+    /// Elementwise minimum.
     min F32 => Minimum,
     /// `x` to the power of `y`.
     pow F32 => Power,
     /// `x` with its bits shifted left by `y`.
     shift_left I32 => ShiftLeft,
-    /// `x` with its bits shifted right by `y`; copies of the sign move in.
+    /// `x` with its bits shifted right by `y`, with sign extension.
     shift_right_arithmetic I32 => ShiftRightArithmetic,
-    /// `x` with its bits shifted right by `y`; zeros move in.
+    /// `x` with its bits shifted right by `y`, with zero fill.
     shift_right_logical I32 => ShiftRightLogical,
 }
 
@@ -147,7 +147,7 @@ macro_rules! comparison {
             ///
             /// The result has elements of type `i1`.
             ///
-            /// Reported: the shapes do not go together or the element types differ.
+            /// Reported: the shapes do not broadcast or the element types differ.
             #[must_use]
             #[track_caller]
             pub fn $name(self, y: impl Into<Operand<'g>>) -> Tensor<'g> {
@@ -158,17 +158,17 @@ macro_rules! comparison {
 }
 
 comparison! {
-    /// Where `x == y`.
+    /// Whether `x == y`.
     eq F32 => EQ,
-    /// Where `x != y`.
+    /// Whether `x != y`.
     ne F32 => NE,
-    /// Where `x < y`.
+    /// Whether `x < y`.
     lt F32 => LT,
-    /// Where `x <= y`.
+    /// Whether `x <= y`.
     le F32 => LE,
-    /// Where `x > y`.
+    /// Whether `x > y`.
     gt F32 => GT,
-    /// Where `x >= y`.
+    /// Whether `x >= y`.
     ge F32 => GE,
 }
 
@@ -192,7 +192,7 @@ impl Graph {
     /// assert_eq!(g.binary(BinaryOp::Add, x, y).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the shapes do not go together, the element types differ, or the operation does not take them.
+    /// Reported: the shapes do not broadcast, the element types differ, or the operation does not take them.
     #[track_caller]
     pub fn binary<'g>(
         &'g self,
@@ -217,7 +217,7 @@ impl Graph {
     /// assert_eq!(g.compare(CompareDirection::GT, x, 0.0).dtype(), DType::I1);
     /// ```
     ///
-    /// Reported: the shapes do not go together or the element types differ.
+    /// Reported: the shapes do not broadcast or the element types differ.
     #[track_caller]
     pub fn compare<'g>(
         &'g self,
@@ -233,7 +233,7 @@ impl Graph {
         })
     }
 
-    /// Complex numbers of a real and an imaginary part.
+    /// Complex numbers from real and imaginary parts.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -243,7 +243,7 @@ impl Graph {
     /// assert_eq!(g.complex(x, y).dtype(), DType::C64);
     /// ```
     ///
-    /// Reported: the shapes do not go together, or the parts are not both `f32` or `f64`.
+    /// Reported: the shapes do not broadcast, or the parts are not both `f32` or `f64`.
     #[track_caller]
     pub fn complex<'g>(&'g self, real: impl Into<Operand<'g>>, imag: impl Into<Operand<'g>>) -> Tensor<'g> {
         self.binary(BinaryOp::Complex, real, imag)
@@ -281,7 +281,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.square().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are truth values.
+    /// Reported: the elements are of type `i1`.
     #[must_use]
     #[track_caller]
     pub fn square(self) -> Tensor<'g> {
@@ -297,14 +297,14 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.reciprocal().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are truth values.
+    /// Reported: the elements are of type `i1`.
     #[must_use]
     #[track_caller]
     pub fn reciprocal(self) -> Tensor<'g> {
         self.graph().binary(BinaryOp::Divide, 1, self)
     }
 
-    /// What is left of dividing by `y`, with the sign of `y`: `numpy.mod`. The operator `%` gives it the sign of this tensor.
+    /// The remainder of division by `y`, with the sign of `y`: `numpy.mod`. The operator `%` takes the sign of this tensor.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -313,7 +313,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.modulo(2.0).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the shapes do not go together, the element types differ, or the elements are truth values.
+    /// Reported: the shapes do not broadcast, the element types differ, or the elements are of type `i1`.
     #[must_use]
     #[track_caller]
     pub fn modulo(self, y: impl Into<Operand<'g>>) -> Tensor<'g> {
@@ -325,7 +325,7 @@ impl<'g> Tensor<'g> {
         rest.is_beyond(y).select(rest + y, rest)
     }
 
-    /// Where what is left of a division is not zero, and of another sign than what was divided by.
+    /// Whether a remainder is nonzero, and its sign differs from that of the divisor.
     #[track_caller]
     pub(super) fn is_beyond(self, y: Operand<'g>) -> Tensor<'g> {
         match y {
@@ -336,7 +336,7 @@ impl<'g> Tensor<'g> {
         }
     }
 
-    /// `on_true` where the truth value holds, else `on_false`: `mask.select(a, b)`. Shapes broadcast.
+    /// `on_true` where this tensor is true, else `on_false`: `mask.select(a, b)`. Shapes broadcast.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -346,7 +346,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.gt(y).select(x, y).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: this tensor is not of type `i1`, the shapes do not go together, or the element types differ.
+    /// Reported: this tensor is not of type `i1`, the shapes do not match, or the element types differ.
     #[must_use]
     #[track_caller]
     pub fn select(self, on_true: impl Into<Operand<'g>>, on_false: impl Into<Operand<'g>>) -> Tensor<'g> {
@@ -379,7 +379,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The nearest value that is not below `low` and not above `high`.
+    /// Clamps to the range from `low` to `high`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -388,7 +388,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.clamp(0.0, 1.0).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the shapes do not go together or the element types differ.
+    /// Reported: the shapes do not broadcast or the element types differ.
     #[must_use]
     #[track_caller]
     pub fn clamp(self, low: impl Into<Operand<'g>>, high: impl Into<Operand<'g>>) -> Tensor<'g> {
@@ -399,7 +399,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The same values as elements of type `dtype`: floats are rounded, or cut to whole numbers; numbers that are not zero hold.
+    /// Converts to element type `dtype`: floats are rounded, or truncated to integers; nonzero numbers become true.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -421,7 +421,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// A tensor like this one, all of whose elements are `number`.
+    /// A tensor of the same shape and type, filled with `number`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -430,7 +430,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.full_like(1.0).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the number is not an element of the type.
+    /// Reported: the type cannot represent the number.
     #[must_use]
     #[track_caller]
     pub fn full_like(self, number: f64) -> Tensor<'g> {
@@ -440,7 +440,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// Zeros like this tensor.
+    /// A tensor of the same shape and type, filled with zeros.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -454,7 +454,7 @@ impl<'g> Tensor<'g> {
         self.full_like(0.0)
     }
 
-    /// Repeats the tensor to a shape whose last dimensions are its own, or where it has size one.
+    /// Broadcasts to a shape, aligned at the last dimensions.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -463,7 +463,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.broadcast_to([4, 2, 3]).shape(), [4, 2, 3]);
     /// ```
     ///
-    /// Reported: the shapes do not go together so.
+    /// Reported: the shapes do not match.
     #[must_use]
     #[track_caller]
     pub fn broadcast_to(self, shape: impl crate::IntoShape) -> Tensor<'g> {

@@ -1,4 +1,4 @@
-//! Elements at numbers that the program computes: `take` and its kind.
+//! Indexing with dynamic indices: `take` and related operations.
 
 use shardc_ir::floats::power_of_two;
 use shardc_ir::{DType, DTypeClass, DimList, GatherSpec, OpKind, ValueId};
@@ -8,22 +8,22 @@ use crate::graph::Maker;
 use crate::ops::broadcast::common_shape;
 use crate::{Tensor, axes};
 
-/// What is done about numbers outside of a tensor.
+/// Handling of out-of-bounds indices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OutOfBounds {
-    /// They count as the nearest that is inside. Nothing is compared: it costs nothing.
+    /// Clamps to the nearest valid index. This needs no comparison, so it is free.
     #[default]
     Clip,
-    /// Numbers below zero count from the last. What is taken outside is NaN, the smallest number with a sign, the largest without
-    /// one, or true: `jax.numpy`'s default for reading.
+    /// Negative indices count from the last. Out-of-bounds reads are NaN, the smallest signed number, the largest unsigned one, or true:
+    /// `jax.numpy`'s default for reads.
     Fill,
-    /// Numbers go round: `n` is 0.
+    /// Indices wrap around: `n` is 0.
     Wrap,
 }
 
 impl<'g> Tensor<'g> {
-    /// The slices with these numbers along dimension `axis`, which becomes the dimensions of `indices`: `numpy.take`. Numbers
-    /// outside count as the nearest inside.
+    /// The slices at `indices` along dimension `axis`, which is replaced by the dimensions of `indices`: `numpy.take`. Out-of-bounds
+    /// indices are clamped.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -33,14 +33,14 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.take(i, 1).shape(), [2, 4]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or `indices` are no integers.
+    /// Reported: the tensor lacks the dimension, or `indices` are not integers.
     #[must_use]
     #[track_caller]
     pub fn take(self, indices: impl Into<Tensor<'g>>, axis: i64) -> Tensor<'g> {
         self.take_with(indices, axis, OutOfBounds::Clip)
     }
 
-    /// [`take`](Tensor::take), and what is done about numbers outside.
+    /// [`take`](Tensor::take) with this handling of out-of-bounds indices.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh, OutOfBounds};
@@ -50,7 +50,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.take_with(i, 1, OutOfBounds::Wrap).shape(), [2, 4]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or `indices` are no integers.
+    /// Reported: the tensor lacks the dimension, or `indices` are not integers.
     #[must_use]
     #[track_caller]
     pub fn take_with(
@@ -87,8 +87,8 @@ impl<'g> Tensor<'g> {
         inside.select(taken, missing(taken))
     }
 
-    /// For each number in `indices`, the element at that number along dimension `axis`, and at its own place along the others:
-    /// `numpy.take_along_axis`. Numbers outside count as the nearest inside.
+    /// For each index in `indices`, the element at that index along dimension `axis`, and at the index's own position along the others:
+    /// `numpy.take_along_axis`. Out-of-bounds indices are clamped.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -98,14 +98,14 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.take_along_axis(order, 1).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, the others differ in size, or `indices` are no integers.
+    /// Reported: the tensor lacks the dimension, the others differ in size, or `indices` are not integers.
     #[must_use]
     #[track_caller]
     pub fn take_along_axis(self, indices: impl Into<Tensor<'g>>, axis: i64) -> Tensor<'g> {
         self.take_along_axis_with(indices, axis, OutOfBounds::Clip)
     }
 
-    /// [`take_along_axis`](Tensor::take_along_axis), and what is done about numbers outside.
+    /// [`take_along_axis`](Tensor::take_along_axis) with this handling of out-of-bounds indices.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh, OutOfBounds};
@@ -115,7 +115,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.take_along_axis_with(order, 1, OutOfBounds::Fill).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, the others differ in size, or `indices` are no integers.
+    /// Reported: the tensor lacks the dimension, the others differ in size, or `indices` are not integers.
     #[must_use]
     #[track_caller]
     pub fn take_along_axis_with(
@@ -152,8 +152,8 @@ impl<'g> Tensor<'g> {
         (placed.ge(0) & placed.lt(n)).select(taken, missing(taken))
     }
 
-    /// The elements, or slices, at these numbers along the first dimensions, one tensor of numbers for each: `x[i, j]`. They
-    /// broadcast, and their dimensions come first. Numbers outside count as the nearest inside.
+    /// The elements, or slices, at these indices along the leading dimensions, one index tensor for each: `x[i, j]`. Index tensors
+    /// broadcast; their dimensions come first. Out-of-bounds indices are clamped.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -163,7 +163,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.index(&[i, i]).shape(), [4]);
     /// ```
     ///
-    /// Reported: there are none, or more than dimensions; they do not broadcast, are no integers or differ in element type.
+    /// Reported: there are no indices, or more than dimensions; they do not broadcast, are not integers or differ in element type.
     #[must_use]
     #[track_caller]
     pub fn index(self, indices: &[Tensor<'g>]) -> Tensor<'g> {
@@ -185,9 +185,9 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// Slices at places that `indices` hold: the `gather` of StableHLO. Places that would reach beyond the tensor are moved inside.
+    /// StableHLO's `gather`: slices at start indices from `indices`, which are clamped so that the slices are in bounds.
     ///
-    /// Reported: the dimensions do not go together, or `indices` are no integers.
+    /// Reported: the dimensions do not match, or `indices` are not integers.
     #[must_use]
     #[track_caller]
     pub fn gather(self, indices: impl Into<Tensor<'g>>, spec: &GatherSpec) -> Tensor<'g> {
@@ -199,13 +199,13 @@ impl<'g> Tensor<'g> {
 }
 
 impl OutOfBounds {
-    /// The numbers that a slice of `n` is read at.
+    /// Indices into a dimension of size `n`, after out-of-bounds handling.
     #[track_caller]
     fn placed<'g>(self, indices: Tensor<'g>, n: i64) -> Tensor<'g> {
         if indices.is_poisoned() || !indices.dtype().is_integer() {
             return indices;
         }
-        // XLA clamps numbers to the last slice in their own type, which may not hold that.
+        // XLA clamps indices to the last slice in their own type, which may be too narrow for that bound.
         let indices = wide(indices, n);
         match self {
             OutOfBounds::Clip => indices,
@@ -215,7 +215,7 @@ impl OutOfBounds {
     }
 }
 
-/// Numbers as elements of a type that holds `n`.
+/// Indices in an integer type that can represent `n`.
 #[track_caller]
 pub(super) fn wide(indices: Tensor<'_>, n: i64) -> Tensor<'_> {
     match crate::number::encode_integer(indices.dtype(), n) {
@@ -224,7 +224,7 @@ pub(super) fn wide(indices: Tensor<'_>, n: i64) -> Tensor<'_> {
     }
 }
 
-/// Numbers below zero count from the last of `n`.
+/// Counts negative indices from the last of `n`.
 #[track_caller]
 pub(super) fn from_last(indices: Tensor<'_>, n: i64) -> Tensor<'_> {
     if indices.is_poisoned() || indices.dtype().class() != DTypeClass::Signed {
@@ -234,7 +234,7 @@ pub(super) fn from_last(indices: Tensor<'_>, n: i64) -> Tensor<'_> {
     indices.lt(0).select(indices + n, indices)
 }
 
-/// What stands for an element that there is not.
+/// The fill value of out-of-bounds reads.
 #[track_caller]
 fn missing(like: Tensor<'_>) -> Tensor<'_> {
     let (g, dtype) = (like.graph(), like.dtype());
@@ -245,7 +245,7 @@ fn missing(like: Tensor<'_>) -> Tensor<'_> {
     }
 }
 
-/// Numbers along several dimensions as vectors along a new last dimension.
+/// Combines indices along several dimensions into index vectors along a new last dimension.
 #[track_caller]
 pub(super) fn vectors<'g>(of: Tensor<'g>, indices: &[Tensor<'g>]) -> Option<Tensor<'g>> {
     let g = of.graph();
@@ -271,12 +271,12 @@ pub(super) fn vectors<'g>(of: Tensor<'g>, indices: &[Tensor<'g>]) -> Option<Tens
     Some(g.stack(&parts, -1)).filter(|stacked| !stacked.is_poisoned())
 }
 
-/// Where dimension `d` of a slice, without the dimension `dim`, is in a result that has `rank` dimensions in its place.
+/// The position of slice dimension `d` in a result in which `rank` dimensions replace dimension `dim`.
 pub(super) fn place(d: usize, dim: usize, rank: usize) -> u32 {
     (if d < dim { d } else { d + rank }) as u32
 }
 
-/// Refuses what no element can be numbered by.
+/// Rejects indices that are not integers.
 pub(super) fn integers(m: &Maker<'_>, indices: ValueId) -> KindResult<()> {
     match m.dtype_of(indices) {
         dtype if dtype.is_integer() => Ok(()),

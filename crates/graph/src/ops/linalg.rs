@@ -7,8 +7,8 @@ use crate::axes::Axes;
 use crate::error::ErrorKind;
 
 impl<'g> Tensor<'g> {
-    /// The lower triangular matrix whose product with its transpose this is, for each matrix in the last two dimensions, of which
-    /// the symmetric part counts.
+    /// Cholesky factor: the lower triangular matrix whose product with its transpose is this matrix. Batched over leading dimensions; the
+    /// symmetric part of each matrix is used.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -30,7 +30,7 @@ impl<'g> Tensor<'g> {
 
     /// Solves `a x = b`, or `x a = b`, for each triangular matrix `a` in the last two dimensions.
     ///
-    /// Reported: the shapes do not go together, the element types differ, or they are no floats.
+    /// Reported: the shapes do not match, the element types differ, or they are not floats.
     #[must_use]
     #[track_caller]
     pub fn triangular_solve(self, b: impl Into<Tensor<'g>>, spec: &TriangularSpec) -> Tensor<'g> {
@@ -38,7 +38,7 @@ impl<'g> Tensor<'g> {
         self.graph().make(&[self, b.into()], |m, values| m.infer(kind, values, &[]))
     }
 
-    /// A Fourier transform of the last dimensions, which have these lengths.
+    /// A Fourier transform of the last dimensions, with these lengths.
     ///
     /// ```
     /// # use shardc_graph::{DType, FftKind, Graph, Mesh};
@@ -55,7 +55,7 @@ impl<'g> Tensor<'g> {
         self.graph().make(&[self], |m, values| m.infer(kind, values, &[]))
     }
 
-    /// The Fourier transform of the last dimension of complex numbers.
+    /// Complex Fourier transform of the last dimension.
     ///
     /// ```
     /// # use shardc_graph::{DType, Graph, Mesh};
@@ -87,7 +87,7 @@ impl<'g> Tensor<'g> {
         self.fft_of(FftKind::Ifft, &[self.size(-1)])
     }
 
-    /// The Fourier transform of the last dimension of floats: `n / 2 + 1` complex numbers, the others follow from them.
+    /// Fourier transform of the last dimension of real numbers: the `n / 2 + 1` nonredundant complex numbers.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -103,7 +103,7 @@ impl<'g> Tensor<'g> {
         self.fft_of(FftKind::Rfft, &[self.size(-1)])
     }
 
-    /// The inverse of [`rfft`](Tensor::rfft): `n` floats.
+    /// The inverse of [`rfft`](Tensor::rfft): `n` real numbers.
     ///
     /// ```
     /// # use shardc_graph::{DType, Graph, Mesh};
@@ -112,14 +112,14 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.irfft(8).shape(), [2, 8]);
     /// ```
     ///
-    /// Reported: the elements are not complex, or are not `n / 2 + 1`.
+    /// Reported: the elements are not complex, or there are not `n / 2 + 1`.
     #[must_use]
     #[track_caller]
     pub fn irfft(self, n: i64) -> Tensor<'g> {
         self.fft_of(FftKind::Irfft, &[n])
     }
 
-    /// The square root of the sum of squares over dimensions, which vanish. That of floats of 16 bits is computed in 32.
+    /// The L2 norm over dimensions, which are removed. For 16-bit floats it is computed in 32 bits.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -135,8 +135,8 @@ impl<'g> Tensor<'g> {
         self.wide().square().sum(axes).sqrt().to(self.dtype())
     }
 
-    /// The norm of this order over dimensions, which vanish: the sum of absolute values to the power of the order, to the inverse
-    /// power. Of order infinity it is the largest absolute value, of order 0 the number of elements that are not zero.
+    /// The norm of this order over dimensions, which are removed: `sum(abs(x)^order)^(1/order)`. Order infinity is the largest absolute
+    /// value, order 0 the number of nonzero elements.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -145,7 +145,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.norm_of(1.0, 1).shape(), [2]);
     /// ```
     ///
-    /// Reported: as for [`norm`](Tensor::norm).
+    /// Reported: the errors of [`norm`](Tensor::norm).
     #[must_use]
     #[track_caller]
     pub fn norm_of(self, order: f64, axes: impl Into<Axes>) -> Tensor<'g> {
@@ -164,7 +164,7 @@ impl<'g> Tensor<'g> {
         }
     }
 
-    /// The `k`-th diagonal above the main one of matrices in the last two dimensions.
+    /// The `k`-th diagonal above the main one, of matrices in the last two dimensions.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -211,7 +211,7 @@ impl<'g> Tensor<'g> {
         row.eq(column).select(self, 0).sum([-2, -1])
     }
 
-    /// The products of all pairs of elements, those of this tensor along the first dimension.
+    /// Outer product: the products of all pairs of elements, with this tensor's elements along the first dimension.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -228,7 +228,7 @@ impl<'g> Tensor<'g> {
         self.reshape([-1, 1]) * y.into().reshape([1, -1])
     }
 
-    /// The sum of the products of all elements.
+    /// Dot product of all elements.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -245,7 +245,7 @@ impl<'g> Tensor<'g> {
         self.reshape([-1]).dot(y.into().reshape([-1]))
     }
 
-    /// The vectors at right angles to pairs of vectors, which the last dimension holds, of size 3.
+    /// Cross product of vectors in the last dimension, which has size 3.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -255,7 +255,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.cross(y).shape(), [3]);
     /// ```
     ///
-    /// Reported: the last dimension has another size, or the shapes do not go together.
+    /// Reported: the last dimension has another size, or the shapes do not match.
     #[must_use]
     #[track_caller]
     pub fn cross(self, y: impl Into<Tensor<'g>>) -> Tensor<'g> {
@@ -268,7 +268,7 @@ impl<'g> Tensor<'g> {
         self.graph().stack(&[part(1, 2), part(2, 0), part(0, 1)], -1)
     }
 
-    /// The sum of the squared distances from the mean over dimensions, which vanish, divided by `ddof` less than their number.
+    /// The sum of squared deviations from the mean over dimensions, which are removed, divided by the number of elements minus `ddof`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -287,7 +287,7 @@ impl<'g> Tensor<'g> {
         sum / (count - ddof) as f64
     }
 
-    /// The standard deviation over dimensions, which vanish: the root of the [variance](Tensor::var).
+    /// The standard deviation over dimensions, which are removed: the square root of the [variance](Tensor::var).
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

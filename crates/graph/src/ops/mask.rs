@@ -1,4 +1,4 @@
-//! Triangles of matrices, masks, and numbers in order.
+//! Triangular matrices, masks and sequences.
 
 use shardc_ir::DType;
 
@@ -43,8 +43,8 @@ impl<'g> Tensor<'g> {
 }
 
 impl Graph {
-    /// Where the column is at most the row and `k` more, as truth values of shape `[rows, columns]`: the lower triangle. What each
-    /// position may attend to, where none sees those behind it, is `tri(t, t, 0)`.
+    /// Lower triangular mask, an `i1` tensor of shape `[rows, columns]`: true where the column is at most the row plus `k`. The causal mask
+    /// of `t` positions is `tri(t, t, 0)`.
     ///
     /// ```
     /// # use shardc_graph::{Graph, Mesh};
@@ -74,8 +74,7 @@ impl Graph {
         self.iota([n, n], 0, DType::I32).eq(self.iota([n, n], 1, DType::I32)).to(dtype)
     }
 
-    /// Which keys a query may look at where none looks ahead, as truth values of shape `[queries, keys]`: the last query may look
-    /// at all keys.
+    /// Causal mask, an `i1` tensor of shape `[queries, keys]`, aligned at the end: the last query attends to all keys.
     ///
     /// ```
     /// # use shardc_graph::{Graph, Mesh};
@@ -89,7 +88,7 @@ impl Graph {
         self.tri(queries, keys, keys - queries)
     }
 
-    /// `count` numbers from `start` to `stop`, both among them, at equal distances.
+    /// `count` evenly spaced numbers from `start` to `stop`, inclusive.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -97,7 +96,7 @@ impl Graph {
     /// assert_eq!(g.linspace(0.0, 1.0, 5, F32).shape(), [5]);
     /// ```
     ///
-    /// Reported: `count` is negative, or the elements are no floats.
+    /// Reported: `count` is negative, or the elements are not floats.
     #[track_caller]
     pub fn linspace(&self, start: f64, stop: f64, count: i64, dtype: DType) -> Tensor<'_> {
         if !dtype.is_float() {

@@ -1,4 +1,4 @@
-//! Operations that move elements.
+//! Data movement operations.
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
@@ -10,7 +10,7 @@ use crate::graph::{Graph, KindResult, Maker, check_shape};
 use crate::{IntoShape, Operand, Tensor};
 
 impl<'g> Tensor<'g> {
-    /// The elements, row-major, in another shape. One size may be -1: it follows from the others.
+    /// The elements in row-major order in another shape. One size may be -1 and is inferred.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -115,8 +115,8 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// Dimension `i` of this tensor becomes dimension `places[i]` of the result; the others, and dimensions of size one,
-    /// repeat.
+    /// Dimension `i` of this tensor becomes dimension `places[i]` of the result; other dimensions of the result, and dimensions of size
+    /// one, are broadcast.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -125,7 +125,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.broadcast_in_dim([2, 5, 3], &[0, 2]).shape(), [2, 5, 3]);
     /// ```
     ///
-    /// Reported: `places` does not name a dimension of the result for each of this tensor's, or a size is neither equal nor one.
+    /// Reported: `places` does not have a dimension of the result for each of this tensor's, or a size is neither equal nor one.
     #[must_use]
     #[track_caller]
     pub fn broadcast_in_dim(self, shape: impl IntoShape, places: &[i64]) -> Tensor<'g> {
@@ -146,7 +146,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The tensor with one more dimension, of size one, which is dimension `axis` of the result.
+    /// Inserts a dimension of size one, which is dimension `axis` of the result.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -169,7 +169,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The tensor without dimensions that have size one.
+    /// Removes dimensions of size one.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -199,8 +199,8 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The elements with these numbers along dimension `axis`: `x.slice(0, 2..)`. Both ends may be counted from the last, as
-    /// negative numbers: `x.slice(-1, -3..)`, `x.slice(0, (1, -1))`.
+    /// The elements of a range along dimension `axis`: `x.slice(0, 2..)`. Negative bounds count from the last: `x.slice(-1, -3..)`,
+    /// `x.slice(0, (1, -1))`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -209,14 +209,14 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.slice(2, 1..3).shape(), [2, 3, 2]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension or those elements.
+    /// Reported: the tensor lacks the dimension, or the range is out of bounds.
     #[must_use]
     #[track_caller]
     pub fn slice(self, axis: i64, range: impl SliceRange) -> Tensor<'g> {
         self.slice_by(axis, range, 1)
     }
 
-    /// Every `step`-th of the elements with these numbers along dimension `axis`.
+    /// Every `step`-th element of a range along dimension `axis`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -225,7 +225,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.slice_by(2, 0..4, 2).shape(), [2, 3, 2]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension or those elements, or the step is not positive.
+    /// Reported: the tensor lacks the dimension, the range is out of bounds, or the step is not positive.
     #[must_use]
     #[track_caller]
     pub fn slice_by(self, axis: i64, range: impl SliceRange, step: i64) -> Tensor<'g> {
@@ -239,7 +239,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The elements from `start` to `limit`, exclusive, every `stride`-th, along each dimension.
+    /// The elements from `start` to `limit` (exclusive) with `stride`, along each dimension.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -248,7 +248,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.slice_box(&[0, 1], &[2, 3], &[1, 1]).shape(), [2, 2]);
     /// ```
     ///
-    /// Reported: there is not one bound per dimension, or the bounds do not lie in the tensor.
+    /// Reported: there is not one bound per dimension, or the bounds are outside the tensor.
     #[must_use]
     #[track_caller]
     pub fn slice_box(self, start: &[i64], limit: &[i64], stride: &[i64]) -> Tensor<'g> {
@@ -262,7 +262,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// Element `index` along dimension `axis`, which vanishes. Both are counted from the last where negative.
+    /// Element `index` along dimension `axis`, which is removed. Negative values of both count from the last.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -271,7 +271,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.at(1, 0).shape(), [2, 4]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension or the element.
+    /// Reported: the tensor lacks the dimension, or the index is out of bounds.
     #[must_use]
     #[track_caller]
     pub fn at(self, axis: i64, index: i64) -> Tensor<'g> {
@@ -287,7 +287,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// Equal parts along dimension `axis`, in order.
+    /// Splits dimension `axis` into equal parts.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -296,7 +296,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.split(2, 2)[1].shape(), [2, 3, 2]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or that is not a multiple of `parts`.
+    /// Reported: the tensor lacks the dimension, or its size is not a multiple of `parts`.
     #[must_use]
     #[track_caller]
     pub fn split(self, axis: i64, parts: usize) -> Vec<Tensor<'g>> {
@@ -320,8 +320,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The tensor with `low` elements before and `high` after each dimension, all equal to `value`; negative numbers take
-    /// elements away.
+    /// Pads each dimension with `low` elements before and `high` after, all equal to `value`; negative amounts remove elements.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -338,7 +337,7 @@ impl<'g> Tensor<'g> {
         self.pad_with(value, low, high, &interior)
     }
 
-    /// The tensor with elements before, after and between those of each dimension, all equal to `value`.
+    /// Pads with elements before, after and between those of each dimension, all equal to `value`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -377,7 +376,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The elements in the opposite order along dimensions.
+    /// Reverses the elements along dimensions.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -397,7 +396,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The elements moved by `shift` along dimension `axis`, those at the end to the start: `numpy.roll`.
+    /// Rotates the elements by `shift` along dimension `axis`: `numpy.roll`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -418,7 +417,7 @@ impl<'g> Tensor<'g> {
         self.graph().concatenate(&[self.slice(axis, at..), self.slice(axis, ..at)], axis)
     }
 
-    /// The whole tensor again and again along each dimension: `numpy.tile`.
+    /// Repeats the tensor along each dimension: `numpy.tile`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -448,7 +447,7 @@ impl<'g> Tensor<'g> {
 }
 
 impl Graph {
-    /// Tensors side by side along dimension `axis`.
+    /// Concatenates tensors along dimension `axis`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -458,13 +457,13 @@ impl Graph {
     /// assert_eq!(g.concatenate(&[x, y], 0).shape(), [4, 3]);
     /// ```
     ///
-    /// Reported: there is none, they lack the dimension, or they differ in element type or in another dimension.
+    /// Reported: there are no tensors, they lack the dimension, or they differ in element type or in another dimension.
     #[track_caller]
     pub fn concatenate<'g>(&'g self, parts: &[Tensor<'g>], axis: i64) -> Tensor<'g> {
         self.make(parts, |m, values| concatenate(m, values, axis))
     }
 
-    /// Tensors of one shape side by side along a new dimension, which is dimension `axis` of the result.
+    /// Stacks tensors of one shape along a new dimension, which is dimension `axis` of the result.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -474,7 +473,7 @@ impl Graph {
     /// assert_eq!(g.stack(&[x, y], 0).shape(), [2, 2, 3]);
     /// ```
     ///
-    /// Reported: there is none, or they differ in shape or element type.
+    /// Reported: there are no tensors, or they differ in shape or element type.
     #[track_caller]
     pub fn stack<'g>(&'g self, parts: &[Tensor<'g>], axis: i64) -> Tensor<'g> {
         let parts: Vec<Tensor<'g>> = parts.iter().map(|part| part.expand_dims(axis)).collect();
@@ -503,7 +502,7 @@ fn concatenate(m: &mut Maker<'_>, values: &[ValueId], axis: i64) -> KindResult<V
     m.infer(OpKind::Concatenate { dim: dim as u32 }, values, &[])
 }
 
-/// A shape in which -1 stands for what is left.
+/// A shape with -1 replaced by the inferred size.
 fn completed(from: &[i64], mut shape: Vec<i64>) -> KindResult<Vec<i64>> {
     let have: i64 = from.iter().product();
     if let Some(free) = shape.iter().position(|&n| n == -1) {
@@ -519,7 +518,7 @@ fn completed(from: &[i64], mut shape: Vec<i64>) -> KindResult<Vec<i64>> {
     if have == want { Ok(shape) } else { Err(ErrorKind::ElementCount { have, want, shape }) }
 }
 
-/// A value in a shape of as many elements.
+/// A value reshaped to a shape with the same number of elements.
 pub(crate) fn reshape(m: &mut Maker<'_>, value: ValueId, shape: &[i64]) -> KindResult<ValueId> {
     if m.shape_of(value) == shape {
         return Ok(value);
@@ -536,7 +535,7 @@ pub(crate) fn transpose(m: &mut Maker<'_>, value: ValueId, permutation: &[usize]
     m.infer(OpKind::Transpose { permutation }, &[value], &[])
 }
 
-/// The slice that is everything.
+/// The slice of all elements.
 fn whole(shape: &[i64]) -> SliceSpec {
     SliceSpec {
         start: SizeList::from_elem(0, shape.len()),
@@ -545,13 +544,13 @@ fn whole(shape: &[i64]) -> SliceSpec {
     }
 }
 
-/// A range of elements along a dimension: a range of Rust's, or a pair of its ends, of which either may be counted from the last.
+/// A range of elements along a dimension: a Rust range, or a pair of bounds. Negative bounds count from the last.
 pub trait SliceRange {
-    /// The first element and the one behind the last, along a dimension of size `n`.
+    /// The first element and the end (exclusive), along a dimension of size `n`.
     fn bounds(self, n: i64) -> (i64, i64);
 }
 
-/// An end that may be counted from the last.
+/// A bound that counts from the last if negative.
 fn counted(at: i64, n: i64) -> i64 {
     if at < 0 { at + n } else { at }
 }

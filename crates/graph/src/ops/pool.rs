@@ -1,4 +1,4 @@
-//! Reductions of windows: pooling.
+//! Window reductions: pooling.
 
 use shardc_ir::{Dense, OpKind, ReductionKind, WindowSpec, reducer};
 use smallvec::SmallVec;
@@ -8,8 +8,7 @@ use crate::error::{ErrorKind, KindResult};
 use crate::{Operand, RegionBody, Tensor, number};
 
 impl<'g> Tensor<'g> {
-    /// The largest element of each window. Sizes and steps are of the dimensions between the first, the batch, and the last, the
-    /// features.
+    /// Max pooling. Sizes and strides are those of the spatial dimensions: all but the first, the batch, and the last, the features.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh, Padding};
@@ -18,14 +17,14 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.max_pool(&[2, 2], &[2, 2], &Padding::Valid).shape(), [2, 4, 4, 3]);
     /// ```
     ///
-    /// Reported: there is not one size and step per dimension between, or the elements have no order.
+    /// Reported: there is not one size and stride per spatial dimension, or the elements have no order.
     #[must_use]
     #[track_caller]
     pub fn max_pool(self, sizes: &[i64], strides: &[i64], padding: &Padding) -> Tensor<'g> {
         self.pool(ReductionKind::Max, sizes, strides, padding)
     }
 
-    /// The smallest element of each window.
+    /// The minimum of each window.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh, Padding};
@@ -34,7 +33,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.min_pool(&[2, 2], &[2, 2], &Padding::Valid).shape(), [2, 4, 4, 3]);
     /// ```
     ///
-    /// Reported: as for [`max_pool`](Tensor::max_pool).
+    /// Reported: the errors of [`max_pool`](Tensor::max_pool).
     #[must_use]
     #[track_caller]
     pub fn min_pool(self, sizes: &[i64], strides: &[i64], padding: &Padding) -> Tensor<'g> {
@@ -50,15 +49,14 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.sum_pool(&[2, 2], &[2, 2], &Padding::Valid).shape(), [2, 4, 4, 3]);
     /// ```
     ///
-    /// Reported: as for [`max_pool`](Tensor::max_pool).
+    /// Reported: the errors of [`max_pool`](Tensor::max_pool).
     #[must_use]
     #[track_caller]
     pub fn sum_pool(self, sizes: &[i64], strides: &[i64], padding: &Padding) -> Tensor<'g> {
         self.pool(ReductionKind::Add, sizes, strides, padding)
     }
 
-    /// The mean of each window; elements of the padding are not counted. Where they are to be, as zeros, it is
-    /// [`sum_pool`](Tensor::sum_pool) divided by the size of a window.
+    /// Average pooling; padding is not counted. To count it as zeros, divide [`sum_pool`](Tensor::sum_pool) by the size of a window.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh, Padding};
@@ -67,7 +65,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.avg_pool(&[2, 2], &[2, 2], &Padding::Valid).shape(), [2, 4, 4, 3]);
     /// ```
     ///
-    /// Reported: there is not one size and step per dimension between, or the elements are no floats.
+    /// Reported: there is not one size and stride per spatial dimension, or the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn avg_pool(self, sizes: &[i64], strides: &[i64], padding: &Padding) -> Tensor<'g> {
@@ -79,8 +77,7 @@ impl<'g> Tensor<'g> {
         sum / ones.pool(ReductionKind::Add, sizes, strides, padding)
     }
 
-    /// Reduces windows that go over all dimensions, from `init`: sizes and steps are one per dimension. `combine` is given two
-    /// scalars.
+    /// Reduces windows over all dimensions, with initial value `init`, and one size and stride per dimension. `combine` takes two scalars.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh, Padding};
@@ -90,8 +87,8 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(sums.shape(), [4]);
     /// ```
     ///
-    /// Reported: there is not one size and step per dimension, `init` is no scalar of the element type, or `combine` does not
-    /// return one.
+    /// Reported: there is not one size and stride per dimension, `init` is not a scalar of the element type, or `combine` does not return
+    /// one.
     #[must_use]
     #[track_caller]
     pub fn reduce_window(

@@ -19,7 +19,7 @@ macro_rules! reductions {
                 "assert_eq!(x.", stringify!($name), "(1).shape(), [2]);\n```"
             )]
             ///
-            /// The dimensions vanish.
+            /// The dimensions are removed.
             ///
             /// Reported: the tensor lacks a dimension, one is named twice, or its elements have no such reduction.
             #[must_use]
@@ -40,9 +40,9 @@ macro_rules! reductions {
                 "assert_eq!(x.", stringify!($keep), "(1).shape(), [2, 1]);\n```"
             )]
             ///
-            /// The dimensions stay, with size one.
+            /// The dimensions are kept with size one.
             ///
-            /// Reported: as without them.
+            /// Reported: the errors of the method without `_keepdims`.
             #[must_use]
             #[track_caller]
             pub fn $keep(self, axes: impl Into<Axes>) -> Tensor<'g> {
@@ -56,22 +56,22 @@ macro_rules! reductions {
 }
 
 reductions! {
-    /// Sums over dimensions. Floats of 16 bits are summed in 32.
+    /// Sum over dimensions. 16-bit floats are summed in 32 bits.
     sum sum_keepdims F32 => Add,
-    /// Multiplies over dimensions. Floats of 16 bits are multiplied in 32.
+    /// Product over dimensions. 16-bit floats are multiplied in 32 bits.
     prod prod_keepdims F32 => Mul,
-    /// The largest element along dimensions.
+    /// Maximum over dimensions.
     amax amax_keepdims F32 => Max,
-    /// The smallest element along dimensions.
+    /// Minimum over dimensions.
     amin amin_keepdims F32 => Min,
-    /// Whether all truth values along dimensions hold.
+    /// Whether all elements along dimensions are true.
     all all_keepdims I1 => And,
-    /// Whether any truth value along dimensions holds.
+    /// Whether any element along dimensions is true.
     any any_keepdims I1 => Or,
 }
 
 impl<'g> Tensor<'g> {
-    /// The mean over dimensions, which vanish. That of floats of 16 bits is computed in 32.
+    /// The mean over dimensions, which are removed. For 16-bit floats it is computed in 32 bits.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -87,7 +87,7 @@ impl<'g> Tensor<'g> {
         self.mean_of(axes.into(), false)
     }
 
-    /// The mean over dimensions, which stay, with size one.
+    /// The mean over dimensions, which are kept with size one.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -96,14 +96,15 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.mean_keepdims(1).shape(), [2, 1]);
     /// ```
     ///
-    /// Reported: as without them.
+    /// Reported: the errors of the method without `_keepdims`.
     #[must_use]
     #[track_caller]
     pub fn mean_keepdims(self, axes: impl Into<Axes>) -> Tensor<'g> {
         self.mean_of(axes.into(), true)
     }
 
-    /// The mean of the squared distances from the mean, over dimensions, which vanish. That of floats of 16 bits is computed in 32.
+    /// The variance over dimensions, which are removed: the mean squared deviation from the mean. For 16-bit floats it is computed in 32
+    /// bits.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -120,7 +121,7 @@ impl<'g> Tensor<'g> {
         (wide - wide.mean_keepdims(axes.clone())).square().mean(axes).to(self.dtype())
     }
 
-    /// The logarithm of the sum of exponentials over dimensions, which vanish; it does not overflow where the result does not.
+    /// Log-sum-exp over dimensions, which are removed; intermediate values do not overflow.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -149,7 +150,7 @@ impl<'g> Tensor<'g> {
                 return Err(ErrorKind::Operands(format!("mean takes floats, not {dtype}")));
             }
             let count: i64 = axes.sorted("mean", &shape)?.iter().map(|&d| shape[d]).product();
-            // A mean may be a float of 16 bits where the sum is none.
+            // The mean may fit in a 16-bit float although the sum does not.
             let wide = summed_in(dtype);
             let value = converted(m, values[0], wide)?;
             let sum = reduce(m, "mean", ReductionKind::Add, value, &axes, keep)?;
@@ -160,14 +161,14 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The tensor in the type that its elements are summed in.
+    /// The tensor converted to its accumulation type.
     #[track_caller]
     pub(crate) fn wide(self) -> Tensor<'g> {
         self.to(summed_in(self.dtype()))
     }
 }
 
-/// The type that sums of elements of a type are computed in: those of thousands of floats of 16 bits would stop to grow, or overflow.
+/// The accumulation type of an element type: sums of thousands of 16-bit floats would stagnate or overflow.
 fn summed_in(dtype: DType) -> DType {
     if matches!(dtype, DType::BF16 | DType::F16) { DType::F32 } else { dtype }
 }
@@ -180,7 +181,7 @@ fn converted(m: &mut Maker<'_>, value: ValueId, dtype: DType) -> KindResult<Valu
     m.typed(OpKind::Convert, &[value], &shape, dtype)
 }
 
-/// Reduces over dimensions, which vanish or stay with size one.
+/// Reduces over dimensions, which are removed or kept with size one.
 pub(crate) fn reduce(
     m: &mut Maker<'_>,
     op: &'static str,

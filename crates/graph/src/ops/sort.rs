@@ -1,4 +1,4 @@
-//! Order: sorting, and the places of the largest.
+//! Sorting and arg-reductions.
 
 use shardc_ir::{BinaryOp, CompareDirection, CompareType, DType, Dense, OpKind, RegionId, ValueId};
 
@@ -7,7 +7,7 @@ use crate::graph::Maker;
 use crate::{Tensor, axes, number};
 
 impl<'g> Tensor<'g> {
-    /// The elements in ascending order along dimension `axis`; equal ones keep their order.
+    /// Sorts in ascending order along dimension `axis`; the sort is stable.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -24,7 +24,7 @@ impl<'g> Tensor<'g> {
         sorted[0]
     }
 
-    /// The place of each element of [`sort`](Tensor::sort) along dimension `axis`, as `i32`.
+    /// The indices that [`sort`](Tensor::sort) along dimension `axis`, as `i32`.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -44,7 +44,7 @@ impl<'g> Tensor<'g> {
         sorted[1]
     }
 
-    /// This tensor in ascending order along dimension `axis`, and `others`, of its shape, moved along with it.
+    /// Sorts this tensor in ascending order along dimension `axis`, and permutes `others`, of its shape, in the same way.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -63,7 +63,7 @@ impl<'g> Tensor<'g> {
         self.graph().make_many(&all, all.len(), |m, values| sort(m, values, axis))
     }
 
-    /// The elements in descending order along dimension `axis`; NaN comes first, and equal ones are in the opposite order:
+    /// Sorts in descending order along dimension `axis`; NaN comes first, and equal elements are in reverse order:
     /// `jax.numpy.sort(.., descending=True)`.
     ///
     /// ```
@@ -80,8 +80,8 @@ impl<'g> Tensor<'g> {
         self.sort(axis).flip(axis)
     }
 
-    /// Where each element of `queries` has its place in this tensor, which is sorted and has one dimension, as `i32`: how many
-    /// elements are smaller, or not larger where `right` is true (`numpy.searchsorted`). Each query is compared with all elements.
+    /// The insertion index of each element of `queries` in this sorted tensor of rank one, as `i32`: the number of smaller elements, or of
+    /// elements not larger if `right` (`numpy.searchsorted`). Each query is compared with all elements.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -91,7 +91,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(edges.searchsorted(x, false).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: this tensor has another number of dimensions, or the element types differ.
+    /// Reported: this tensor has another rank, or the element types differ.
     #[must_use]
     #[track_caller]
     pub fn searchsorted(self, queries: impl Into<Tensor<'g>>, right: bool) -> Tensor<'g> {
@@ -102,7 +102,7 @@ impl<'g> Tensor<'g> {
         before.to(DType::I32).sum(-1)
     }
 
-    /// The `k` largest elements along the last dimension, largest first, and their places, as `i32`.
+    /// The `k` largest elements along the last dimension in descending order, and their indices, as `i32`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -122,8 +122,8 @@ impl<'g> Tensor<'g> {
         (made[0], made[1])
     }
 
-    /// The place of the largest element along dimension `axis`, which vanishes, as `i32`; of several the first. NaN is larger than
-    /// all numbers.
+    /// The index of the largest element along dimension `axis`, which is removed, as `i32`; the first one on ties. NaN is larger than all
+    /// numbers.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -139,8 +139,8 @@ impl<'g> Tensor<'g> {
         self.arg_extreme("argmax", axis, true)
     }
 
-    /// The place of the smallest element along dimension `axis`, which vanishes, as `i32`; of several the first. NaN is smaller
-    /// than all numbers.
+    /// The index of the smallest element along dimension `axis`, which is removed, as `i32`; the first one on ties. NaN is smaller than all
+    /// numbers.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -175,14 +175,14 @@ impl<'g> Tensor<'g> {
     }
 }
 
-/// `0, 1, 2, ...` along a dimension, in the shape of a value.
+/// An iota along a dimension, in the shape of a value.
 fn numbers(m: &mut Maker<'_>, value: ValueId, axis: i64) -> KindResult<ValueId> {
     let shape = m.shape_of(value);
     let dim = axes::one("sort", axis, &shape)?;
     m.typed(OpKind::Iota { dim: dim as u32 }, &[], &shape, DType::I32)
 }
 
-/// Sorts all by the first.
+/// Sorts all values by the first.
 fn sort(m: &mut Maker<'_>, values: &[ValueId], axis: i64) -> KindResult<Vec<ValueId>> {
     let dim = axes::one("sort", axis, &m.shape_of(values[0]))?;
     let dtype = m.dtype_of(values[0]);
@@ -201,7 +201,7 @@ fn sort(m: &mut Maker<'_>, values: &[ValueId], axis: i64) -> KindResult<Vec<Valu
     let region = module.add_region(&scalars);
     let (a, b) = (module.regions[region].args[0], module.regions[region].args[1]);
     let truth = module.types.tensor(&[], DType::I1);
-    // Floats by their bits, as numbers of one order: NaN comes last.
+    // Total order of floats: NaN comes last.
     let how = if dtype.is_float() { Some(CompareType::TotalOrder) } else { None };
     let less = module.add_op(OpKind::Compare(CompareDirection::LT, how), &[a, b], &[truth], &[]);
     let result = module.ops[less].results[0];
@@ -210,7 +210,7 @@ fn sort(m: &mut Maker<'_>, values: &[ValueId], axis: i64) -> KindResult<Vec<Valu
     m.infer_many(OpKind::Sort { dim: Some(dim as i64), stable: Some(true) }, values, &[region])
 }
 
-/// A region that takes the better of two elements with their places.
+/// A region that selects the better of two elements with their indices.
 fn pick(m: &mut Maker<'_>, dtype: DType, largest: bool) -> RegionId {
     let module = &mut m.state.module;
     let (of, place) = (module.types.tensor(&[], dtype), module.types.tensor(&[], DType::I32));

@@ -1,4 +1,4 @@
-//! Updates of elements at numbers that the program computes.
+//! Updates at dynamic indices.
 
 use shardc_ir::{DType, OpKind, ReductionKind, RegionId, ScatterSpec, reducer};
 
@@ -8,9 +8,9 @@ use crate::graph::Maker;
 use crate::{RegionBody, Tensor, axes, number};
 
 impl<'g> Tensor<'g> {
-    /// The tensor with the slices of these numbers along dimension `axis` replaced by `updates`, which has the dimensions of
-    /// `indices` in the place of that one: `x.at[indices].set(updates)`. Numbers below zero count from the last;
-    /// others outside change nothing. Of several updates of one slice any may win.
+    /// The tensor with the slices at `indices` along dimension `axis` replaced by `updates`, in which the dimensions of `indices` take the
+    /// place of `axis`: `x.at[indices].set(updates)`. Negative indices count from the last; other out-of-bounds indices have no effect. If
+    /// a slice is updated repeatedly, any update may win.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -21,7 +21,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.at_set(i, u, 0).shape(), [8, 3]);
     /// ```
     ///
-    /// Reported: the shapes do not go together so, `indices` are no integers, or the element types differ.
+    /// Reported: the shapes do not match, `indices` are not integers, or the element types differ.
     #[must_use]
     #[track_caller]
     pub fn at_set(
@@ -33,7 +33,7 @@ impl<'g> Tensor<'g> {
         self.update_at(indices.into(), updates.into(), axis, None)
     }
 
-    /// The tensor with `updates` added to the slices of these numbers along dimension `axis`: `x.at[indices].add(updates)`.
+    /// The tensor with `updates` added to the slices at `indices` along dimension `axis`: `x.at[indices].add(updates)`.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -44,7 +44,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.at_add(i, u, 0).shape(), [8, 3]);
     /// ```
     ///
-    /// Reported: as for [`at_set`](Tensor::at_set).
+    /// Reported: the errors of [`at_set`](Tensor::at_set).
     #[must_use]
     #[track_caller]
     pub fn at_add(
@@ -56,7 +56,7 @@ impl<'g> Tensor<'g> {
         self.update_at(indices.into(), updates.into(), axis, Some(ReductionKind::Add))
     }
 
-    /// The tensor with the slices of these numbers along dimension `axis` multiplied by `updates`.
+    /// The tensor with the slices at `indices` along dimension `axis` multiplied by `updates`.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -67,7 +67,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.at_mul(i, u, 0).shape(), [8, 3]);
     /// ```
     ///
-    /// Reported: as for [`at_set`](Tensor::at_set).
+    /// Reported: the errors of [`at_set`](Tensor::at_set).
     #[must_use]
     #[track_caller]
     pub fn at_mul(
@@ -79,7 +79,7 @@ impl<'g> Tensor<'g> {
         self.update_at(indices.into(), updates.into(), axis, Some(ReductionKind::Mul))
     }
 
-    /// The tensor with the larger of the slices of these numbers along dimension `axis` and `updates`.
+    /// The tensor with the slices at `indices` along dimension `axis` replaced by the maximum of them and `updates`.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -90,7 +90,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.at_max(i, u, 0).shape(), [8, 3]);
     /// ```
     ///
-    /// Reported: as for [`at_set`](Tensor::at_set).
+    /// Reported: the errors of [`at_set`](Tensor::at_set).
     #[must_use]
     #[track_caller]
     pub fn at_max(
@@ -102,7 +102,7 @@ impl<'g> Tensor<'g> {
         self.update_at(indices.into(), updates.into(), axis, Some(ReductionKind::Max))
     }
 
-    /// The tensor with the smaller of the slices of these numbers along dimension `axis` and `updates`.
+    /// The tensor with the slices at `indices` along dimension `axis` replaced by the minimum of them and `updates`.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -113,7 +113,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.at_min(i, u, 0).shape(), [8, 3]);
     /// ```
     ///
-    /// Reported: as for [`at_set`](Tensor::at_set).
+    /// Reported: the errors of [`at_set`](Tensor::at_set).
     #[must_use]
     #[track_caller]
     pub fn at_min(
@@ -137,7 +137,7 @@ impl<'g> Tensor<'g> {
         self.update_inside(indices, updates, axis, kind)
     }
 
-    /// The same, where no number counts from the last.
+    /// The same, without negative indices.
     #[track_caller]
     fn update_inside(
         self,
@@ -169,10 +169,10 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The tensor with updates at places that `indices` hold: the `scatter` of StableHLO. `combine` is given what is at a place and
-    /// its update, two scalars; places that would reach beyond the tensor change nothing.
+    /// StableHLO's `scatter`: updates at start indices from `indices`. `combine` takes the current and the update element, two scalars.
+    /// Updates that would be out of bounds have no effect.
     ///
-    /// Reported: the dimensions do not go together, `indices` are no integers, or `combine` does not return one such scalar.
+    /// Reported: the dimensions do not match, `indices` are not integers, or `combine` does not return one such scalar.
     #[must_use]
     #[track_caller]
     pub fn scatter(
@@ -193,7 +193,7 @@ macro_rules! segments {
         impl<'g> Tensor<'g> {
             $($(#[$doc])*
             ///
-            /// Reported: `ids` has another first dimension, or is of no integers; the elements have no such reduction.
+            /// Reported: `ids` has another first dimension, or is not of integers; the elements have no such reduction.
             #[must_use]
             #[track_caller]
             pub fn $name(self, ids: impl Into<Tensor<'g>>, count: i64) -> Tensor<'g> {
@@ -204,8 +204,8 @@ macro_rules! segments {
 }
 
 segments! {
-    /// The sum of the slices along the first dimension that have the same number in `ids`, for each number below `count`; slices
-    /// with other numbers count nowhere.
+    /// Segment sum: sums the slices along the first dimension with equal `ids`, for each id below `count`; slices with other ids are
+    /// ignored.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -215,8 +215,8 @@ segments! {
     /// assert_eq!(x.segment_sum(i, 8).shape(), [8, 3]);
     /// ```
     segment_sum => Add,
-    /// The product of the slices along the first dimension that have the same number in `ids`, for each number below `count`; slices
-    /// with other numbers count nowhere.
+    /// Segment product: multiplies the slices along the first dimension with equal `ids`, for each id below `count`; slices with other ids
+    /// are ignored.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -226,8 +226,8 @@ segments! {
     /// assert_eq!(x.segment_prod(i, 8).shape(), [8, 3]);
     /// ```
     segment_prod => Mul,
-    /// The largest of the slices along the first dimension that have the same number in `ids`, for each number below `count`; slices
-    /// with other numbers count nowhere.
+    /// Segment maximum of the slices along the first dimension with equal `ids`, for each id below `count`; slices with other ids are
+    /// ignored.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -237,8 +237,8 @@ segments! {
     /// assert_eq!(x.segment_max(i, 8).shape(), [8, 3]);
     /// ```
     segment_max => Max,
-    /// The smallest of the slices along the first dimension that have the same number in `ids`, for each number below `count`; slices
-    /// with other numbers count nowhere.
+    /// Segment minimum of the slices along the first dimension with equal `ids`, for each id below `count`; slices with other ids are
+    /// ignored.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -270,7 +270,7 @@ impl<'g> Tensor<'g> {
     }
 }
 
-/// A region that takes the second of two scalars.
+/// A region that returns the second of two scalars.
 fn second(m: &mut Maker<'_>, dtype: DType) -> RegionId {
     let module = &mut m.state.module;
     let ty = module.types.tensor(&[], dtype);

@@ -1,4 +1,4 @@
-//! What is drawn.
+//! Random distributions.
 
 use shardc_ir::floats::power_of_two;
 use shardc_ir::{DType, OpKind};
@@ -7,7 +7,8 @@ use super::Key;
 use crate::number::encode;
 use crate::{IntoShape, Operand, Tensor};
 
-/// A type of floats as its bits are filled: the unsigned integers of its width, bits of the mantissa, and how many bits are drawn.
+/// The layout of a float type for random bits: the unsigned integer of its width, the mantissa bits, and the type of the bits that are
+/// drawn.
 fn layout(dtype: DType) -> Option<(DType, i64, DType)> {
     match dtype {
         DType::F64 => Some((DType::UI64, 52, DType::UI64)),
@@ -18,7 +19,7 @@ fn layout(dtype: DType) -> Option<(DType, i64, DType)> {
     }
 }
 
-/// The smallest positive number that is not subnormal.
+/// The smallest positive normal number.
 fn tiny(dtype: DType) -> f64 {
     match dtype {
         DType::F64 => f64::MIN_POSITIVE,
@@ -27,16 +28,16 @@ fn tiny(dtype: DType) -> f64 {
     }
 }
 
-/// The number of the type before a number, towards zero, for numbers that are powers of two.
+/// The next representable number towards zero, for powers of two.
 fn before(dtype: DType, number: f64) -> f64 {
     let mantissa = layout(dtype).map_or(23, |(_, mantissa, _)| mantissa);
     number * (1.0 - power_of_two(-(mantissa as i32) - 1))
 }
 
 impl<'g> Key<'g> {
-    /// Numbers from `low` to below `high`, all as likely.
+    /// Uniform numbers from `low` (inclusive) to `high` (exclusive).
     ///
-    /// Reported: the element type is none of floats that are known.
+    /// Reported: the element type is not a supported float type.
     #[must_use]
     #[track_caller]
     pub fn uniform(
@@ -51,7 +52,7 @@ impl<'g> Key<'g> {
             return g.refuse(&[], format!("random numbers are floats, not {dtype}"));
         };
         let bits = self.bits(shape.clone(), drawn).to(word);
-        // The mantissa of a number from 1 to 2 is random; one is taken off.
+        // A number in [1, 2) with random mantissa, minus one.
         let one = encode(dtype, 1.0).unwrap_or_default();
         let one = one.iter().rev().fold(0i64, |bits, &byte| bits << 8 | i64::from(byte));
         let filled = bits.shift_right_logical(i64::from(drawn.bits()) - mantissa) | one;
@@ -61,7 +62,7 @@ impl<'g> Key<'g> {
         low.max(floats * (high - low) + low)
     }
 
-    /// Normally distributed numbers with mean 0 and variance 1.
+    /// Standard normal numbers: mean 0, variance 1.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -70,16 +71,16 @@ impl<'g> Key<'g> {
     /// assert_eq!(key.normal([2, 3], F32).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the element type is none of floats that are known.
+    /// Reported: the element type is not a supported float type.
     #[must_use]
     #[track_caller]
     pub fn normal(self, shape: impl IntoShape, dtype: DType) -> Tensor<'g> {
-        // Above -1, whose inverse is infinite.
+        // The lower bound is above -1, where the inverse error function is infinite.
         let uniform = self.uniform(shape, dtype, before(dtype, -1.0), 1.0);
         uniform.erf_inv() * std::f64::consts::SQRT_2
     }
 
-    /// Normally distributed numbers between `low` and `high`.
+    /// Truncated normal numbers between `low` and `high`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -88,7 +89,7 @@ impl<'g> Key<'g> {
     /// assert_eq!(key.truncated_normal([2, 3], F32, -2.0, 2.0).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the element type is none of floats that are known.
+    /// Reported: the element type is not a supported float type.
     #[must_use]
     #[track_caller]
     pub fn truncated_normal(self, shape: impl IntoShape, dtype: DType, low: f64, high: f64) -> Tensor<'g> {
@@ -101,7 +102,7 @@ impl<'g> Key<'g> {
         (uniform.erf_inv() * root).max(low).min(high)
     }
 
-    /// Whether a number that is drawn is below `p`: true with this probability. `p` broadcasts to the shape.
+    /// Bernoulli: true with probability `p`, which broadcasts to the shape.
     ///
     /// ```
     /// # use shardc_graph::{DType, Graph, Mesh};
@@ -110,7 +111,7 @@ impl<'g> Key<'g> {
     /// assert_eq!(key.bernoulli(0.5, [2, 3]).dtype(), DType::I1);
     /// ```
     ///
-    /// Reported: the shapes do not go together.
+    /// Reported: the shapes do not match.
     #[must_use]
     #[track_caller]
     pub fn bernoulli(self, p: impl Into<Operand<'g>>, shape: impl IntoShape) -> Tensor<'g> {
@@ -122,7 +123,7 @@ impl<'g> Key<'g> {
         self.uniform(shape, dtype, 0, 1).lt(p)
     }
 
-    /// Numbers whose distribution is Gumbel's: `-log(-log(uniform))`.
+    /// Gumbel distributed numbers: `-log(-log(uniform))`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -131,7 +132,7 @@ impl<'g> Key<'g> {
     /// assert_eq!(key.gumbel([2, 3], F32).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the element type is none of floats that are known.
+    /// Reported: the element type is not a supported float type.
     #[must_use]
     #[track_caller]
     pub fn gumbel(self, shape: impl IntoShape, dtype: DType) -> Tensor<'g> {
@@ -147,14 +148,14 @@ impl<'g> Key<'g> {
     /// assert_eq!(key.exponential([2, 3], F32).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the element type is none of floats that are known.
+    /// Reported: the element type is not a supported float type.
     #[must_use]
     #[track_caller]
     pub fn exponential(self, shape: impl IntoShape, dtype: DType) -> Tensor<'g> {
         -(-self.uniform(shape, dtype, 0, 1)).log1p()
     }
 
-    /// For each row of `logits` along dimension `axis` a place, as `i32`, as likely as the exponential of the number there.
+    /// Samples an index along dimension `axis` of `logits`, as `i32`, with probability proportional to the exponential of the logit.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -164,7 +165,7 @@ impl<'g> Key<'g> {
     /// assert_eq!(key.categorical(x, 1).shape(), [2]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or its elements are no floats.
+    /// Reported: the tensor lacks the dimension, or its elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn categorical(self, logits: impl Into<Tensor<'g>>, axis: i64) -> Tensor<'g> {
@@ -172,7 +173,7 @@ impl<'g> Key<'g> {
         (self.gumbel(logits.shape(), logits.dtype()) + logits).argmax(axis)
     }
 
-    /// Whole numbers from `low` to below `high`, as `i32`.
+    /// Uniform integers from `low` (inclusive) to `high` (exclusive), as `i32`.
     ///
     /// ```
     /// # use shardc_graph::{DType, Graph, Mesh};
@@ -187,14 +188,14 @@ impl<'g> Key<'g> {
         let [first, second] = self.pair();
         let (higher, lower) = (first.bits(shape.clone(), DType::UI32), second.bits(shape, DType::UI32));
         let span = if high <= low { 1 } else { i64::from(high) - i64::from(low) };
-        // Twice the bits, so that numbers are as good as equally likely whatever the span.
+        // Uses twice the bits, so that the distribution is nearly uniform for every span.
         let multiplier = (1i64 << 16) % span;
         let multiplier = i64::from((multiplier * multiplier) as u32) % span;
         let offset = (higher % span * multiplier + lower % span) % span;
         offset.to(DType::I32) + i64::from(low)
     }
 
-    /// The numbers from 0 to below `n` in random order, as `i32`.
+    /// The numbers from 0 to `n` (exclusive) in random order, as `i32`.
     ///
     /// ```
     /// # use shardc_graph::{Graph, Mesh};
@@ -207,7 +208,7 @@ impl<'g> Key<'g> {
     pub fn permutation(self, n: i64) -> Tensor<'g> {
         let g = self.words.graph();
         let mut order = g.arange(n, DType::I32);
-        // As often as it takes for 32 bits to tell nearly all of them apart.
+        // Enough rounds of sorting by 32-bit numbers to make ties unlikely.
         let log = (n.max(1) as f64).ln();
         let rounds = (3.0 * log / f64::from(u32::MAX).ln()).ceil() as usize;
         let mut key = self;
@@ -220,7 +221,7 @@ impl<'g> Key<'g> {
     }
 }
 
-/// A bound in the type of what is drawn.
+/// A bound as a tensor of the element type.
 #[track_caller]
 fn as_tensor<'g>(like: Tensor<'g>, bound: Operand<'g>) -> Tensor<'g> {
     let g = like.graph();

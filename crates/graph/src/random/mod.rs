@@ -1,7 +1,7 @@
-//! Random numbers that are `jax.random`'s, bit by bit.
+//! Random numbers identical to those of `jax.random`, bit by bit.
 //!
-//! A [`Key`] is used once: what is drawn with it is always the same. Numbers are made by counting, so that each device makes its own
-//! part and nothing is sent.
+//! Use a [`Key`] once: it always yields the same numbers. The generator is counter-based, so each device generates its own shard without
+//! communication.
 
 mod distributions;
 mod threefry;
@@ -11,14 +11,14 @@ use shardc_ir::DType;
 use crate::graph::Graph;
 use crate::{IntoShape, Tensor};
 
-/// A key of the generator Threefry-2x32: two `ui32`.
+/// A key of the Threefry-2x32 generator: two `ui32`.
 #[derive(Clone, Copy, Debug)]
 pub struct Key<'g> {
     words: Tensor<'g>,
 }
 
 impl Graph {
-    /// The key of a seed, as `jax.random.key` makes it.
+    /// The key for a seed, like `jax.random.key`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -33,7 +33,7 @@ impl Graph {
 }
 
 impl<'g> Key<'g> {
-    /// A key of two words, as a program is given one.
+    /// A key from two words, for example a parameter of the program.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Key, Mesh};
@@ -64,7 +64,7 @@ impl<'g> Key<'g> {
         self.words
     }
 
-    /// Other keys, `n` of them; this one is not to be used any more.
+    /// Splits the key into `n` new ones; do not use this one afterwards.
     ///
     /// ```
     /// # use shardc_graph::{Graph, Mesh};
@@ -79,7 +79,7 @@ impl<'g> Key<'g> {
         (0..n).map(|i| Key { words: words.at(0, i as i64) }).collect()
     }
 
-    /// Two other keys: `let [now, later] = key.pair();`.
+    /// Splits the key into two: `let [now, later] = key.pair();`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -94,7 +94,7 @@ impl<'g> Key<'g> {
         [keys[0], keys[1]]
     }
 
-    /// Another key for each number: of a step, of a layer. A number of Rust's or a scalar of integers.
+    /// A new key for each number, such as a step or a layer: a Rust number or a scalar integer tensor.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -103,7 +103,7 @@ impl<'g> Key<'g> {
     /// assert_eq!(g.key(42).fold_in(step).normal([4], F32).shape(), [4]);
     /// ```
     ///
-    /// Reported: the tensor is no scalar integer.
+    /// Reported: the tensor is not a scalar integer.
     #[must_use]
     #[track_caller]
     pub fn fold_in(self, number: impl Into<crate::Operand<'g>>) -> Key<'g> {
@@ -126,7 +126,7 @@ impl<'g> Key<'g> {
     /// assert_eq!(g.key(42).bits([4], DType::UI32).dtype(), DType::UI32);
     /// ```
     ///
-    /// Reported: the type is no such integer, or the shape none.
+    /// Reported: the type is not such an integer type, or the shape is invalid.
     #[must_use]
     #[track_caller]
     pub fn bits(self, shape: impl IntoShape, dtype: DType) -> Tensor<'g> {

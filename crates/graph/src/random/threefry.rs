@@ -5,10 +5,10 @@ use shardc_ir::DType;
 use super::Key;
 use crate::Tensor;
 
-/// By how many bits the second word is turned in each round; the two lists take turns.
+/// The rotation distance of the second word in each round; the two lists alternate.
 const ROTATIONS: [[i64; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
 
-/// What the third word of the key is made with, so that it is not zero where the others are.
+/// Parity constant of the key's third word, so that it is not zero if the other words are.
 const PARITY: i64 = 0x1bd1_1bda;
 
 /// Encrypts blocks of two words each.
@@ -28,14 +28,14 @@ pub(super) fn cipher<'g>(key: Key<'g>, first: Tensor<'g>, second: Tensor<'g>) ->
     (x, y)
 }
 
-/// The encrypted numbers of the elements of a tensor, counted row-major.
+/// The encrypted row-major indices of a tensor's elements.
 #[track_caller]
 pub(super) fn blocks<'g>(key: Key<'g>, shape: &[i64]) -> (Tensor<'g>, Tensor<'g>) {
     let g = key.words.graph();
     let count: i64 = shape.iter().fold(1, |n, &size| n.saturating_mul(size));
     let fits = count <= i64::from(u32::MAX) + 1;
     let dtype = if fits { DType::UI32 } else { DType::UI64 };
-    // Each dimension by itself, so that a device that has a part of one counts that part.
+    // Counts each dimension separately, so that a device with a shard computes only the indices of that shard.
     let mut number = g.zeros(shape, dtype);
     let mut stride = 1;
     for (dim, &size) in shape.iter().enumerate().rev() {

@@ -1,4 +1,4 @@
-//! Collectives: how devices meet inside of a [`shard_map`](crate::Graph::shard_map). Names and meanings are those of `jax.lax`.
+//! Collectives inside a [`shard_map`](crate::Graph::shard_map). Names and semantics are those of `jax.lax`.
 
 use shardc_ir::reducer::reducer;
 use shardc_ir::{
@@ -10,7 +10,7 @@ use crate::error::ErrorKind;
 use crate::graph::{Graph, KindResult, Maker, check_shape};
 use crate::{Tensor, axes};
 
-/// Axes of the mesh by name: one, or several, major to minor.
+/// Mesh axes by name: one, or several, major to minor.
 pub trait AxisNames {
     /// The names.
     fn names(&self) -> Vec<&str>;
@@ -59,9 +59,9 @@ impl AxisNames for &[&str] {
 }
 
 impl<'g> Tensor<'g> {
-    /// The sum over the devices along these axes, on all of them.
+    /// All-reduce: the sum over the devices along these axes.
     ///
-    /// Reported: this is not inside of a `shard_map` over the axes.
+    /// Reported: not inside a `shard_map` over the axes.
     #[must_use]
     #[track_caller]
     pub fn psum(self, axes: impl AxisNames) -> Tensor<'g> {
@@ -70,7 +70,7 @@ impl<'g> Tensor<'g> {
 
     /// The mean over the devices along these axes, on all of them.
     ///
-    /// Reported: as for [`Tensor::psum`]; the elements are no floats.
+    /// Reported: the errors of [`Tensor::psum`]; the elements are not floats.
     #[must_use]
     #[track_caller]
     pub fn pmean(self, axes: impl AxisNames) -> Tensor<'g> {
@@ -88,27 +88,27 @@ impl<'g> Tensor<'g> {
         sum / size as f64
     }
 
-    /// The largest elements over the devices along these axes, on all of them.
+    /// The elementwise maximum over the devices along these axes, on all of them.
     ///
-    /// Reported: as for [`Tensor::psum`].
+    /// Reported: the errors of [`Tensor::psum`].
     #[must_use]
     #[track_caller]
     pub fn pmax(self, axes: impl AxisNames) -> Tensor<'g> {
         self.reduced("pmax", axes, ReductionKind::Max)
     }
 
-    /// The smallest elements over the devices along these axes, on all of them.
+    /// The elementwise minimum over the devices along these axes, on all of them.
     ///
-    /// Reported: as for [`Tensor::psum`].
+    /// Reported: the errors of [`Tensor::psum`].
     #[must_use]
     #[track_caller]
     pub fn pmin(self, axes: impl AxisNames) -> Tensor<'g> {
         self.reduced("pmin", axes, ReductionKind::Min)
     }
 
-    /// The blocks of the devices along these axes, one behind the other along dimension `dim`, on all of them (JAX's with `tiled`).
+    /// All-gather: the blocks of the devices along these axes, concatenated along dimension `dim` (JAX's with `tiled`).
     ///
-    /// Reported: as for [`Tensor::psum`]; there is no such dimension.
+    /// Reported: the errors of [`Tensor::psum`]; there is no such dimension.
     #[must_use]
     #[track_caller]
     pub fn all_gather(self, axes: impl AxisNames, dim: i64) -> Tensor<'g> {
@@ -122,18 +122,18 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The tensors of the devices along these axes, stacked along a new dimension `dim`, on all of them (JAX's without `tiled`).
+    /// All-gather: the tensors of the devices along these axes, stacked along a new dimension `dim` (JAX's without `tiled`).
     ///
-    /// Reported: as for [`Tensor::psum`]; the result has no such dimension.
+    /// Reported: the errors of [`Tensor::psum`]; the result has no such dimension.
     #[must_use]
     #[track_caller]
     pub fn all_gather_stacked(self, axes: impl AxisNames, dim: i64) -> Tensor<'g> {
         self.expand_dims(dim).all_gather(axes, dim)
     }
 
-    /// The sum over the devices along these axes, of which each keeps its block along dimension `dim` (JAX's with `tiled`).
+    /// Reduce-scatter: the sum over the devices along these axes, of which each keeps its block along dimension `dim` (JAX's with `tiled`).
     ///
-    /// Reported: as for [`Tensor::all_gather`]; the dimension does not divide among the devices.
+    /// Reported: the errors of [`Tensor::all_gather`]; the number of devices does not divide the dimension.
     #[must_use]
     #[track_caller]
     pub fn psum_scatter(self, axes: impl AxisNames, dim: i64) -> Tensor<'g> {
@@ -149,21 +149,20 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The sum over the devices along these axes, of which each keeps the element along dimension `dim` that has its number; the
-    /// dimension vanishes (JAX's without `tiled`).
+    /// Reduce-scatter: the sum over the devices along these axes. Each device keeps the element along dimension `dim` with its own index,
+    /// and the dimension is removed (JAX's without `tiled`).
     ///
-    /// Reported: as for [`Tensor::psum`]; there is no such dimension, or it does not have one element for each device.
+    /// Reported: the errors of [`Tensor::psum`]; there is no such dimension, or it does not have one element for each device.
     #[must_use]
     #[track_caller]
     pub fn psum_scatter_stacked(self, axes: impl AxisNames, dim: i64) -> Tensor<'g> {
         self.with_one_each("psum_scatter_stacked", &axes, dim).psum_scatter(axes, dim).squeeze(dim)
     }
 
-    /// Each device sends the element along dimension `split` that has its number to each device along these axes, and stacks what
-    /// it gets along a new dimension `concat`; dimension `split` vanishes (JAX's without `tiled`). The result has dimension
-    /// `concat` there.
+    /// All-to-all along these axes: device `i` gets element `i` along dimension `split` from each device, and stacks them along a new
+    /// dimension `concat` of the result. Dimension `split` is removed (JAX's without `tiled`).
     ///
-    /// Reported: as for [`Tensor::psum_scatter_stacked`].
+    /// Reported: the errors of [`Tensor::psum_scatter_stacked`].
     #[must_use]
     #[track_caller]
     pub fn all_to_all_stacked(self, axes: impl AxisNames, split: i64, concat: i64) -> Tensor<'g> {
@@ -174,13 +173,13 @@ impl<'g> Tensor<'g> {
         if given.is_poisoned() || split == concat {
             return given.all_to_all(axes, split, concat);
         }
-        // The new dimension stands at its place once the old one is gone.
+        // The position of the new dimension is that after removal of the old one.
         let (split_at, concat_at) =
             if concat < split { (split + 1, concat) } else { (split, concat.saturating_add(1)) };
         given.expand_dims(concat_at).all_to_all(axes, split_at, concat_at).squeeze(split_at)
     }
 
-    /// The tensor, if it has one element along dimension `dim` for each device along these axes.
+    /// The tensor, after a check that dimension `dim` has one element for each device along these axes.
     #[track_caller]
     fn with_one_each(self, op: &'static str, axes: &impl AxisNames, dim: i64) -> Tensor<'g> {
         self.meets(axes, |m, x, met| {
@@ -190,10 +189,10 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// Each device sends a part along dimension `split` to each along these axes, and puts what it gets one behind the other along
-    /// dimension `concat` (JAX's with `tiled`).
+    /// All-to-all: each device sends a block along dimension `split` to each device along these axes, and concatenates the blocks it
+    /// receives along dimension `concat` (JAX's with `tiled`).
     ///
-    /// Reported: as for [`Tensor::psum_scatter`].
+    /// Reported: the errors of [`Tensor::psum_scatter`].
     #[must_use]
     #[track_caller]
     pub fn all_to_all(self, axes: impl AxisNames, split: i64, concat: i64) -> Tensor<'g> {
@@ -211,10 +210,10 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// What the device with the first number of a pair sends to that with the second one, numbers counting along the axis; zeros
-    /// where nobody sends.
+    /// Collective permute: for each pair, the first device sends its tensor to the second; devices are numbered along the axis. Devices
+    /// that receive nothing have zeros.
     ///
-    /// Reported: as for [`Tensor::psum`]; a number is none of the axis, or two send to one.
+    /// Reported: the errors of [`Tensor::psum`]; a number is out of range, or two devices send to one.
     #[must_use]
     #[track_caller]
     pub fn ppermute(self, axis: &str, pairs: &[(i64, i64)]) -> Tensor<'g> {
@@ -273,10 +272,10 @@ impl<'g> Tensor<'g> {
 }
 
 impl Graph {
-    /// The number of the device along these axes, a scalar `i32`, inside of a `shard_map` over them; along several it counts
-    /// along the last one fastest.
+    /// The index of the device along these axes, a scalar `i32`, inside a `shard_map` over them; with several axes, the last one varies
+    /// fastest.
     ///
-    /// Reported: this is not inside of a `shard_map` over the axes.
+    /// Reported: not inside a `shard_map` over the axes.
     #[must_use]
     #[track_caller]
     pub fn axis_index(&self, axes: impl AxisNames) -> Tensor<'_> {
@@ -300,7 +299,7 @@ impl Graph {
         table.dynamic_index(0, device.to(DType::I32))
     }
 
-    /// How many devices there are along these axes (JAX's `axis_size`); 1 for axes that the mesh lacks.
+    /// The number of devices along these axes (JAX's `axis_size`); axes that the mesh lacks count as 1.
     #[must_use]
     pub fn axes_size(&self, axes: &impl AxisNames) -> i64 {
         let mesh = self.mesh();
@@ -308,7 +307,7 @@ impl Graph {
     }
 }
 
-/// Axes of a `shard_map` that is open, by name.
+/// Axes of an enclosing `shard_map`, by name.
 pub(super) fn manual_axes(m: &Maker<'_>, names: &[&str]) -> KindResult<AxisList> {
     let mesh = &m.state.module.meshes[m.state.mesh];
     let manual: AxisList = m.state.manual.iter().flatten().copied().collect();
@@ -329,21 +328,21 @@ pub(super) fn manual_axes(m: &Maker<'_>, names: &[&str]) -> KindResult<AxisList>
     Ok(axes)
 }
 
-/// Devices that meet.
+/// The participants of a collective.
 struct Met {
     groups: ReplicaGroups,
     size: i64,
 }
 
 impl Met {
-    /// The devices along axes of a `shard_map` that is open.
+    /// The devices along axes of an enclosing `shard_map`.
     fn along(m: &Maker<'_>, names: &[&str]) -> KindResult<Met> {
         let axes = manual_axes(m, names)?;
         let mesh = &m.state.module.meshes[m.state.mesh];
         Ok(Met { groups: mesh.replica_groups(&axes), size: mesh.axes_size(&axes) })
     }
 
-    /// The part of a dimension that each device has.
+    /// The size of a device's block of a dimension.
     fn part_of(&self, op: &str, shape: &[i64], dim: usize) -> KindResult<i64> {
         if shape[dim] % self.size == 0 {
             return Ok(shape[dim] / self.size);
@@ -354,7 +353,7 @@ impl Met {
         )))
     }
 
-    /// The dimension has to have an element for each device.
+    /// Checks that the dimension has one element for each device.
     fn one_each(&self, op: &str, shape: &[i64], dim: usize) -> KindResult<()> {
         if shape[dim] == self.size {
             return Ok(());
@@ -387,7 +386,7 @@ impl Met {
     }
 }
 
-/// Truth values are not added up.
+/// Rejects sums of `i1`.
 fn adds(op: &str, dtype: DType) -> KindResult<()> {
     match dtype {
         DType::I1 => Err(ErrorKind::Operands(format!(
@@ -398,7 +397,7 @@ fn adds(op: &str, dtype: DType) -> KindResult<()> {
 }
 
 impl Maker<'_> {
-    /// The type of a tensor of another shape, if that is one.
+    /// The same tensor type with another shape, if that is valid.
     fn type_like(&mut self, value: ValueId, shape: &[i64]) -> KindResult<TypeId> {
         check_shape(shape)?;
         let dtype = self.dtype_of(value);

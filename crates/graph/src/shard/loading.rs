@@ -1,9 +1,9 @@
-//! How a loader splits what it loads.
+//! Shardings for data loaders.
 
 use crate::{GraphError, Mesh, PartitionSpec, Placement, Tensor, placement};
 
-/// A partition specification on a mesh, for whoever loads arrays: which block goes to which device, and the mark on the tensor
-/// that takes them. PyTorch/XLA's loaders take a `ShardingSpec` likewise.
+/// A partition specification on a mesh, for data loaders: the placement of loaded arrays, and the annotation of the parameter that takes
+/// them. Corresponds to the `ShardingSpec` of PyTorch/XLA's loaders.
 ///
 /// ```
 /// use shardc_graph::{Mesh, ShardingSpec, spec};
@@ -21,13 +21,13 @@ pub struct ShardingSpec {
 }
 
 impl ShardingSpec {
-    /// Arrays that are split as `spec` says.
+    /// A sharding of arrays by `spec`.
     #[must_use]
     pub fn new(mesh: &Mesh, spec: PartitionSpec) -> ShardingSpec {
         ShardingSpec { mesh: mesh.clone(), spec }
     }
 
-    /// Arrays whose first dimension, of `rank`, is split over these axes: batches.
+    /// A sharding of batches: arrays of rank `rank`, whose first dimension is sharded over these axes.
     ///
     /// ```
     /// use shardc_graph::{Mesh, ShardingSpec, spec};
@@ -50,20 +50,19 @@ impl ShardingSpec {
         &self.mesh
     }
 
-    /// What splits each dimension.
+    /// The partition specification.
     #[must_use]
     pub fn spec(&self) -> &PartitionSpec {
         &self.spec
     }
 
-    /// Whether an array of this shape can be split like this: it has as many dimensions as the specification, and the mesh the
-    /// axes.
+    /// Whether an array of this shape can have this sharding: its rank is the number of entries, and the mesh has the axes.
     #[must_use]
     pub fn can_apply(&self, shape: impl AsRef<[i64]>) -> bool {
         placement(&self.mesh, shape, &self.spec).is_ok()
     }
 
-    /// Which device is given which block of an array of this shape.
+    /// The placement of an array of this shape.
     ///
     /// # Errors
     /// The specification does not fit the mesh or the shape.
@@ -72,7 +71,7 @@ impl ShardingSpec {
         placement(&self.mesh, shape, &self.spec)
     }
 
-    /// Says of a tensor that it is split like this; see [`Tensor::mark_sharding`]. Its graph has a mesh with these axes.
+    /// Annotates a tensor with this sharding; see [`Tensor::mark_sharding`]. Its graph has a mesh with these axes.
     #[track_caller]
     pub fn apply<'g>(&self, tensor: Tensor<'g>) -> Tensor<'g> {
         tensor.mark_sharding(self.spec.clone())

@@ -1,4 +1,4 @@
-//! `shard_map`: what each device does with its own blocks.
+//! `shard_map`: manual per-device computations.
 
 use shardc_ir::{AxisList, AxisRef, ManualSpec, OpKind, ShardingId, TensorSharding, TypeId};
 
@@ -8,13 +8,13 @@ use crate::graph::{Built, Graph, KindResult, Maker, check_shape, take_captured};
 use crate::{PartitionSpec, Tree};
 
 impl Graph {
-    /// What each device makes of its own blocks: `body` is written for one device (JAX's `shard_map`). It is given the block of
-    /// each tensor of `inputs` that the specification at its place says, and returns blocks of which `out_specs` make the results.
-    /// Inside, devices meet by [`psum`](crate::Tensor::psum), [`all_gather`](crate::Tensor::all_gather) and others.
+    /// Runs `body` on each device with its own blocks (JAX's `shard_map`). `body` takes the block of each tensor of `inputs` that its
+    /// specification selects, and returns blocks, which are assembled into the results by `out_specs`. It can use collectives such as
+    /// [`psum`](crate::Tensor::psum) and [`all_gather`](crate::Tensor::all_gather).
     ///
-    /// Tensors that `body` reads from around it are there whole. Where a specification of a result leaves out an axis, devices along
-    /// it have to return the same: a sum over it, what it does not split, what is computed of such. What cannot be seen to be so is an
-    /// error, unless [`assume_replicated`](crate::Tensor::assume_replicated) says it.
+    /// Tensors that `body` captures are replicated. If a result specification omits an axis, the devices along it must return the same
+    /// value, for example a sum over the axis, or values computed only from inputs not sharded over it. It is an error if this cannot be
+    /// inferred, unless [`assume_replicated`](crate::Tensor::assume_replicated) asserts it.
     ///
     /// ```
     /// use shardc_graph::{DType::F32, Graph, Mesh, spec};
@@ -32,8 +32,8 @@ impl Graph {
     /// # }
     /// ```
     ///
-    /// Reported: there is not one specification for each tensor, one does not fit, or a dimension does not divide among its axes;
-    /// devices along an axis that the specification of a result leaves out may return different values (SH0623).
+    /// Reported: the number of specifications is not the number of tensors; one does not fit, or its axes do not divide a dimension;
+    /// devices along an axis that a result specification omits may return different values (SH0623).
     #[track_caller]
     pub fn shard_map<'g, I: Tree<'g>, O: Tree<'g>>(
         &'g self,
@@ -42,7 +42,7 @@ impl Graph {
         out_specs: &[PartitionSpec],
         body: impl FnOnce(I) -> O,
     ) -> O {
-        // Inside of another one it is over what that leaves.
+        // A nested `shard_map` is over the remaining axes.
         let axes = {
             let state = self.state.borrow();
             let is_free = |axis: &AxisRef| !state.manual.iter().flatten().any(|manual| manual == axis);
@@ -58,10 +58,9 @@ impl Graph {
         self.mapped(axes, inputs, in_specs, out_specs, body)
     }
 
-    /// [`shard_map`](Graph::shard_map) over some axes of the mesh alone: along the others the body is still one program, which is
-    /// partitioned as everything is.
+    /// [`shard_map`](Graph::shard_map) over only some axes of the mesh: along the others, the body is partitioned automatically.
     ///
-    /// Reported: as for [`Graph::shard_map`]; the mesh has no such axis.
+    /// Reported: the errors of [`Graph::shard_map`]; the mesh has no such axis.
     #[track_caller]
     pub fn shard_map_over<'g, I: Tree<'g>, O: Tree<'g>>(
         &'g self,
@@ -128,7 +127,7 @@ impl Graph {
         tree.rebuilt(&made)
     }
 
-    /// The axes of these names, in the order of the mesh, if no `shard_map` around is over one of them.
+    /// The axes of these names, in mesh order, if none of them is manual in an enclosing `shard_map`.
     fn free_axes(&self, names: &[&str]) -> KindResult<AxisList> {
         let state = self.state.borrow();
         let mesh = &state.module.meshes[state.mesh];
@@ -155,14 +154,14 @@ impl Graph {
     }
 }
 
-/// Whether blocks are asked for, or what they are blocks of.
+/// Direction of the conversion between global and block types.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     ToBlocks,
     ToWholes,
 }
 
-/// The sharding and the other type of each tensor.
+/// The sharding of each tensor, and its type after conversion.
 fn blocks(
     m: &mut Maker<'_>,
     axes: &[AxisRef],
@@ -204,7 +203,7 @@ fn blocks(
     Ok((shardings, others))
 }
 
-/// A sharding by manual axes alone, which leaves the others open.
+/// A sharding over manual axes only, which leaves the others open.
 fn sharding(
     m: &mut Maker<'_>,
     axes: &[AxisRef],

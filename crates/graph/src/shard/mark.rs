@@ -1,4 +1,4 @@
-//! Marks on tensors.
+//! Sharding annotations.
 
 use std::panic::Location;
 
@@ -9,20 +9,19 @@ use crate::graph::{Graph, KindResult, Maker, State};
 use crate::{PartitionSpec, Placement, Tensor, placement_of};
 
 impl<'g> Tensor<'g> {
-    /// Says how the tensor is split, and returns it.
+    /// Annotates the tensor with a sharding, and returns it.
     ///
-    /// On a parameter this is how it has to be fed. A mark that says the same again changes nothing; before another one is given, the first
-    /// has to be [cleared](Tensor::clear_sharding), as in PyTorch/XLA.
+    /// On a parameter, this is the sharding of the input. A second, equal mark has no effect; a different one requires
+    /// [`clear_sharding`](Tensor::clear_sharding) first, as in PyTorch/XLA.
     ///
-    /// On any other tensor it is a constraint, as `jax.lax.with_sharding_constraint` is, and this handle, too, stands for the
-    /// constrained tensor from here on. A second mark that says something else is one more constraint: what was made of the tensor
-    /// between the two reads the first one, what is made of it afterwards the second. A mark that says the same again changes
-    /// nothing. The gradient of a constrained tensor is constrained likewise.
+    /// On any other tensor it is a sharding constraint, like `jax.lax.with_sharding_constraint`, and later uses of this handle are uses of
+    /// the constrained tensor. A second, different mark is another constraint: uses between the two see the first one, later uses the
+    /// second. An equal mark has no effect. The gradient of a constrained tensor gets the same constraint.
     ///
-    /// In a closure, a tensor from around it is constrained in the closure alone: use what is returned.
+    /// In a closure, a captured tensor is constrained only within the closure: use the returned tensor.
     ///
-    /// Reported: the specification does not have one entry per dimension, names an axis that the mesh lacks, or names one
-    /// twice; or an axis of a `shard_map` that this is inside of; a parameter is marked otherwise already.
+    /// Reported: the specification does not have one entry per dimension, names an axis that the mesh lacks, or names one twice; it names
+    /// an axis of an enclosing `shard_map`; a parameter has a different mark already.
     #[track_caller]
     pub fn mark_sharding(self, spec: PartitionSpec) -> Tensor<'g> {
         self.mark(On::Handle, |state, shape| {
@@ -30,10 +29,10 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// A copy of the tensor that is split like this, and whose gradient is; the tensor itself stays as it is. On anything but a
-    /// parameter it differs from [`mark_sharding`](Tensor::mark_sharding) in that alone.
+    /// A copy of the tensor with this sharding constraint, also on its gradient; the tensor itself is unchanged. Except on a parameter,
+    /// that is the only difference from [`mark_sharding`](Tensor::mark_sharding).
     ///
-    /// Reported: as for `mark_sharding`.
+    /// Reported: the errors of `mark_sharding`.
     #[must_use]
     #[track_caller]
     pub fn mark_sharding_with_gradients(self, spec: PartitionSpec) -> Tensor<'g> {
@@ -89,7 +88,7 @@ impl<'g> Tensor<'g> {
         Tensor::new(self.graph(), id)
     }
 
-    /// Takes a mark away, and returns the tensor: propagation decides. What was made of the marked tensor stays as it is.
+    /// Removes a mark and returns the tensor: propagation decides. Tensors computed from the marked one are unchanged.
     #[track_caller]
     pub fn clear_sharding(self) -> Tensor<'g> {
         let mut state = self.graph().state.borrow_mut();
@@ -110,10 +109,9 @@ impl<'g> Tensor<'g> {
         self
     }
 
-    /// Marks the tensor as `other` is marked, and returns it; without a mark on `other`, both will be split alike, however that
-    /// is.
+    /// Marks the tensor like `other`, and returns it; if `other` has no mark, both get the same sharding from propagation.
     ///
-    /// Reported: the shapes differ; a parameter is marked otherwise already.
+    /// Reported: the shapes differ; a parameter has a different mark already.
     #[track_caller]
     pub fn shard_like(self, other: impl Into<Tensor<'g>>) -> Tensor<'g> {
         let other = other.into();
@@ -143,7 +141,7 @@ impl<'g> Tensor<'g> {
         self
     }
 
-    /// What [`Tensor::mark_sharding`] said of the tensor, if anything.
+    /// The mark of the tensor, if any: see [`Tensor::mark_sharding`].
     #[must_use]
     pub fn sharding(self) -> Option<TensorSharding> {
         let state = self.graph().state.borrow();
@@ -151,8 +149,8 @@ impl<'g> Tensor<'g> {
         state.marked(value).map(|id| state.module.shardings.get(id).clone())
     }
 
-    /// Which device holds which block, by what [`Tensor::mark_sharding`] said of the tensor, if anything: what is left to
-    /// propagation counts as whole. [`Placement::visualize`] draws it.
+    /// The placement by the mark of the tensor, if any; dimensions left to propagation count as unsharded. [`Placement::visualize`] draws
+    /// it.
     #[must_use]
     pub fn placement(self) -> Option<Placement> {
         let sharding = self.sharding()?;
@@ -162,10 +160,11 @@ impl<'g> Tensor<'g> {
 }
 
 impl Graph {
-    /// Says how the result of this name will be split, whatever computes it (JAX's `out_shardings`). It may be said at any time
-    /// before the graph is finished. Without a mark, propagation decides.
+    /// Marks the sharding of the result of this name (JAX's `out_shardings`). It may be called at any time before the graph is finished.
+    /// Without a mark, propagation decides.
     ///
-    /// Reported, when the graph is finished: there is no result of this name, it is marked in two ways, or what [`Tensor::mark_sharding`] reports.
+    /// Reported when the graph is finished: there is no result of this name; it has two different marks; the errors of
+    /// [`Tensor::mark_sharding`].
     #[track_caller]
     pub fn mark_result_sharding(&self, name: &str, spec: PartitionSpec) {
         let at = Location::caller();
@@ -173,17 +172,17 @@ impl Graph {
     }
 }
 
-/// What is marked.
+/// The target of a mark.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum On {
-    /// What the handle stands for.
+    /// The handle itself.
     Handle,
-    /// A tensor beside it.
+    /// A copy of the tensor.
     Copy,
 }
 
 impl State {
-    /// A sharding by axes along which the program here is one for all devices.
+    /// Checks that a sharding uses no axis of an enclosing `shard_map`.
     fn check_free(&self, sharding: TensorSharding) -> KindResult<TensorSharding> {
         let manual =
             sharding.split_axes().find(|axis| self.manual.iter().flatten().any(|m| m.axis == axis.axis));

@@ -1,4 +1,4 @@
-//! How tensors of a graph are split over its mesh.
+//! Shardings of a graph's tensors.
 
 mod collectives;
 mod loading;

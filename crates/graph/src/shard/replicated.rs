@@ -1,4 +1,4 @@
-//! Results of a `shard_map` that one device stands for.
+//! Replication checks of `shard_map` results.
 
 use shardc_ir::{OpId, ValueId};
 use shardc_passes::internal::axes_results_vary_along;
@@ -10,13 +10,13 @@ use crate::graph::{Graph, State};
 use crate::{PartitionSpec, Tensor};
 
 impl<'g> Tensor<'g> {
-    /// Says that devices along these axes have the same tensor here, though that cannot be seen: of a sum by a ring of
-    /// [`ppermute`](Tensor::ppermute), for one. It is the last thing that is done with what the body of a
-    /// [`shard_map`](Graph::shard_map) returns; `check_vma=False` says it in JAX, of all results.
+    /// Asserts that the tensor is replicated along these axes, if that cannot be inferred: for example, a sum by a ring of
+    /// [`ppermute`](Tensor::ppermute). It must be the last operation on a value that the body of a [`shard_map`](Graph::shard_map) returns.
+    /// JAX's `check_vma=False` asserts it for all results.
     ///
-    /// Where it does not hold, what the program computes depends on which device is asked.
+    /// If the assertion is false, the result of the program depends on the device it is read from.
     ///
-    /// Reported: this is not inside of a `shard_map` over the axes.
+    /// Reported: not inside a `shard_map` over the axes.
     #[must_use]
     #[track_caller]
     pub fn assume_replicated(self, axes: impl AxisNames) -> Tensor<'g> {
@@ -30,8 +30,8 @@ impl<'g> Tensor<'g> {
 }
 
 impl Graph {
-    /// Reports the results of a `shard_map`, which made `results` of what its body returns, that are taken from one of several devices
-    /// which may have different ones.
+    /// Reports `shard_map` results that are taken from one of several devices with possibly different values. `results` are the results of
+    /// the operation, `returned` the tensors that its body returns.
     #[track_caller]
     pub(super) fn check_replicated<'g>(
         &'g self,
@@ -53,7 +53,7 @@ impl Graph {
 }
 
 impl State {
-    /// The names of the axes along which devices may differ in each result of a `shard_map`, of those that its specification leaves out.
+    /// For each result of a `shard_map`, the names of axes that its specification omits and along which devices may differ.
     fn varying(&self, op: OpId, returned: &[Tensor<'_>]) -> Vec<Vec<String>> {
         let outer: Vec<_> = self.manual.iter().flatten().copied().collect();
         let mesh = &self.module.meshes[self.mesh];

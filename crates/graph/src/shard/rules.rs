@@ -1,10 +1,10 @@
-//! Logical axes: dimensions are named by what they are of, and rules say which axes of the mesh split them.
+//! Logical axes: named dimensions, and rules that map names to mesh axes.
 
 use crate::error::{ErrorKind, GraphError, Here, KindResult};
 use crate::{DimSpec, PartitionSpec, Tensor};
 
-/// Which axis of the mesh splits a dimension of a name, in order of preference (flax's `logical_axis_rules`): the first rule of a
-/// name whose axis no other dimension of the tensor has holds.
+/// Rules from logical dimension names to mesh axes, in order of preference (flax's `logical_axis_rules`): the first rule of a name applies
+/// whose axis no other dimension of the tensor uses.
 ///
 /// ```
 /// use shardc_graph::{AxisRules, spec};
@@ -19,29 +19,29 @@ use crate::{DimSpec, PartitionSpec, Tensor};
 pub struct AxisRules(Vec<(String, Vec<String>)>);
 
 impl AxisRules {
-    /// Rules from the names of dimensions to axes of the mesh, the preferred ones first.
+    /// Rules from the names of dimensions to mesh axes, preferred ones first.
     #[must_use]
     pub fn new(rules: &[(&str, &str)]) -> AxisRules {
         AxisRules(rules.iter().map(|(name, axis)| ((*name).to_owned(), vec![(*axis).to_owned()])).collect())
     }
 
-    /// One more rule: dimensions of this name are split by several axes, major to minor.
+    /// Adds a rule: dimensions of this name are sharded over several axes, major to minor.
     #[must_use]
     pub fn and(mut self, name: &str, axes: &[&str]) -> AxisRules {
         self.0.push((name.to_owned(), axes.iter().map(|&axis| axis.to_owned()).collect()));
         self
     }
 
-    /// One more rule: dimensions of this name are not split, where no rule before it holds.
+    /// Adds a rule: dimensions of this name are unsharded, unless an earlier rule applies.
     #[must_use]
     pub fn leave(self, name: &str) -> AxisRules {
         self.and(name, &[])
     }
 
-    /// How a tensor is split whose dimensions have these names; an empty name is of one that is not split.
+    /// The sharding of a tensor with these dimension names; an empty name is an unsharded dimension.
     ///
     /// # Errors
-    /// There is no rule for a name, or two dimensions have one.
+    /// A name has no rule, or two dimensions have the same name.
     #[track_caller]
     pub fn spec(&self, names: &[&str]) -> Result<PartitionSpec, GraphError> {
         self.resolved(names).here()
@@ -75,9 +75,9 @@ impl AxisRules {
 }
 
 impl<'g> Tensor<'g> {
-    /// [`mark_sharding`](Tensor::mark_sharding), as rules say for the names of the dimensions.
+    /// [`mark_sharding`](Tensor::mark_sharding) with the sharding that the rules give for these dimension names.
     ///
-    /// Reported: what [`AxisRules::spec`] and `mark_sharding` say.
+    /// Reported: the errors of [`AxisRules::spec`] and `mark_sharding`.
     #[track_caller]
     pub fn mark_logical(self, rules: &AxisRules, names: &[&str]) -> Tensor<'g> {
         match rules.resolved(names) {

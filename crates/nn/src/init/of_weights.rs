@@ -1,11 +1,11 @@
-//! Values of what weights in four bits are kept as.
+//! Initial values of the arrays of NF4-quantized weights.
 
 use shardc_graph::{DType, Key, Tensor};
 
 use super::Init;
 use crate::nf4::Nf4;
 
-/// One of the arrays that weights are kept as.
+/// One of the arrays of quantized weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     Payload,
@@ -25,7 +25,7 @@ impl Part {
     }
 }
 
-/// How one of the arrays begins that weights are kept as: all are of the same weights, which have a name and begin somehow.
+/// Initial values of one array of quantized weights: all arrays quantize the same weights, which have a name and initial values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OfWeights {
     pub(crate) nf4: Nf4,
@@ -41,7 +41,7 @@ impl OfWeights {
         &self.name
     }
 
-    /// How many weights there are, told by the payload alone.
+    /// How many weights there are; zero except for the payload, so that they are counted once.
     pub(crate) fn num_weights(&self) -> i64 {
         if self.part == Part::Payload { self.shape.iter().product() } else { 0 }
     }

@@ -1,25 +1,26 @@
-//! Attention: each position takes of others what fits.
+//! Attention.
 
 use shardc_graph::{DType, Tensor};
 
 use super::{DenseGeneral, Rope, blockwise_attention};
 use crate::{Init, Scope};
 
-/// Which positions are seen, and how.
+/// Which positions a query attends to, and how.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Seen {
-    /// Only those before, and itself.
+    /// Causal: only itself and earlier positions.
     pub causal: bool,
-    /// Only so many of those, itself included.
+    /// Sliding window: only this many of those positions, itself included.
     pub window: Option<i64>,
-    /// Those further away count less, by head (Press et al., "Train Short, Test Long", 2021).
+    /// ALiBi: adds `slope * (key position - query position)` to the scores, with a slope per head (Press et al., "Train Short, Test Long",
+    /// 2021).
     pub alibi: bool,
-    /// Scores stay between plus and minus this number: `cap * tanh(score / cap)`.
+    /// Scores are capped to plus or minus this number: `cap * tanh(score / cap)`.
     pub softcap: Option<f64>,
 }
 
 impl Seen {
-    /// Whether each of `queries` sees each of `keys`, which are positions: `[.., queries, keys]`. `None` where all do.
+    /// The attention mask of positions `queries` and `keys`: `[.., queries, keys]`. `None` if nothing is masked.
     #[track_caller]
     pub(super) fn mask<'g>(&self, queries: Tensor<'g>, keys: Tensor<'g>) -> Option<Tensor<'g>> {
         let (queries, keys) = (queries.expand_dims(-1), keys.expand_dims(-2));
@@ -31,8 +32,8 @@ impl Seen {
     }
 }
 
-/// How steep each head's ALiBi is: powers of `2^(-8 / heads)`, for a power of two of heads; for others those of the next smaller
-/// one, then every other of the next larger one.
+/// The ALiBi slope of each head: powers of `2^(-8 / heads)` if the number of heads is a power of two. Otherwise the slopes of the next
+/// smaller power, then every other slope of the next larger one.
 ///
 /// ```
 /// # use shardc_nn::layers::*;
@@ -48,21 +49,21 @@ pub fn alibi_slopes(heads: i64) -> Vec<f32> {
     powers(whole).chain(powers(2 * whole).step_by(2)).take(heads.max(0) as usize).collect()
 }
 
-/// Where queries and keys are, and who belongs together.
+/// Positions, segments and masks of queries and keys.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Places<'g> {
-    /// Positions of queries, `[time]` or `[batch, time]`; `0, 1, 2, ...` where it is not said.
+    /// Positions of queries, `[time]` or `[batch, time]`; `0, 1, 2, ...` by default.
     pub queries: Option<Tensor<'g>>,
     /// Positions of keys, likewise.
     pub keys: Option<Tensor<'g>>,
-    /// Of several texts in one row, which one each position is of, `[batch, time]`: it sees its own alone.
+    /// For packed sequences, the segment of each position, `[batch, time]`: a position attends only to its own segment.
     pub segments: Option<Tensor<'g>>,
-    /// Whether each query may see each key, `[batch, queries, keys]` or without the batch.
+    /// An explicit mask of each query and key, `[batch, queries, keys]` or without the batch.
     pub mask: Option<Tensor<'g>>,
 }
 
-/// Attention of queries `[batch, time, heads, head_dim]` to keys and values `[batch, keys, kv_heads, head_dim]`; where there are
-/// fewer of these heads, consecutive heads of queries share one. Scores and their softmax are in `reduce`.
+/// Attention of queries `[batch, time, heads, head_dim]` over keys and values `[batch, keys, kv_heads, head_dim]`. If there are fewer KV
+/// heads, consecutive query heads share one. Scores and softmax are computed in `reduce`.
 ///
 /// ```
 /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -73,7 +74,7 @@ pub struct Places<'g> {
 /// assert_eq!(dot_product_attention(q, k, v, &seen, &Places::default(), F32).shape(), [2, 8, 4, 16]);
 /// ```
 ///
-/// Reported: the shapes do not go together.
+/// Reported: the shapes do not match.
 #[must_use]
 #[track_caller]
 pub fn dot_product_attention<'g>(
@@ -118,19 +119,19 @@ pub fn dot_product_attention<'g>(
     g.einsum("bkgts,bskd->btkgd", &[weights, v]).reshape([batch, time, heads, head_dim])
 }
 
-/// Which of `keys` positions are not before the first of each row, `[batch]`: `[batch, 1, keys]`.
+/// Masks the `keys` positions before the first one of each row, `[batch]`: `[batch, 1, keys]`.
 #[track_caller]
 fn since(first: Tensor<'_>, keys: i64) -> Tensor<'_> {
     first.graph().arange(keys, DType::I32).ge(first.reshape([-1, 1, 1]))
 }
 
-/// Masks have no heads, and maybe no batch: `[batch, 1, 1, queries, keys]`.
+/// Adds the head dimensions to a mask, which may lack the batch: `[batch, 1, 1, queries, keys]`.
 #[track_caller]
 fn over_heads(mask: Tensor<'_>) -> Tensor<'_> {
     if mask.rank() == 3 { mask.expand_dims(1).expand_dims(1) } else { mask }
 }
 
-/// A number so low that its exponential is zero beside any other, yet finite: a row without any that is seen stays without NaN.
+/// A number whose exponential is zero beside any other score, yet finite: a fully masked row does not become NaN.
 pub(super) fn lowest(dtype: DType) -> f64 {
     match dtype {
         DType::F16 => -65_504.0,
@@ -140,7 +141,7 @@ pub(super) fn lowest(dtype: DType) -> f64 {
     }
 }
 
-/// Attention with its linear maps: multi-head, or with fewer heads of keys grouped-query and multi-query.
+/// Attention with its projections: multi-head, or with fewer KV heads grouped-query and multi-query.
 ///
 /// ```
 /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -153,26 +154,26 @@ pub(super) fn lowest(dtype: DType) -> f64 {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attention {
-    /// Heads of queries.
+    /// Query heads.
     pub num_heads: i64,
-    /// Heads of keys and values: a divisor of `num_heads`.
+    /// KV heads: a divisor of `num_heads`.
     pub num_kv_heads: i64,
-    /// Size of a head; what is left of the last dimension by heads where it is not said.
+    /// Size of a head; the last dimension divided by the heads by default.
     pub head_dim: Option<i64>,
-    /// Whether the maps have biases.
+    /// Whether the projections have biases.
     pub use_bias: bool,
-    /// Which positions are seen.
+    /// Which positions are attended to.
     pub seen: Seen,
-    /// How positions turn queries and keys.
+    /// Rotary position embedding of queries and keys.
     pub rope: Option<Rope>,
-    /// How kernels begin; LeCun's where it is not said.
+    /// Initial values of kernels; LeCun normal by default.
     pub kernel_init: Option<Init>,
-    /// How many keys are looked at at a time; all where it is not said.
+    /// Block size of keys in blockwise attention; all keys at once by default.
     pub block: Option<i64>,
 }
 
 impl Attention {
-    /// So many heads that see all positions, with biases.
+    /// This many heads, no masking, with biases.
     #[must_use]
     pub fn new(num_heads: i64) -> Self {
         Attention {
@@ -187,20 +188,20 @@ impl Attention {
         }
     }
 
-    /// Positions see themselves and those before.
+    /// Causal attention.
     #[must_use]
     pub fn causal(mut self) -> Self {
         self.seen.causal = true;
         self
     }
 
-    /// With so many heads of keys and values.
+    /// With this many KV heads.
     #[must_use]
     pub fn num_kv_heads(self, num_kv_heads: i64) -> Self {
         Attention { num_kv_heads, ..self }
     }
 
-    /// With heads of this size.
+    /// With this head size.
     #[must_use]
     pub fn head_dim(self, head_dim: i64) -> Self {
         Attention { head_dim: Some(head_dim), ..self }
@@ -212,59 +213,59 @@ impl Attention {
         Attention { use_bias, ..self }
     }
 
-    /// With rotary positions.
+    /// With rotary position embeddings.
     #[must_use]
     pub fn rope(self, rope: Rope) -> Self {
         Attention { rope: Some(rope), ..self }
     }
 
-    /// Each position sees so many, itself included.
+    /// With a sliding window of this many positions, itself included.
     #[must_use]
     pub fn window(mut self, window: i64) -> Self {
         self.seen.window = Some(window);
         self
     }
 
-    /// Positions count less the further they are away.
+    /// With ALiBi.
     #[must_use]
     pub fn alibi(mut self) -> Self {
         self.seen.alibi = true;
         self
     }
 
-    /// With scores between plus and minus this number.
+    /// With scores capped to plus or minus this number.
     #[must_use]
     pub fn softcap(mut self, cap: f64) -> Self {
         self.seen.softcap = Some(cap);
         self
     }
 
-    /// With kernels that begin like this.
+    /// With these initial values of kernels.
     #[must_use]
     pub fn kernel_init(self, kernel_init: Init) -> Self {
         Attention { kernel_init: Some(kernel_init), ..self }
     }
 
-    /// With so many keys at a time ([`blockwise_attention`]): no tensor of all queries by all keys is made. It is for positions in
-    /// order, without segments, masks and ALiBi; keys have to divide into blocks.
+    /// Computed over blocks of this many keys ([`blockwise_attention`]): no tensor of all queries by all keys is created. Requires
+    /// positions in order, without segments, masks and ALiBi; the block size must divide the keys.
     #[must_use]
     pub fn block(self, block: i64) -> Self {
         Attention { block: Some(block), ..self }
     }
 
-    /// Attention of `x`, `[batch, time, features]`, to itself. Layers: `query`, `key`, `value`, whose kernels are
-    /// `[features, heads, head_dim]`, and `out`, `[heads, head_dim, features]`.
+    /// Self-attention of `x`, `[batch, time, features]`. Layers: `query`, `key`, `value`, whose kernels are `[features, heads, head_dim]`,
+    /// and `out`, `[heads, head_dim, features]`.
     ///
-    /// Reported: `x` has another rank, heads do not divide.
+    /// Reported: `x` has another rank, or the heads do not divide.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
         self.apply_at(p, x, x, &Places::default())
     }
 
-    /// Attention of `x` to `memory`, which may be another tensor, with positions, segments and masks.
+    /// Attention of `x` over `memory` (cross-attention if it is another tensor), with positions, segments and masks.
     ///
-    /// Reported: as for [`Attention::apply`].
+    /// Reported: the errors of [`Attention::apply`].
     #[must_use]
     #[track_caller]
     pub fn apply_at<'g>(
@@ -277,11 +278,11 @@ impl Attention {
         self.attend(p, x, memory, places).0
     }
 
-    /// Attention of texts that begin, `x` of shape `[batch, time, features]`, to themselves: what [`Attention::apply`] gives, and keys and
-    /// values to keep for [`Attention::apply_next`], `[batch, time, kv_heads, head_dim]`. What lies before `first` in a row, `[batch]`
-    /// integers, is padding, and is not seen.
+    /// Prefill: self-attention of prompts `x`, `[batch, time, features]`. Returns the result of [`Attention::apply`], and the keys and
+    /// values to cache for [`Attention::apply_next`], `[batch, time, kv_heads, head_dim]`. Positions of a row before `first`, `[batch]`
+    /// integers, are padding and masked.
     ///
-    /// Reported: as for [`Attention::apply`]; it is not causal; there is padding, and attention is by blocks.
+    /// Reported: the errors of [`Attention::apply`]; it is not causal; there is padding, and attention is blockwise.
     #[must_use]
     #[track_caller]
     pub fn apply_prompt<'g>(
@@ -298,7 +299,7 @@ impl Attention {
         self.attend(p, x, x, &Places { mask, ..Places::default() })
     }
 
-    /// Attention of `x` to `memory`, and the keys and values of that.
+    /// Attention of `x` over `memory`, and the keys and values of `memory`.
     #[track_caller]
     fn attend<'g>(
         &self,
@@ -331,11 +332,11 @@ impl Attention {
         (self.map(&[x.size(-1)], 2).apply(&p.at("out"), y), [k, v])
     }
 
-    /// Attention of one more position, `x` of shape `[batch, 1, features]` at `position`, a scalar `i32`, to itself and to those
-    /// before from `first` on, `[batch]` integers, whose keys and values are kept in `cache`: both `[batch, context, kv_heads, head_dim]`. Returns
-    /// what [`Attention::apply`] gives for the position, and its own key and value, `[batch, 1, kv_heads, head_dim]`.
+    /// Decode step: attention of `x`, `[batch, 1, features]`, at `position`, a scalar `i32`, over itself and earlier positions from
+    /// `first`, `[batch]` integers, on. Their keys and values are in `cache`: both `[batch, context, kv_heads, head_dim]`. Returns the
+    /// result of [`Attention::apply`] for this position, and its key and value, `[batch, 1, kv_heads, head_dim]`.
     ///
-    /// Reported: as for [`Attention::apply`]; it is not causal.
+    /// Reported: the errors of [`Attention::apply`]; it is not causal.
     #[must_use]
     #[track_caller]
     pub fn apply_next<'g>(
@@ -364,7 +365,7 @@ impl Attention {
         let zero = p.graph().scalar(0.0, DType::I32);
         let with =
             |cache: Tensor<'g>, new: Tensor<'g>| cache.dynamic_update(new, &[zero, position, zero, zero]);
-        // Positions that are not filled yet lie ahead, and those that never were before the first.
+        // Causality masks positions that are not filled yet; `since` masks those before the first, which were never filled.
         let is_filled = since(first, cache[0].size(1));
         let places = Places { queries: Some(at), mask: Some(is_filled), ..Places::default() };
         let (keys, values) = (with(cache[0], k), with(cache[1], v));
@@ -372,7 +373,7 @@ impl Attention {
         (self.map(&[x.size(-1)], 2).apply(&p.at("out"), y), [k, v])
     }
 
-    /// Queries of `x`, keys and values of `memory`, turned by their positions.
+    /// Queries of `x`, keys and values of `memory`, with rotary embedding.
     #[track_caller]
     fn mapped<'g>(
         &self,
@@ -388,7 +389,7 @@ impl Attention {
         [self.turned(q, places.queries), self.turned(k, places.keys), v]
     }
 
-    /// Queries or keys, turned by their positions.
+    /// Queries or keys, with rotary embedding.
     #[track_caller]
     fn turned<'g>(&self, x: Tensor<'g>, at: Option<Tensor<'g>>) -> Tensor<'g> {
         match (self.rope, at) {
@@ -398,7 +399,7 @@ impl Attention {
         }
     }
 
-    /// What is wrong with so many features, where heads are to share them.
+    /// The error message if the heads do not divide the features.
     fn undivided(&self, features: i64) -> Option<String> {
         let heads = self.num_heads;
         let is_undivided = self.head_dim.is_none() && features % heads != 0;
@@ -406,7 +407,7 @@ impl Attention {
             .then(|| format!("{features} features do not divide into {heads} heads: say what `head_dim` is"))
     }
 
-    /// The size of a head, of so many features.
+    /// The size of a head for this many features.
     pub(crate) fn head_size(&self, features: i64) -> i64 {
         self.head_dim.unwrap_or(features / self.num_heads.max(1))
     }

@@ -1,13 +1,12 @@
-//! Normalisation over a batch.
+//! Batch normalization.
 
 use shardc_graph::Tensor;
 
 use super::norm::{Affine, moments};
 use crate::{Init, Kind, Scope};
 
-/// Mean zero and variance one over all but the last dimension, then scaled and shifted. While it is trained, mean and variance are
-/// those of the batch, of all devices together, and running ones are kept as the variables `mean` and `var`; afterwards those are
-/// used.
+/// Normalizes to mean zero and variance one over all but the last dimension, then scales and shifts. Training uses mean and variance of
+/// the global batch, over all devices, and updates running statistics in the variables `mean` and `var`; inference uses those.
 ///
 /// ```
 /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -19,7 +18,7 @@ use crate::{Init, Kind, Scope};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchNorm {
-    /// How much of the running mean and variance stays in each step.
+    /// Decay of the running mean and variance.
     pub momentum: f64,
     /// Added to the variance.
     pub epsilon: f64,
@@ -27,7 +26,7 @@ pub struct BatchNorm {
     pub use_bias: bool,
     /// Whether there is a scale.
     pub use_scale: bool,
-    /// How the scale begins.
+    /// Initial values of the scale.
     pub scale_init: Init,
 }
 
@@ -44,23 +43,23 @@ impl BatchNorm {
         BatchNorm::default()
     }
 
-    /// With so much of the running mean and variance staying in each step.
+    /// With this decay of the running mean and variance.
     #[must_use]
     pub fn momentum(self, momentum: f64) -> Self {
         BatchNorm { momentum, ..self }
     }
 
-    /// With a scale that begins so.
+    /// With these initial values of the scale.
     #[must_use]
     pub fn scale_init(self, scale_init: Init) -> Self {
         BatchNorm { scale_init, ..self }
     }
 
-    /// `x` normalised, by the batch where it is trained. Parameters: `scale` and `bias`; statistics: `mean` and `var`; all of the
-    /// size of the last dimension. While it is trained it does not go into loops, which cannot set variables: neither a
-    /// [`Scope::stack`], nor what is [`accumulated`](crate::optim::accumulated).
+    /// Normalizes `x`, with batch statistics if `train`. Parameters: `scale` and `bias`; statistics: `mean` and `var`; each has the size of
+    /// the last dimension. Training is not possible in loops, which cannot set variables: neither in a [`Scope::stack`], nor in
+    /// [`accumulated`](crate::optim::accumulated).
     ///
-    /// Reported: `x` is a scalar, or not of floats; it is trained in a loop.
+    /// Reported: `x` is a scalar, or not of floats; `train` in a loop.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>, train: bool) -> Tensor<'g> {

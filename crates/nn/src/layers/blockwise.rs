@@ -1,13 +1,13 @@
-//! Attention block by block.
+//! Blockwise attention.
 
 use shardc_graph::{DType, Keep, Tensor};
 
 use super::Seen;
 use super::attention::lowest;
 
-/// What [`dot_product_attention`](super::dot_product_attention) gives, computed for `block` keys at a time, so that no tensor of all
-/// queries by all keys is made, forward or backward: largest scores and sums are corrected from block to block ("Self-attention Does
-/// Not Need O(n^2) Memory", Rabe and Staats, 2021), and a gradient computes the scores of a block again.
+/// [`dot_product_attention`](super::dot_product_attention) computed over blocks of `block` keys, so that no tensor of all queries by all
+/// keys is created, forward or backward. The running maximum and sum are rescaled from block to block ("Self-attention Does Not Need O(n^2)
+/// Memory", Rabe and Staats, 2021), and the backward pass recomputes the scores of a block.
 ///
 /// ```
 /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -18,7 +18,7 @@ use super::attention::lowest;
 /// assert_eq!(blockwise_attention(q, k, v, &seen, 4, F32).shape(), [2, 8, 4, 16]);
 /// ```
 ///
-/// Reported: the shapes do not go together, or keys do not divide into blocks.
+/// Reported: the shapes do not match, or the block size does not divide the keys.
 #[must_use]
 #[track_caller]
 pub fn blockwise_attention<'g>(
@@ -66,7 +66,7 @@ pub fn blockwise_attention<'g>(
                     }
                     let largest = most.max(scores.amax(-1)).stop_gradient();
                     let weights = (scores - largest.expand_dims(-1)).exp();
-                    // What is not seen has no weight, also where nothing has been seen yet.
+                    // Masked keys have weight zero, also before any key has been visible.
                     let weights = scores.le(lowest(reduce)).select(0.0, weights);
                     let less = (most - largest).exp();
                     let of_block = g.einsum("bkgts,bskd->bkgtd", &[weights.to(v.dtype()), v]).to(reduce);

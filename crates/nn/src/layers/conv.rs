@@ -1,14 +1,14 @@
-//! Convolutions and pooling of images and sequences whose features come last.
+//! Convolutions of images and sequences in channels-last layout.
 
 use shardc_graph::{self as graph, Padding, Tensor};
 
 use super::linear::lecun;
 use crate::{Init, Maps, Scope};
 
-/// Letters of spatial dimensions.
+/// Letters of the spatial dimensions.
 const SPATIAL: [&str; 4] = ["", "W", "HW", "DHW"];
 
-/// A convolution: `kernel` has the sizes of its window, features of the input in a group, features of the output.
+/// A convolution. The shape of `kernel`: the window, input features of a group, output features.
 ///
 /// ```
 /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -21,24 +21,24 @@ const SPATIAL: [&str; 4] = ["", "W", "HW", "DHW"];
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conv {
-    /// Features of the output.
+    /// Output features.
     pub features: i64,
-    /// Sizes of the window, in each of one to three spatial dimensions.
+    /// Window sizes of the one to three spatial dimensions.
     pub kernel_size: Vec<i64>,
-    /// Its steps; empty for one.
+    /// Window strides; one if empty.
     pub strides: Vec<i64>,
-    /// How it goes over the edges.
+    /// Padding.
     pub padding: Padding,
-    /// Groups of features that have nothing to do with each other.
+    /// Number of feature groups (grouped convolution).
     pub feature_group_count: i64,
     /// Whether there is a bias.
     pub use_bias: bool,
-    /// How the kernel begins; LeCun's where it is not said.
+    /// Initial values of the kernel; LeCun normal by default.
     pub kernel_init: Option<Init>,
 }
 
 impl Conv {
-    /// With steps of one, as many elements as before, and a bias.
+    /// With strides of one, `SAME` padding and a bias.
     #[must_use]
     pub fn new(features: i64, kernel_size: &[i64]) -> Self {
         Conv {
@@ -52,19 +52,19 @@ impl Conv {
         }
     }
 
-    /// With these steps.
+    /// With these strides.
     #[must_use]
     pub fn strides(self, strides: &[i64]) -> Self {
         Conv { strides: strides.to_vec(), ..self }
     }
 
-    /// That goes over the edges like this.
+    /// With this padding.
     #[must_use]
     pub fn padding(self, padding: Padding) -> Self {
         Conv { padding, ..self }
     }
 
-    /// With so many groups of features.
+    /// With this many feature groups.
     #[must_use]
     pub fn feature_group_count(self, feature_group_count: i64) -> Self {
         Conv { feature_group_count, ..self }
@@ -76,9 +76,9 @@ impl Conv {
         Conv { use_bias, ..self }
     }
 
-    /// The convolution of `x`: `[batch, spatial.., features]`. Parameters: `kernel`, and `bias` of shape `[features]`.
+    /// Convolves `x`: `[batch, spatial.., features]`. Parameters: `kernel`, and `bias` of shape `[features]`.
     ///
-    /// Reported: `x` has another rank, or its features do not fall into groups.
+    /// Reported: `x` has another rank, or the groups do not divide its features.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {

@@ -2,7 +2,7 @@
 
 use shardc_graph::{Key, Tensor};
 
-/// Sets elements to zero at random while a model is trained, and scales the others, so that sums stay as they are on average.
+/// In training, sets random elements to zero and scales the others so that the expected value is unchanged.
 ///
 /// ```
 /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -14,20 +14,20 @@ use shardc_graph::{Key, Tensor};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dropout {
-    /// Which part of the elements becomes zero.
+    /// The fraction of elements set to zero.
     pub rate: f64,
 }
 
 impl Dropout {
-    /// With this part of the elements set to zero.
+    /// With this fraction of elements set to zero.
     #[must_use]
     pub fn new(rate: f64) -> Self {
         Dropout { rate }
     }
 
-    /// `x` with elements drawn by the key, the same ones for each use of it; in layers of a [`stack`](crate::Scope::stack) and parts that
-    /// are [`accumulated`](crate::optim::accumulated) a key from around is to be made another one, by
-    /// [`Scope::key`](crate::Scope::key). Without key, which is how a trained model is used, `x` as it is.
+    /// Drops elements of `x` selected by the key; one key always selects the same ones. In layers of a [`stack`](crate::Scope::stack) and
+    /// in [`accumulated`](crate::optim::accumulated) microbatches, pass a key from outside the loop through
+    /// [`Scope::key`](crate::Scope::key). Without a key (inference), returns `x`.
     ///
     /// Reported: `x` is not of floats; the rate is not from 0 to 1.
     #[must_use]

@@ -1,11 +1,11 @@
-//! Embeddings: a vector for each number of a vocabulary.
+//! Embeddings: a vector for each id of a vocabulary.
 
 use shardc_graph::Tensor;
 
 use crate::loss::countable;
 use crate::{Init, Scope};
 
-/// A table of vectors, `embedding` of shape `[num_embeddings, features]`.
+/// An embedding table, `embedding` of shape `[num_embeddings, features]`.
 ///
 /// ```
 /// # use shardc_graph::{DType::I32, Graph, Mesh};
@@ -24,37 +24,37 @@ pub struct Embed {
     pub num_embeddings: i64,
     /// Size of a vector.
     pub features: i64,
-    /// How the table begins.
+    /// Initial values of the table.
     pub embedding_init: Init,
-    /// Whether vectors are looked up by a product with rows of an identity matrix: a table that is split over the vocabulary is
-    /// then summed over devices like any other product.
+    /// Whether lookups are matmuls with one-hot rows: a table sharded over the vocabulary then yields partial sums, like any other
+    /// contracting matmul.
     pub one_hot: bool,
 }
 
 impl Embed {
-    /// Looked up by number, with normally distributed vectors of length one on average.
+    /// Lookup by gather, with normally distributed vectors of expected length one.
     #[must_use]
     pub fn new(num_embeddings: i64, features: i64) -> Self {
         let deviation = (1.0 / features.max(1) as f64).sqrt();
         Embed { num_embeddings, features, embedding_init: Init::normal(deviation), one_hot: false }
     }
 
-    /// With a table that begins like this.
+    /// With these initial values of the table.
     #[must_use]
     pub fn embedding_init(self, embedding_init: Init) -> Self {
         Embed { embedding_init, ..self }
     }
 
-    /// Looked up by a product, or by number.
+    /// Lookup by a one-hot matmul, or by gather.
     #[must_use]
     pub fn one_hot(self, one_hot: bool) -> Self {
         Embed { one_hot, ..self }
     }
 
-    /// The vectors of `ids`, along a new last dimension; integers that cannot count the vocabulary are widened first. Parameter:
+    /// The vectors of `ids`, along a new last dimension; integers too narrow for the vocabulary are widened first. Parameter:
     /// `embedding`.
     ///
-    /// Reported: `ids` are no integers.
+    /// Reported: `ids` are not integers.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, ids: Tensor<'g>) -> Tensor<'g> {
@@ -65,9 +65,9 @@ impl Embed {
         table.take(ids, 0)
     }
 
-    /// The products of the last dimension of `x` with each vector: logits of a model whose output is tied to its input.
+    /// Dot products of the last dimension of `x` with each vector: the logits of a model with tied embeddings.
     ///
-    /// Reported: the last dimension of `x` is not `features`, or its element type not the one that is computed with.
+    /// Reported: the last dimension of `x` is not `features`, or its element type is not the compute type.
     #[must_use]
     #[track_caller]
     pub fn attend<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {

@@ -1,13 +1,13 @@
-//! Linear maps of the last dimensions.
+//! Linear maps of the trailing dimensions.
 
 use shardc_graph::{DotDims, Tensor};
 
 use crate::{Init, Scope};
 
-/// The standard deviation of a standard normal distribution that is cut at -2 and 2.
+/// The standard deviation of a standard normal distribution truncated to `[-2, 2]`.
 const TRUNCATED: f64 = 0.879_625_661_034_239_8;
 
-/// LeCun's initial values for a kernel whose inputs are `fan_in` numbers, whatever dimensions they are in.
+/// LeCun initial values for a kernel with this fan-in, over any number of input dimensions.
 pub(crate) fn lecun(fan_in: i64) -> Init {
     Init::TruncatedNormal((1.0 / fan_in.max(1) as f64).sqrt() / TRUNCATED)
 }
@@ -24,18 +24,18 @@ pub(crate) fn lecun(fan_in: i64) -> Init {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dense {
-    /// Size of the last dimension of the result.
+    /// Size of the last dimension of the output.
     pub features: i64,
     /// Whether there is a bias.
     pub use_bias: bool,
-    /// How the kernel begins.
+    /// Initial values of the kernel.
     pub kernel_init: Init,
-    /// How the bias begins.
+    /// Initial values of the bias.
     pub bias_init: Init,
 }
 
 impl Dense {
-    /// With a bias, and LeCun's kernel.
+    /// With a bias and a LeCun normal kernel.
     #[must_use]
     pub fn new(features: i64) -> Self {
         Dense { features, use_bias: true, kernel_init: Init::lecun_normal(), bias_init: Init::zeros() }
@@ -47,15 +47,15 @@ impl Dense {
         Dense { use_bias, ..self }
     }
 
-    /// With a kernel that begins like this.
+    /// With these initial values of the kernel.
     #[must_use]
     pub fn kernel_init(self, kernel_init: Init) -> Self {
         Dense { kernel_init, ..self }
     }
 
-    /// The map of `x`. Parameters: `kernel`, and `bias` of shape `[features]`.
+    /// Applies the map to `x`. Parameters: `kernel`, and `bias` of shape `[features]`.
     ///
-    /// Reported: `x` is a scalar, or not of the element type that is computed with.
+    /// Reported: `x` is a scalar, or its element type is not the compute type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
@@ -69,7 +69,7 @@ impl Dense {
     }
 }
 
-/// A linear map of the last `axes` dimensions to several: `kernel` has those, then the new ones.
+/// A linear map of the last `axes` dimensions to new ones: the kernel's shape is the former, then the latter.
 ///
 /// ```
 /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -82,27 +82,27 @@ impl Dense {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct DenseGeneral {
-    /// Sizes of the new dimensions, which come last.
+    /// Sizes of the output dimensions, which come last.
     pub features: Vec<i64>,
-    /// How many of the last dimensions are mapped.
+    /// How many trailing dimensions are contracted.
     pub axes: usize,
     /// Whether there is a bias.
     pub use_bias: bool,
-    /// How the kernel begins; LeCun's where it is not said.
+    /// Initial values of the kernel; LeCun normal by default.
     pub kernel_init: Option<Init>,
-    /// How the bias begins.
+    /// Initial values of the bias.
     pub bias_init: Init,
 }
 
 impl DenseGeneral {
-    /// Of the last dimension, with a bias, and LeCun's kernel.
+    /// A map of the last dimension, with a bias and a LeCun normal kernel.
     #[must_use]
     pub fn new(features: &[i64]) -> Self {
         let features = features.to_vec();
         DenseGeneral { features, axes: 1, use_bias: true, kernel_init: None, bias_init: Init::zeros() }
     }
 
-    /// Of the last `axes` dimensions.
+    /// Contracting the last `axes` dimensions.
     #[must_use]
     pub fn axes(self, axes: usize) -> Self {
         DenseGeneral { axes, ..self }
@@ -114,15 +114,15 @@ impl DenseGeneral {
         DenseGeneral { use_bias, ..self }
     }
 
-    /// With a kernel that begins like this.
+    /// With these initial values of the kernel.
     #[must_use]
     pub fn kernel_init(self, kernel_init: Init) -> Self {
         DenseGeneral { kernel_init: Some(kernel_init), ..self }
     }
 
-    /// The map of `x`. Parameters: `kernel`, and `bias` of the shape of the new dimensions.
+    /// Applies the map to `x`. Parameters: `kernel`, and `bias` of the shape of the output dimensions.
     ///
-    /// Reported: `x` has fewer dimensions, or is not of the element type that is computed with.
+    /// Reported: `x` has fewer dimensions, or its element type is not the compute type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {

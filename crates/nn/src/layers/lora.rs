@@ -1,4 +1,4 @@
-//! Adapters of low rank beside frozen linear maps.
+//! LoRA adapters of frozen linear maps.
 
 use std::rc::Rc;
 
@@ -11,16 +11,15 @@ use crate::lora::Adapters;
 use crate::{Init, Maps, Scope};
 
 impl<'g> Scope<'g> {
-    /// The same scope, whose parameters are not trained; beside its linear maps, where they are targets, there are adapters
-    /// `lora_a`, `[inputs, rank]`, and `lora_b`, `[rank, outputs]`, which are (Hu et al., "LoRA", 2021), and with DoRA
-    /// `lora_magnitude`, `[outputs]`. Modules to save, and biases where [`Lora::bias`] says so, are trained, too. `key` is for dropout,
-    /// while they are trained.
+    /// The same scope with frozen parameters and trained adapters: each targeted linear map gets `lora_a`, `[inputs, rank]`, and `lora_b`,
+    /// `[rank, outputs]` (Hu et al., "LoRA", 2021), and with DoRA `lora_magnitude`, `[outputs]`. Modules to save are trained, too, and
+    /// biases if [`Lora::bias`] selects them. `key` is for dropout in training.
     ///
-    /// Reported where there are adapters: a rank below one; dropout that is not from 0 to 1; DoRA of a kernel in four bits. Reported by
-    /// [`Scope::finish`]: a target that there is no map for, a module to save that there is not.
+    /// Reported when adapters are created: a rank below one; dropout that is not from 0 to 1; DoRA of a kernel in four bits. Reported by
+    /// [`Scope::finish`]: a target that matches no map, a module to save that does not exist.
     ///
-    /// The layers of a [`stack`](Scope::stack) are one variable and share rank and scale. A layer whose adapters are all zero has none: its `A`,
-    /// `B` and magnitude stay zero in training.
+    /// The layers of a [`stack`](Scope::stack) share a variable, and so rank and scale. A layer with all-zero adapters has no adapters:
+    /// `A`, `B` and magnitude stay zero in training.
     #[must_use]
     pub fn with_lora(&self, lora: &Lora, key: Option<Key<'g>>) -> Self {
         let lora = Rc::new(lora.clone());
@@ -28,7 +27,7 @@ impl<'g> Scope<'g> {
         Scope { adapters: Some(Adapters { lora, key }), ..self.frozen() }
     }
 
-    /// Whether this scope belongs to a module that is trained whole.
+    /// Whether this scope belongs to a module to save, which is trained in full.
     pub(crate) fn is_saved(&self) -> bool {
         self.adapters.as_ref().is_some_and(|adapters| adapters.lora.saves(self.name()))
     }
@@ -42,7 +41,7 @@ impl<'g> Scope<'g> {
         })
     }
 
-    /// The result `y` of a linear map without its bias, and what adapters add to it. The first `axes` dimensions of `kernel` are the last ones of
+    /// Adds the adapters to `y`, the result of a linear map without its bias. The first `axes` dimensions of `kernel` are the last ones of
     /// `x`.
     #[track_caller]
     pub(crate) fn adapted(
@@ -68,7 +67,7 @@ impl<'g> Scope<'g> {
             _ => None,
         };
         let trained = Scope { is_frozen: false, ..self.clone() };
-        // PyTorch's uniform numbers for a layer: Kaiming's of the square root of five.
+        // PyTorch's default for a linear layer: Kaiming uniform with a = sqrt(5).
         let init =
             Init::VarianceScaling { scale: 1.0 / 3.0, fan: Fan::In, distribution: Distribution::Uniform };
         let a = trained.parameter_of_maps("lora_a", [inputs, &[rank]].concat(), Maps::one(1), init);
@@ -97,12 +96,12 @@ impl<'g> Scope<'g> {
         if key.is_none() {
             return (y + up) * factor;
         }
-        // PEFT drops inputs of the base map only where its result is rescaled.
+        // PEFT applies dropout to the inputs of the base map only in the term that rescales its result.
         y + dropped.dot_general(kernel, &map) * (factor - 1.0) + up * factor
     }
 
-    /// DoRA's factor of each output, `m / ||W + s A B||`: the trained magnitude by the norm over inputs, through which no gradient goes. It is
-    /// one where the magnitude is zero: there are no adapters.
+    /// DoRA's factor of each output, `m / ||W + s A B||`: the trained magnitude over the norm along inputs. The norm has no gradient. The
+    /// factor is one if the magnitude is zero, that is, without adapters.
     #[track_caller]
     fn magnitude_factor(
         &self,

@@ -19,10 +19,10 @@ use crate::{Init, Scope};
 pub enum Activation {
     /// [`Tensor::relu`].
     Relu,
-    /// [`Tensor::gelu`], by `tanh`.
+    /// [`Tensor::gelu`], the `tanh` approximation.
     #[default]
     Gelu,
-    /// [`Tensor::gelu_exact`], by the error function.
+    /// [`Tensor::gelu_exact`], with the error function.
     GeluExact,
     /// [`Tensor::silu`].
     Silu,
@@ -31,7 +31,7 @@ pub enum Activation {
 }
 
 impl Activation {
-    /// The function of each element.
+    /// Applies the function elementwise.
     ///
     /// Reported: `x` is not of floats.
     #[must_use]
@@ -59,15 +59,15 @@ impl Activation {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mlp {
-    /// Size of the dimension between.
+    /// Size of the hidden dimension.
     pub hidden: i64,
-    /// What is between.
+    /// Activation function.
     pub activation: Activation,
-    /// Whether the activation is a factor.
+    /// Whether there is a gate.
     pub is_gated: bool,
     /// Whether the maps have biases.
     pub use_bias: bool,
-    /// How kernels begin.
+    /// Initial values of kernels.
     pub kernel_init: Init,
 }
 
@@ -79,13 +79,13 @@ impl Mlp {
         Mlp { hidden, activation: Activation::Gelu, is_gated: false, use_bias: true, kernel_init }
     }
 
-    /// Gated by silu, without biases: Llama's.
+    /// SwiGLU without biases, as in Llama.
     #[must_use]
     pub fn swiglu(hidden: i64) -> Self {
         Mlp { activation: Activation::Silu, is_gated: true, use_bias: false, ..Mlp::new(hidden) }
     }
 
-    /// Gated by gelu, without biases: Gemma's.
+    /// GeGLU without biases, as in Gemma.
     #[must_use]
     pub fn geglu(hidden: i64) -> Self {
         Mlp { activation: Activation::Gelu, ..Mlp::swiglu(hidden) }
@@ -103,15 +103,15 @@ impl Mlp {
         Mlp { use_bias, ..self }
     }
 
-    /// With kernels that begin like this.
+    /// With these initial values of kernels.
     #[must_use]
     pub fn kernel_init(self, kernel_init: Init) -> Self {
         Mlp { kernel_init, ..self }
     }
 
-    /// The maps of `x`, whose last dimension stays as large as it is. Layers: `up`, `down`, and `gate` where it is gated.
+    /// Applies the maps to `x`; the size of the last dimension is unchanged. Layers: `up`, `down`, and `gate` if gated.
     ///
-    /// Reported: `x` is a scalar, or not of the element type that is computed with.
+    /// Reported: `x` is a scalar, or its element type is not the compute type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {

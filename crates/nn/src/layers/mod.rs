@@ -1,5 +1,5 @@
-//! Layers: what models are made of. Each is a structure of its options, and `apply` makes its parameters in a
-//! [`Scope`](crate::Scope) under flax linen's names. Numerics and defaults are those of flax linen.
+//! Layers. Each is a struct of options; `apply` creates its parameters in a [`Scope`](crate::Scope) under flax linen's names. Numerics
+//! and defaults are those of flax linen.
 
 mod attention;
 mod batch_norm;

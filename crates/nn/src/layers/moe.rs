@@ -1,4 +1,4 @@
-//! Mixtures of experts: of several maps, each token goes through a few.
+//! Mixtures of experts.
 
 use shardc_graph::{DType, OpKind, Tensor, spec};
 use shardc_ir::{DimList, RaggedDotSpec};
@@ -7,9 +7,9 @@ use super::linear::lecun;
 use super::{Activation, Dense};
 use crate::{Maps, Scope};
 
-/// Gated maps, of which each token goes through the `top_k` that a router gives most to. An expert takes as many tokens of a row as
-/// it has room for, the first ones; what has no room goes around, unless it is dropless. Tokens reach experts by products with zeros and ones
-/// (Lepikhin et al., "GShard", 2020).
+/// A mixture of gated experts: a router sends each token to its `top_k` experts. An expert takes as many tokens of a row as its capacity,
+/// the first ones; the rest skip the layer, unless it is dropless. Tokens are dispatched by matmuls with zeros and ones (Lepikhin et al.,
+/// "GShard", 2020).
 ///
 /// ```
 /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -22,25 +22,25 @@ use crate::{Maps, Scope};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moe {
-    /// How many experts.
+    /// Number of experts.
     pub num_experts: i64,
-    /// How many of them each token goes through.
+    /// How many experts each token is routed to.
     pub top_k: i64,
-    /// Size of the dimension inside of an expert.
+    /// Hidden dimension of an expert.
     pub hidden: i64,
-    /// An expert has room for so many times `time * top_k / num_experts` tokens of a row.
+    /// Capacity factor: an expert's capacity is this many times `time * top_k / num_experts` tokens of a row.
     pub capacity_factor: f64,
-    /// What is between.
+    /// Activation function.
     pub activation: Activation,
-    /// Whether each expert takes all of its tokens, however many: these are sorted by expert, and each group is multiplied by its
-    /// expert's matrices (Gale et al., "MegaBlocks", 2022).
+    /// Whether there is no capacity limit: tokens are sorted by expert, and each group is multiplied by its expert's matrices (Gale et al.,
+    /// "MegaBlocks", 2022).
     pub is_dropless: bool,
-    /// The axis of the mesh that experts are split over, if any: tokens are exchanged along it, where a batch is split over it, too.
+    /// The mesh axis that shards the experts, if any: tokens are exchanged along it if the batch is sharded over it, too.
     pub expert_axis: Option<String>,
 }
 
 impl Moe {
-    /// With silu, and room for a quarter more than the mean.
+    /// With silu and a capacity factor of 1.25.
     #[must_use]
     pub fn new(num_experts: i64, top_k: i64, hidden: i64) -> Self {
         Moe {
@@ -54,26 +54,27 @@ impl Moe {
         }
     }
 
-    /// With room for all tokens in each expert, which are sorted rather than put into slots.
+    /// Dropless: tokens are sorted by expert instead of dispatched into slots, without a capacity limit.
     #[must_use]
     pub fn dropless(self) -> Self {
         Moe { is_dropless: true, ..self }
     }
 
-    /// With tokens that are exchanged along this axis of the mesh, which splits the experts.
+    /// With experts sharded over this mesh axis, along which tokens are exchanged.
     #[must_use]
     pub fn expert_axis(self, axis: &str) -> Self {
         Moe { expert_axis: Some(axis.to_owned()), ..self }
     }
 
-    /// With so many times as much room as the mean.
+    /// With this capacity factor.
     #[must_use]
     pub fn capacity_factor(self, capacity_factor: f64) -> Self {
         Moe { capacity_factor, ..self }
     }
 
-    /// The maps of `x`, `[batch, time, features]`, and a loss that is 1 where all experts get as much, and more where not (Fedus et
-    /// al., "Switch Transformers", 2021). Layer: `router`; parameters: `gate`, `up` and `down`, with the experts in front.
+    /// Applies the experts to `x`, `[batch, time, features]`. Also returns the load balancing loss, 1 if all experts get equally many
+    /// tokens, more otherwise (Fedus et al., "Switch Transformers", 2021). Layer: `router`; parameters: `gate`, `up` and `down`, experts
+    /// leading.
     ///
     /// Reported: `x` has another rank; there are fewer than `top_k` experts.
     #[must_use]
@@ -104,7 +105,7 @@ impl Moe {
         (y, balance)
     }
 
-    /// Tokens in slots of experts: products with zeros and ones put them there and back.
+    /// Dispatches tokens into slots of experts and combines the results, by matmuls with zeros and ones.
     #[track_caller]
     fn in_slots<'g>(
         &self,
@@ -117,7 +118,7 @@ impl Moe {
         let [batch, time, _] = x.dims::<3>();
         let mean = (time * self.top_k) as f64 / experts as f64;
         let room = ((mean * self.capacity_factor).ceil() as i64).clamp(1, time);
-        // No token takes the room of one before it, so that a decoder does not look ahead.
+        // Earlier tokens have precedence for slots, so that a decoder stays causal.
         let flat = goes.reshape([batch, time * self.top_k, experts]);
         let place = (flat.cumsum(1) - flat).reshape(goes.shape());
         let place = (place * goes).sum(-1);
@@ -133,7 +134,7 @@ impl Moe {
         g.einsum("btec,ebcf->btf", &[combine.to(x.dtype()), out])
     }
 
-    /// What experts take or give, split by expert.
+    /// Shards inputs or outputs of experts over the expert axis.
     #[track_caller]
     fn of_experts<'g>(&self, x: Tensor<'g>) -> Tensor<'g> {
         match &self.expert_axis {
@@ -142,7 +143,7 @@ impl Moe {
         }
     }
 
-    /// Tokens in groups, one for each expert.
+    /// Groups tokens by expert.
     #[track_caller]
     fn sorted<'g>(
         &self,
@@ -170,7 +171,7 @@ impl Moe {
         };
         let [gate, up, down] = self.kernels(p, features);
         let hidden = self.activation.apply(by_group(taken, gate)) * by_group(taken, up);
-        // Back in the order of tokens.
+        // Restores the order of tokens.
         let out = by_group(hidden, down).take(order.argsort(0), 0);
         let out = out.reshape([batch, time, self.top_k, features]);
         (out * weights.to(x.dtype()).expand_dims(-1)).sum(2)

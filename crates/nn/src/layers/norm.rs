@@ -1,10 +1,10 @@
-//! Normalisation of each example by itself: by layer, by root mean square, by group.
+//! Normalization of each example: layer norm, RMS norm, group norm.
 
 use shardc_graph::Tensor;
 
 use crate::{Init, Scope};
 
-/// Mean zero and variance one along the last dimension, then scaled and shifted.
+/// Normalizes to mean zero and variance one along the last dimension, then scales and shifts.
 ///
 /// ```
 /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -55,7 +55,7 @@ impl LayerNorm {
         LayerNorm { use_scale, ..self }
     }
 
-    /// `x` normalised. Parameters: `scale` and `bias`, of the size of the last dimension.
+    /// Normalizes `x`. Parameters: `scale` and `bias`, of the size of the last dimension.
     ///
     /// Reported: `x` is a scalar, or not of floats.
     #[must_use]
@@ -68,7 +68,7 @@ impl LayerNorm {
     }
 }
 
-/// Divided by the root of the mean square along the last dimension, then scaled.
+/// Divides by the root mean square along the last dimension, then scales.
 ///
 /// ```
 /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -105,7 +105,7 @@ impl RmsNorm {
         RmsNorm { epsilon, ..self }
     }
 
-    /// `x` normalised. Parameter: `scale`, of the size of the last dimension.
+    /// Normalizes `x`. Parameter: `scale`, of the size of the last dimension.
     ///
     /// Reported: `x` is a scalar, or not of floats.
     #[must_use]
@@ -117,7 +117,7 @@ impl RmsNorm {
     }
 }
 
-/// Mean zero and variance one in each group of features, over all but the first dimension; then scaled and shifted.
+/// Normalizes each group of features to mean zero and variance one, over all but the first dimension; then scales and shifts.
 ///
 /// ```
 /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -129,7 +129,7 @@ impl RmsNorm {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupNorm {
-    /// How many groups the last dimension is cut in.
+    /// Number of groups in the last dimension.
     pub num_groups: i64,
     /// Added to the variance.
     pub epsilon: f64,
@@ -152,9 +152,9 @@ impl GroupNorm {
         GroupNorm { epsilon, ..self }
     }
 
-    /// `x` normalised. Parameters: `scale` and `bias`, of the size of the last dimension.
+    /// Normalizes `x`. Parameters: `scale` and `bias`, of the size of the last dimension.
     ///
-    /// Reported: the last dimension is not so many groups, `x` has fewer than two dimensions, or is not of floats.
+    /// Reported: the groups do not divide the last dimension; `x` has fewer than two dimensions, or is not of floats.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
@@ -178,8 +178,8 @@ impl GroupNorm {
     }
 }
 
-/// Mean and variance over dimensions, which stay with size one. Both come of one pass over `x`: the variance is the mean square
-/// less the square of the mean, and what rounding makes negative is zero.
+/// Mean and variance over dimensions, which are kept with size one. Both are computed in one pass over `x`: the variance is the mean square
+/// minus the squared mean, clamped at zero against rounding.
 #[track_caller]
 pub(crate) fn moments<'g>(x: Tensor<'g>, over: &[i64]) -> (Tensor<'g>, Tensor<'g>) {
     let mean = x.mean_keepdims(over);
@@ -187,7 +187,7 @@ pub(crate) fn moments<'g>(x: Tensor<'g>, over: &[i64]) -> (Tensor<'g>, Tensor<'g
     (mean, var)
 }
 
-/// What is learnt of a normalisation.
+/// The learned scale and bias of a normalization.
 pub(crate) struct Affine {
     pub(crate) features: i64,
     pub(crate) use_scale: bool,
@@ -196,13 +196,13 @@ pub(crate) struct Affine {
 }
 
 impl Affine {
-    /// With a scale that begins with ones.
+    /// With a scale of ones.
     pub(crate) fn new(features: i64, use_scale: bool, use_bias: bool) -> Self {
         Affine { features, use_scale, use_bias, scale_init: Init::ones() }
     }
 
-    /// What has mean zero, by its deviation, scaled and shifted, in the element type of `x`. Parameters are widened as they are
-    /// kept, so that none is rounded before it is used.
+    /// Divides the centered values by the standard deviation, scales and shifts, and casts to the element type of `x`. Parameters are
+    /// widened from their stored type, so that they are not rounded first.
     #[track_caller]
     pub(crate) fn normalized<'g>(
         &self,

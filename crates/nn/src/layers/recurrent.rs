@@ -1,4 +1,4 @@
-//! Recurrent layers: one cell, done for each position of a sequence.
+//! Recurrent layers: one cell, scanned over the positions of a sequence.
 
 use shardc_graph::{ScanOptions, Tensor};
 
@@ -6,8 +6,8 @@ use super::Dense;
 use super::linear::lecun;
 use crate::{Init, Scope};
 
-/// Long short-term memory (Hochreiter and Schmidhuber, 1997), with the parameters of flax's `OptimizedLSTMCell`: kernels `ii`,
-/// `if`, `ig`, `io` of inputs, and `hi`, `hf`, `hg`, `ho` with biases of what is carried.
+/// Long short-term memory (Hochreiter and Schmidhuber, 1997), with the parameters of flax's `OptimizedLSTMCell`: input kernels `ii`, `if`,
+/// `ig`, `io`, and recurrent kernels `hi`, `hf`, `hg`, `ho` with biases.
 ///
 /// ```
 /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -19,9 +19,9 @@ use crate::{Init, Scope};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lstm {
-    /// Size of what is carried.
+    /// Size of the carry.
     pub features: i64,
-    /// Whether it goes from the last position to the first.
+    /// Whether the scan runs from the last position to the first.
     pub reverse: bool,
 }
 
@@ -38,9 +38,9 @@ impl Lstm {
         Lstm { reverse: true, ..self }
     }
 
-    /// What comes out at each position of `x`, `[batch, time, features]`. It begins with zeros.
+    /// The output at each position of `x`, `[batch, time, features]`. The initial carry is zero.
     ///
-    /// Reported: `x` has another rank, or is not of the element type that is computed with.
+    /// Reported: `x` has another rank, or its element type is not the compute type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
@@ -54,13 +54,13 @@ impl Lstm {
         g.track_caller(|| self.scanned(p, x))
     }
 
-    /// What comes out at each position of a tensor of rank 3.
+    /// The output at each position of a tensor of rank 3.
     #[track_caller]
     fn scanned<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
         let g = p.graph();
         let features = self.features;
         let gates = ["i", "f", "g", "o"];
-        // One product for all positions and gates, and one for each step.
+        // One input matmul for all positions and gates, and one recurrent matmul per step.
         let inputs = gates.map(|gate| {
             p.at(format!("i{gate}")).parameter("kernel", [x.size(-1), features], Init::lecun_normal())
         });
@@ -82,8 +82,8 @@ impl Lstm {
     }
 }
 
-/// Gated recurrent units (Cho et al., 2014), with the parameters of flax's `GRUCell`: `ir`, `iz`, `in` of inputs, with biases, and
-/// `hr`, `hz`, `hn` of what is carried, of which `hn` has a bias.
+/// Gated recurrent units (Cho et al., 2014), with the parameters of flax's `GRUCell`: input kernels `ir`, `iz`, `in` with biases, and
+/// recurrent kernels `hr`, `hz`, `hn`, of which `hn` has a bias.
 ///
 /// ```
 /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -95,9 +95,9 @@ impl Lstm {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gru {
-    /// Size of what is carried.
+    /// Size of the carry.
     pub features: i64,
-    /// Whether it goes from the last position to the first.
+    /// Whether the scan runs from the last position to the first.
     pub reverse: bool,
 }
 
@@ -114,9 +114,9 @@ impl Gru {
         Gru { reverse: true, ..self }
     }
 
-    /// What comes out at each position of `x`, `[batch, time, features]`. It begins with zeros.
+    /// The output at each position of `x`, `[batch, time, features]`. The initial carry is zero.
     ///
-    /// Reported: `x` has another rank, or is not of the element type that is computed with.
+    /// Reported: `x` has another rank, or its element type is not the compute type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
@@ -130,7 +130,7 @@ impl Gru {
         g.track_caller(|| self.scanned(p, x))
     }
 
-    /// What comes out at each position of a tensor of rank 3.
+    /// The output at each position of a tensor of rank 3.
     #[track_caller]
     fn scanned<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
         let g = p.graph();
@@ -152,7 +152,7 @@ impl Gru {
     }
 }
 
-/// Two LSTMs over a sequence, from either end, whose outputs are put side by side. Layers: `forward` and `backward`.
+/// Two LSTMs in opposite directions, whose outputs are concatenated. Layers: `forward` and `backward`.
 ///
 /// ```
 /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -163,7 +163,7 @@ impl Gru {
 /// assert_eq!(bidirectional_lstm(32, &p.at("lstm"), x).shape(), [2, 8, 64]);
 /// ```
 ///
-/// Reported: as for [`Lstm::apply`].
+/// Reported: the errors of [`Lstm::apply`].
 #[must_use]
 #[track_caller]
 pub fn bidirectional_lstm<'g>(features: i64, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {

@@ -2,17 +2,17 @@
 
 use shardc_graph::{DType, Tensor};
 
-/// Which numbers of a head are turned together.
+/// Which elements of a head form the rotated pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RopeStyle {
-    /// Number `i` and number `i + dims / 2`: as Llama and GPT-NeoX have it in Hugging Face's checkpoints.
+    /// Elements `i` and `i + dims / 2`: as Llama and GPT-NeoX have it in Hugging Face's checkpoints.
     #[default]
     Halves,
-    /// Number `2 i` and number `2 i + 1`: as GPT-J and Meta's own Llama checkpoints have it.
+    /// Elements `2 i` and `2 i + 1`: as GPT-J and Meta's own Llama checkpoints have it.
     Interleaved,
 }
 
-/// Turns pairs of numbers of each head by an angle that grows with the position.
+/// Rotates pairs of elements of each head by an angle proportional to the position.
 ///
 /// ```
 /// # use shardc_graph::{DType::{F32, I32}, Graph, Mesh};
@@ -24,11 +24,11 @@ pub enum RopeStyle {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rope {
-    /// Pair `i` is turned by `position * theta^(-2 i / dims)`.
+    /// Pair `i` is rotated by `position * theta^(-2 i / dims)`.
     pub theta: f64,
-    /// How many numbers of each head, from the first, are turned; all where it is not said. GPT-NeoX turns a quarter.
+    /// How many leading elements of each head are rotated; all by default. GPT-NeoX rotates a quarter.
     pub dims: Option<i64>,
-    /// Which are turned together.
+    /// The pairs.
     pub style: RopeStyle,
 }
 
@@ -39,15 +39,15 @@ impl Default for Rope {
 }
 
 impl Rope {
-    /// Of all numbers of each head, in halves.
+    /// Rotating all elements of each head, in halves.
     #[must_use]
     pub fn new(theta: f64) -> Self {
         Rope { theta, ..Rope::default() }
     }
 
-    /// `x`, of shape `[batch, time, heads, head_dim]`, turned. `positions` are integers of shape `[time]` or `[batch, time]`.
+    /// Rotates `x`, of shape `[batch, time, heads, head_dim]`. `positions` are integers of shape `[time]` or `[batch, time]`.
     ///
-    /// Reported: shapes do not go together, or an odd number of numbers is to be turned.
+    /// Reported: the shapes do not match, or an odd number of elements is to be rotated.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, x: Tensor<'g>, positions: Tensor<'g>) -> Tensor<'g> {

@@ -1,27 +1,27 @@
-//! A layer of a transformer.
+//! A transformer layer.
 
 use shardc_graph::{Key, Tensor};
 
 use crate::Scope;
 use crate::layers::{Attention, Dropout, LayerNorm, Mlp, RmsNorm};
 
-/// Attention, then two maps, each added to what it was given. Layers: `ln_1`, `attn`, `ln_2`, `mlp`.
+/// Attention, then an MLP, each with a residual connection. Layers: `ln_1`, `attn`, `ln_2`, `mlp`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Block {
     pub(super) attention: Attention,
     pub(super) mlp: Mlp,
-    /// Whether normalisation is by root mean square instead of by layer.
+    /// Whether RMS norm replaces layer norm.
     pub(super) rms_norm: bool,
     /// Added to the variance.
     pub(super) epsilon: f64,
-    /// Whether sums are normalised, as in BERT, instead of what goes into attention and maps.
+    /// Post-norm, as in BERT, instead of pre-norm.
     pub(super) norm_after: bool,
-    /// Which part becomes zero while it is trained.
+    /// Dropout rate in training.
     pub(super) dropout: f64,
 }
 
 impl Block {
-    /// The layer of `x`, `[batch, time, features]`; with keys, which are for dropout, as it is trained.
+    /// Applies the layer to `x`, `[batch, time, features]`; keys are for dropout in training.
     #[track_caller]
     pub(super) fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>, keys: Option<[Key<'g>; 2]>) -> Tensor<'g> {
         let dropout = Dropout::new(self.dropout);
@@ -35,7 +35,7 @@ impl Block {
         after("ln_2", x + dropout.apply(keys.map(|[_, key]| key), y))
     }
 
-    /// The layer of `x`, normalised before attention and maps, with another attention, which gives something beside its result.
+    /// Applies the pre-norm layer to `x` with another attention, which has a second output.
     #[track_caller]
     pub(super) fn apply_attending<'g, K>(
         &self,

@@ -1,4 +1,4 @@
-//! Decoders: models that tell the next token of a text, as GPT-2 and Llama are.
+//! Decoders: models that predict the next token of a text, such as GPT-2 and Llama.
 
 use shardc_graph::{DType, Key, Tensor};
 
@@ -6,7 +6,7 @@ use super::block::Block;
 use crate::layers::{Attention, Dense, Dropout, Embed, Mlp, Rope};
 use crate::{Init, Scope};
 
-/// A decoder of alike layers, which are done in a loop. Variables of layers have the layers in front.
+/// A decoder of identical layers, which run in a loop. The leading dimension of layer variables is the layer.
 ///
 /// | here | GPT-2 (Hugging Face) | Llama (Hugging Face) |
 /// |---|---|---|
@@ -22,34 +22,34 @@ use crate::{Init, Scope};
 /// | `ln_f.scale` (`.bias`) | `ln_f.weight` (`.bias`) | `norm.weight` |
 /// | `lm_head.kernel` | tied to `wte` | `lm_head.weight`, transposed |
 ///
-/// Kernels of `query`, `key` and `value` are `[features, heads, head_dim]` and those of `out` `[heads, head_dim, features]`: the same
-/// numbers in the same order.
+/// Kernels of `query`, `key` and `value` are `[features, heads, head_dim]`, those of `out` `[heads, head_dim, features]`: same elements,
+/// same order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoder {
     /// Size of the vocabulary.
     pub vocab_size: i64,
-    /// Size of what goes from layer to layer.
+    /// Size of the residual stream.
     pub features: i64,
-    /// How many layers.
+    /// Number of layers.
     pub num_layers: i64,
     /// Attention of a layer.
     pub attention: Attention,
-    /// The maps of a layer after that.
+    /// MLP of a layer.
     pub mlp: Mlp,
-    /// How many positions are learnt; none where positions turn queries and keys instead.
+    /// Number of learned positions; `None` with rotary embeddings.
     pub max_positions: Option<i64>,
-    /// Whether normalisation is by root mean square instead of by layer.
+    /// Whether RMS norm replaces layer norm.
     pub rms_norm: bool,
     /// Added to the variance.
     pub epsilon: f64,
-    /// Whether logits are products with the vectors of the vocabulary.
+    /// Whether the output layer is tied to the embedding table.
     pub tied: bool,
-    /// Which part becomes zero while it is trained.
+    /// Dropout rate in training.
     pub dropout: f64,
 }
 
 impl Decoder {
-    /// As GPT-2: learnt positions, normalisation by layer, gelu, tied output.
+    /// GPT-2: learned positions, layer norm, gelu, tied output.
     #[must_use]
     pub fn gpt2(vocab_size: i64, max_positions: i64, features: i64, num_layers: i64, num_heads: i64) -> Self {
         let init = Init::normal(0.02);
@@ -67,7 +67,7 @@ impl Decoder {
         }
     }
 
-    /// As Llama: rotary positions, normalisation by root mean square, SwiGLU, no biases.
+    /// Llama: rotary positions, RMS norm, SwiGLU, no biases.
     #[must_use]
     pub fn llama(
         vocab_size: i64,
@@ -93,13 +93,13 @@ impl Decoder {
         }
     }
 
-    /// With this part of the elements set to zero while it is trained.
+    /// With this dropout rate in training.
     #[must_use]
     pub fn dropout(self, dropout: f64) -> Self {
         Decoder { dropout, ..self }
     }
 
-    /// With attention to so many keys at a time: see [`Attention::block`].
+    /// With blockwise attention over this many keys: see [`Attention::block`].
     #[must_use]
     pub fn attention_block(self, block: i64) -> Self {
         Decoder { attention: self.attention.block(block), ..self }
@@ -116,7 +116,7 @@ impl Decoder {
         }
     }
 
-    /// The logits of what went through all layers.
+    /// The logits of the output of the last layer.
     #[track_caller]
     pub(super) fn logits<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
         if self.tied {
@@ -126,15 +126,15 @@ impl Decoder {
         head.apply(&p.at("lm_head").output(), x)
     }
 
-    /// Vectors of tokens, or of positions.
+    /// An embedding table of tokens or positions.
     pub(super) fn table(&self, count: i64) -> Embed {
         Embed::new(count, self.features).embedding_init(Init::normal(0.02))
     }
 
-    /// The logits of what follows each of `tokens`, integers of shape `[batch, time]`: `[batch, time, vocab_size]`. `key` is for
-    /// dropout, while it is trained.
+    /// The next-token logits of each of `tokens`, integers of shape `[batch, time]`: `[batch, time, vocab_size]`. `key` is for dropout
+    /// in training.
     ///
-    /// Reported: `tokens` have another shape, or are more than there are positions.
+    /// Reported: `tokens` have another shape, or there are more of them than positions.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, tokens: Tensor<'g>, key: Option<Key<'g>>) -> Tensor<'g> {

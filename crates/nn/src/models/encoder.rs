@@ -1,4 +1,4 @@
-//! Encoders: models that see all of a text or an image at once, as BERT and ViT are.
+//! Encoders: models with bidirectional attention over a text or an image, such as BERT and ViT.
 
 use shardc_graph::{DType, Padding, Tensor};
 
@@ -6,8 +6,8 @@ use super::block::Block;
 use crate::layers::{Activation, Attention, Conv, Dense, Embed, Mlp};
 use crate::{Init, Scope};
 
-/// A vision transformer ("An Image is Worth 16x16 Words", Dosovitskiy et al., 2021). Layers are done in a loop; their variables have
-/// the layers in front.
+/// A vision transformer ("An Image is Worth 16x16 Words", Dosovitskiy et al., 2021). Layers run in a loop; the leading dimension of their
+/// variables is the layer.
 ///
 /// | here | Hugging Face |
 /// |---|---|
@@ -22,22 +22,22 @@ use crate::{Init, Scope};
 pub struct Vit {
     /// Size of a patch, in each direction.
     pub patch: i64,
-    /// Size of what goes from layer to layer.
+    /// Size of the residual stream.
     pub features: i64,
-    /// How many layers.
+    /// Number of layers.
     pub num_layers: i64,
     /// Attention of a layer.
     pub attention: Attention,
-    /// The maps of a layer after that.
+    /// MLP of a layer.
     pub mlp: Mlp,
     /// Added to the variance.
     pub epsilon: f64,
-    /// How many classes.
+    /// Number of classes.
     pub num_classes: i64,
 }
 
 impl Vit {
-    /// With four times as many features between the maps.
+    /// With an MLP hidden size of four times the features.
     #[must_use]
     pub fn new(patch: i64, features: i64, num_layers: i64, num_heads: i64, num_classes: i64) -> Self {
         let mlp = Mlp { activation: Activation::GeluExact, ..Mlp::new(4 * features) };
@@ -47,7 +47,7 @@ impl Vit {
 
     /// The logits of the classes of images, `[batch, height, width, channels]`: `[batch, num_classes]`.
     ///
-    /// Reported: images have another rank, or no whole number of patches.
+    /// Reported: images have another rank, or the patch size does not divide them.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, images: Tensor<'g>) -> Tensor<'g> {
@@ -81,7 +81,7 @@ impl Vit {
     }
 }
 
-/// An encoder of texts ("BERT", Devlin et al., 2019). Layers are done in a loop; their variables have the layers in front.
+/// A text encoder ("BERT", Devlin et al., 2019). Layers run in a loop; the leading dimension of their variables is the layer.
 ///
 /// | here | Hugging Face |
 /// |---|---|
@@ -94,24 +94,24 @@ impl Vit {
 pub struct Bert {
     /// Size of the vocabulary.
     pub vocab_size: i64,
-    /// How many positions are learnt.
+    /// Number of learned positions.
     pub max_positions: i64,
-    /// How many types a token may have: the first and the second text of a pair.
+    /// Number of token types: the first and the second text of a pair.
     pub num_types: i64,
-    /// Size of what goes from layer to layer.
+    /// Size of the residual stream.
     pub features: i64,
-    /// How many layers.
+    /// Number of layers.
     pub num_layers: i64,
     /// Attention of a layer.
     pub attention: Attention,
-    /// The maps of a layer after that.
+    /// MLP of a layer.
     pub mlp: Mlp,
     /// Added to the variance.
     pub epsilon: f64,
 }
 
 impl Bert {
-    /// With four times as many features between the maps, and two types of tokens.
+    /// With an MLP hidden size of four times the features, and two token types.
     #[must_use]
     pub fn new(vocab_size: i64, max_positions: i64, features: i64, num_layers: i64, num_heads: i64) -> Self {
         let init = Init::normal(0.02);
@@ -121,9 +121,9 @@ impl Bert {
         Bert { vocab_size, max_positions, num_types: 2, features, num_layers, attention, mlp, epsilon: 1e-12 }
     }
 
-    /// What it says of each of `tokens`, integers of shape `[batch, time]` of these `types`, likewise: `[batch, time, features]`.
+    /// The final hidden states of `tokens`, integers of shape `[batch, time]`; `types` has that shape, too: `[batch, time, features]`.
     ///
-    /// Reported: the shapes are others, or there are more tokens than positions.
+    /// Reported: the shapes differ, or there are more tokens than positions.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, tokens: Tensor<'g>, types: Tensor<'g>) -> Tensor<'g> {

@@ -1,17 +1,17 @@
-//! Writing with decoders: a prompt in one pass, then token by token, with keys and values kept in between.
+//! Text generation with decoders: prefill of a prompt in one pass, then decoding token by token with a KV cache.
 
 use shardc_graph::{DType, Tensor};
 
 use super::Decoder;
 use crate::{Init, Kind, Scope};
 
-/// What is kept of tokens that were given.
+/// The KV cache.
 struct Cache<'g> {
-    /// Their keys and values, each `[layers, batch, context, kv_heads, head_dim]`.
+    /// Keys and values, each `[layers, batch, context, kv_heads, head_dim]`.
     kept: [Tensor<'g>; 2],
     /// The position at which each text begins, `[batch]`.
     first: Tensor<'g>,
-    /// The position of what follows.
+    /// The next position.
     next: Tensor<'g>,
 }
 
@@ -29,7 +29,7 @@ impl<'g> Cache<'g> {
         Cache { kept, first, next: p.variable("next", Kind::Counter, (), DType::I32, Init::zeros()) }
     }
 
-    /// Keeps keys and values of positions from `at` on.
+    /// Writes keys and values of positions from `at` on into the cache.
     #[track_caller]
     fn keep(self, p: &Scope<'g>, new: [Tensor<'g>; 2], at: Tensor<'g>, first: Tensor<'g>, next: Tensor<'g>) {
         let p = p.at("cache");
@@ -43,17 +43,17 @@ impl<'g> Cache<'g> {
 }
 
 impl Decoder {
-    /// The logits of what follows prompts, `[batch, time]` integers from position 0 on, which are read in one pass: `[batch, vocab_size]`. What was
-    /// kept before is forgotten. Keys and values go into the variables of [`Decoder::next`], which goes on at position `time`, in a program
-    /// of its own that adopts the state of this one.
+    /// Prefill: the next-token logits, `[batch, vocab_size]`, of prompts, `[batch, time]` integers from position 0 on, which are processed
+    /// in one pass. The KV cache is overwritten. It is in the variables of [`Decoder::next`], which continues at position `time`, in a
+    /// separate program that takes over the state of this one.
     ///
-    /// Prompts of different lengths are aligned at their ends, as `generate` of Hugging Face's transformers takes them from a tokenizer with
-    /// `padding_side="left"`: `lengths`, `[batch]` integers, says how many of the last tokens of each row are its prompt. What is before
-    /// these is not seen, and positions count from where a prompt begins. Logits of a prompt that is empty, or longer than `time`, are NaN.
+    /// Prompts of different lengths are left-padded, as for Hugging Face's `generate` with `padding_side="left"`: `lengths`, `[batch]`
+    /// integers, is how many of the last tokens of each row are its prompt. Padding is masked, and positions count from the start of the
+    /// prompt. Logits of a prompt that is empty, or longer than `time`, are NaN.
     ///
-    /// Reported: as for [`Decoder::apply`]; `tokens` or `lengths` have another shape; prompts are longer than `context`; there are fewer
-    /// positions than `context`; attention is not causal; there are `lengths`, and attention is [by blocks](Decoder::attention_block); it is in a
-    /// loop.
+    /// Reported: the errors of [`Decoder::apply`]; `tokens` or `lengths` have another shape; prompts are longer than `context`; there are
+    /// fewer positions than `context`; attention is not causal; there are `lengths`, and attention is
+    /// [blockwise](Decoder::attention_block); it is called in a loop.
     ///
     /// ```
     /// # use shardc_graph::{DType::I32, Graph, Mesh};
@@ -109,7 +109,7 @@ impl Decoder {
         if let Some(positions) = self.max_positions {
             let mut at = g.arange(time, DType::I32);
             if let Some(begin) = begin {
-                // Padding has no position: it has that of the first token, and nobody sees it.
+                // Padding gets the position of the first token; it is masked anyway.
                 at = (at - begin.expand_dims(-1)).max(0);
             }
             x = x + self.table(positions).apply(&p.at("wpe"), at);
@@ -129,16 +129,16 @@ impl Decoder {
         is_text.expand_dims(-1).select(logits, f64::NAN)
     }
 
-    /// The logits of what follows one more token of each text, `[batch]` integers at `position`, a scalar `i32`: `[batch, vocab_size]`.
-    /// Keys and values of up to `context` positions are kept in the variables `cache.key` and `cache.value`, from step to step; with
-    /// heads split, as [`megatron`](super::megatron) does it, they are, too. One program is one token: it does not go into loops, which
-    /// cannot set variables. [`Decoder::prefill`] is given all tokens of a prompt.
+    /// Decode step: the next-token logits, `[batch, vocab_size]`, after one more token per text, `[batch]` integers at `position`, a scalar
+    /// `i32`. Keys and values of up to `context` positions are cached in the variables `cache.key` and `cache.value`, which are sharded
+    /// over heads if the heads are, as by [`megatron`](super::megatron). A program decodes one token: it cannot be called in loops, which
+    /// cannot set variables. [`Decoder::prefill`] processes a whole prompt.
     ///
-    /// A text goes on at the position behind the last one, or at one before, from which on it is forgotten. It begins at any other position: a
-    /// token sees those alone that were given since (the variables `cache.first`, `[batch]`, and `cache.next` say which), and learnt positions
-    /// are counted from there. Logits at a position that is not in the context are NaN.
+    /// A text continues at the position after the last one, or at an earlier one; later positions are then forgotten. At any other position
+    /// a new text begins: a token attends only to tokens since then, and learned positions count from there (variables `cache.first`,
+    /// `[batch]`, and `cache.next`). Logits at a position outside the context are NaN.
     ///
-    /// Reported: as for [`Decoder::apply`]; there are fewer positions than `context`; it is in a loop.
+    /// Reported: the errors of [`Decoder::apply`]; there are fewer positions than `context`; it is called in a loop.
     #[must_use]
     #[track_caller]
     pub fn next<'g>(
@@ -153,7 +153,7 @@ impl Decoder {
             return g.refuse(&[tokens], text);
         }
         let cache = Cache::of(self, p, tokens.size(0), context);
-        // Where there would be a gap, or where nothing is left, a text begins.
+        // A position after a gap, or before the first cached one, starts a new text.
         let goes_on = position.ge(cache.first) & position.le(cache.next);
         let first = goes_on.select(cache.first, position);
         let mut x = self.table(self.vocab_size).apply(&p.at("wte"), tokens.expand_dims(1));
@@ -175,7 +175,7 @@ impl Decoder {
         is_kept.select(logits, f64::NAN)
     }
 
-    /// What is wrong with so long a context.
+    /// The error message if the context is longer than the positions.
     fn beyond(&self, context: i64) -> Option<String> {
         let positions = self.max_positions.filter(|&positions| positions < context)?;
         Some(format!("a context of {context} tokens at {positions} positions"))

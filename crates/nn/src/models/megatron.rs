@@ -1,12 +1,11 @@
-//! How models are split.
+//! Tensor-parallel shardings of models.
 
 use shardc_graph::{PartitionSpec, spec};
 
 use crate::{Kind, Variable};
 
-/// How a variable of a [`Decoder`](super::Decoder), [`Bert`](super::Bert) or [`Vit`](super::Vit) is split where heads, hidden features
-/// and the vocabulary are split over `axis` (Megatron-LM, Shoeybi et al., 2019); for
-/// [`Scope::mark_sharding`](crate::Scope::mark_sharding).
+/// The sharding of a variable of a [`Decoder`](super::Decoder), [`Bert`](super::Bert) or [`Vit`](super::Vit) with heads, hidden features
+/// and vocabulary sharded over `axis` (Megatron-LM, Shoeybi et al., 2019); for [`Scope::mark_sharding`](crate::Scope::mark_sharding).
 #[must_use]
 pub fn megatron(variable: &Variable, axis: &str) -> Option<PartitionSpec> {
     let name = variable.name.as_str();
@@ -18,9 +17,9 @@ pub fn megatron(variable: &Variable, axis: &str) -> Option<PartitionSpec> {
     Some(match name {
         "wte.embedding" => spec![axis, None],
         "lm_head.kernel" => spec![None, axis],
-        // Layers, batch, positions, heads, their numbers.
+        // Layers, batch, positions, heads, elements of a head.
         "cache.key" | "cache.value" => spec![None, _, None, axis, None],
-        // In front the layers.
+        // The leading dimension is the layer.
         _ if is_of(&heads, ".kernel") => spec![None, None, axis, None],
         _ if is_of(&heads, ".bias") => spec![None, axis, None],
         _ if is_of(&[".attn.out"], ".kernel") => spec![None, axis, None, None],

@@ -1,4 +1,4 @@
-//! Models whose sizes are options.
+//! Models with configurable sizes.
 
 mod block;
 mod decoder;

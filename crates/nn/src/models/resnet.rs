@@ -1,13 +1,13 @@
-//! Residual networks of convolutions.
+//! Convolutional residual networks.
 
 use shardc_graph::{Padding, Tensor};
 
 use crate::layers::{BatchNorm, Conv, Dense};
 use crate::{Init, Scope};
 
-/// A residual network ("Deep Residual Learning for Image Recognition", He et al., 2016), with the steps of a bottleneck in its middle
-/// convolution, as torchvision has it. Each block is a [`unit`](Scope::unit), and begins as what goes past it: the scale of its last
-/// normalisation begins with zeros (Goyal et al., "Accurate, Large Minibatch SGD", 2017).
+/// A residual network ("Deep Residual Learning for Image Recognition", He et al., 2016). As in torchvision, the 3 x 3 convolution of a
+/// bottleneck has the stride. Each block is a [`unit`](Scope::unit) and initially the identity: the scale of its last normalization is
+/// initialized with zeros (Goyal et al., "Accurate, Large Minibatch SGD", 2017).
 ///
 /// | here | torchvision |
 /// |---|---|
@@ -18,17 +18,17 @@ use crate::{Init, Scope};
 /// | `fc` | `fc` |
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResNet {
-    /// Blocks of each stage; of each but the first, the first block halves the image.
+    /// Blocks per stage; the first block of each stage but the first halves the image.
     pub blocks: Vec<i64>,
-    /// Features of the first stage; each stage has twice those of the one before.
+    /// Features of the first stage; each stage has twice as many as the previous one.
     pub features: i64,
-    /// Whether a block narrows the features to a quarter for its 3 x 3 convolution.
+    /// Bottleneck blocks: the 3 x 3 convolution has a quarter of the features.
     pub is_bottleneck: bool,
-    /// Whether images are small: nothing is halved before the first stage.
+    /// Whether images are small: no downsampling before the first stage.
     pub has_small_images: bool,
-    /// How many classes.
+    /// Number of classes.
     pub num_classes: i64,
-    /// How images are normalised between convolutions.
+    /// The normalization after convolutions.
     pub norm: BatchNorm,
 }
 
@@ -44,31 +44,31 @@ impl ResNet {
         }
     }
 
-    /// Eighteen layers, in blocks of two.
+    /// ResNet-18, with blocks of two convolutions.
     #[must_use]
     pub fn resnet18(num_classes: i64) -> Self {
         ResNet::new(&[2, 2, 2, 2], false, num_classes)
     }
 
-    /// Fifty layers, in blocks of three.
+    /// ResNet-50, with blocks of three convolutions.
     #[must_use]
     pub fn resnet50(num_classes: i64) -> Self {
         ResNet::new(&[3, 4, 6, 3], true, num_classes)
     }
 
-    /// For images of few points: nothing is halved before the first stage.
+    /// For small images: no downsampling before the first stage.
     #[must_use]
     pub fn small_images(self) -> Self {
         ResNet { has_small_images: true, ..self }
     }
 
-    /// With these blocks of each stage, and features of the first.
+    /// With this many blocks per stage, and features of the first stage.
     #[must_use]
     pub fn sizes(self, blocks: &[i64], features: i64) -> Self {
         ResNet { blocks: blocks.to_vec(), features, ..self }
     }
 
-    /// The logits of the classes of images, `[batch, height, width, channels]`: `[batch, num_classes]`. `train` is as for
+    /// The logits of the classes of images, `[batch, height, width, channels]`: `[batch, num_classes]`. `train` is that of
     /// [`BatchNorm::apply`].
     ///
     /// Reported: images have another rank.
@@ -101,7 +101,7 @@ struct Net<'a> {
 }
 
 impl Net<'_> {
-    /// A convolution, which goes over the edges by half of its window, and a normalisation.
+    /// A convolution, padded by half its window, and a normalization.
     #[track_caller]
     fn conv<'g>(
         &self,
@@ -116,7 +116,7 @@ impl Net<'_> {
         self.model.norm.apply(&p.at(format!("bn{number}")), y, self.train)
     }
 
-    /// The last convolution of a block, whose part is nothing at first.
+    /// The last convolution of a block, whose normalization scale is initialized with zeros.
     #[track_caller]
     fn last<'g>(&self, p: &Scope<'g>, number: i64, x: Tensor<'g>, features: i64, size: i64) -> Tensor<'g> {
         let y = convolution(features, size, 1).apply(&p.at(format!("conv{number}")), x);

@@ -5,28 +5,28 @@ use shardc_graph::{DType, Tensor};
 use super::{Optimizer, Schedule};
 use crate::{Init, Kind, Param, Scope};
 
-/// Adafactor ("Adaptive Learning Rates with Sublinear Memory Cost", Shazeer and Stern, 2018): of the means of squares of a large
-/// matrix it keeps those of rows and columns alone. Layers of a stack are updated one by one.
+/// Adafactor ("Adaptive Learning Rates with Sublinear Memory Cost", Shazeer and Stern, 2018): the second moment of a large matrix is
+/// factored into row and column means. Layers of a stack are updated separately.
 #[derive(Clone, Debug)]
 pub struct Adafactor {
-    /// The step size, relative to the parameter.
+    /// The learning rate, relative to the scale of the parameter.
     pub rate: Schedule,
-    /// How fast means forget: of step `t`, `1 - t^-decay` stays.
+    /// Exponent of the second-moment decay, which is `1 - t^-decay` in step `t`.
     pub decay: f64,
-    /// Rows and columns are kept where the second largest dimension is so large; all squares where not.
+    /// The second moment is factored if the second largest dimension is at least this large.
     pub min_factored_size: i64,
-    /// The root mean square that an update has at most, before the step size.
+    /// The maximum root mean square of an update, before the learning rate.
     pub clip: f64,
 }
 
 impl Adafactor {
-    /// With `optax`'s defaults.
+    /// With optax's defaults.
     #[must_use]
     pub fn new(rate: impl Into<Schedule>) -> Adafactor {
         Adafactor { rate: rate.into(), decay: 0.8, min_factored_size: 128, clip: 1.0 }
     }
 
-    /// The dimension that rows are means over, and that of columns: the largest of a layer, and the next.
+    /// The two factored dimensions, if any: the one of row means, which is the largest of a layer, and the one of column means, the next.
     fn factored(&self, param: &Param<'_>) -> Option<(usize, usize)> {
         let shape = param.tensor.shape();
         let mut dims: Vec<usize> = (param.num_stacks..shape.len()).collect();

@@ -9,20 +9,20 @@ use crate::{Init, Param, Scope};
 /// Regularization", Loshchilov and Hutter, 2019).
 #[derive(Clone, Debug)]
 pub struct AdamW {
-    /// The step size.
+    /// The learning rate.
     pub rate: Schedule,
-    /// How much of the mean of gradients stays.
+    /// First-moment decay (beta1).
     pub b1: f64,
-    /// How much of the mean of their squares stays.
+    /// Second-moment decay (beta2).
     pub b2: f64,
-    /// Added to the root of the latter.
+    /// Added to the root of the second moment.
     pub eps: f64,
-    /// How much of a parameter is taken off in a step of size 1; zero for Adam.
+    /// Decoupled weight decay, scaled by the learning rate; zero for Adam.
     pub weight_decay: f64,
 }
 
 impl AdamW {
-    /// With `optax`'s defaults.
+    /// With optax's defaults.
     #[must_use]
     pub fn new(rate: impl Into<Schedule>) -> AdamW {
         AdamW { rate: rate.into(), b1: 0.9, b2: 0.999, eps: 1e-8, weight_decay: 1e-4 }
@@ -51,7 +51,7 @@ impl Optimizer for AdamW {
     ) -> Vec<Tensor<'g>> {
         let (rate, done) = (self.rate.at(count), count + 1);
         let g = count.graph();
-        // Means begin at zero: what they lack is made up for.
+        // Bias correction: moments start at zero.
         let unbiased = |b: f64| 1.0 - g.scalar(b, DType::F32).pow(done);
         let (c1, c2) = (unbiased(self.b1), unbiased(self.b2));
         let update = |(param, &gradient): (&Param<'g>, &Tensor<'g>)| {
@@ -75,18 +75,18 @@ impl Optimizer for AdamW {
 /// Lion ("Symbolic Discovery of Optimization Algorithms", Chen et al., 2023).
 #[derive(Clone, Debug)]
 pub struct Lion {
-    /// The step size.
+    /// The learning rate.
     pub rate: Schedule,
-    /// How much of the mean of gradients is in a step.
+    /// Weight of the momentum in the update (beta1).
     pub b1: f64,
-    /// How much of it stays.
+    /// Momentum decay (beta2).
     pub b2: f64,
-    /// How much of a parameter is taken off in a step of size 1.
+    /// Decoupled weight decay, scaled by the learning rate.
     pub weight_decay: f64,
 }
 
 impl Lion {
-    /// With `optax`'s defaults.
+    /// With optax's defaults.
     #[must_use]
     pub fn new(rate: impl Into<Schedule>) -> Lion {
         Lion { rate: rate.into(), b1: 0.9, b2: 0.99, weight_decay: 1e-3 }

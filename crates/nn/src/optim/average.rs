@@ -1,22 +1,22 @@
-//! Means: of gradients over parts of a batch, and of parameters over steps.
+//! Gradient accumulation over microbatches, and averages of parameters over steps.
 
 use shardc_graph::{DType, Tensor, Tree};
 
 use crate::scope::Trip;
 use crate::{Init, Scope};
 
-/// The mean loss of a batch, and its gradient by each of [`Scope::trainable`], computed part by part, so that one part's values are
-/// alive at a time. The first dimension of each tensor of `inputs` is the batch's, and stays split as it is: a part takes every
-/// `parts`-th example.
+/// Gradient accumulation: the mean loss of a batch, and its gradient with respect to each of [`Scope::trainable`], computed one microbatch
+/// at a time, so that only one microbatch has live activations. The first dimension of each tensor of `inputs` is the batch and keeps its
+/// sharding: a microbatch takes every `parts`-th example.
 ///
-/// It is the mean of the parts' losses: where these are means over examples of which some do not count, as those with the label of
-/// [`CrossEntropy::ignore`](crate::loss::CrossEntropy::ignore), parts with few that do weigh as much as others, and it is not the mean
-/// over the batch. For that, let `loss` give the part's sum, times `parts`, over how many count in the whole batch.
+/// The loss is the mean of the microbatch losses. If those are means that ignore some examples, as with
+/// [`CrossEntropy::ignore`](crate::loss::CrossEntropy::ignore), all microbatches weigh the same, and it is not the mean over the batch. For
+/// that mean, let `loss` return the sum over the microbatch, times `parts`, divided by the number of counted examples in the batch.
 ///
-/// What is drawn at random by a key from around is the same in each part: take [`Scope::key`] of the scope that `loss` is given.
-/// Variables cannot be set in it.
+/// A key from outside draws the same numbers in each microbatch: use [`Scope::key`] of the scope passed to `loss`. Variables cannot be
+/// set in `loss`.
 ///
-/// Reported: a batch does not divide into parts; the loss is not one float, or sets a variable; what [`Scope::gradients`] reports.
+/// Reported: `parts` does not divide the batch; the loss is not a scalar float, or sets a variable; the errors of [`Scope::gradients`].
 #[track_caller]
 pub fn accumulated<'g, I: Tree<'g>>(
     p: &Scope<'g>,
@@ -25,7 +25,7 @@ pub fn accumulated<'g, I: Tree<'g>>(
     loss: impl Fn(&Scope<'g>, I) -> Tensor<'g>,
 ) -> (Tensor<'g>, Vec<Tensor<'g>>) {
     let g = p.graph();
-    // Loops in place of closures, here and below: closures do not know who called.
+    // Loops instead of closures, here and below: `#[track_caller]` does not reach into closures.
     let (mut by_parts, mut first) = (Vec::new(), Vec::new());
     for x in inputs.leaves() {
         let shape = x.shape();
@@ -42,7 +42,7 @@ pub fn accumulated<'g, I: Tree<'g>>(
     let loss_of = |number: Tensor<'g>, part: &[Tensor<'g>]| {
         loss(&p.clone().in_trip(Trip { layers: None, number }), inputs.rebuilt(part))
     };
-    // What parameters there are is known once the model was made; nothing of this is computed.
+    // The parameters are known only after building the model; the result of this call is dead code.
     let of_first = loss_of(g.scalar(0.0, DType::I32), &first);
     let mut sums = Vec::new();
     for param in p.trainable() {
@@ -73,10 +73,10 @@ pub fn accumulated<'g, I: Tree<'g>>(
     (total * share, means)
 }
 
-/// Keeps of each trained parameter a mean over steps, of which `decay` stays in each (an exponential moving average), as the
-/// variable `name` before the parameter's; returns the means. They begin as the parameters do.
+/// An exponential moving average with this `decay` of each trained parameter, in the variable named `name` before the parameter's name;
+/// returns the averages. They are initialized with the parameters.
 ///
-/// To be called after [`apply`](super::apply): it is what parameters become that counts.
+/// Call it after [`apply`](super::apply): it averages the next values of parameters.
 #[track_caller]
 pub fn average<'g>(p: &Scope<'g>, name: &str, decay: f64) -> Vec<Tensor<'g>> {
     let mut means = Vec::new();

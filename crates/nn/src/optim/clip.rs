@@ -1,8 +1,8 @@
-//! Gradients that are not too large.
+//! Gradient clipping.
 
 use shardc_graph::{DType, Tensor};
 
-/// The root of the sum of squares of all elements of all tensors, a scalar `f32`; `None` of no tensors.
+/// The L2 norm of all elements of all tensors, a scalar `f32`; `None` if there are no tensors.
 #[must_use]
 #[track_caller]
 pub fn global_norm<'g>(tensors: &[Tensor<'g>]) -> Option<Tensor<'g>> {
@@ -10,7 +10,7 @@ pub fn global_norm<'g>(tensors: &[Tensor<'g>]) -> Option<Tensor<'g>> {
     squares.reduce(|sum, square| sum + square).map(Tensor::sqrt)
 }
 
-/// The gradients, all scaled down by one number where their [`global_norm`] is above `most`.
+/// The gradients, scaled down by a common factor if their [`global_norm`] is above `most`.
 #[must_use]
 #[track_caller]
 pub fn clip_by_global_norm<'g>(gradients: &[Tensor<'g>], most: f64) -> Vec<Tensor<'g>> {

@@ -1,4 +1,4 @@
-//! Groups of parameters, each with an optimiser of its own.
+//! Parameter groups with different optimizers.
 
 use std::fmt;
 use std::rc::Rc;
@@ -8,11 +8,11 @@ use shardc_graph::Tensor;
 use super::{Optimizer, checked_updates};
 use crate::{Param, Scope};
 
-/// Several optimisers, each for a group of parameters: `optax.multi_transform`, or PyTorch's parameter groups.
+/// Several optimizers, each for a group of parameters, like `optax.multi_transform` or PyTorch's parameter groups.
 ///
-/// A parameter is of the first group whose predicate holds for it, and of the rest where none does. What an optimiser keeps is named by the
-/// parameter, whatever group that is of: the state of a plain [`AdamW`](super::AdamW) goes on in groups of them, and back. Optimisers
-/// share the count of steps, and all variables that are no parameter's.
+/// A parameter is in the first group whose predicate matches, otherwise in the default group. Optimizer state is named after the parameter,
+/// not the group: the state of a plain [`AdamW`](super::AdamW) can be used with groups of them, and vice versa. Optimizers share the step
+/// counter, and all variables that belong to no parameter.
 ///
 /// ```
 /// use shardc_nn::optim::{self, AdamW, Groups, Muon};
@@ -40,7 +40,7 @@ struct Group {
     optimizer: Rc<dyn Optimizer>,
 }
 
-/// The names of the groups, in order.
+/// Shows the names of the groups, in order.
 impl fmt::Debug for Groups {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.groups.iter().map(|group| &group.name)).finish()
@@ -48,16 +48,16 @@ impl fmt::Debug for Groups {
 }
 
 impl Groups {
-    /// One optimiser for all parameters, until groups are taken out.
+    /// The optimizer of the default group, which has all parameters until groups are added.
     #[must_use]
     pub fn new(rest: impl Optimizer + 'static) -> Groups {
         Groups { groups: Vec::new(), rest: Rc::new(rest) }
     }
 
-    /// With another optimiser for the parameters that `holds` says, but for those of groups that were named before. [`Frozen`] leaves them
-    /// as they are. [`Param::rank`] and [`Param::shape`] are those of one layer, of a stack too.
+    /// With another optimizer for the parameters that `holds` selects and no earlier group contains. [`Frozen`] leaves them unchanged.
+    /// [`Param::rank`] and [`Param::shape`] describe one layer, also in a stack.
     ///
-    /// Reported by [`apply`](super::apply): no parameter is of the group.
+    /// Reported by [`apply`](super::apply): the group has no parameters.
     #[must_use]
     pub fn with(
         mut self,
@@ -73,7 +73,7 @@ impl Groups {
         self
     }
 
-    /// What is to be said of a group that has no parameters.
+    /// The error message for a group without parameters.
     fn empty(group: &Group, params: &[Param<'_>]) -> String {
         let name = &group.name;
         if params.iter().any(|param| (group.holds)(param)) {
@@ -119,8 +119,8 @@ impl Optimizer for Groups {
     }
 }
 
-/// Leaves parameters as they are, and keeps nothing for them: `optax.set_to_zero`, for a group of [`Groups`]. Of parameters that are asked for
-/// from a [`frozen`](Scope::frozen) scope there are no gradients at all, which a global norm would count.
+/// Leaves parameters unchanged and keeps no state: `optax.set_to_zero`, for a group of [`Groups`]. Their gradients still count in a global
+/// norm; parameters of a [`frozen`](Scope::frozen) scope have no gradients.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Frozen;
 
@@ -136,7 +136,7 @@ impl Optimizer for Frozen {
     }
 }
 
-/// Whether a parameter is one that recipes leave without weight decay: a bias, or a vector of one layer, as norms have them.
+/// Whether a parameter is usually excluded from weight decay: a bias, or a vector of one layer, such as the scale of a normalization.
 #[must_use]
 pub fn is_bias_or_norm(param: &Param<'_>) -> bool {
     let last = param.name.rsplit('.').next();

@@ -1,35 +1,35 @@
-//! Scaling of losses, where gradients are computed in floats of 16 bits.
+//! Loss scaling for gradients in 16-bit floats.
 
 use shardc_graph::{DType, Tensor};
 
 use crate::{Init, Kind, Scope};
 
-/// A loss is multiplied by a factor before its gradient is taken, and the gradient divided by it after, so that small gradients are
-/// no zeros. The factor grows while gradients are finite, and shrinks where they are not; such steps change nothing else
-/// ("Mixed Precision Training", Micikevicius et al., 2018). Nets that are trained with losses of their own, in one step, have a
-/// scale each, in a scope each.
+/// Dynamic loss scaling: the loss is multiplied by a factor before differentiation, and the gradient divided by it afterwards, so that
+/// small gradients do not underflow. The factor grows while gradients are finite and shrinks otherwise; a step with non-finite gradients
+/// changes nothing else ("Mixed Precision Training", Micikevicius et al., 2018). Networks with separate losses in one step each need their
+/// own scale, in their own scope.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LossScale {
-    /// The factor at first.
+    /// The initial factor.
     pub initial: f64,
-    /// By how much it grows or shrinks.
+    /// The growth factor, and the divisor on overflow.
     pub factor: f64,
-    /// After how many finite steps it grows.
+    /// The number of finite steps before it grows.
     pub growth_interval: i64,
 }
 
 impl Default for LossScale {
-    /// 2^15, which doubles after 2000 steps.
+    /// 2^15, doubled after 2000 finite steps.
     fn default() -> Self {
         LossScale { initial: 32768.0, factor: 2.0, growth_interval: 2000 }
     }
 }
 
 impl LossScale {
-    /// The gradient of a loss by each of [`Scope::trainable`], in `f32`, and whether all of it is finite. The factor is the variable
+    /// The gradient of a loss with respect to each of [`Scope::trainable`], in `f32`, and whether it is finite. The factor is the variable
     /// `loss_scale`.
     ///
-    /// Reported: as for [`Scope::gradients`].
+    /// Reported: the errors of [`Scope::gradients`].
     #[track_caller]
     pub fn gradients<'g>(&self, p: &Scope<'g>, loss: Tensor<'g>) -> (Vec<Tensor<'g>>, Tensor<'g>) {
         let scale = p.variable("loss_scale", Kind::Statistics, (), DType::F32, Init::Constant(self.initial));
@@ -50,9 +50,9 @@ impl LossScale {
         (gradients, is_finite)
     }
 
-    /// Lets variables of `p` and of scopes below become what was said in [`apply`](super::apply) where the gradient was finite, and
-    /// stay as they are where not; those of scales change. `p` is the scope that was given to
-    /// [`gradients`](LossScale::gradients): what lies beside it is another net's.
+    /// If the gradient is finite, variables of `p` and nested scopes take the next values set by [`apply`](super::apply); otherwise only
+    /// those of loss scales change. `p` is the scope passed to [`gradients`](LossScale::gradients): sibling scopes belong to other
+    /// networks.
     #[track_caller]
     pub fn skip_unless<'g>(&self, p: &Scope<'g>, is_finite: Tensor<'g>) {
         p.update_skipped(|before, next| is_finite.select(next, before));

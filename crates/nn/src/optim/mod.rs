@@ -1,4 +1,4 @@
-//! Optimisers: what parameters become by their gradients. Numerics and defaults are those of `optax`.
+//! Optimizers. Numerics and defaults are those of optax.
 
 mod adafactor;
 mod adam;
@@ -24,9 +24,9 @@ use shardc_graph::{DType, Tensor};
 
 use crate::{Init, Kind, Param, Scope};
 
-/// What parameters become by their gradients.
+/// Computes updates of parameters from their gradients.
 pub trait Optimizer {
-    /// What is added to each parameter, in order; keeps what it has to in variables of `p`. `count` is how many steps were done
+    /// The update to add to each parameter, in order; optimizer state is kept in variables of `p`. `count` is the number of steps done
     /// before, a scalar `f32`.
     fn updates<'g>(
         &self,
@@ -37,11 +37,11 @@ pub trait Optimizer {
     ) -> Vec<Tensor<'g>>;
 }
 
-/// One step: lets each trained parameter of `p` become what the optimiser makes of it by its gradient. Gradients are those of
-/// [`Scope::gradients`], in their order.
+/// One optimizer step: sets the next value of each trained parameter of `p`. Gradients are those of [`Scope::gradients`], in their
+/// order.
 ///
-/// Reported: there are more or fewer gradients than parameters; one has another shape than its parameter; the optimiser makes more or
-/// fewer updates; one of [`Groups`] has no parameters.
+/// Reported: there are more or fewer gradients than parameters; a gradient has another shape than its parameter; the optimizer returns more
+/// or fewer updates; a group of [`Groups`] has no parameters.
 #[track_caller]
 pub fn apply<'g>(optimizer: &(impl Optimizer + ?Sized), p: &Scope<'g>, gradients: &[Tensor<'g>]) {
     let params = p.trainable();
@@ -78,7 +78,7 @@ pub fn apply<'g>(optimizer: &(impl Optimizer + ?Sized), p: &Scope<'g>, gradients
     p.set(&own.full_name("count"), steps + 1);
 }
 
-/// What an optimiser adds to parameters: as much as there are.
+/// The updates of an optimizer, after checking that there is one per parameter.
 #[track_caller]
 fn checked_updates<'g>(
     optimizer: &(impl Optimizer + ?Sized),

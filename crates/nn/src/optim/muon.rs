@@ -10,7 +10,7 @@ use crate::{Init, Maps, Param, Scope};
 
 type Says = dyn Fn(&Param<'_>) -> Option<Maps>;
 
-/// Says of parameters which dimensions are a matrix's: see [`Muon::maps`].
+/// A function from parameters to their matrix dimensions: see [`Muon::maps`].
 #[derive(Clone)]
 pub struct MapsOf(Rc<Says>);
 
@@ -20,42 +20,42 @@ impl fmt::Debug for MapsOf {
     }
 }
 
-/// Muon ("Muon: An optimizer for hidden layers in neural networks", Jordan et al., 2024): the momentum of a matrix is made nearly
-/// orthogonal. What is no matrix is updated by Adam with Nesterov's momentum.
+/// Muon ("Muon: An optimizer for hidden layers in neural networks", Jordan et al., 2024): approximately orthogonalizes the momentum of each
+/// matrix. Other parameters are updated by Adam with Nesterov momentum.
 ///
-/// Of more than two dimensions layers say which ones are a matrix's ([`Param::maps`]): kernels of attention, `[features, heads, head_dim]`,
-/// are matrices of `features` rows, those of convolutions, `[window.., in, out]`, matrices of `out` columns, and each expert of a mixture,
-/// and each layer of a stack, is a matrix by itself. Other parameters of three dimensions are matrices side by side, and those of more are as
-/// kernels of convolutions, as in Jordan's implementation; [`Muon::maps`] says otherwise, as optax's `MuonDimensionNumbers` do.
+/// For more than two dimensions, the layer specifies the matrices ([`Param::maps`]): attention kernels, `[features, heads, head_dim]`, are
+/// matrices of `features` rows; convolution kernels, `[window.., in, out]`, are matrices of `out` columns; each expert of a mixture and
+/// each layer of a stack is a separate matrix. Other parameters of rank 3 are batches of matrices, and those of higher rank are treated as
+/// convolution kernels, as in Jordan's implementation. [`Muon::maps`] overrides this, like optax's `MuonDimensionNumbers`.
 #[derive(Clone, Debug)]
 pub struct Muon {
-    /// The step size.
+    /// The learning rate.
     pub rate: Schedule,
-    /// How much of the momentum stays.
+    /// Momentum decay.
     pub beta: f64,
-    /// How often the Newton-Schulz iteration is done.
+    /// The number of Newton-Schulz iterations.
     pub iterations: usize,
-    /// How much of the mean of gradients stays, of what is no matrix.
+    /// First-moment decay of Adam, for parameters that are not matrices.
     pub adam_b1: f64,
-    /// How much of the mean of their squares stays.
+    /// Second-moment decay of Adam.
     pub adam_b2: f64,
-    /// Which dimensions of a parameter are a matrix's.
+    /// Which dimensions of a parameter form matrices.
     pub maps: MapsOf,
 }
 
-/// Added to what is divided by.
+/// Added to divisors.
 const EPS: f64 = 1e-8;
 
 impl Muon {
-    /// With `optax`'s defaults.
+    /// With optax's defaults.
     #[must_use]
     pub fn new(rate: impl Into<Schedule>) -> Muon {
         let (rate, maps) = (rate.into(), MapsOf(Rc::new(Muon::usual)));
         Muon { rate, beta: 0.95, iterations: 5, adam_b1: 0.9, adam_b2: 0.999, maps }
     }
 
-    /// With matrices of which `maps` says where they are, in the dimensions of one layer; `None` is for Adam. [`Muon::usual`] is what it
-    /// would be.
+    /// `maps` returns the matrix dimensions of a parameter, among the dimensions of one layer; `None` selects Adam. [`Muon::usual`] is the
+    /// default.
     ///
     /// Reported by [`apply`](super::apply): a parameter lacks the dimensions, or would have matrices without inputs or outputs.
     ///
@@ -76,7 +76,7 @@ impl Muon {
         Muon { maps: MapsOf(Rc::new(maps)), ..self }
     }
 
-    /// Which dimensions of a parameter are a matrix's where nothing else is said.
+    /// The default matrix dimensions of a parameter.
     #[must_use]
     pub fn usual(param: &Param<'_>) -> Option<Maps> {
         match param.rank() {
@@ -85,7 +85,7 @@ impl Muon {
         }
     }
 
-    /// The shape of a parameter's matrices, `[.., inputs, outputs]`, layers and maps in front; none where there are none.
+    /// The shape of a parameter's matrices, `[.., inputs, outputs]`, with layers and maps leading; `None` if it has no matrices.
     #[track_caller]
     fn matrices(&self, param: &Param<'_>) -> Option<Vec<i64>> {
         let Maps { maps, outputs } = (self.maps.0)(param)?;
@@ -104,7 +104,7 @@ impl Muon {
         Some([&shape[..first], &[inputs.iter().product(), outputs.iter().product()]].concat())
     }
 
-    /// Nearly the nearest matrix with orthogonal rows or columns, of each matrix in the last two dimensions.
+    /// Approximates the nearest semi-orthogonal matrix, for each matrix in the last two dimensions (Newton-Schulz).
     fn orthogonal<'g>(&self, x: Tensor<'g>) -> Tensor<'g> {
         let is_tall = x.size(-2) > x.size(-1);
         let mut x = if is_tall { x.swap_axes(-1, -2) } else { x };
@@ -128,7 +128,7 @@ impl Optimizer for Muon {
     ) -> Vec<Tensor<'g>> {
         let (rate, done, g) = (self.rate.at(count), count + 1, count.graph());
         let lacks = |b: f64, steps: Tensor<'g>| 1.0 - g.scalar(b, DType::F32).pow(steps);
-        // Nesterov's: as if the step had been done.
+        // Nesterov: looks one step ahead.
         let ahead = |b: f64, mean: Tensor<'g>, gradient: Tensor<'g>| {
             b * (mean / lacks(b, done + 1)) + (1.0 - b) * (gradient / lacks(b, done))
         };

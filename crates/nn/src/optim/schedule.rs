@@ -1,47 +1,47 @@
-//! Step sizes over time.
+//! Learning rate schedules.
 
 use std::f64::consts::PI;
 
 use shardc_graph::{DType, Tensor};
 
-/// A step size that depends on how many steps were done.
+/// A learning rate that depends on the number of completed steps.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Schedule {
-    /// Always the same.
+    /// Constant.
     Constant(f64),
-    /// From one to another in so many steps, in a straight line; the latter from then on.
+    /// Linear interpolation over `steps` steps, then constant.
     Linear {
-        /// At the start.
+        /// The initial value.
         from: f64,
-        /// At the end.
+        /// The final value.
         to: f64,
-        /// How many steps it takes.
+        /// The number of steps.
         steps: f64,
     },
-    /// Up in a straight line, then down along half a cosine wave.
+    /// Linear warmup, then cosine decay.
     WarmupCosine {
-        /// At the start.
+        /// The initial value.
         from: f64,
-        /// After the first `warmup` steps.
+        /// The value after the first `warmup` steps.
         peak: f64,
-        /// How many steps it takes to get there.
+        /// The number of warmup steps.
         warmup: f64,
-        /// How many steps it takes to the end, those included.
+        /// The number of steps in all, warmup included.
         steps: f64,
-        /// At the end, and from then on.
+        /// The final value.
         to: f64,
     },
-    /// Multiplied by a number at each of these steps.
+    /// Piecewise constant: multiplied by a factor at each of these steps.
     Piecewise {
-        /// At the start.
+        /// The initial value.
         from: f64,
-        /// From which step on it is multiplied by what.
+        /// Pairs of a step, and the factor from that step on.
         factors: Vec<(f64, f64)>,
     },
-    /// Another schedule, which over the first steps is multiplied by the part of them that was done.
+    /// Another schedule, multiplied during the first steps by the completed fraction of them.
     Warmup {
-        /// How many steps it takes to get to the schedule.
+        /// The number of warmup steps.
         steps: f64,
         /// The schedule, from the first step on.
         then: Box<Schedule>,
@@ -55,13 +55,13 @@ impl From<f64> for Schedule {
 }
 
 impl Schedule {
-    /// The same, reached from zero in a straight line in so many steps.
+    /// The same, with linear warmup from zero over this many steps.
     #[must_use]
     pub fn with_warmup(self, steps: f64) -> Schedule {
         Schedule::Warmup { steps, then: Box::new(self) }
     }
 
-    /// The step size after `count` steps, a scalar `f32`.
+    /// The learning rate after `count` steps, a scalar `f32`.
     #[must_use]
     #[track_caller]
     pub fn at<'g>(&self, count: Tensor<'g>) -> Tensor<'g> {

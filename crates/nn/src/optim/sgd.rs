@@ -1,20 +1,20 @@
-//! Gradient descent.
+//! Stochastic gradient descent.
 
 use shardc_graph::{DType, Tensor};
 
 use super::{Optimizer, Schedule};
 use crate::{Init, Param, Scope};
 
-/// Gradient descent, with momentum where that is not zero.
+/// Gradient descent, with optional momentum.
 #[derive(Clone, Debug)]
 pub struct Sgd {
-    /// The step size.
+    /// The learning rate.
     pub rate: Schedule,
-    /// How much of the last step is done again.
+    /// Momentum decay.
     pub momentum: f64,
-    /// Whether the gradient is taken as if that had been done (Nesterov).
+    /// Whether momentum is Nesterov's.
     pub nesterov: bool,
-    /// How much of each parameter is added to its gradient.
+    /// Coefficient of L2 regularization: this fraction of a parameter is added to its gradient.
     pub weight_decay: f64,
 }
 
@@ -31,7 +31,7 @@ impl Sgd {
         Sgd { momentum, ..self }
     }
 
-    /// With so much of each parameter added to its gradient.
+    /// With this coefficient of L2 regularization.
     #[must_use]
     pub fn with_weight_decay(self, weight_decay: f64) -> Sgd {
         Sgd { weight_decay, ..self }

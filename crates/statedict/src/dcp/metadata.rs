@@ -1,4 +1,4 @@
-//! The contents of the pickle with DCP's metadata.
+//! DCP's pickled metadata.
 
 use std::collections::HashMap;
 use std::path::{Component, Path};
@@ -11,9 +11,9 @@ use crate::torch::Value;
 #[derive(Debug, Default)]
 pub(super) struct Metadata {
     pub(super) tensors: Vec<Entry>,
-    /// The names of what are no tensors.
+    /// The names of entries that are not tensors.
     pub(super) objects: Vec<String>,
-    /// Where the box of a tensor lies, by its name and its first element; objects have none.
+    /// The location of each box, by the tensor's name and the offset of the box; that of an object has no offset.
     pub(super) places: HashMap<(String, Vec<usize>), Place>,
 }
 
@@ -23,11 +23,11 @@ pub(super) struct Entry {
     pub(super) name: String,
     pub(super) dtype: DType,
     pub(super) shape: Vec<usize>,
-    /// First elements and sizes.
+    /// Offsets and sizes.
     pub(super) boxes: Vec<(Vec<usize>, Vec<usize>)>,
 }
 
-/// Bytes of a file.
+/// A byte range of a file.
 #[derive(Debug)]
 pub(super) struct Place {
     pub(super) file: String,
@@ -37,7 +37,7 @@ pub(super) struct Place {
 }
 
 impl Metadata {
-    /// Errors are words for it.
+    /// Errors are descriptions.
     pub(super) fn of(value: &Value) -> Result<Metadata, String> {
         if class(value) != Some("Metadata") {
             return Err(format!("it holds {}", value.kind()));

@@ -1,10 +1,10 @@
 //! Checkpoints of `torch.distributed.checkpoint` (DCP): a folder with `.metadata`, a pickle, and `.distcp` files.
 //!
 //! FSDP2, torchtitan, Accelerate's `SHARDED_STATE_DICT` and PyTorch/XLA's `SPMDSavePlanner` write them. The metadata lists the boxes of
-//! each tensor and where they lie: each is a file of `torch.save`, or a safetensors file, within a `.distcp` file. The pickle is read
-//! without running any of its code; only the classes that DCP itself has there are known.
+//! each tensor and their locations: each is a `torch.save` file, or a safetensors file, within a `.distcp` file. The pickle is read without
+//! running any of its code; only DCP's own classes are accepted.
 //!
-//! Its Hugging Face writer makes safetensors files instead, each of which says which boxes its tensors are.
+//! DCP's Hugging Face writer writes safetensors files instead, which declare their tensors as boxes of larger ones.
 
 mod hugging_face;
 mod metadata;
@@ -26,16 +26,16 @@ use crate::safetensors;
 use crate::tensor::{Piece, Tensor};
 use crate::torch::{self, Value};
 
-/// The file of metadata.
+/// The metadata file.
 pub const METADATA: &str = ".metadata";
-/// The largest metadata that is read: some hundred bytes for each box of a tensor.
+/// The maximum size of the metadata: a box takes some hundred bytes.
 const LARGEST: u64 = 256 << 20;
 
-/// The tensors of the checkpoint in a folder. Numbers and texts beside them are in [`StateDict::metadata`].
+/// Opens the checkpoint in a folder. Numbers and strings in the checkpoint are in [`StateDict::metadata`].
 ///
 /// # Errors
 /// A file is missing (SH1402), cannot be read (SH1401) or is truncated or damaged (SH1405, SH1406); the metadata is not that of DCP
-/// (SH1413) or wants an unknown class (SH1407); the boxes do not make up a tensor (SH1408).
+/// (SH1413) or has an unknown class (SH1407); the boxes do not form a tensor (SH1408).
 pub fn open(folder: &Path) -> Result<StateDict> {
     let path = folder.join(METADATA);
     let metadata = read_metadata(&path)?;
@@ -61,7 +61,7 @@ pub fn open(folder: &Path) -> Result<StateDict> {
     }
     for name in &metadata.objects {
         let Some(place) = metadata.places.get(&(name.clone(), Vec::new())) else { continue };
-        // Values other than numbers and text have a meaning in Python alone.
+        // Other values have a meaning only in Python.
         let value = part(folder, place, &mut files).and_then(|file| torch::load_part(&file));
         let text = match value {
             Ok(Value::Int(number)) => number.to_string(),
@@ -90,7 +90,7 @@ fn read_metadata(path: &Path) -> Result<Metadata> {
     })
 }
 
-/// The part of a file that a place names.
+/// The section of a file at a location.
 fn part(folder: &Path, place: &Place, files: &mut HashMap<String, Arc<DataFile>>) -> Result<Arc<DataFile>> {
     if place.is_transformed {
         let text = "its bytes are compressed or encrypted by an extension, which is not read";
@@ -107,7 +107,7 @@ fn part(folder: &Path, place: &Place, files: &mut HashMap<String, Arc<DataFile>>
     file.part(place.offset, place.length)
 }
 
-/// The tensor at a place.
+/// The tensor at a location.
 fn stored(folder: &Path, place: &Place, files: &mut HashMap<String, Arc<DataFile>>) -> Result<Tensor> {
     let part = part(folder, place, files)?;
     let mut head = [0; 2];

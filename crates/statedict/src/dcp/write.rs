@@ -1,4 +1,4 @@
-//! Writing a checkpoint that `torch.distributed.checkpoint.load` takes.
+//! Writing a checkpoint for `torch.distributed.checkpoint.load`.
 
 use std::io::{self, Seek, SeekFrom, Write};
 
@@ -7,16 +7,16 @@ use crate::dtypes;
 use crate::error::{ErrorKind, Result, StateDictError};
 use crate::torch::{self, Value, opcodes as op};
 
-/// The file of all tensors: the first one of rank 0.
+/// The file of all tensors: the first file of rank 0.
 pub const DATA: &str = "__0_0.distcp";
 /// The module of most classes.
 const MODULE: &str = "torch.distributed.checkpoint.metadata";
 
-/// Writes a checkpoint: each tensor, one box, to `data` (the file [`DATA`]), and then the metadata to `metadata`
-/// ([`METADATA`](super::METADATA)). `done` is told the number of bytes after each piece. `data` begins at its beginning.
+/// Writes a checkpoint: each tensor, as one box, to `data` (the file [`DATA`]), and then the metadata to `metadata`
+/// ([`METADATA`](super::METADATA)). `done` is called with the number of bytes after each piece. `data` is at its start.
 ///
 /// # Errors
-/// An element type has no place there (SH1412), or something cannot be read or written (SH1401).
+/// An element type is not supported (SH1412), or an I/O error occurs (SH1401).
 pub fn write(
     dict: &StateDict,
     data: &mut (impl Write + Seek),
@@ -39,7 +39,7 @@ pub fn write(
     metadata.write_all(&pickle(dict, &places)?).and_then(|()| metadata.flush()).map_err(failed)
 }
 
-/// A file that begins at a byte of another one.
+/// A section of a file, which starts at a byte offset.
 struct Part<'a, F> {
     inner: &'a mut F,
     start: u64,
@@ -65,7 +65,7 @@ impl<F: Seek> Seek for Part<'_, F> {
     }
 }
 
-/// The pickle of the metadata, of protocol 2.
+/// The metadata as a pickle of protocol 2.
 fn pickle(dict: &StateDict, places: &[(u64, u64)]) -> Result<Vec<u8>> {
     let mut out = Pickle { bytes: vec![op::PROTO, 2] };
     out.begin(MODULE, "Metadata");
@@ -137,7 +137,7 @@ struct Pickle {
 }
 
 impl Pickle {
-    /// Begins an object with attributes, up to [`Pickle::end`].
+    /// Begins an object with attributes, which ends at [`Pickle::end`].
     fn begin(&mut self, module: &str, class: &str) {
         self.global(module, class);
         self.bytes.extend([op::EMPTY_TUPLE, op::NEWOBJ, op::EMPTY_DICT, op::MARK]);
@@ -162,7 +162,7 @@ impl Pickle {
     }
 
     fn int(&mut self, number: u64) {
-        // Sizes and places are those of files: they have 63 bits.
+        // Sizes and offsets in files fit in 63 bits.
         self.bytes.extend([op::LONG1, 8]);
         self.bytes.extend(number.to_le_bytes());
     }

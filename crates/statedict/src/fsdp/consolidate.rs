@@ -1,4 +1,4 @@
-//! The full state dict that files of ranks are together.
+//! Consolidation of the files of all ranks into a full state dict.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use crate::dict::StateDict;
 use crate::error::{ErrorKind, Result, StateDictError};
 use crate::tensor::Tensor;
 
-/// How the part of a name begins that stands for a shard.
+/// Prefix of the name component of a shard.
 const SHARD: &str = "_fsdp_shard";
-/// What a flat parameter has in its name.
+/// Name component of a flat parameter.
 const FLAT: &str = "_fsdp_wrapped_module.flat_param_";
-/// What wrappers add to names.
+/// Name components added by wrappers.
 const WRAPPERS: [&str; 2] = ["_fsdp_wrapped_module.", "_fpw_module."];
 
-/// The files that match a pattern of the shell (`*`, `?`, `[...]`): prefix and suffix, one behind the other.
+/// The files that match a shell pattern (`*`, `?`, `[...]`): the concatenation of prefix and suffix.
 ///
 /// # Errors
-/// The pattern is none, or nothing matches it (SH1402).
+/// The pattern is invalid, or nothing matches it (SH1402).
 pub fn find_files(prefix: &str, suffix: &str) -> Result<Vec<PathBuf>> {
     let pattern = format!("{prefix}{suffix}");
     let wrong = |text: String| StateDictError::new(ErrorKind::NoFile, text);
@@ -46,21 +46,20 @@ pub fn find_files(prefix: &str, suffix: &str) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The full state dict of the files of all ranks, in any order. Nothing but heads of files is read before the tensors are.
+/// The full state dict from the files of all ranks, in any order. Only headers are read until tensors are.
 ///
 /// # Errors
-/// As [`open_rank`] and [`consolidate`].
+/// The errors of [`open_rank`] and [`consolidate`].
 pub fn consolidate_files(paths: &[PathBuf]) -> Result<StateDict> {
     let ranks = paths.iter().map(|path| open_rank(path)).collect::<Result<Vec<RankFile>>>()?;
     consolidate(ranks)
 }
 
-/// The full state dict of all ranks: what `consolidate_sharded_model_checkpoints` of PyTorch/XLA gives. Buffers are those of rank 0,
-/// with the element types that they had before.
+/// The full state dict of all ranks, like PyTorch/XLA's `consolidate_sharded_model_checkpoints`. Buffers are those of rank 0, with their
+/// original element types.
 ///
 /// # Errors
-/// There are more or fewer files than ranks, or a rank twice (SH1409); a shard is missing or another one than the metadata says
-/// (SH1410).
+/// The number of files is not that of ranks, or a rank occurs twice (SH1409); a shard is missing or does not match the metadata (SH1410).
 pub fn consolidate(mut ranks: Vec<RankFile>) -> Result<StateDict> {
     ranks.sort_by_key(|rank| rank.metadata.rank);
     check(&ranks)?;
@@ -93,7 +92,7 @@ pub fn consolidate(mut ranks: Vec<RankFile>) -> Result<StateDict> {
     Ok(dict)
 }
 
-/// Whether there is one file of each rank.
+/// Checks that there is one file per rank.
 fn check(ranks: &[RankFile]) -> Result<()> {
     for (i, file) in ranks.iter().enumerate() {
         let ShardMetadata { world_size, rank, .. } = file.metadata;
@@ -116,7 +115,7 @@ fn check(ranks: &[RankFile]) -> Result<()> {
     Ok(())
 }
 
-/// The module and the shard of a name: what stands before the part that begins as shards do, and from there on.
+/// The module and the shard of a name, split before the component with the shard prefix.
 fn shard_name(name: &str) -> Option<(&str, &str)> {
     if name.starts_with(SHARD) {
         return Some(("", name));
@@ -129,7 +128,7 @@ fn joined(module: &str, name: &str) -> String {
     if module.is_empty() { name.to_owned() } else { format!("{module}.{name}") }
 }
 
-/// A whole parameter and its name.
+/// An unsharded parameter and its name.
 fn parameter(
     ranks: &[RankFile],
     metadata: &ShardMetadata,
@@ -141,7 +140,7 @@ fn parameter(
         let Some(part) = rank.model.find(name) else {
             return Err(wrong("this rank lacks the shard".to_owned(), &rank.path));
         };
-        // What stands behind the first dimension is the same for all.
+        // Ranks may differ only in the size of the first dimension.
         if let Some(first) = parts.first()
             && (first.dtype() != part.dtype() || first.shape().get(1..) != part.shape().get(1..))
         {
@@ -166,7 +165,7 @@ fn parameter(
         let text = format!("{} is no shard of the shape {:?}", describe(first), info.shape);
         return Err(wrong(text, path));
     }
-    // Parts of the first dimension and parts of a flat parameter alike: one behind the other, without the padding at the end.
+    // Shards of the first dimension and shards of a flat parameter are both concatenated, without the padding at the end.
     let whole = Tensor::joined(dtype, &info.shape, Arc::from(parts), 0).map_err(|_| {
         wrong(
             format!("the shards of all ranks are less than the shape {:?} of the parameter", info.shape),
@@ -180,7 +179,7 @@ fn describe(tensor: &Tensor) -> String {
     format!("{}{:?}", tensor.dtype(), tensor.shape())
 }
 
-/// Replaces flat parameters by what they are put together of, behind all others.
+/// Replaces flat parameters by their original parameters, which are appended.
 fn unflatten(full: &mut IndexMap<String, Tensor>, metadata: &ShardMetadata, path: &Path) -> Result<()> {
     let flat: Vec<String> = full.keys().filter(|name| name.contains(FLAT)).cloned().collect();
     for name in flat {

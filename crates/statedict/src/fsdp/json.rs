@@ -1,5 +1,4 @@
-//! Shard metadata as JSON, for the texts of safetensors files: the keys of `get_shard_metadata()`, element types as
-//! `torch.float32`.
+//! Shard metadata as JSON, for the metadata of safetensors files: the keys of `get_shard_metadata()`, element types as `torch.float32`.
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};

@@ -1,12 +1,12 @@
-//! Files of ranks, each with its shards of a model and the metadata that says of what they are shards, as PyTorch/XLA's
-//! `XlaFullyShardedDataParallel` leaves them, and the full state dict that they are together.
+//! Files of ranks, each with shards of a model and their metadata, as written by PyTorch/XLA's `XlaFullyShardedDataParallel`, and their
+//! consolidation into a full state dict.
 //!
-//! A rank's file is `{"model": state_dict, "shard_metadata": get_shard_metadata()}` of `torch.save`, or a safetensors file with the
-//! metadata as JSON in `__metadata__`, under `shard_metadata`. Three layouts are known:
+//! A rank's file is `{"model": state_dict, "shard_metadata": get_shard_metadata()}` from `torch.save`, or a safetensors file with the
+//! metadata as JSON in `__metadata__`, under `shard_metadata`. Three layouts are supported:
 //!
-//! * each parameter flat, padded with zeros, and cut into as many equal parts as there are ranks (the default);
-//! * all parameters of a wrapper flat, one behind the other, padded and cut (`flatten_parameters`);
-//! * each parameter padded along its first dimension, and cut there (`shard_param_on_dim_0`).
+//! * each parameter flattened, padded with zeros, and divided into as many equal shards as there are ranks (the default);
+//! * all parameters of a wrapper flattened and concatenated, padded and divided (`flatten_parameters`);
+//! * each parameter padded and divided along its first dimension (`shard_param_on_dim_0`).
 
 mod consolidate;
 mod json;

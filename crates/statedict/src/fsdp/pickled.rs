@@ -1,4 +1,4 @@
-//! Shard metadata out of a file of `torch.save`.
+//! Shard metadata from a `torch.save` file.
 
 use indexmap::IndexMap;
 
@@ -15,7 +15,7 @@ fn field<'v>(value: &'v Value, key: &str) -> Result<&'v Value> {
     value.get(key).ok_or_else(|| wrong(format!("{key:?} is missing")))
 }
 
-/// The items of a dict with names for keys.
+/// The items of a dict with string keys.
 fn named(value: &Value) -> Result<impl Iterator<Item = Result<(&str, &Value)>>> {
     let Value::Dict(items) = value else { return Err(wrong(format!("{} stands for a dict", value.kind()))) };
     Ok(items.iter().map(|(key, value)| Ok((text(key)?, value))))
@@ -34,7 +34,7 @@ fn list<T>(value: &Value, item: fn(&Value) -> Result<T>) -> Result<Vec<T>> {
     items.iter().map(item).collect()
 }
 
-/// The metadata of the object that `get_shard_metadata()` answers.
+/// The metadata from the object that `get_shard_metadata()` returns.
 pub(super) fn from_value(value: &Value) -> Result<ShardMetadata> {
     let mut metadata = ShardMetadata {
         world_size: size(field(value, "world_size")?)?,
@@ -66,7 +66,7 @@ pub(super) fn from_value(value: &Value) -> Result<ShardMetadata> {
         };
         metadata.flatten_info.insert(name.to_owned(), flat);
     }
-    // Files of early versions have none.
+    // Early versions lack it.
     if let Some(buffers) = value.get("buffer_info") {
         for buffer in named(buffers)? {
             let (name, info) = buffer?;

@@ -10,27 +10,26 @@ use crate::error::{ErrorKind, Result, StateDictError};
 use crate::safetensors;
 use crate::torch::{self, Value};
 
-/// The key of shard metadata, in files of both kinds.
+/// The key of shard metadata, in files of both formats.
 const METADATA: &str = "shard_metadata";
-/// The key of the state dict in files of `torch.save`.
+/// The key of the state dict in `torch.save` files.
 const MODEL: &str = "model";
 
-/// What one rank has left: its shards, and of what they are shards.
+/// The contents of a rank's file: shards and their metadata.
 #[derive(Clone, Debug)]
 pub struct RankFile {
-    /// Where it was read.
+    /// The file.
     pub path: PathBuf,
     /// Shards and buffers by name.
     pub model: StateDict,
-    /// What the shards are parts of.
+    /// Shard metadata.
     pub metadata: ShardMetadata,
 }
 
-/// Reads the file of a rank, of `torch.save` or safetensors, whatever its name ends in; only what is needed to find the tensors.
+/// Opens the file of a rank, from `torch.save` or safetensors, whatever its extension; tensors are read lazily.
 ///
 /// # Errors
-/// The file is missing (SH1402), cannot be read (SH1401), is neither kind (SH1403, SH1405 to SH1408), or has no shard metadata
-/// (SH1410).
+/// The file is missing (SH1402), cannot be read (SH1401), has neither format (SH1403, SH1405 to SH1408), or has no shard metadata (SH1410).
 pub fn open_rank(path: &Path) -> Result<RankFile> {
     let (model, metadata) = match torch::is_torch(path)? {
         true => from_torch(path),
@@ -63,10 +62,10 @@ fn from_safetensors(path: &Path) -> Result<(StateDict, ShardMetadata)> {
     Ok((model, metadata))
 }
 
-/// Writes the file of a rank as safetensors, whole or not at all; the metadata stands in its texts as JSON.
+/// Writes the file of a rank atomically as safetensors, with the shard metadata as JSON.
 ///
 /// # Errors
-/// An element type has no place there (SH1412), or something cannot be read or written (SH1401).
+/// An element type is not supported (SH1412), or an I/O error occurs (SH1401).
 pub fn write_rank(path: &Path, model: &StateDict, metadata: &ShardMetadata) -> Result<()> {
     let mut model = model.clone();
     model.metadata.insert("format".to_owned(), "pt".to_owned());

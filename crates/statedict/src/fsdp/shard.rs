@@ -1,4 +1,4 @@
-//! The shards of a rank, of a full state dict.
+//! Sharding of a full state dict for a rank.
 
 use indexmap::IndexMap;
 
@@ -7,33 +7,34 @@ use crate::dict::StateDict;
 use crate::error::{ErrorKind, Result, StateDictError};
 use crate::tensor::Tensor;
 
-/// How parameters are cut.
+/// Layout of shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// Each flat, padded to a multiple of the ranks times this many elements; PyTorch/XLA has 128.
+    /// Each parameter flattened, padded to a multiple of the number of ranks times this many elements; PyTorch/XLA uses 128.
     Flat {
-        /// What the elements of each rank are a multiple of.
+        /// The number of elements of each rank is a multiple of this.
         multiple: usize,
     },
-    /// All of one element type in a row, flat and padded in the same way (`flatten_parameters`).
+    /// All parameters of one element type concatenated, flattened and padded in the same way (`flatten_parameters`).
     Flattened {
-        /// What the elements of each rank are a multiple of.
+        /// The number of elements of each rank is a multiple of this.
         multiple: usize,
     },
-    /// Each along its first dimension, padded to a multiple of the ranks (`shard_param_on_dim_0`). Scalars cannot be cut so.
+    /// Each parameter padded along its first dimension to a multiple of the number of ranks (`shard_param_on_dim_0`). Scalars cannot be
+    /// sharded.
     FirstDimension,
 }
 
-/// How a model is spread over ranks.
+/// The sharding of a model over ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sharding {
-    /// How parameters are cut.
+    /// Layout of shards.
     pub layout: Layout,
-    /// How many ranks there are.
+    /// Number of ranks.
     pub world_size: usize,
 }
 
-/// The root wrapper's name for a parameter that it holds.
+/// The name of a parameter in the root wrapper.
 fn wrapped(name: &str) -> String {
     format!("_fsdp_wrapped_module._fpw_module.{name}")
 }
@@ -43,11 +44,11 @@ fn shard_name(original: &str) -> String {
     format!("_fsdp_shard.{original}").replace('.', "_FSDP_SHARD_SEPARATOR_")
 }
 
-/// The state dict and the metadata of a rank, of a model in one wrapper: names and bytes are those of PyTorch/XLA's
-/// `XlaFullyShardedDataParallel`. Names in `buffers` are kept whole on each rank. One tensor at a time is in memory as a whole.
+/// The state dict and the shard metadata of a rank, for a model in one wrapper. Names and bytes are those of PyTorch/XLA's
+/// `XlaFullyShardedDataParallel`. Names in `buffers` are replicated. At most one unsharded tensor is in memory at a time.
 ///
 /// # Errors
-/// There is no such rank (SH1409), a parameter has no first dimension to cut (SH1408), or a tensor cannot be read (SH1401).
+/// There is no such rank (SH1409), a parameter has no first dimension to shard (SH1408), or a tensor cannot be read (SH1401).
 pub fn shard(
     full: &StateDict,
     buffers: &[&str],
@@ -82,7 +83,7 @@ pub fn shard(
             }
         }
         Layout::Flattened { multiple } => {
-            // PyTorch/XLA has one flat parameter for those that are trained and one for the frozen ones, all of one type.
+            // PyTorch/XLA has one flat parameter for trained and one for frozen parameters, each of one type.
             let mut groups: IndexMap<&str, Vec<(&str, &Tensor)>> = IndexMap::new();
             for (name, tensor) in parameters() {
                 groups.entry(tensor.dtype().as_str()).or_default().push((name, tensor));
@@ -112,7 +113,7 @@ pub fn shard(
     Ok((dict, metadata))
 }
 
-/// The part of a rank of tensors of one type, flat and one behind the other.
+/// The shard of a rank of tensors of one type, flattened and concatenated.
 fn flat_part(tensors: &[&Tensor], world_size: usize, multiple: usize, rank: usize) -> Result<Tensor> {
     let Some(dtype) = tensors.first().map(|tensor| tensor.dtype()) else {
         return Err(StateDictError::new(ErrorKind::Tensor, "there is nothing to cut"));
@@ -131,7 +132,7 @@ fn flat_part(tensors: &[&Tensor], world_size: usize, multiple: usize, rank: usiz
     Tensor::from_bytes(dtype, &[len / size], &all[rank * len..][..len])
 }
 
-/// The part of a rank along the first dimension.
+/// The shard of a rank along the first dimension.
 fn first_part(tensor: &Tensor, world_size: usize, rank: usize) -> Result<Tensor> {
     let [rows, rest @ ..] = tensor.shape() else {
         let text = "a scalar has no first dimension to cut";

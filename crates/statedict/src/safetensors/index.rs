@@ -11,7 +11,7 @@ use crate::torch;
 
 use super::read::open_file;
 
-/// The largest index that is read.
+/// The maximum size of an index.
 const LARGEST: u64 = 1 << 28;
 
 #[derive(Deserialize)]
@@ -19,11 +19,11 @@ struct Index {
     weight_map: BTreeMap<String, String>,
 }
 
-/// The tensors that an index (`model.safetensors.index.json`, `pytorch_model.bin.index.json`) names, out of files in its folder or below: file by file, in the order in which
-/// they lie there. Only headers are read.
+/// Opens the tensors that an index (`model.safetensors.index.json`, `pytorch_model.bin.index.json`) names, from files in its folder or
+/// below, file by file, in file order. Only headers are read.
 ///
 /// # Errors
-/// The index is none, names a file elsewhere or a tensor that its file lacks (SH1404); a file is missing (SH1402) or none (SH1403).
+/// The index is invalid, names a file elsewhere or a tensor that its file lacks (SH1404); a file is missing (SH1402) or invalid (SH1403).
 pub fn open_index(path: &Path) -> Result<StateDict> {
     let wrong = |text: String| StateDictError::new(ErrorKind::Index, text).in_file(path);
     let length = std::fs::metadata(path).map_err(|error| StateDictError::io("open it", path, error))?.len();
@@ -64,7 +64,7 @@ pub fn open_index(path: &Path) -> Result<StateDict> {
     Ok(dict)
 }
 
-/// The tensors of a file that an index names: safetensors, or of `torch.save`.
+/// The tensors of a file named by an index: safetensors, or `torch.save`.
 fn open_part(path: &Path) -> Result<StateDict> {
     match torch::is_torch(path)? {
         true => torch::open_torch(path, None),

@@ -1,4 +1,4 @@
-//! Reading the header of a safetensors file: the tensors stay where they are.
+//! Reading the header of a safetensors file; tensors are read lazily.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -14,34 +14,33 @@ use crate::error::{ErrorKind, Result, StateDictError};
 use crate::file::DataFile;
 use crate::tensor::Tensor;
 
-/// The largest header, as Hugging Face's library has it.
+/// The maximum header size, the same as in Hugging Face's library.
 const LARGEST_HEADER: u64 = 100_000_000;
-/// The length of the header's length.
+/// The size of the header's length field.
 const LENGTH: u64 = 8;
 
-/// The tensors of a safetensors file, in the order in which they lie there. Only the header is read.
+/// Opens the tensors of a safetensors file, in file order. Only the header is read.
 ///
 /// # Errors
-/// There is no such file (SH1402), it cannot be read (SH1401), is none or cut off (SH1403), or has elements of fewer than eight
-/// bits (SH1412).
+/// The file is missing (SH1402), cannot be read (SH1401), is invalid or truncated (SH1403), or has sub-byte elements (SH1412).
 pub fn open_file(path: &Path) -> Result<StateDict> {
     parse(&DataFile::open(path)?)
 }
 
-/// The tensors of a safetensors file that is in memory, which stays there as long as they do.
+/// Opens the tensors of a safetensors file in memory, which they keep alive.
 ///
 /// # Errors
-/// It is none or cut off (SH1403), or has elements of fewer than eight bits (SH1412).
+/// It is invalid or truncated (SH1403), or has sub-byte elements (SH1412).
 pub fn from_bytes(bytes: impl Into<Arc<[u8]>>) -> Result<StateDict> {
     parse(&DataFile::held(bytes.into()))
 }
 
-/// The tensors of a file that is open.
+/// The tensors of an open file.
 pub(crate) fn of_file(file: &Arc<DataFile>) -> Result<StateDict> {
     parse(file)
 }
 
-/// The names of a header: the first that is there twice.
+/// The first duplicate name of a header.
 struct Names {
     twice: Option<String>,
 }
@@ -91,7 +90,7 @@ fn parse(file: &Arc<DataFile>) -> Result<StateDict> {
     }
     let mut header = vec![0; length as usize];
     file.read_at(LENGTH, &mut header)?;
-    // The library keeps the last of two, and then says that there is a gap.
+    // The library keeps the last duplicate, and then reports a gap.
     if let Ok(Names { twice: Some(name) }) = serde_json::from_slice(&header) {
         let text = format!("two tensors are named {name:?}");
         return Err(

@@ -1,4 +1,4 @@
-//! Which tensors go into which of several files, and the index that says so.
+//! Splitting a state dict into several files, with an index.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,7 @@ use crate::error::{ErrorKind, Result, StateDictError};
 pub struct Part {
     /// The name of the file: `model-00001-of-00003.safetensors`.
     pub file: String,
-    /// What goes into it.
+    /// Its tensors.
     pub tensors: StateDict,
 }
 
@@ -19,16 +19,16 @@ pub struct Part {
 pub struct Split {
     /// The files in order.
     pub parts: Vec<Part>,
-    /// The name and the text of the index; `None` where there is one file.
+    /// The name and the text of the index; `None` if there is one file.
     pub index: Option<(String, String)>,
 }
 
-/// Divides a state dict into files of `max_shard_size` bytes of elements at most, in the order of the tensors, as Hugging Face's
-/// libraries do: `{stem}.safetensors` if one file holds all, or else `{stem}-00001-of-00003.safetensors` and so on, with
-/// `{stem}.safetensors.index.json`. A tensor that is larger has a file of its own.
+/// Splits a state dict into files with at most `max_shard_size` bytes of elements, in tensor order, like Hugging Face's libraries:
+/// `{stem}.safetensors` if one file is enough, otherwise `{stem}-00001-of-00003.safetensors` and so on, with
+/// `{stem}.safetensors.index.json`. A larger tensor gets its own file.
 ///
 /// # Errors
-/// A tensor cannot be put into a file twice, which would be a mistake of this function (SH1413).
+/// A tensor is added to a file twice, which would be a bug in this function (SH1413).
 pub fn split(dict: &StateDict, stem: &str, max_shard_size: u64) -> Result<Split> {
     let mut groups = Vec::new();
     let mut current = (StateDict::new(), 0u64);
@@ -71,10 +71,10 @@ pub fn split(dict: &StateDict, stem: &str, max_shard_size: u64) -> Result<Split>
     Ok(Split { parts, index })
 }
 
-/// A number of bytes as Hugging Face's libraries write it: `5GB` is 5 * 10^9, `5GiB` 5 * 2^30, and so on with K, M and T.
+/// Parses a size in bytes in the notation of Hugging Face's libraries: `5GB` is 5 * 10^9, `5GiB` 5 * 2^30, and so on with K, M and T.
 ///
 /// # Errors
-/// It is no such number, or none above zero (SH1413).
+/// It is not such a number, or not positive (SH1413).
 pub fn parse_size(text: &str) -> Result<u64> {
     let wrong = || {
         let text = format!("{text:?} is no size of a file");

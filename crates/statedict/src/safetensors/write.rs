@@ -11,8 +11,8 @@ use crate::dtypes;
 use crate::error::{ErrorKind, Result, StateDictError};
 use crate::tensor::Tensor;
 
-/// The header: texts first, then tensors in the order in which they lie in the file. The library's own keeps texts in a hash map,
-/// so that the bytes of a file with two of them are not always the same.
+/// The header: metadata first, then tensors in file order. The Hugging Face library keeps metadata in a hash map, so its files with two or
+/// more entries are not deterministic.
 struct Header<'a> {
     texts: &'a BTreeMap<String, String>,
     tensors: Vec<(&'a str, TensorInfo)>,
@@ -31,14 +31,13 @@ impl Serialize for Header<'_> {
     }
 }
 
-/// Writes a safetensors file with the tensors and the texts (`__metadata__`) of `dict`; `done` is told the number of bytes after
-/// each piece. The same state dict gives the same bytes, which are those of Hugging Face's library where there is one text at most.
+/// Writes a safetensors file with the tensors and the metadata (`__metadata__`) of `dict`; `done` is called with the number of bytes after
+/// each piece. The output is deterministic, and identical to that of Hugging Face's library if there is at most one metadata entry.
 ///
-/// Texts should have `format: pt`, without which the transformers library refuses a file.
+/// The metadata should have `format: pt`, otherwise the transformers library refuses the file.
 ///
 /// # Errors
-/// An element type has no place there (SH1412), a tensor is called `__metadata__` (SH1413), something cannot be read or written
-/// (SH1401).
+/// An element type is not supported (SH1412), a tensor is called `__metadata__` (SH1413), an I/O error occurs (SH1401).
 pub fn write(dict: &StateDict, out: &mut dyn Write, done: &mut dyn FnMut(u64)) -> Result<()> {
     let mut order = Vec::with_capacity(dict.len());
     for (name, tensor) in dict.iter() {

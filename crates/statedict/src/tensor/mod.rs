@@ -1,4 +1,4 @@
-//! Tensors whose bytes stay in their files until somebody reads them.
+//! Tensors that are read lazily from their files.
 
 mod pieces;
 
@@ -15,10 +15,10 @@ use crate::gather::{self, Dim};
 pub(crate) use self::pieces::Piece;
 use self::pieces::Pieces;
 
-/// How many bytes are read and handed on at once.
+/// The number of bytes read and passed on at a time.
 const CHUNK: u64 = 8 << 20;
 
-/// A tensor: element type, shape, and where its elements lie. Cheap to clone.
+/// A tensor: element type, shape, and the location of its elements. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Tensor {
     dtype: DType,
@@ -33,27 +33,27 @@ enum Data {
         file: Arc<DataFile>,
         offset: u64,
     },
-    /// Any strides, in elements, from the element at `offset` on.
+    /// Arbitrary strides, in elements, from the element at `offset` on.
     Strided {
         file: Arc<DataFile>,
         offset: u64,
         strides: Vec<u64>,
     },
-    /// The bytes of the parts one behind the other, from byte `from` on.
+    /// The concatenated bytes of the parts, from byte `from` on.
     Joined {
         parts: Arc<[Tensor]>,
         from: u64,
     },
-    /// The elements of another tensor of floats, converted.
+    /// A float tensor, converted.
     Cast {
         of: Arc<Tensor>,
     },
-    /// Boxes that lie apart.
+    /// Boxes at separate locations.
     Pieces(Pieces),
     Held(Arc<[u8]>),
 }
 
-/// How many bytes a tensor has, row-major; `None` where that is no number of 63 bits.
+/// The row-major size of a tensor in bytes; `None` if it does not fit in 63 bits.
 fn byte_len(dtype: DType, shape: &[usize]) -> Option<u64> {
     let elements = match shape.contains(&0) {
         true => 0,
@@ -71,10 +71,10 @@ impl Tensor {
         Ok(Tensor { dtype, shape, data })
     }
 
-    /// A tensor of these bytes, row-major and little-endian.
+    /// A tensor from row-major, little-endian bytes.
     ///
     /// # Errors
-    /// The shape has another number of bytes (SH1408).
+    /// The number of bytes does not match the shape (SH1408).
     pub fn from_bytes(dtype: DType, shape: &[usize], bytes: impl Into<Arc<[u8]>>) -> Result<Tensor> {
         let bytes = bytes.into();
         if byte_len(dtype, shape) != Some(bytes.len() as u64) {
@@ -84,7 +84,7 @@ impl Tensor {
         Tensor::made(dtype, shape.to_vec(), Data::Held(bytes))
     }
 
-    /// A row-major tensor in a file, which must reach that far.
+    /// A row-major tensor in a file, which must be long enough.
     pub(crate) fn in_file(dtype: DType, shape: &[usize], file: Arc<DataFile>, offset: u64) -> Result<Tensor> {
         let end = byte_len(dtype, shape).and_then(|n| n.checked_add(offset));
         if end.is_none_or(|end| end > file.len()) {
@@ -94,8 +94,8 @@ impl Tensor {
         Tensor::made(dtype, shape.to_vec(), Data::Rows { file, offset })
     }
 
-    /// A tensor of any strides, in elements, over `room` elements of a file from byte `storage` on; its first element is number
-    /// `first` of them.
+    /// A tensor with arbitrary strides, in elements, over `room` elements of a file from byte `storage` on; its first element has index
+    /// `first` among them.
     pub(crate) fn strided(
         dtype: DType,
         shape: &[usize],
@@ -123,7 +123,7 @@ impl Tensor {
                 "shape {shape:?} with strides {strides:?} from element {first} on reaches beyond its storage of {room} elements"
             ));
         }
-        // What is larger than its storage repeats elements: a file of a few bytes could ask for any amount of memory.
+        // A tensor larger than its storage repeats elements: a file of a few bytes could request any amount of memory.
         if bytes / size > room {
             let text = format!("shape {shape:?} repeats the {room} elements of its storage");
             let error = StateDictError::new(ErrorKind::Tensor, text).in_file(file.path());
@@ -137,7 +137,7 @@ impl Tensor {
         Tensor::made(dtype, shape.to_vec(), Data::Strided { file, offset, strides: strides.to_vec() })
     }
 
-    /// The tensor whose bytes are those of the parts, one behind the other, from byte `from` on.
+    /// A tensor from the concatenated bytes of the parts, from byte `from` on.
     pub(crate) fn joined(dtype: DType, shape: &[usize], parts: Arc<[Tensor]>, from: u64) -> Result<Tensor> {
         let have: u64 = parts.iter().map(Tensor::byte_len).sum();
         let want = byte_len(dtype, shape).and_then(|n| n.checked_add(from));
@@ -149,7 +149,7 @@ impl Tensor {
         Tensor::made(dtype, shape.to_vec(), Data::Joined { parts, from })
     }
 
-    /// The tensor that these boxes make up.
+    /// A tensor that consists of these boxes.
     pub(crate) fn of_pieces(dtype: DType, shape: &[usize], pieces: Vec<Piece>) -> Result<Tensor> {
         if let [only] = pieces.as_slice()
             && only.tensor.dtype == dtype
@@ -162,7 +162,7 @@ impl Tensor {
         Tensor::made(dtype, shape.to_vec(), Data::Pieces(pieces))
     }
 
-    /// The tensor with its floats converted, rounding to nearest even.
+    /// Casts a float tensor, rounding to nearest even.
     pub(crate) fn cast(self, dtype: DType) -> Result<Tensor> {
         if self.dtype == dtype {
             return Ok(self);
@@ -186,7 +186,7 @@ impl Tensor {
         &self.shape
     }
 
-    /// How many bytes the elements take, row-major.
+    /// The row-major size in bytes.
     #[must_use]
     pub fn byte_len(&self) -> u64 {
         byte_len(self.dtype, &self.shape).unwrap_or(0)
@@ -205,10 +205,10 @@ impl Tensor {
         Ok(out)
     }
 
-    /// The elements between the bounds in each dimension, row-major. Of a file only the part is read in which they lie.
+    /// The elements between the bounds in each dimension, row-major. From a file, only the section that contains them is read.
     ///
     /// # Errors
-    /// The bounds are no part of the shape (SH1411), or the file cannot be read (SH1401).
+    /// The bounds are outside the shape (SH1411), or the file cannot be read (SH1401).
     pub fn read_slice(&self, bounds: &[Range<usize>]) -> Result<Vec<u8>> {
         let fits =
             |(bounds, &size): (&Range<usize>, &usize)| bounds.start <= bounds.end && bounds.end <= size;
@@ -231,11 +231,11 @@ impl Tensor {
         self.gather(&shape, &strides, first, len)
     }
 
-    /// Elements by their places in the row-major tensor, as if it were flat: those that lie `strides` apart in each dimension of
-    /// `shape`, from element `first` on. The result is row-major; of a file only the part is read in which they lie.
+    /// Strided elements of the flattened, row-major tensor: `shape` elements with `strides` in each dimension, from element `first` on. The
+    /// result is row-major. From a file, only the section that contains them is read.
     ///
     /// # Errors
-    /// An element is none of the tensor's (SH1411), or the file cannot be read (SH1401).
+    /// An element is outside the tensor (SH1411), or the file cannot be read (SH1401).
     pub fn read_strided(&self, first: usize, shape: &[usize], strides: &[usize]) -> Result<Vec<u8>> {
         let wrong = || {
             let text = format!(
@@ -256,7 +256,7 @@ impl Tensor {
             return Err(wrong());
         }
         match &self.data {
-            // Strides of strides are none: it is made row-major first.
+            // Strides do not compose: the tensor is copied to row-major order first.
             Data::Strided { .. } => {
                 let whole = Tensor::from_bytes(self.dtype, &self.shape, self.read()?)?;
                 whole.gather(shape, &strides, first as u64, len)
@@ -265,7 +265,7 @@ impl Tensor {
         }
     }
 
-    /// Elements by their strides and the first of them, in elements of a file or of the row-major tensor.
+    /// Gathers elements by the first index and strides, in elements of the file or of the row-major tensor.
     fn gather(&self, shape: &[usize], strides: &[u64], first: u64, len: u64) -> Result<Vec<u8>> {
         let mut out = vec![0; len as usize];
         let (dims, size) = (Dim::all(shape, strides), self.dtype.bytes() as u64);
@@ -282,7 +282,7 @@ impl Tensor {
         Ok(out)
     }
 
-    /// Fills `out` with the bytes from `from` on of all elements, row-major.
+    /// Fills `out` with the row-major bytes from `from` on.
     fn read_range(&self, from: u64, out: &mut [u8]) -> Result<()> {
         let mut filled = 0;
         self.chunks_of(from..from + out.len() as u64, &mut |chunk| {
@@ -292,11 +292,11 @@ impl Tensor {
         })
     }
 
-    /// Hands on all elements, row-major, a few megabytes at a time. Only a tensor that lies otherwise than row-major in its file is
-    /// in memory as a whole meanwhile.
+    /// Passes all elements to `sink`, row-major, a few megabytes at a time. Only a tensor that is not row-major in its file is held in
+    /// memory entirely.
     ///
     /// # Errors
-    /// The file cannot be read (SH1401), or what `sink` says.
+    /// The file cannot be read (SH1401), or an error of `sink`.
     pub fn for_each_chunk(&self, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         self.chunks_of(0..self.byte_len(), sink)
     }
@@ -335,7 +335,7 @@ impl Tensor {
                 Ok(())
             }
             Data::Cast { of } => {
-                // Chunks of a source are not whole elements of it where it is joined of parts.
+                // Chunks of a concatenated source may end within an element.
                 let (from, to) = (of.dtype.bytes() as u64, self.dtype.bytes() as u64);
                 let (first, last) = (range.start / to, range.end.div_ceil(to));
                 let mut at = first;
@@ -355,7 +355,7 @@ impl Tensor {
         }
     }
 
-    /// Hands on bytes of the row-major tensor by slices of its first dimension, as many at a time as make a chunk.
+    /// Passes row-major bytes to `sink` by slices of the first dimension, as many as fit in a chunk.
     fn rows_of(&self, range: Range<u64>, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let Some((&count, rest)) = self.shape.split_first() else {
             let all = self.read_slice(&[])?;
@@ -376,7 +376,7 @@ impl Tensor {
         Ok(())
     }
 
-    /// The storage in a file that this tensor shares with others that answer the same.
+    /// The storage in a file; tensors with equal values share it.
     pub(crate) fn place(&self) -> Option<(*const DataFile, u64)> {
         match &self.data {
             Data::Rows { file, offset } => Some((Arc::as_ptr(file), *offset)),

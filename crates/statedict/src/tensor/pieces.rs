@@ -1,4 +1,4 @@
-//! Tensors of which boxes lie apart, as ranks save them.
+//! Tensors whose boxes are at separate locations, as saved by ranks.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use crate::gather::row_major;
 /// A box of a tensor, and its elements.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {
-    /// The first element of the box in each dimension.
+    /// The offset of the box in each dimension.
     pub(crate) offsets: Vec<usize>,
     pub(crate) tensor: Tensor,
 }
 
-/// The boxes that a tensor consists of. They do not overlap, and no element is in none.
+/// The boxes of a tensor. They do not overlap and cover all elements.
 #[derive(Clone, Debug)]
 pub(crate) struct Pieces(Arc<[Piece]>);
 
 impl Pieces {
-    /// Checks that pieces make up a tensor.
+    /// Checks that pieces form a tensor.
     pub(crate) fn new(dtype: DType, shape: &[usize], pieces: Vec<Piece>) -> Result<Pieces> {
         let wrong = |text: String| Err(StateDictError::new(ErrorKind::Tensor, text));
         let mut elements = 0u128;
@@ -75,7 +75,7 @@ impl Pieces {
                 let at = index.iter().zip(bounds).zip(&strides);
                 let at: usize = at.map(|((&i, bounds), &stride)| (i - bounds.start) * stride as usize).sum();
                 out[at * width..at * width + run].copy_from_slice(row);
-                // The next row: all dimensions but the last, from the inside.
+                // Advances to the next row: all dimensions but the last, innermost first.
                 for dim in (0..index.len().saturating_sub(1)).rev() {
                     index[dim] += 1;
                     if index[dim] < boxes[dim].end {
@@ -89,7 +89,7 @@ impl Pieces {
     }
 }
 
-/// The elements that two pieces have in common, if there are any.
+/// Whether two pieces overlap: `Some` if they do.
 fn common(a: &Piece, b: &Piece) -> Option<()> {
     let dims = a.offsets.iter().zip(a.tensor.shape()).zip(b.offsets.iter().zip(b.tensor.shape()));
     let mut is_common = a.tensor.byte_len() > 0 && b.tensor.byte_len() > 0;

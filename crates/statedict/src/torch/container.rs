@@ -1,4 +1,4 @@
-//! The container of a `torch.save` file: a zip archive whose entries are stored as they are.
+//! The container of a `torch.save` file: a zip archive with uncompressed entries.
 
 use std::collections::HashMap;
 use std::io::{BufReader, Read};
@@ -10,17 +10,17 @@ use zip::{CompressionMethod, ZipArchive};
 use crate::error::{ErrorKind, Result, StateDictError};
 use crate::file::{DataFile, Reader};
 
-/// The largest pickle that is read: those of models are some kilobytes for each hundred tensors.
+/// The maximum size of a pickle: those of models have some kilobytes per hundred tensors.
 const LARGEST_PICKLE: u64 = 64 << 20;
-/// How zip archives begin.
+/// The magic number of zip archives.
 const ZIP: &[u8] = b"PK\x03\x04";
-/// How `torch.save` files before PyTorch 1.6 begin: a pickle of protocol 2 of a magic number.
+/// The start of `torch.save` files before PyTorch 1.6: a pickle of protocol 2 with a magic number.
 const LEGACY: &[u8] = b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
 
-/// Whether a file begins as those of `torch.save` do, old ones included.
+/// Whether a file starts like a `torch.save` file, including old ones.
 ///
 /// # Errors
-/// There is no such file (SH1402), or it cannot be read (SH1401).
+/// The file is missing (SH1402), or cannot be read (SH1401).
 pub fn is_torch(path: &Path) -> Result<bool> {
     let file = DataFile::open(path)?;
     let mut head = [0; 2];
@@ -31,12 +31,12 @@ pub fn is_torch(path: &Path) -> Result<bool> {
     Ok(ZIP.starts_with(&head) || LEGACY.starts_with(&head))
 }
 
-/// A `torch.save` file: the pickle, and where storages lie.
+/// A `torch.save` file: the pickle, and the locations of storages.
 #[derive(Debug)]
 pub(crate) struct Container {
     pub(crate) file: Arc<DataFile>,
     pub(crate) pickle: Vec<u8>,
-    /// Where the storage of a key begins, and how many bytes it has.
+    /// Start and length in bytes of the storage with each key.
     pub(crate) storages: HashMap<String, (u64, u64)>,
 }
 
@@ -45,7 +45,7 @@ impl Container {
         Container::of(&DataFile::open(path)?)
     }
 
-    /// A pickle alone, without storages.
+    /// A pickle without storages.
     pub(crate) fn of_pickle(pickle: Vec<u8>) -> Container {
         Container { file: DataFile::held(Vec::new().into()), pickle, storages: HashMap::new() }
     }
@@ -68,7 +68,7 @@ impl Container {
             return Err(wrong("it is no file of torch.save, which are zip archives".to_owned()));
         }
         let bad_zip = |error: zip::result::ZipError| {
-            // The list of entries is the end of an archive.
+            // The central directory is at the end of an archive.
             let text = match error.to_string() {
                 text if text.contains("EOCD") => {
                     format!("it is truncated or damaged: its zip archive has no end: {text}")
@@ -117,14 +117,14 @@ impl Container {
                 "data.pkl" if size <= LARGEST_PICKLE => &mut container.pickle,
                 "byteorder" if size <= 16 => byte_order.insert(Vec::new()),
                 "data.pkl" | "byteorder" => return Err(wrong(format!("{rest} has {size} bytes"))),
-                // TorchScript has programs there; of what else there may be, tensors need nothing.
+                // TorchScript archives contain code; tensors need none of the other entries.
                 "constants.pkl" => {
                     let error = wrong("it is a TorchScript archive, which holds programs".to_owned());
                     return Err(error.hint("save model.state_dict() with torch.save"));
                 }
                 _ => continue,
             };
-            // Compares the check sum, too.
+            // Also verifies the checksum.
             entry.read_to_end(text).map_err(|error| wrong(format!("{rest} cannot be read: {error}")))?;
         }
         if container.pickle.is_empty() {

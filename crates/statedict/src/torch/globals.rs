@@ -1,10 +1,10 @@
-//! The functions and classes that plain data with tensors is made of; a pickle that names another one is refused.
+//! The functions and classes that plain data with tensors needs; a pickle with any other global is refused.
 
 use shardc_ir::DType;
 
 use crate::dtypes;
 
-/// The purpose of a pickle, which decides the names and instructions that it may contain.
+/// The purpose of a pickle, which determines the allowed globals and opcodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// `torch.save` of data with tensors.
@@ -13,7 +13,7 @@ pub(crate) enum Dialect {
     Metadata,
 }
 
-/// The classes and functions of metadata, of which only names and attributes are kept. None of them is called.
+/// The classes and functions of metadata. They are represented by names and attributes, and never called.
 const CLASSES: &[(&str, &str)] = &[
     ("torch.distributed.checkpoint.metadata", "Metadata"),
     ("torch.distributed.checkpoint.metadata", "TensorStorageMetadata"),
@@ -34,7 +34,7 @@ const CLASSES: &[(&str, &str)] = &[
     ("pathlib._local", "WindowsPath"),
 ];
 
-/// What a pickle may name.
+/// An allowed global.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Global {
     /// `collections.OrderedDict`.
@@ -47,7 +47,7 @@ pub(crate) enum Global {
     TypedTensor,
     /// `torch._utils._rebuild_parameter`: tensor, requires_grad, hooks.
     Parameter,
-    /// A class of storages: `torch.FloatStorage`.
+    /// A storage class: `torch.FloatStorage`.
     Storage(DType),
     /// `torch.storage.UntypedStorage`.
     UntypedStorage,

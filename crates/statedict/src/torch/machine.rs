@@ -1,4 +1,4 @@
-//! The stack machine of pickles, without any instruction that runs code.
+//! The pickle virtual machine, without opcodes that run code.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use super::{opcodes as op, rebuild};
 use crate::error::{ErrorKind, Result, StateDictError};
 use crate::tensor::Tensor;
 
-/// The most objects that a pickle may make: far more than any model has.
+/// The maximum number of objects of a pickle: far more than any model has.
 const MOST_OBJECTS: usize = 4 << 20;
-/// The protocol that `torch.save` writes unless told otherwise.
+/// The protocol that `torch.save` writes by default.
 const PROTOCOL: u8 = 2;
-/// The newest protocol of pickles of metadata.
+/// The newest protocol of metadata pickles.
 const NEWEST_PROTOCOL: u8 = 5;
-/// The most bytes of an integer.
+/// The maximum size of an integer in bytes.
 const INTEGER: usize = 8;
 
-/// An object, by its number.
+/// The index of an object.
 pub(crate) type Id = u32;
 
-/// An object while the pickle is read. Objects refer to each other by number, so that circles, which a pickle can make, do no harm.
+/// An object during unpickling. Objects refer to each other by index, so that cycles, which a pickle can create, are harmless.
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
     None,
@@ -37,21 +37,21 @@ pub(crate) enum Node {
     Global(Global),
     Storage(Storage),
     Tensor(Tensor),
-    /// An object of a class of metadata, with its arguments or attributes.
+    /// An object of a metadata class, with its arguments or attributes.
     Object(&'static str, Id),
 }
 
 /// A storage of the container.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Storage {
-    /// `None` where the tensor says it.
+    /// `None` if the tensor specifies it.
     pub(crate) dtype: Option<DType>,
-    /// Its place in the file, and its length, in bytes.
+    /// Its start in the file, and its length, in bytes.
     pub(crate) start: u64,
     pub(crate) len: u64,
 }
 
-/// The objects that a pickle has made so far.
+/// The objects created so far.
 pub(crate) struct Nodes(Vec<Node>);
 
 impl Nodes {
@@ -64,7 +64,7 @@ impl Nodes {
     }
 }
 
-/// Runs the pickle of a container: its objects, and which of them it is.
+/// Runs the pickle of a container; returns its objects and the index of the root.
 pub(crate) fn run(container: &Container, dialect: Dialect) -> Result<(Nodes, Id)> {
     let mut machine = Machine {
         container,
@@ -85,7 +85,7 @@ struct Machine<'a> {
     at: usize,
     nodes: Nodes,
     stack: Vec<Id>,
-    /// How long the stack was at each mark.
+    /// The stack height at each mark.
     marks: Vec<usize>,
     memo: HashMap<u32, Id>,
 }
@@ -206,10 +206,10 @@ impl Machine<'_> {
         }
     }
 
-    /// The instructions that pickles of metadata have besides.
+    /// The opcodes that occur only in metadata pickles.
     fn of_metadata(&mut self, opcode: u8) -> Result<()> {
         match opcode {
-            // The length of what follows, which says nothing new.
+            // The length of the frame, which is not needed.
             op::FRAME => self.array::<8>().map(drop),
             op::SHORT_BINUNICODE => {
                 let [length] = self.array()?;
@@ -253,7 +253,7 @@ impl Machine<'_> {
         Ok(array)
     }
 
-    /// A line without its end.
+    /// A line without the line break.
     fn line(&mut self) -> Result<String> {
         let rest = self.container.pickle.get(self.at..).unwrap_or_default();
         let Some(length) = rest.iter().position(|&byte| byte == b'\n') else {
@@ -273,7 +273,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Takes the last object above the last mark.
+    /// Pops the top object above the last mark.
     fn pop(&mut self) -> Result<Id> {
         let floor = self.marks.last().copied().unwrap_or(0);
         match self.stack.pop().filter(|_| self.stack.len() >= floor) {
@@ -287,7 +287,7 @@ impl Machine<'_> {
         Ok(self.stack.split_off(mark.min(self.stack.len())))
     }
 
-    /// The object on top of the stack, which stays there.
+    /// The object on top of the stack, without popping it.
     fn top(&mut self) -> Result<Id> {
         let id = self.pop()?;
         self.stack.push(id);
@@ -359,7 +359,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Calls what it knows.
+    /// Calls a known function.
     fn reduce(&mut self) -> Result<()> {
         let (arguments, callable) = (self.pop()?, self.pop()?);
         let Node::Global(callable) = *self.nodes.get(callable) else {
@@ -410,7 +410,7 @@ impl Machine<'_> {
         self.push(made)
     }
 
-    /// Sets attributes. `OrderedDict`s of modules have one, versions of their layout, which nobody here reads.
+    /// Sets attributes. A module's `OrderedDict` has one, the version of its layout, which is ignored.
     fn build(&mut self) -> Result<()> {
         let attributes = self.pop()?;
         if let Node::Object(_, of_object) = self.top_node()? {
@@ -458,7 +458,7 @@ impl Machine<'_> {
     }
 }
 
-/// A little-endian integer in two's complement; `None` where it is longer than 64 bits.
+/// A little-endian integer in two's complement; `None` if it is longer than 64 bits.
 fn integer(bytes: &[u8]) -> Option<i64> {
     if bytes.len() > INTEGER {
         return None;

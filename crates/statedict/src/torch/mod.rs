@@ -1,9 +1,9 @@
-//! Files of `torch.save`: read without running any of their code, and written.
+//! `torch.save` files: read without running any of their code, and written.
 //!
-//! Such a file is a zip archive with a pickle and the storages of its tensors. A pickle is a program for a stack machine that may
-//! call any function. The machine here knows only what `torch.save` needs for dicts, lists, tuples, texts, numbers, `None`, element
-//! types, tensors and parameters; everything else is an error that names it. Nothing is allocated because a file merely claims a
-//! size, and nothing recurses further than a bound.
+//! Such a file is a zip archive with a pickle and the storages of its tensors. A pickle is a program for a stack machine that may call any
+//! function. This implementation accepts only what `torch.save` needs for dicts, lists, tuples, strings, numbers, `None`, element types,
+//! tensors and parameters; anything else is an error that names it. A size claimed by the file allocates nothing by itself, and recursion
+//! is bounded.
 
 mod container;
 mod globals;
@@ -31,23 +31,23 @@ use crate::file::DataFile;
 use container::Container;
 use globals::Dialect;
 
-/// The object that a `torch.save` file holds. Its tensors stay in the file until they are read.
+/// Loads the object of a `torch.save` file. Its tensors are read lazily.
 ///
 /// # Errors
-/// The file is missing (SH1402) or cannot be read (SH1401), is no such file (SH1405), its pickle is damaged (SH1406) or holds
-/// something that is no plain data (SH1407), or a tensor reaches beyond its storage (SH1408).
+/// The file is missing (SH1402) or cannot be read (SH1401), has another format (SH1405), its pickle is damaged (SH1406) or contains more
+/// than plain data (SH1407), or a tensor exceeds its storage (SH1408).
 pub fn load(path: &Path) -> Result<Value> {
     of_container(&Container::open(path)?, Dialect::Tensors).map_err(|error| error.in_file(path))
 }
 
-/// The object of a `torch.save` file that is a part of another one.
+/// Loads the object of a `torch.save` file within another file.
 pub(crate) fn load_part(file: &Arc<DataFile>) -> Result<Value> {
     let path = file.path();
     of_container(&Container::of(file)?, Dialect::Tensors).map_err(|error| error.in_file(path))
 }
 
-/// The object of the metadata of `torch.distributed.checkpoint`, a pickle. An object of a class is a dict of its attributes, with the
-/// class under `__class__`.
+/// Loads the pickled metadata of `torch.distributed.checkpoint`. An object of a class becomes a dict of its attributes, with the class
+/// under `__class__`.
 pub(crate) fn load_metadata(pickle: Vec<u8>) -> Result<Value> {
     of_container(&Container::of_pickle(pickle), Dialect::Metadata)
 }
@@ -57,10 +57,10 @@ fn of_container(container: &Container, dialect: Dialect) -> Result<Value> {
     resolve::resolve(&nodes, root, container.pickle.len())
 }
 
-/// The state dict of the items of a dict, all of which must be tensors with names.
+/// The state dict from the items of a dict, all of which must be named tensors.
 ///
 /// # Errors
-/// Something else is in it (SH1413).
+/// There is another kind of item (SH1413).
 pub(crate) fn tensors(items: &[(Value, Value)]) -> Result<StateDict> {
     let mut dict = StateDict::new();
     for (key, value) in items {
@@ -76,7 +76,7 @@ pub(crate) fn tensors(items: &[(Value, Value)]) -> Result<StateDict> {
     Ok(dict)
 }
 
-/// The state dict as an object for [`save`].
+/// Converts a state dict to an object for [`save`].
 #[must_use]
 pub fn to_value(dict: &StateDict) -> Value {
     value::dict(dict.iter().map(|(name, tensor)| (name.to_owned(), Value::Tensor(tensor.clone()))))

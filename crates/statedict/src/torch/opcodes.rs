@@ -1,4 +1,4 @@
-//! Opcodes of pickles.
+//! Pickle opcodes.
 
 pub(crate) const MARK: u8 = b'(';
 pub(crate) const STOP: u8 = b'.';
@@ -31,14 +31,14 @@ pub(crate) const REDUCE: u8 = b'R';
 pub(crate) const BUILD: u8 = b'b';
 pub(crate) const BINPERSID: u8 = b'Q';
 pub(crate) const PROTO: u8 = 0x80;
-// Those below are in pickles of metadata alone.
+// The following occur only in metadata pickles.
 pub(crate) const NEWOBJ: u8 = 0x81;
 pub(crate) const SHORT_BINUNICODE: u8 = 0x8c;
 pub(crate) const STACK_GLOBAL: u8 = 0x93;
 pub(crate) const MEMOIZE: u8 = 0x94;
 pub(crate) const FRAME: u8 = 0x95;
 
-/// What Python's `pickletools` calls an opcode that the machine does not know.
+/// The name in Python's `pickletools` of an unsupported opcode.
 pub(crate) fn name(opcode: u8) -> String {
     let known = match opcode {
         b'i' => "INST",

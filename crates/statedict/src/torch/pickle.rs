@@ -1,4 +1,4 @@
-//! Writing plain data as `torch.save` pickles it.
+//! Pickling plain data like `torch.save`.
 
 use std::collections::HashMap;
 
@@ -10,11 +10,11 @@ use crate::file::DataFile;
 use crate::gather;
 use crate::tensor::Tensor;
 
-/// A pickle, and the tensors that are the storages of its tensors, in the order of their keys.
+/// A pickle, and the storages of its tensors, in the order of their keys.
 pub(super) struct Pickle<'a> {
     pub(super) bytes: Vec<u8>,
     pub(super) storages: Vec<&'a Tensor>,
-    /// Storages by the place that they lie at: tensors that share one still do afterwards.
+    /// Storages by location: tensors that share one still do afterwards.
     places: HashMap<(*const DataFile, u64, u64), usize>,
 }
 

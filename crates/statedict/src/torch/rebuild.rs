@@ -1,4 +1,4 @@
-//! A tensor out of its storage, as `torch._utils._rebuild_tensor_v2` makes it.
+//! Rebuilding a tensor from its storage, like `torch._utils._rebuild_tensor_v2`.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use crate::error::{ErrorKind, Result, StateDictError};
 use crate::file::DataFile;
 use crate::tensor::Tensor;
 
-/// The most dimensions of a tensor: PyTorch has at most 64.
+/// The maximum rank of a tensor: PyTorch supports at most 64.
 const MOST_DIMENSIONS: usize = 64;
 
-/// The tensor of these arguments: storage, offset, sizes, strides, requires_grad, hooks and, with some, a dict of bits.
+/// The tensor from these arguments: storage, offset, sizes, strides, requires_grad, hooks and optionally a dict of bits.
 pub(super) fn tensor(
     file: &Arc<DataFile>,
     nodes: &Nodes,

@@ -1,4 +1,4 @@
-//! Objects of a pickle as values: trees, without circles, of a bounded size and depth.
+//! Conversion of pickle objects to values: trees, without cycles, of bounded size and depth.
 
 use std::collections::HashSet;
 
@@ -7,15 +7,15 @@ use super::machine::{Id, Node, Nodes};
 use super::value::Value;
 use crate::error::{ErrorKind, Result, StateDictError};
 
-/// How deep objects may lie in each other.
+/// The maximum nesting depth.
 const DEEPEST: usize = 64;
-/// How many values there may be for each byte of the pickle. Without objects in several places there is one at most; with them, a
-/// few bytes could stand for any number.
+/// The maximum number of values per byte of the pickle. Without shared objects it is at most one; with them, a few bytes could expand to
+/// any number.
 const COPIES: usize = 8;
-/// How many values there may be in any case.
+/// This many values are always allowed.
 const FEW: usize = 1000;
 
-/// The value of an object of a pickle of `length` bytes.
+/// The value of an object in a pickle of `length` bytes.
 pub(super) fn resolve(nodes: &Nodes, root: Id, length: usize) -> Result<Value> {
     let mut left = length.saturating_mul(COPIES).saturating_add(FEW);
     value(nodes, root, 0, &mut left)

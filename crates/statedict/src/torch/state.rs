@@ -1,4 +1,4 @@
-//! The state dict in a file of `torch.save`, which may hold other objects besides.
+//! The state dict in a `torch.save` file, which may contain other objects.
 
 use std::path::Path;
 
@@ -6,14 +6,14 @@ use super::value::Value;
 use crate::dict::StateDict;
 use crate::error::{ErrorKind, Result, StateDictError};
 
-/// Under which of these keys a `torch.save` file has its state dict, where it does not consist of tensors alone.
+/// The keys under which a `torch.save` file may have its state dict, unless it consists of tensors only.
 const KEYS: [&str; 2] = ["model", "state_dict"];
 
-/// The state dict of a file of `torch.save`: the dict of this key, with dots from dict to dict; without one the whole object if it holds tensors alone, or else
-/// what it has under `model` or `state_dict`.
+/// Opens the state dict of a `torch.save` file: the dict at `key`, with dots between nested keys. Without a key, it is the root object if
+/// that contains only tensors, otherwise the entry `model` or `state_dict`.
 ///
 /// # Errors
-/// As [`load`](super::load); there is no dict of tensors there (SH1413).
+/// The errors of [`load`](super::load); there is no dict of tensors (SH1413).
 pub fn open_torch(path: &Path, key: Option<&str>) -> Result<StateDict> {
     let value = super::load(path)?;
     let found = match key {
@@ -36,7 +36,7 @@ pub fn open_torch(path: &Path, key: Option<&str>) -> Result<StateDict> {
     super::tensors(items).map_err(|error| error.in_file(path).hint(keys(&value)))
 }
 
-/// The value of a key, or of keys with dots between them.
+/// The value at a key, or at nested keys separated by dots.
 fn within<'v>(value: &'v Value, key: &str) -> Option<&'v Value> {
     value.get(key).or_else(|| {
         let (first, rest) = key.split_once('.')?;

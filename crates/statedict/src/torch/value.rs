@@ -1,10 +1,10 @@
-//! What a `torch.save` file holds, as plain data.
+//! The contents of a `torch.save` file as plain data.
 
 use shardc_ir::DType;
 
 use crate::tensor::Tensor;
 
-/// An object of a `torch.save` file: plain data and tensors, nothing else.
+/// An object of a `torch.save` file: plain data and tensors only.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Value {
@@ -16,7 +16,7 @@ pub enum Value {
     Int(i64),
     /// A float.
     Float(f64),
-    /// A text.
+    /// A string.
     Str(String),
     /// A list.
     List(Vec<Value>),
@@ -31,7 +31,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// What Python calls such an object.
+    /// The Python name of such an object.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -48,14 +48,14 @@ impl Value {
         }
     }
 
-    /// The value of a text key, where this is a dict that has it.
+    /// The value of a string key, if this is a dict that has it.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Value> {
         let Value::Dict(items) = self else { return None };
         items.iter().find(|(k, _)| matches!(k, Value::Str(name) if name == key)).map(|(_, value)| value)
     }
 
-    /// The text, where this is one.
+    /// The string, if this is one.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match self {
@@ -73,7 +73,7 @@ impl Value {
         }
     }
 
-    /// The number, where this is an integer that is not negative.
+    /// The number, if this is a nonnegative integer.
     #[must_use]
     pub fn as_size(&self) -> Option<usize> {
         match self {
@@ -83,7 +83,7 @@ impl Value {
     }
 }
 
-/// The dict of these texts and values.
+/// A dict with these string keys and values.
 #[must_use]
 pub fn dict(items: impl IntoIterator<Item = (String, Value)>) -> Value {
     Value::Dict(items.into_iter().map(|(key, value)| (Value::Str(key), value)).collect())

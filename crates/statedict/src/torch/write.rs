@@ -1,4 +1,4 @@
-//! Writing a file that `torch.load` reads.
+//! Writing a file for `torch.load`.
 
 use std::io::{Seek, Write};
 
@@ -9,16 +9,16 @@ use super::pickle::Pickle;
 use super::value::Value;
 use crate::error::{ErrorKind, Result, StateDictError};
 
-/// Where storages begin in a file, as `torch.save` has it: at a multiple of this many bytes.
+/// The alignment of storages in a file, in bytes, the same as in `torch.save`.
 const ALIGNMENT: u16 = 64;
 /// The version of the container, which `torch.save` has written since PyTorch 1.6.
 const VERSION: &[u8] = b"3\n";
 
-/// Writes a file of `torch.save`, whose entries are in a folder of this name; `done` is told the number of bytes after each piece of
-/// a tensor. Dicts are written as `dict`, in order. The same value gives the same bytes.
+/// Writes a `torch.save` file whose entries are in a folder of this name; `done` is called with the number of bytes after each piece of a
+/// tensor. Dicts are written as `dict`, in order. The output is deterministic.
 ///
 /// # Errors
-/// An element type has no place there (SH1412), or something cannot be read or written (SH1401).
+/// An element type is not supported (SH1412), or an I/O error occurs (SH1401).
 pub fn save(value: &Value, folder: &str, out: impl Write + Seek, done: &mut dyn FnMut(u64)) -> Result<()> {
     let pickle = Pickle::of(value)?;
     let failed = |error: std::io::Error| {

@@ -45,7 +45,7 @@ pub(crate) struct BenchArgs {
     /// those of models, and training steps with our gradient in place of their own.
     #[arg(long)]
     tpu: bool,
-    /// Write the table of --tpu, or of --only step, reshard, scale, devices, grad, memory or checkpoints, into docs/QUALITY.md.
+    /// Write the table of --tpu, or of --only step, reshard, scale, devices, grad, memory or checkpoints, into docs/results and its summary into docs/QUALITY.md.
     #[arg(long)]
     update: bool,
     /// How often each side runs.

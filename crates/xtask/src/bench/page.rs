@@ -1,25 +1,52 @@
-//! Tables of comparisons with XLA, and the page of the documentation that they belong to.
+//! Tables of comparisons with XLA, and the pages of the documentation that they belong to.
 
-use std::{collections::BTreeMap, fs};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use anyhow::{Context, Result};
 
 use crate::workspace::Workspace;
 
-/// The page.
+/// The page with the summary of each table.
 const PAGE: &str = "docs/QUALITY.md";
+
+/// The folder of the pages with the tables.
+const TABLES: &str = "docs/results";
 
 /// The line after the last line of each table.
 const END: &str = "<!-- end -->";
 
-/// Puts the table that `command` made where it belongs on the page.
+/// The words of each line of a summary.
+const MEAN: &str = "in the geometric mean of";
+
+/// Writes the table of `cargo xtask bench COMMAND` to its page, and its summary to the page of summaries.
 pub(super) fn update(workspace: &Workspace, command: &str, table: &str) -> Result<()> {
-    let file = workspace.root.join(PAGE);
-    let text = fs::read_to_string(&file).with_context(|| format!("reading {}", file.display()))?;
+    let name = name(command);
+    let link = format!("All rows: [results/{name}.md](results/{name}.md).\n");
+    let tables = format!("{TABLES}/{name}.md");
+    replace(&workspace.root.join(tables), command, table)?;
+    replace(&workspace.root.join(PAGE), command, &(summary(table) + &link))
+}
+
+/// The lines of a table's text that compare all programs, and an empty line if there are any.
+fn summary(table: &str) -> String {
+    let lines: String =
+        table.lines().filter(|line| line.contains(MEAN)).map(|line| format!("{line}\n")).collect();
+    if lines.is_empty() { lines } else { lines + "\n" }
+}
+
+/// The name of a table's page: `grad-tpu` for the command `--only grad --tpu`.
+fn name(command: &str) -> String {
+    let words = command.split_whitespace().map(|word| word.trim_start_matches('-'));
+    words.filter(|word| *word != "only").collect::<Vec<_>>().join("-")
+}
+
+/// Replaces the text between a command's marks in a file.
+fn replace(file: &Path, command: &str, text: &str) -> Result<()> {
+    let page = fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
     let begin = begin(command);
-    let text = replaced(&text, &begin, table)
+    let page = replaced(&page, &begin, text)
         .with_context(|| format!("{} has no lines `{begin}` and `{END}`", file.display()))?;
-    fs::write(&file, text).with_context(|| format!("writing {}", file.display()))?;
+    fs::write(file, page).with_context(|| format!("writing {}", file.display()))?;
     println!("written to {}", file.display());
     Ok(())
 }
@@ -32,7 +59,7 @@ fn begin(command: &str) -> String {
 fn replaced(text: &str, begin: &str, table: &str) -> Option<String> {
     let begin = text.find(begin)? + begin.len();
     let end = begin + text[begin..].find(END)?;
-    Some(format!("{}\n\n{}\n{}", &text[..begin], table.trim_end(), &text[end..]))
+    Some(format!("{}\n\n{}\n\n{}", &text[..begin], table.trim_end(), &text[end..]))
 }
 
 /// How a quantity of ours compares with a peer's.
@@ -52,9 +79,7 @@ fn verdict(peer: &str, Compared { quantity, ratios, bound }: &Compared<'_>) -> S
     over.sort_by(|a, b| b.0.total_cmp(&a.0));
     let over: Vec<String> = over.iter().map(|(ratio, name)| format!("`{name}` {ratio:.3}")).collect();
     let over = if over.is_empty() { "none".to_owned() } else { over.join(", ") };
-    format!(
-        "* {quantity}: {mean:.3} of {peer} in the geometric mean of {count} programs; above {bound}: {over}"
-    )
+    format!("* {quantity}: {mean:.3} of {peer} {MEAN} {count} programs; above {bound}: {over}")
 }
 
 /// What stands under a table: a line for each quantity and its bound, beside that of a peer ("XLA's"), and what is not in the
@@ -101,10 +126,24 @@ mod tests {
     fn only_what_is_between_the_marks_is_replaced() {
         let begin = begin("--tpu");
         let text = format!("before\n{begin}\nold\n{END}\nafter\n{END}\n");
-        let new = format!("before\n{begin}\n\nnew\n{END}\nafter\n{END}\n");
+        let new = format!("before\n{begin}\n\nnew\n\n{END}\nafter\n{END}\n");
         assert_eq!(replaced(&text, &begin, "new\n").as_deref(), Some(new.as_str()));
         assert_eq!(replaced(&new, &begin, "new\n").as_deref(), Some(new.as_str()));
         assert_eq!(replaced("nothing", &begin, "new"), None);
+    }
+
+    #[test]
+    fn each_command_has_a_page() {
+        assert_eq!(name("--tpu"), "tpu");
+        assert_eq!(name("--only memory"), "memory");
+        assert_eq!(name("--only grad --tpu"), "grad-tpu");
+    }
+
+    #[test]
+    fn a_summary_is_the_lines_with_a_mean() {
+        let line = "* sent: 0.5 of XLA's in the geometric mean of 22 programs; above 1: none\n";
+        assert_eq!(summary(&format!("| `a` | 1 |\n\n{line}* `b` does not compile\n")), format!("{line}\n"));
+        assert_eq!(summary("| `a` | 1 |\n"), "");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What a device is to the back end in a partitioned program.
+/// The role of a device in a partitioned program, as the back end sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SpmdMode {
     /// Each device is a replica: `num_replicas = N`, collectives without channels, `replica_id`.

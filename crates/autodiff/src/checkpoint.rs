@@ -39,7 +39,7 @@ impl FromStr for Keep {
     }
 }
 
-/// What [`FromStr`] reads.
+/// The text that [`FromStr`] parses.
 impl fmt::Display for Keep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -121,9 +121,9 @@ impl FromStr for Offload {
 /// The checkpointing policy, and the parts of the program that it applies to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Checkpoint {
-    /// What is kept.
+    /// The residuals to keep.
     pub keep: Keep,
-    /// What is offloaded to host memory.
+    /// The residuals to offload to host memory.
     pub offload: Offload,
     /// Functions whose calls are rematerialized one by one in the backward pass. Their operands are kept, values inside as
     /// [`Checkpoint::keep`] says, and everything outside is kept. Without any, the policy applies to the whole program. It always applies

@@ -32,7 +32,7 @@ pub struct Request {
     pub free_shardings: bool,
     /// Custom derivative rules.
     pub rules: Vec<CustomRule>,
-    /// What is kept for the backward pass.
+    /// The checkpointing policy.
     pub checkpoint: Checkpoint,
 }
 

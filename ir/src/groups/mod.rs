@@ -43,7 +43,7 @@ struct Listed {
     rows: Rows,
 }
 
-/// Where groups end in the list of all ids.
+/// The ends of groups in the list of all ids.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Rows {
     Even { count: usize, width: usize },

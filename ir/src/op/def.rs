@@ -36,7 +36,7 @@ pub struct OpDef {
     pub linear: Linear,
     /// Whether a device may compute it on shards of the operands.
     pub parts: Parts,
-    /// What back ends get for it.
+    /// Its lowering for back ends.
     pub lowering: Lowering,
     /// Whether its two operands may be swapped.
     pub commutative: bool,
@@ -226,7 +226,7 @@ pub enum Parts {
     Whole,
 }
 
-/// What back ends get for an operation.
+/// The lowering of an operation for back ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lowering {
     /// The operation.

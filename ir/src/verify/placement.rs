@@ -270,7 +270,7 @@ fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshColle
     Ok(())
 }
 
-/// What is known of the sharding of a value.
+/// Knowledge of the sharding of a value.
 enum Known {
     Sharding(ShardingId),
     /// The value has none.

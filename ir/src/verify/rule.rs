@@ -206,9 +206,9 @@ fn tensors(
     Ok(())
 }
 
-/// Whether each dimension has as many elements as the product of its factors. Exceptions: a dimension whose factors represent blocks and
-/// are in no result (JAX's `scaled_matmul` gives a dimension of 64 elements with 2 block scales a factor of size 2); and one with a factor
-/// that is never sharded, or of size 1.
+/// Whether each dimension has as many elements as the product of its factors. Exceptions: a dimension with a factor that is
+/// never sharded, or of size 1; and one whose factors represent blocks and are in no result. JAX's `scaled_matmul` gives a dimension of 64
+/// elements with 2 block scales a factor of size 2.
 fn sizes_fit(
     module: &Module,
     what: &str,

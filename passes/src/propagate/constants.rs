@@ -26,7 +26,7 @@ pub(super) struct Copies {
     any: bool,
 }
 
-/// What is known of functions and named computations, by their original names.
+/// Results for functions and named computations, by their original names.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     /// Functions that were analyzed.
@@ -176,7 +176,7 @@ impl Splitter<'_> {
             }
             let Some(def) = self.module.def_op(value) else { continue };
             let def = &self.module.ops[def];
-            // Of all results: a user of another result keeps the original where it is.
+            // The sum over all results: a user of another result keeps the original where it is.
             let uses: u32 = def.results.iter().map(|&result| self.uses[result]).sum();
             // Calls are always copied, so that each call has its own callee.
             if uses != 1 || matches!(def.kind, OpKind::Call { .. }) {

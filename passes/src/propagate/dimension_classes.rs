@@ -39,7 +39,7 @@ impl DimensionClasses {
         Some(classes)
     }
 
-    /// Joins the dimensions of each factor. Of several factors of a dimension, only the most major counts: it takes an axis first.
+    /// Joins the dimensions of each factor. Only the most major factor of a dimension counts: it takes an axis first.
     /// Constants are skipped, since their users may have nothing else in common.
     fn join_factors(&mut self, shared: &SecondaryMap<ValueId, bool>) {
         let mut of_factor: Vec<u32> = Vec::new();

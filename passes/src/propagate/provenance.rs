@@ -353,7 +353,7 @@ pub(super) struct Recorder {
     pub(super) log: Option<Log>,
 }
 
-/// What propagated axes from one slot to another.
+/// The cause of propagation from one slot to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Via {
     /// An operation.

@@ -70,9 +70,9 @@ pub enum LettersFault {
     Sizes {
         /// The letter.
         letter: char,
-        /// Where it has the first size.
+        /// A dimension with the first size.
         first: Box<LetterPlace>,
-        /// Where it has the other size.
+        /// A dimension with the other size.
         second: Box<LetterPlace>,
     },
 }

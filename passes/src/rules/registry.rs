@@ -20,7 +20,7 @@ use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
 type Rule = dyn Fn(&CustomCall<'_>) -> Result<CallRule, RuleError> + Send + Sync;
 
-/// What a front end knows of one of its calls.
+/// A front end's knowledge of one of its calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallRule {
     /// Its sharding rule.
@@ -44,7 +44,7 @@ pub enum RuleError {
     Letters {
         /// The rule as it was given.
         letters: Box<str>,
-        /// What does not fit.
+        /// The mismatch.
         fault: LettersFault,
     },
     /// The shapes of operands and results differ.
@@ -64,7 +64,7 @@ pub enum RuleError {
     Other(String),
 }
 
-/// What a rule applies to.
+/// The kind of callee that a rule applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Callee {
     /// A `stablehlo.custom_call`, by its target.

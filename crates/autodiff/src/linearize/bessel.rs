@@ -2,9 +2,9 @@
 //! computes it.
 //!
 //! Two Chebyshev series: of `i0e(x)` in `x / 4 - 1` up to 8, and of `sqrt(x) i0e(x)` in `16 / x - 1` beyond, each of the
-//! absolute value. Their coefficients are the discrete cosine transform of the function at 60 Chebyshev nodes, computed with
-//! 70 decimal digits from the power series of `I0`, for `x > 90` from its asymptotic expansion (DLMF 10.25.2, 10.40.1); terms
-//! below `1e-18` are left out.
+//! absolute value. Their coefficients are the discrete cosine transform of the function at 60 Chebyshev nodes. They were computed
+//! with 70 decimal digits from the power series of `I0`, for `x > 90` from its asymptotic expansion (DLMF 10.25.2, 10.40.1). Terms
+//! below `1e-18` are omitted.
 
 use shardc_ir::{BinaryOp, CompareDirection, DType, Module, OpKind, TensorBuild, UnaryOp, ValueId};
 

@@ -62,7 +62,7 @@ pub(crate) struct Linear<'m> {
     is_tangent: SecondaryMap<ValueId, bool>,
     /// Custom derivative rules.
     pub(crate) rules: &'m [CustomRule],
-    /// What is kept for the backward pass.
+    /// The checkpointing policy.
     pub(crate) checkpoint: &'m Checkpoint,
     /// Values of copies under construction; an entry is valid for one copy.
     pub(crate) map: ValueMap,

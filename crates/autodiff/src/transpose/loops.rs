@@ -148,7 +148,7 @@ fn live(t: &Transposed<'_, '_>, looped: &LoopTape, asked: &[Option<ValueId>]) ->
     }
 }
 
-/// What each trip of a loop can compute again of its body's arguments.
+/// The arguments of a loop's body that each trip can compute again.
 struct AtHand {
     of: FxHashMap<ValueId, Told>,
 }

@@ -182,7 +182,7 @@ impl Expand {
     }
 }
 
-/// What was put into place `index` of the tuple that `op` takes it out of, where that is known.
+/// The operand `index` of the `tuple` operation whose result `op` reads, if that is its producer.
 fn put_into_tuple(module: &Module, op: OpId, index: u32) -> Option<ValueId> {
     let data = &module.ops[op];
     let tuple = &module.ops[module.def_op(*data.operands.first()?)?];
@@ -205,7 +205,7 @@ fn other_form(rw: &mut Rewriter<'_>, op: OpId) -> Option<SmallVec<[ValueId; 3]>>
     Some(smallvec![value?])
 }
 
-/// Inserts copies of what is in `body`, with `values` for its arguments. Returns what it returns.
+/// Inserts copies of the operations of `body`, with `values` for its arguments. Returns the copied return values.
 fn copy_with(rw: &mut Rewriter<'_>, body: RegionId, values: &[ValueId]) -> SmallVec<[ValueId; 3]> {
     let mut map = ValueMap::new();
     for (&arg, &value) in rw.module.regions[body].args.iter().zip(values) {

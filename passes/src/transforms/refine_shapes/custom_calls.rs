@@ -154,7 +154,7 @@ fn take_results(rw: &mut Rewriter<'_>, op: OpId, made: OpId) {
     rw.replace(&new);
 }
 
-/// Refines results whose shapes are operands, one for each result. Where all are known, these operands are removed, with the
+/// Refines results with shape operands, one for each result. If all shapes are known, these operands are removed, with the
 /// attribute and their layouts.
 fn shape_operands(module: &mut Module, op: OpId, mut spec: Box<CustomCallSpec>, integers: &Integers) {
     let Some(Attr::Raw(text)) = module.ops[op].attrs.get(SHAPE_OPERANDS) else { return };

@@ -1,6 +1,6 @@
-//! Attributes that shardc carries but does not interpret.
+//! Attributes that shardc keeps but does not interpret.
 
-/// An attribute value. Kinds that no pass looks into are [`Attr::Raw`] text.
+/// An attribute value. Kinds that no pass inspects are [`Attr::Raw`] text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Attr {
     /// `unit`, printed as the bare name.
@@ -39,7 +39,7 @@ impl AttrDict {
         self.0.iter().find(|(n, _)| &**n == name).map(|(_, attr)| attr)
     }
 
-    /// Sets `name`, in place where it is present, else at the end.
+    /// Sets `name`, in place if it is present, else at the end.
     pub fn set(&mut self, name: &str, attr: Attr) {
         match self.0.iter_mut().find(|(n, _)| &**n == name) {
             Some((_, old)) => *old = attr,
@@ -53,7 +53,7 @@ impl AttrDict {
         Some(self.0.remove(at).1)
     }
 
-    /// Keeps the entries of which `keep` says so by name.
+    /// Keeps the entries for whose names `keep` returns true.
     pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
         self.0.retain(|(name, _)| keep(name));
     }
@@ -69,7 +69,7 @@ impl AttrDict {
         self.0.len()
     }
 
-    /// Whether there is no entry.
+    /// Whether the dictionary is empty.
     #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {

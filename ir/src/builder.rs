@@ -1,4 +1,4 @@
-//! Makes operations, one after the other.
+//! Builders of operations.
 
 use cranelift_entity::packed_option::PackedOption;
 use smallvec::SmallVec;
@@ -7,16 +7,16 @@ use crate::{
     DType, Dense, InferError, LocId, Module, OpId, OpKind, RegionId, Span, TypeId, ValueId, infer_types,
 };
 
-/// What puts new operations somewhere: a [`Builder`] into a region that is made, a [`Rewriter`](crate::Rewriter) where it
-/// stands.
+/// An insertion point for new operations: a [`Builder`] appends to a new region, a [`Rewriter`](crate::Rewriter) inserts at its current
+/// position.
 pub trait Build {
-    /// The module that grows.
+    /// The module.
     fn module(&mut self) -> &mut Module;
 
-    /// Where new operations come from in the source.
+    /// The source location of new operations.
     fn origin(&self) -> (Span, PackedOption<LocId>);
 
-    /// Puts an operation in its place; no region lists it yet.
+    /// Inserts an operation that no region lists yet.
     fn insert(&mut self, op: OpId);
 
     /// Inserts a new operation with given result types.
@@ -41,10 +41,9 @@ pub trait Build {
         self.module().ops[op].results[0]
     }
 
-    /// Inserts a new operation without regions whose one result type follows from its operands.
+    /// Inserts a new operation without regions and infers its only result type from its operands.
     ///
-    /// # Errors
-    /// The operands do not fit the operation.
+    /// # Errors The operands do not fit the operation.
     fn infer1(&mut self, kind: OpKind, operands: &[ValueId]) -> Result<ValueId, InferError> {
         let types: SmallVec<[TypeId; 2]> = infer_types(self.module(), &kind, operands, &[])?;
         let op = self.op(kind, operands, &types, &[]);
@@ -63,12 +62,12 @@ pub trait Build {
     }
 }
 
-/// Appends operations to one region that is made. New operations take the place in the source that [`Builder::at`] gave.
+/// Appends operations to one new region. [`Builder::at`] sets their source location.
 #[derive(Debug)]
 pub struct Builder<'m> {
-    /// The module that grows.
+    /// The module.
     pub module: &'m mut Module,
-    /// The operations made so far and not yet in a region, in order.
+    /// The new operations that are not in a region yet, in order.
     ops: Vec<OpId>,
     span: Span,
     loc: PackedOption<LocId>,
@@ -80,25 +79,25 @@ impl<'m> Builder<'m> {
         Builder { module, ops: Vec::new(), span: Span::NONE, loc: PackedOption::default() }
     }
 
-    /// New operations come from the place that `op` comes from.
+    /// Gives new operations the location of `op`.
     pub fn from_op(&mut self, op: OpId) {
         self.span = self.module.ops[op].span;
         self.loc = self.module.ops[op].loc;
     }
 
-    /// New operations come from this place.
+    /// Gives new operations this location.
     pub fn at(&mut self, span: Span, loc: PackedOption<LocId>) {
         self.span = span;
         self.loc = loc;
     }
 
-    /// Makes the operations made so far those of `region`.
+    /// Makes the new operations those of `region`.
     pub fn finish(&mut self, region: RegionId) {
         let ops = self.take();
         self.module.set_ops(region, ops);
     }
 
-    /// Hands over the operations made so far, in order.
+    /// Returns the new operations, in order.
     pub fn take(&mut self) -> Vec<OpId> {
         std::mem::take(&mut self.ops)
     }

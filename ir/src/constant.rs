@@ -4,19 +4,18 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-/// The elements of a `dense` constant: little-endian, row-major, sub-byte elements one byte each
-/// (`i1` is 0 or 1). The type of the constant is the type of the operation's result; where that is quantized, the
-/// elements are of its storage type.
+/// The elements of a `dense` constant: little-endian, row-major, sub-byte elements one byte each (`i1` is 0 or 1). The result type of the
+/// operation is the type of the constant; for a quantized type, elements have its storage type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Dense {
-    /// One element that stands for all: `dense<0.0>`.
+    /// One element, equal to all others: `dense<0.0>`.
     Splat(SmallVec<[u8; 16]>),
     /// Every element. Shared, so that copying a module does not copy large constants.
     Elements(Arc<[u8]>),
-    /// `dense_resource<key>`: the bytes stand at the end of the file, verbatim by key.
+    /// `dense_resource<key>`: the bytes are at the end of the file, kept verbatim by key.
     Resource(Box<str>),
-    /// A constant of elements that are no [`DType`](crate::DType) (strings, `i128`, `f80`), or in another form than
-    /// one after the other (`sparse<...>`): the attribute verbatim, with its type.
+    /// A constant whose elements have no [`DType`](crate::DType) (strings, `i128`, `f80`) or are not listed densely (`sparse<...>`): the
+    /// attribute verbatim, with its type.
     Raw(Box<str>),
 }
 
@@ -33,7 +32,7 @@ impl Dense {
         Dense::Elements(bytes.into())
     }
 
-    /// A constant from all its elements, of `width` bytes each: a splat where they are equal, as text is read.
+    /// A constant from all its elements, of `width` bytes each: a splat if they are equal, as in parsed text.
     #[must_use]
     pub fn compact(width: usize, bytes: Vec<u8>) -> Self {
         let first = bytes.get(..width).unwrap_or(&[]);

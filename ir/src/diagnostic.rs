@@ -1,4 +1,4 @@
-//! Errors and warnings as data. Nothing in the library prints them; a front end renders them.
+//! Diagnostics: errors and warnings as data. The library prints none; a front end renders them.
 
 use std::fmt;
 use std::time::Duration;
@@ -20,7 +20,7 @@ impl Default for Span {
 }
 
 impl Span {
-    /// No place in the text: the item was made by a builder or a pass.
+    /// No position in the text: a builder or a pass created the item.
     pub const NONE: Span = Span { start: u32::MAX, end: u32::MAX };
 
     /// The bytes from `start` to `end`; [`Span::NONE`] beyond 4 GiB.
@@ -32,7 +32,7 @@ impl Span {
         }
     }
 
-    /// Whether this names a place.
+    /// Whether this is a position in the text.
     #[must_use]
     pub fn is_some(self) -> bool {
         self != Span::NONE
@@ -46,34 +46,34 @@ impl fmt::Debug for Span {
     }
 }
 
-/// A text other than the program that an error is about: what an option says.
+/// A text other than the program that an error is about: the value of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quote {
-    /// What the text is called: `mesh`, `spec`.
+    /// The name of the text: `mesh`, `spec`.
     pub origin: &'static str,
     /// The whole text.
     pub text: String,
-    /// The part of it that is wrong.
+    /// The part of it with the error.
     pub span: Span,
 }
 
-/// How bad it is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
-    /// The result is right, but not what the user would expect.
+    /// The result is correct, but may not be what the user expects.
     Warning,
     /// There is no result.
     Error,
 }
 
-/// Who has to act.
+/// The class of a diagnostic: who must act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// The program or the options are wrong: the user mends them.
+    /// The program or the options are invalid: the user must fix them.
     InvalidInput,
-    /// The program is right, but shardc cannot do this yet; the message names what would make it work.
+    /// The program is valid, but shardc does not support it yet; the message says what would work.
     Unsupported,
-    /// shardc broke a promise: please report it.
+    /// A bug in shardc: please report it.
     Internal,
 }
 
@@ -90,12 +90,12 @@ pub enum Interruption {
 }
 
 impl Interruption {
-    /// The code of the diagnostic that stands for a cancelled compilation.
+    /// The diagnostic code of a cancelled compilation.
     pub const CANCELLED: &'static str = "SH0393";
-    /// The code of the diagnostic that stands for a compilation beyond its time limit.
+    /// The diagnostic code of a compilation that exceeded its time limit.
     pub const TIME_LIMIT: &'static str = "SH0394";
 
-    /// The interruption as passes report it.
+    /// The interruption as a diagnostic.
     #[must_use]
     pub fn to_diagnostic(self) -> Diagnostic {
         let code = match self {
@@ -112,31 +112,31 @@ impl Interruption {
 pub struct Diagnostic {
     /// Warning or error.
     pub severity: Severity,
-    /// Who has to act.
+    /// Who must act.
     pub class: Class,
     /// A stable code: `SH0101`.
     pub code: &'static str,
     /// One sentence without a full stop.
     pub message: String,
-    /// Where in the source text; [`Span::NONE`] if nowhere.
+    /// The position in the source text; [`Span::NONE`] if there is none.
     pub span: Span,
-    /// Where in the user's own program (`file.py:12:5`), if the module says so.
+    /// The location in the user's own program (`file.py:12:5`), if the module has one.
     pub user_loc: Option<String>,
-    /// What to do about it.
+    /// How to fix it.
     pub hint: Option<String>,
-    /// Further places and facts.
+    /// Further positions and facts.
     pub notes: Vec<(Span, String)>,
-    /// What an option says, where that is wrong; `span` is then what it is said about.
+    /// The value of an option that is invalid; `span` is then the part of the program that the option is about.
     pub quote: Option<Box<Quote>>,
-    /// In a warning about cost, the bytes that a device sends in one run of the program, or holds, because of it: loops are
-    /// counted as often as they run. `None` where it is not about cost.
+    /// For a warning about cost: the bytes that a device sends because of it in one run of the program (with trip counts of loops), or
+    /// holds. `None` for other diagnostics.
     pub bytes: Option<u64>,
-    /// The reason, in the error that stands for a compilation that ended early.
+    /// The reason, for the error of an interrupted compilation.
     pub interruption: Option<Interruption>,
 }
 
 impl Diagnostic {
-    /// A diagnostic of `class` with code and message, nowhere in particular.
+    /// A diagnostic of `class` with code and message, without a position.
     #[must_use]
     pub fn new(severity: Severity, class: Class, code: &'static str, message: impl Into<String>) -> Self {
         Diagnostic {
@@ -160,7 +160,7 @@ impl Diagnostic {
         Self::new(Severity::Error, Class::InvalidInput, code, message)
     }
 
-    /// An error: something that shardc does not do yet.
+    /// An error: shardc does not support something yet.
     #[must_use]
     pub fn unsupported(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, Class::Unsupported, code, message)
@@ -178,14 +178,14 @@ impl Diagnostic {
         Self::new(Severity::Warning, class, code, message)
     }
 
-    /// Sets the place in the source.
+    /// Sets the position in the source.
     #[must_use]
     pub fn at(mut self, span: Span) -> Self {
         self.span = span;
         self
     }
 
-    /// Sets the advice.
+    /// Sets the hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -199,14 +199,14 @@ impl Diagnostic {
         self
     }
 
-    /// Adds one more fact.
+    /// Adds a note.
     #[must_use]
     pub fn note(mut self, span: Span, note: impl Into<String>) -> Self {
         self.notes.push((span, note.into()));
         self
     }
 
-    /// Makes the diagnostic one about a part of another text.
+    /// Makes the diagnostic point into another text.
     #[must_use]
     pub fn quoting(mut self, origin: &'static str, text: impl Into<String>, span: Span) -> Self {
         self.quote = Some(Box::new(Quote { origin, text: text.into(), span }));
@@ -231,7 +231,7 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// What [`Display`](fmt::Display) says: `main` shows an error so.
+/// The same text as [`Display`](fmt::Display): `main` prints errors by `Debug`.
 impl fmt::Debug for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

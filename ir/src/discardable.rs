@@ -1,35 +1,33 @@
-//! Attributes of other projects that have a meaning here: whose memory a result takes, how many processes run a program,
-//! what a front end calls an argument. Their names and forms stand in this file alone.
+//! Discardable attributes of other projects that shardc interprets: donation, numbers of replicas and partitions, names of arguments.
+//! Their names and formats occur only in this file.
 //!
-//! MLIR calls attributes of this kind *discardable*: they stand on operations, arguments and modules of any dialect, and a
-//! program is right without them. [`verify()`](crate::verify()) refuses those that are malformed, so that on a verified
-//! module what is read here is all that is written.
+//! In MLIR, *discardable* attributes of any dialect may be on operations, arguments and modules, and a program is valid without them.
+//! [`verify()`](crate::verify()) rejects malformed ones, so readers of a verified module ignore none.
 
 use crate::{Attr, AttrDict, Module};
 
-/// Shardy's sharding of an argument, or of the results of an operation. Readers take it out of the attributes of values
-/// ([`Module::shardings`]).
+/// Shardy's sharding of an argument, or of the results of an operation. Parsers move it to [`Module::shardings`].
 pub const SHARDING: &str = "sdy.sharding";
 
-/// Shardy's rule of how the dimensions of an operation hang together.
+/// Shardy's sharding rule of an operation.
 pub const SHARDING_RULE: &str = "sdy.sharding_rule";
 
 /// GSPMD's sharding of an argument, a result or an operation.
 pub const GSPMD_SHARDING: &str = "mhlo.sharding";
 
-/// What a front end says to back ends, as a dictionary of strings.
+/// Attributes of a front end for back ends, as a dictionary of strings.
 pub const FRONTEND_ATTRIBUTES: &str = "mhlo.frontend_attributes";
 
-/// The number of the result that takes an argument's memory.
+/// The index of the result that an argument is donated to.
 pub const ALIASING_OUTPUT: &str = "tf.aliasing_output";
 
-/// Whether any result that fits may take an argument's memory.
+/// Whether an argument may be donated to any result that fits.
 pub const BUFFER_DONOR: &str = "jax.buffer_donor";
 
-/// The kind of memory that an argument or a result lies in, where it is not the device's own.
+/// The memory space of an argument or a result, if it is not the device's default one.
 pub const MEMORY_KIND: &str = "mhlo.memory_kind";
 
-/// The memory layout that an argument or a result is requested to have: `{0,1}`, `default`, `auto`.
+/// The requested memory layout of an argument or a result: `{0,1}`, `default`, `auto`.
 pub const LAYOUT_MODE: &str = "mhlo.layout_mode";
 
 /// JAX's name of an argument.
@@ -44,17 +42,17 @@ pub const NUM_REPLICAS: &str = "mhlo.num_replicas";
 /// The number of partitions that run a module.
 pub const NUM_PARTITIONS: &str = "mhlo.num_partitions";
 
-/// To what an argument gives its memory.
+/// The donation of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Donation {
-    /// To the result of this number ([`ALIASING_OUTPUT`]).
+    /// To the result with this index ([`ALIASING_OUTPUT`]).
     Result(usize),
     /// To any result that fits ([`BUFFER_DONOR`]).
     Any,
 }
 
 impl AttrDict {
-    /// To what an argument with these attributes gives its memory; `None` where the caller keeps it.
+    /// The donation of an argument with these attributes; `None` if the caller keeps its buffer.
     #[must_use]
     pub fn donation(&self) -> Option<Donation> {
         if let Some(result) = self.donated_to() {
@@ -64,7 +62,7 @@ impl AttrDict {
         is_donor.then_some(Donation::Any)
     }
 
-    /// The number of the result that takes the memory of an argument with these attributes, where they say which.
+    /// The index of the result that an argument with these attributes is donated to, if it is a certain one.
     #[must_use]
     pub fn donated_to(&self) -> Option<usize> {
         match self.get(ALIASING_OUTPUT)? {
@@ -73,7 +71,7 @@ impl AttrDict {
         }
     }
 
-    /// The kind of memory that an argument or a result with these attributes lies in, where they say one: `pinned_host`.
+    /// The memory space of an argument or a result with these attributes, if specified: `pinned_host`.
     #[must_use]
     pub fn memory_kind(&self) -> Option<&str> {
         match self.get(MEMORY_KIND)? {
@@ -82,7 +80,7 @@ impl AttrDict {
         }
     }
 
-    /// The memory layout that is requested for an argument or a result with these attributes, where that is not the default.
+    /// The requested memory layout of an argument or a result with these attributes, if it is not the default.
     #[must_use]
     pub fn layout_mode(&self) -> Option<&str> {
         match self.get(LAYOUT_MODE)? {
@@ -91,19 +89,19 @@ impl AttrDict {
         }
     }
 
-    /// Lets the caller keep the memory of an argument with these attributes.
+    /// Removes the donation of an argument with these attributes.
     pub fn remove_donation(&mut self) {
         self.remove(ALIASING_OUTPUT);
         self.remove(BUFFER_DONOR);
     }
 
-    /// Lets the result of this number take the memory of an argument with these attributes.
+    /// Donates an argument with these attributes to the result with this index.
     pub fn donate_to(&mut self, result: usize) {
         self.remove(BUFFER_DONOR);
         self.set(ALIASING_OUTPUT, Attr::Int(result as i64, "i32".into()));
     }
 
-    /// Lets any result that fits take the memory of an argument with these attributes, rather than a certain one.
+    /// Donates an argument with these attributes to any result that fits, in place of a certain one.
     pub fn donate_to_any(&mut self) {
         self.remove(ALIASING_OUTPUT);
         self.set(BUFFER_DONOR, Attr::Bool(true));
@@ -131,7 +129,7 @@ impl AttrDict {
         self.set(RESULT_INFO, Attr::Str(name.into()));
     }
 
-    /// What a front end says to back ends.
+    /// The front end's attributes for back ends.
     #[must_use]
     pub fn frontend(&self) -> Option<&AttrDict> {
         match self.get(FRONTEND_ATTRIBUTES)? {
@@ -140,7 +138,7 @@ impl AttrDict {
         }
     }
 
-    /// Sets what a front end says to back ends.
+    /// Sets the front end's attributes for back ends.
     pub fn set_frontend(&mut self, attributes: AttrDict) {
         self.set(FRONTEND_ATTRIBUTES, Attr::Dict(attributes));
     }
@@ -175,19 +173,19 @@ impl AttrDict {
 }
 
 impl Module {
-    /// How many replicas run the program, where it says so.
+    /// The number of replicas that run the program, if specified.
     #[must_use]
     pub fn num_replicas(&self) -> Option<i64> {
         self.attrs.count(NUM_REPLICAS)
     }
 
-    /// How many partitions run the program, where it says so.
+    /// The number of partitions that run the program, if specified.
     #[must_use]
     pub fn num_partitions(&self) -> Option<i64> {
         self.attrs.count(NUM_PARTITIONS)
     }
 
-    /// Says how many replicas and partitions run the program.
+    /// Sets the numbers of replicas and partitions that run the program.
     pub fn set_process_counts(&mut self, replicas: i64, partitions: i64) {
         for (name, n) in [(NUM_PARTITIONS, partitions), (NUM_REPLICAS, replicas)] {
             self.attrs.set(name, Attr::Int(n, "i32".into()));

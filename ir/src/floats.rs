@@ -15,15 +15,15 @@ pub const fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
-/// What the encodings with the largest exponent stand for. The letters of a type's name say it: `FN` has finite numbers and
-/// NaN only, `UZ` an unsigned zero.
+/// The meaning of encodings with the largest exponent. The type's name shows it: `FN` has finite numbers and NaN only, `UZ` an unsigned
+/// zero.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Special {
     /// Infinities and NaNs.
     Ieee,
-    /// Numbers, but all ones is NaN; no infinity.
+    /// Numbers, except all ones, which is NaN; no infinity.
     NanAllOnes,
-    /// Numbers; NaN is what would be minus zero; no infinity.
+    /// Numbers; NaN is the encoding of minus zero; no infinity.
     NanMinusZero,
     /// Numbers only.
     None,
@@ -39,7 +39,7 @@ struct Format {
     special: Special,
 }
 
-/// Returns the format of a float; `None` where `dtype` is none.
+/// Returns the format of a float; `None` for other types.
 fn format(dtype: DType) -> Option<Format> {
     use DType as D;
     use Special as S;
@@ -225,7 +225,7 @@ pub fn push(out: &mut String, dtype: DType, bits: u64) {
         // `APFloat`'s precision: 59/196 is just below log10(2), so these are digits enough to read the number back.
         let digits = 2 + (format.mant_bits + 1) * 59 / 196;
         push_decimal(out, &number, Style::Shortest(digits as usize));
-        // MLIR writes hexadecimal where the shortest form would be an integer, which its parser would not take for a float.
+        // MLIR prints hexadecimal if the shortest form would be an integer, which its parser would not accept as a float.
         if out.get(start..).is_some_and(|text| text.contains('.')) {
             return;
         }

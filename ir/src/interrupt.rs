@@ -1,4 +1,4 @@
-//! How a compilation is ended early: by a token that another thread cancels, or by a deadline.
+//! Interruption of a compilation, by a token that another thread cancels or by a deadline.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::Interruption;
 
-/// A request to end a compilation. Clones share the request, so that one thread compiles and another cancels.
+/// A request to end a compilation. Clones share it, so that one thread can cancel the compilation of another.
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken(Arc<AtomicBool>);
 
@@ -17,7 +17,7 @@ impl CancelToken {
         CancelToken::default()
     }
 
-    /// Asks every compilation that has this token to end. It cannot be taken back.
+    /// Ends every compilation that has this token. It cannot be undone.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -37,25 +37,24 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// The token that ends the compilation when it is cancelled.
+    /// Sets the token that ends the compilation when it is cancelled.
     #[must_use]
     pub fn with_token(mut self, token: CancelToken) -> Self {
         self.token = Some(token);
         self
     }
 
-    /// The time from now on that the compilation may take.
+    /// Sets the time from now that the compilation may take.
     #[must_use]
     pub fn with_time_limit(mut self, limit: Duration) -> Self {
-        // A limit beyond what the clock can count is none.
+        // A limit beyond the range of the clock is no limit.
         self.deadline = Instant::now().checked_add(limit).map(|deadline| (deadline, limit));
         self
     }
 
-    /// Whether the compilation is to end.
+    /// Checks whether the compilation must end.
     ///
-    /// # Errors
-    /// The reason why it is to end.
+    /// # Errors The reason for ending it.
     pub fn check(&self) -> Result<(), Interruption> {
         if self.token.as_ref().is_some_and(CancelToken::is_cancelled) {
             return Err(Interruption::Cancelled);

@@ -1,4 +1,4 @@
-//! What a module holds as text: parts that no pass could work on, which must not be lost either.
+//! Parts of a module that are kept as text: no pass supports them, but they must not be lost.
 
 use cranelift_entity::packed_option::PackedOption;
 
@@ -11,31 +11,31 @@ pub enum KeptKind {
     Module,
     /// It is a function with branches between blocks.
     Branches,
-    /// It is a function that is written with the syntax of another dialect.
+    /// It is a function in the syntax of another dialect.
     Foreign,
     /// It is another operation.
     Other,
 }
 
-/// Something at the top level of a module that is kept as text, with aliases expanded.
+/// A top-level part of a module that is kept as text, with aliases expanded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// Why it is kept.
     pub kind: KeptKind,
     /// The symbol that it defines, without `@`, if any.
     pub name: Option<Box<str>>,
-    /// The text, without the blanks before its first line.
+    /// The text, without leading blanks.
     pub text: Box<str>,
     /// Number of functions above it.
     pub funcs_above: u32,
-    /// Number of meshes and of what is kept as text above it.
+    /// Number of meshes and of parts kept as text above it.
     pub others_above: u32,
-    /// In the source text, what it is kept for: its first operation that is not read, or itself.
+    /// The position of its first operation that is not supported, or of the part itself.
     pub span: Span,
 }
 
 impl Kept {
-    /// What it is, for messages: `the function @f with branches between blocks`.
+    /// A description for messages: `the function @f with branches between blocks`.
     #[must_use]
     pub fn describe(&self) -> String {
         let name = self.name.as_deref().map(|name| format!(" @{name}")).unwrap_or_default();
@@ -48,7 +48,7 @@ impl Kept {
         }
     }
 
-    /// The error that what needs this part gives.
+    /// The error if this part is needed.
     #[must_use]
     pub fn unsupported(&self, code: &'static str) -> Diagnostic {
         let message = format!("shardc passes {} on as text and cannot work on it", self.describe());
@@ -62,17 +62,17 @@ impl Kept {
     }
 }
 
-/// A module around the one that shardc works on.
+/// A module that encloses the one that shardc compiles.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Enclosing {
     /// Name, without `@`.
     pub name: Option<Box<str>>,
     /// Attributes.
     pub attrs: AttrDict,
-    /// The location that the text gives it, if any.
+    /// The location in the text, if any.
     pub loc: PackedOption<LocId>,
-    /// Texts of what stands above the inner module.
+    /// The texts above the inner module.
     pub above: Vec<Box<str>>,
-    /// Texts of what stands below it.
+    /// The texts below it.
     pub below: Vec<Box<str>>,
 }

@@ -1,23 +1,21 @@
-//! # shardc-ir: what a program is
+//! # shardc-ir: the intermediate representation
 //!
 //! Internal: this crate may change in any release. Front ends use the crate `shardc`.
 //!
-//! A [`Module`] is a StableHLO program: functions whose bodies are [`Region`]s of operations in SSA form,
-//! together with device [`Mesh`]es and [`TensorSharding`]s. Everything lives in arenas and is named by typed
-//! 32-bit handles ([`ValueId`], [`OpId`], [`RegionId`], ...): no `Rc`, no pointers between operations.
+//! A [`Module`] is a StableHLO program: functions whose bodies are [`Region`]s of operations in SSA form, with device [`Mesh`]es and
+//! [`TensorSharding`]s. Everything lives in arenas and is named by typed 32-bit handles ([`ValueId`], [`OpId`], [`RegionId`], ...): no
+//! `Rc`, no pointers between operations.
 //!
-//! * What an operation *is* ([`OpKind`], operands, results) is kept apart from where it *stands*
-//!   ([`Region::ops`]), so that passes reorder and insert by editing a list of handles.
+//! * An operation ([`OpKind`], operands, results) does not know its position. Regions list their operations ([`Region::ops`]), so passes
+//!   reorder and insert by editing a list of handles.
 //! * Types, shardings and source locations are interned: comparing two is comparing two integers.
-//! * Shardings are not attributes of operations. They live in one dense side table, [`Module::shardings`],
-//!   keyed by value.
-//! * Attributes that a pass reads are typed payloads of [`OpKind`]; all others are carried verbatim in
-//!   [`AttrDict`]s and come out as they went in.
+//! * Shardings are not attributes of operations. They are in one dense side table, [`Module::shardings`], keyed by value.
+//! * Attributes that a pass reads are typed payloads of [`OpKind`]; all others are kept verbatim in [`AttrDict`]s and printed unchanged.
 //!
 //! ## Invariants
 //!
-//! [`verify()`] checks the numbered invariants listed in its module documentation. A verified module is what
-//! every pass takes and returns; on a verified module handle access cannot fail.
+//! [`verify()`] checks the numbered invariants listed in its module documentation. Every pass takes and returns a verified module, in which
+//! handle access cannot fail.
 //!
 //! This crate does no input or output, reads no environment and has no global state.
 

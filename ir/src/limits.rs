@@ -1,37 +1,37 @@
-//! Limits on the size of a program. What these limits admit, passes may add up and multiply without checking each step.
+//! Limits on the size of a program. Within them, passes may add and multiply sizes without overflow checks.
 
 use crate::DYNAMIC;
 
-/// Most devices of a mesh, of a tile assignment or of a replica group's program, whoever writes it: 262,144 hosts of 4.
+/// The largest number of devices of a mesh, a tile assignment or the replica groups of a program: 262,144 hosts with 4 devices.
 ///
-/// Partitioning takes as long for many devices as for few, but permutes, manifests and replica groups that are written as lists
-/// name every device: of so many, one collective is eight megabytes of text.
+/// Partitioning time does not depend on the number of devices, but permutes, manifests and replica groups as lists name every device: at
+/// this limit, one collective is eight megabytes of text.
 pub const MAX_DEVICES: i64 = 1 << 20;
 
-/// Most elements of one dimension, and most bytes of one tensor: what [`MAX_DEVICES`] devices of 256 GiB have together.
+/// The largest number of elements of one dimension, and of bytes of one tensor: the memory of [`MAX_DEVICES`] devices with 256 GiB.
 ///
-/// Sums of sizes, and sizes rounded up to a multiple of the devices, then fit 64 bits.
+/// Sums of sizes, and sizes rounded up to a multiple of the devices, then fit into 64 bits.
 pub const MAX_BYTES: i64 = 1 << 56;
 
-/// Most operations that inlining calls makes, in all functions of a program together. Real programs have some hundred thousand;
-/// so many take a few gigabytes.
+/// The largest number of operations that inlining may create, in all functions of a program together. Real programs have some hundred
+/// thousand; this number takes a few gigabytes.
 pub const MAX_OPERATIONS: u64 = 1 << 20;
 
-/// Most operations that the entry function may have once all its calls are inlined: in a larger program, functions that are
-/// called often are partitioned by themselves, once for each of the shardings that they are called with.
+/// The largest number of operations of the entry function after inlining. In a larger program, functions with several calls are
+/// partitioned separately, once for each combination of shardings of their calls.
 ///
-/// More than the programs of one training step have with their layers written out (80 of Llama's: 67,000), since what is inlined
-/// is planned together with its surroundings.
+/// Training steps with unrolled layers have fewer (80 layers of Llama: 67,000), since inlined operations are planned together with their
+/// surroundings.
 pub const INLINE_BUDGET: u64 = 1 << 17;
 
-/// Why a mesh or tile assignment is refused, as part of a sentence.
+/// Why a mesh or tile assignment is rejected, as part of a sentence.
 #[must_use]
 pub fn too_many_devices() -> String {
     format!("a program has at most {MAX_DEVICES} devices")
 }
 
-/// What is wrong with the sizes of a tensor whose elements take `element` bytes each, as part of a sentence: a dimension or
-/// the whole is beyond [`MAX_BYTES`], or a size is negative. Dimensions of unknown size count as one.
+/// Why the sizes of a tensor with elements of `element` bytes are rejected, as part of a sentence: a dimension or the tensor exceeds
+/// [`MAX_BYTES`], or a size is negative. Dynamic dimensions count as 1.
 #[must_use]
 pub fn size_fault(shape: &[i64], element: i64) -> Option<String> {
     let known = || shape.iter().copied().enumerate().filter(|&(_, n)| n != DYNAMIC);

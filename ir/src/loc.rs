@@ -1,4 +1,4 @@
-//! MLIR source locations: where in the user's Python or Rust an operation comes from.
+//! MLIR source locations: positions in the user's Python or Rust program.
 
 use cranelift_entity::EntityRef;
 use indexmap::IndexSet;
@@ -71,7 +71,7 @@ impl LocTable {
         LocId::new(self.set.insert_full(loc).0)
     }
 
-    /// The location behind a handle.
+    /// The location of a handle.
     #[must_use]
     pub fn get(&self, id: LocId) -> &Loc {
         &self.set[id.index()]
@@ -84,7 +84,7 @@ impl LocTable {
         self.set.len()
     }
 
-    /// The innermost file position that a location names: `(file, line, column)`.
+    /// The innermost file position of a location: `(file, line, column)`.
     #[must_use]
     pub fn file_position(&self, id: LocId) -> Option<(&str, u32, u32)> {
         match self.get(id) {

@@ -1,7 +1,7 @@
-//! Device meshes: named axes over devices, and the arithmetic of coordinates and replica groups.
+//! Device meshes: named axes over devices, and arithmetic of coordinates and replica groups.
 //!
-//! A *position* is a device's row-major index over the axes (the first axis is the most significant); the
-//! *device id* is what the runtime calls that device. They differ only where the mesh lists explicit ids.
+//! A *position* is a device's row-major index over the axes (the first axis is the most significant); the *device id* is the runtime's
+//! number of that device. They differ only if the mesh lists explicit ids.
 
 use indexmap::IndexMap;
 use smallvec::SmallVec;
@@ -11,22 +11,21 @@ use crate::{AttrDict, Digit, ReplicaGroups};
 /// Axes from major to minor.
 pub type AxisList = SmallVec<[AxisRef; 2]>;
 
-/// Part of an axis: the axis of size `n` seen as `(pre, size, n / (pre * size))`, major to minor.
-/// Written `"x":(pre)size` in text.
+/// A sub-axis: the axis of size `n` seen as `(pre, size, n / (pre * size))`, major to minor. Printed as `"x":(pre)size`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SubAxis {
-    /// Product of the sizes of the parts that are more major.
+    /// Product of the sizes of the more major sub-axes.
     pub pre: u32,
-    /// Size of this part.
+    /// Size of this sub-axis.
     pub size: u32,
 }
 
-/// An axis of a mesh, or part of one.
+/// An axis of a mesh, or a sub-axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AxisRef {
     /// Index of the axis in its mesh.
     pub axis: u16,
-    /// The part, if not the whole axis.
+    /// The sub-axis, if not the whole axis.
     pub sub: Option<SubAxis>,
 }
 
@@ -43,13 +42,13 @@ impl AxisRef {
 pub struct Mesh {
     /// Size of each axis by name, major to minor.
     pub axes: IndexMap<Box<str>, i64>,
-    /// Device id at each position, where they are not `0..size`.
+    /// Device id at each position, if they are not `0..size`.
     pub device_ids: Option<Vec<i64>>,
     /// Discardable attributes of the mesh operation.
     pub attrs: AttrDict,
 }
 
-// Not derived: maps are equal whatever their order, meshes are not.
+// Not derived: maps compare without order, meshes with it.
 impl PartialEq for Mesh {
     fn eq(&self, other: &Self) -> bool {
         let Mesh { axes, device_ids, attrs } = self;
@@ -58,7 +57,7 @@ impl PartialEq for Mesh {
 }
 
 impl Mesh {
-    /// A mesh with these axes and device ids in order.
+    /// A mesh with these axes and device ids in ascending order.
     #[must_use]
     pub fn new<'a>(axes: impl IntoIterator<Item = (&'a str, i64)>) -> Self {
         Mesh { axes: axes.into_iter().map(|(n, s)| (n.into(), s)).collect(), ..Mesh::default() }
@@ -70,13 +69,13 @@ impl Mesh {
         self.axes.values().map(|&n| n as usize).product()
     }
 
-    /// A mesh of exactly one device that it names: `<[], device_ids=[3]>`.
+    /// A maximal mesh: exactly one device, named by id, `<[], device_ids=[3]>`.
     #[must_use]
     pub fn is_maximal(&self) -> bool {
         self.axes.is_empty() && self.device_ids.as_ref().is_some_and(|ids| ids.len() == 1)
     }
 
-    /// Number of parts that `axis` splits a dimension into.
+    /// Number of shards that `axis` splits a dimension into.
     #[must_use]
     pub fn axis_size(&self, axis: AxisRef) -> i64 {
         match axis.sub {
@@ -85,19 +84,19 @@ impl Mesh {
         }
     }
 
-    /// Size of the whole axis that `axis` is or is part of.
+    /// Size of the whole axis of `axis`.
     #[must_use]
     pub fn full_size(&self, axis: AxisRef) -> i64 {
         self.axes[usize::from(axis.axis)]
     }
 
-    /// Name of the whole axis that `axis` is or is part of.
+    /// Name of the whole axis of `axis`.
     #[must_use]
     pub fn axis_name(&self, axis: AxisRef) -> &str {
         self.axes.get_index(usize::from(axis.axis)).map_or("?", |(name, _)| name)
     }
 
-    /// Text of an axis for people and manifests: `data`, or `data:(2)4` for a part.
+    /// Text of an axis for people and manifests: `data`, or `data:(2)4` for a sub-axis.
     #[must_use]
     pub fn axis_text(&self, axis: AxisRef) -> String {
         match axis.sub {
@@ -112,7 +111,7 @@ impl Mesh {
         axes.iter().map(|&a| self.axis_size(a)).product()
     }
 
-    /// How a position gives its coordinate along `axis`: `(position / stride) % size`.
+    /// The stride and size with which a position gives its coordinate along `axis`: `(position / stride) % size`.
     #[must_use]
     pub fn stride(&self, axis: AxisRef) -> i64 {
         let minor: i64 = self.axes.values().skip(usize::from(axis.axis) + 1).product();
@@ -154,9 +153,9 @@ impl Mesh {
         if let Some(groups) = self.strided_groups(axes) {
             return groups;
         }
-        // O(devices x axes), since every group has the same offsets: a position whose coordinates along `axes` are
-        // all 0 is the first of its group, and the others lie a fixed distance behind it. With "y" of `["x"=2,
-        // "y"=2]` the offsets are 0 and 1, the firsts 0 and 2.
+        // O(devices x axes), since every group has the same offsets. A position whose coordinates along `axes` are all 0 is the first of
+        // its group, and the others are at fixed distances from it. With "y" of `["x"=2, "y"=2]` the offsets are 0 and 1, the firsts 0 and
+        // 2.
         let size = self.axes_size(axes) as usize;
         let mut ids = Vec::with_capacity(self.num_devices());
         let offsets: Vec<usize> = (0..size)
@@ -178,8 +177,7 @@ impl Mesh {
         ReplicaGroups::matrix(ids, size)
     }
 
-    /// The replica groups over `axes` in strides, where devices are numbered by their position and the axes are parts of a
-    /// mixed radix.
+    /// The replica groups over `axes` as strides, if device ids are positions and the axes are digits of a mixed radix.
     fn strided_groups(&self, axes: &[AxisRef]) -> Option<ReplicaGroups> {
         if self.device_ids.is_some() {
             return None;
@@ -189,7 +187,7 @@ impl Mesh {
         };
         let members: Vec<Digit> =
             axes.iter().map(|&a| digit(self.stride(a), self.axis_size(a))).collect::<Option<_>>()?;
-        // What lies between the members' digits tells the groups apart.
+        // The digits between those of the members distinguish the groups.
         let mut taken: Vec<Digit> = members.iter().copied().filter(|digit| digit.size != 1).collect();
         taken.sort_unstable();
         let mut groups = Vec::with_capacity(taken.len() + 1);
@@ -203,7 +201,7 @@ impl Mesh {
         ReplicaGroups::strided(groups, members)
     }
 
-    /// The axes, or parts of axes, along which groups are: those whose [`Mesh::replica_groups`] these are.
+    /// The axes, or sub-axes, of which these are the [`Mesh::replica_groups`].
     #[must_use]
     pub fn axes_of_groups(&self, groups: &ReplicaGroups) -> Option<AxisList> {
         let positions = self.device_ids.as_ref().map(|ids| {
@@ -219,7 +217,7 @@ impl Mesh {
         for digit in positions.as_ref().unwrap_or(groups).as_strided()?.members() {
             let (stride, end) = (i64::from(digit.stride), i64::try_from(digit.end()).ok()?);
             for axis in self.all_axes() {
-                // What of the axis is in the digit, from major to minor.
+                // The part of the axis in the digit, from major to minor.
                 let (minor, whole) = (self.stride(axis), self.stride(axis) * self.axis_size(axis));
                 let (low, high) = (minor.max(stride), whole.min(end));
                 if low >= high {
@@ -233,7 +231,7 @@ impl Mesh {
         (self.replica_groups(&axes) == *groups).then_some(axes)
     }
 
-    /// Axes of size one split nothing.
+    /// Axes of size 1 shard nothing.
     #[must_use]
     pub fn is_trivial(&self, axis: AxisRef) -> bool {
         self.axis_size(axis) == 1

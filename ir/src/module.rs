@@ -13,23 +13,23 @@ use crate::{
 /// An operation.
 #[derive(Clone, Debug)]
 pub struct Op {
-    /// What it computes.
+    /// The operation's kind and typed attributes.
     pub kind: OpKind,
-    /// The values that it reads.
+    /// The operands.
     pub operands: SmallVec<[ValueId; 3]>,
-    /// The values that it makes.
+    /// The results.
     pub results: SmallVec<[ValueId; 1]>,
     /// Its regions.
     pub regions: SmallVec<[RegionId; 1]>,
-    /// Attributes that shardc carries but does not read.
+    /// Attributes that shardc keeps but does not read.
     pub attrs: AttrDict,
-    /// Where it stands in the source text.
+    /// The position in the source text.
     pub span: Span,
-    /// The location that the text gives it, if any.
+    /// The location in the text, if any.
     pub loc: PackedOption<LocId>,
 }
 
-/// Where a value comes from.
+/// The definition of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueDef {
     /// Result `index` of an operation.
@@ -47,15 +47,14 @@ pub struct Value {
 }
 
 impl Value {
-    /// Where it comes from.
+    /// Its definition.
     #[must_use]
     pub fn def(&self) -> ValueDef {
         self.def
     }
 }
 
-/// The operations of a region, in order: a slice of handles that only [`Module`] and what is in
-/// [`rewrite`](crate::rewrite) change.
+/// The operations of a region, in order: a slice of handles that only [`Module`] and [`rewrite`](crate::rewrite) change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpList(pub(crate) Vec<OpId>);
 
@@ -85,39 +84,39 @@ impl IntoIterator for OpList {
     }
 }
 
-/// A region: one block. StableHLO has no control flow between blocks, so the two are one here.
+/// A region with one block: StableHLO has no control flow between blocks.
 #[derive(Clone, Debug)]
 pub struct Region {
     /// Arguments.
     pub args: Vec<ValueId>,
-    /// Location of each argument, where given; empty if none is.
+    /// Location of each argument, if given; empty if none is.
     pub arg_locs: Vec<PackedOption<LocId>>,
     /// Operations in order; the last is the terminator ([`OpKind::Return`]).
     pub ops: OpList,
 }
 
-/// Who may call a function.
+/// Visibility of a function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Visibility {
-    /// Nothing written.
+    /// Not specified.
     #[default]
     Default,
     /// `public`.
     Public,
     /// `private`.
     Private,
-    /// `nested`: not from outside the module and those around it.
+    /// `nested`: not visible outside of the module and its enclosing modules.
     Nested,
 }
 
 impl Visibility {
-    /// Whether the function may be called from outside the program.
+    /// Whether the function may be called from outside of the program.
     #[must_use]
     pub fn is_public(self) -> bool {
         matches!(self, Visibility::Default | Visibility::Public)
     }
 
-    /// The word that is written for it; none for [`Visibility::Default`].
+    /// The keyword; none for [`Visibility::Default`].
     #[must_use]
     pub fn word(self) -> Option<&'static str> {
         match self {
@@ -134,7 +133,7 @@ impl Visibility {
 pub struct Func {
     /// Name, without `@`.
     pub name: Box<str>,
-    /// Who may call it.
+    /// Visibility.
     pub visibility: Visibility,
     /// The body; its arguments are the parameters. `None` for a declaration.
     pub body: Option<RegionId>,
@@ -142,25 +141,25 @@ pub struct Func {
     pub params: Vec<TypeId>,
     /// Types of the results.
     pub results: Vec<TypeId>,
-    /// Attributes of each parameter, its sharding excepted (see [`Module::shardings`]).
+    /// Attributes of each parameter, except its sharding (see [`Module::shardings`]).
     pub arg_attrs: Vec<AttrDict>,
-    /// Attributes of each result, its sharding excepted.
+    /// Attributes of each result, except its sharding.
     pub res_attrs: Vec<AttrDict>,
-    /// Sharding of each result, where annotated or inferred.
+    /// Sharding of each result, if annotated or inferred.
     pub res_shardings: Vec<PackedOption<ShardingId>>,
-    /// Location of each parameter, where given; empty if none is.
+    /// Location of each parameter, if given; empty if none is.
     pub arg_locs: Vec<PackedOption<LocId>>,
-    /// What the source text calls each parameter, without `%`; empty if it is `arg0`, `arg1`, ... or not known.
+    /// Name of each parameter in the source text, without `%`; empty if it is `arg0`, `arg1`, ... or unknown.
     pub arg_names: Vec<Box<str>>,
-    /// Where the source text names each parameter; empty if that is not known.
+    /// Position of each parameter's name in the source text; empty if unknown.
     pub arg_spans: Vec<Span>,
-    /// Where the source text gives the type of each result; empty if that is not known.
+    /// Position of each result's type in the source text; empty if unknown.
     pub res_spans: Vec<Span>,
     /// Other attributes of the function.
     pub attrs: AttrDict,
-    /// Where it stands in the source text.
+    /// The position in the source text.
     pub span: Span,
-    /// The location that the text gives it, if any.
+    /// The location in the text, if any.
     pub loc: PackedOption<LocId>,
 }
 
@@ -188,16 +187,16 @@ impl Func {
     }
 }
 
-/// Where the text defines a mesh.
+/// The position of a mesh definition in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MeshPlace {
     /// Number of functions above it.
     pub funcs_above: u32,
-    /// Number of meshes and of what is kept as text above it.
+    /// Number of meshes and of parts kept as text above it.
     pub others_above: u32,
-    /// Where its name stands.
+    /// The position of its name.
     pub span: Span,
-    /// The location that the text gives it, if any.
+    /// The location in the text, if any.
     pub loc: PackedOption<LocId>,
 }
 
@@ -212,17 +211,17 @@ pub struct Module {
     pub meshes: PrimaryMap<MeshId, Mesh>,
     /// The mesh with each name, without `@`, in order of appearance.
     pub mesh_names: IndexMap<Box<str>, MeshId>,
-    /// Where the text defines each mesh, where it does.
+    /// The position of each mesh in the text, if it is there.
     pub mesh_places: SecondaryMap<MeshId, MeshPlace>,
     /// Functions in order of appearance.
     pub funcs: PrimaryMap<FuncId, Func>,
     /// The function with each name.
     pub func_names: IndexMap<Box<str>, FuncId>,
-    /// What the text defines between functions and meshes and shardc does not work on.
+    /// Top-level parts that shardc does not support, kept as text.
     pub kept: Vec<Kept>,
-    /// The modules around this one, outermost first.
+    /// The enclosing modules, outermost first.
     pub enclosing: Vec<Enclosing>,
-    /// All operations, also those that no region lists any more.
+    /// All operations, including those that no region lists any more.
     pub ops: PrimaryMap<OpId, Op>,
     /// All values.
     pub values: PrimaryMap<ValueId, Value>,
@@ -236,24 +235,24 @@ pub struct Module {
     pub shardings: ShardingTable,
     /// `{-# ... #-}` at the end of the file, verbatim.
     pub resources: Option<Box<str>>,
-    /// The location that the text gives the module, if any.
+    /// The location of the module in the text, if any.
     pub loc: PackedOption<LocId>,
 }
 
 impl Func {
-    /// Where parameter `i` stands in the source text; the function where that is not known.
+    /// The position of parameter `i` in the source text; that of the function if unknown.
     #[must_use]
     pub fn arg_span(&self, i: usize) -> Span {
         self.arg_spans.get(i).copied().unwrap_or(self.span)
     }
 
-    /// Where result `i` stands in the source text; the function where that is not known.
+    /// The position of result `i` in the source text; that of the function if unknown.
     #[must_use]
     pub fn res_span(&self, i: usize) -> Span {
         self.res_spans.get(i).copied().unwrap_or(self.span)
     }
 
-    /// The front end's name of parameter `i`: that of its location, one of `locs`, else `jax.arg_info`.
+    /// The front end's name of parameter `i`: that of its location in `locs`, else `jax.arg_info`.
     #[must_use]
     pub fn argument_name(&self, locs: &LocTable, i: usize) -> Option<String> {
         let loc = self.arg_locs.get(i).and_then(|loc| loc.expand());
@@ -263,7 +262,7 @@ impl Func {
         }
     }
 
-    /// What people call parameter `i`: by the front end's name, or that of the text, or `argN`.
+    /// The name of parameter `i` for people: the front end's name, or that of the text, or `argN`.
     #[must_use]
     pub fn shown_argument(&self, locs: &LocTable, i: usize) -> String {
         let of_text = || self.arg_names.get(i).filter(|name| !name.is_empty()).map(|name| name.to_string());
@@ -305,12 +304,11 @@ impl Module {
         id
     }
 
-    /// Takes out the functions that `keep` refuses, in their order. What stands between functions keeps its place
-    /// among those that stay. Handles of functions change.
+    /// Removes the functions that `keep` rejects, and returns them in order. Other parts of the text keep their positions among the
+    /// remaining functions. Handles of functions change.
     pub fn retain_funcs(&mut self, keep: impl Fn(FuncId, &Func) -> bool) -> Vec<Func> {
         let mut refused = Vec::new();
-        // How many stay of the functions above each.
-        // One entry more than functions: something can stand behind the last of them.
+        // How many functions above each position remain. There is one position more than functions: parts may follow the last one.
         let mut stay_above = vec![0];
         self.func_names.clear();
         for (id, func) in std::mem::take(&mut self.funcs) {
@@ -337,8 +335,7 @@ impl Module {
         if let Some(&id) = self.func_names.get("main") {
             return Some(id);
         }
-        // The program has a `main` that shardc cannot work on. Any other function would be the wrong program, and
-        // compile without a word.
+        // The program has a `main` that shardc does not support. Any other function would silently be the wrong program.
         if self.kept_symbol("main").is_some() {
             return None;
         }
@@ -368,7 +365,7 @@ impl Module {
         arg
     }
 
-    /// Adds a parameter to a function, behind the others, and to its body; it has no name. Returns its place and its value.
+    /// Appends a parameter to a function and to its body; it has no name. Returns its index and its value.
     pub fn add_parameter(&mut self, func: FuncId, body: RegionId, ty: TypeId) -> (usize, ValueId) {
         let value = self.add_arg(body, ty);
         let func = &mut self.funcs[func];
@@ -378,7 +375,7 @@ impl Module {
         if !func.arg_locs.is_empty() {
             func.arg_locs.resize(place + 1, None.into());
         }
-        // Names of the text are of its own parameters.
+        // Names in the text are those of its own parameters.
         if !func.arg_names.is_empty() {
             func.arg_names.push(format!("arg{place}").into());
         }
@@ -423,22 +420,21 @@ impl Module {
         self.regions[region].ops.0.push(op);
     }
 
-    /// Inserts an operation at a place in a region.
+    /// Inserts an operation at an index in a region.
     ///
-    /// # Panics
-    /// The region has fewer operations than `at`.
+    /// # Panics The region has fewer operations than `at`.
     pub fn insert_op(&mut self, region: RegionId, at: usize, op: OpId) {
         self.regions[region].ops.0.insert(at, op);
     }
 
-    /// Takes out the operations of a region that `keep` refuses; they stay in [`Module::ops`].
+    /// Removes the operations of a region that `keep` rejects; they stay in [`Module::ops`].
     pub fn retain_ops(&mut self, region: RegionId, mut keep: impl FnMut(&Module, OpId) -> bool) {
         let mut ops = std::mem::take(&mut self.regions[region].ops.0);
         ops.retain(|&op| keep(self, op));
         self.regions[region].ops.0 = ops;
     }
 
-    /// Takes out the arguments of a region that `keep` refuses, with their locations. Nothing may read them.
+    /// Removes the arguments of a region that `keep` rejects, with their locations. They must have no uses.
     pub fn retain_args(&mut self, region: RegionId, keep: impl Fn(usize) -> bool) {
         let data = &mut self.regions[region];
         let kept = |i: &mut usize| keep(std::mem::replace(i, *i + 1));
@@ -450,7 +446,7 @@ impl Module {
         }
     }
 
-    /// Takes out the results of an operation that `keep` refuses. Nothing may read them.
+    /// Removes the results of an operation that `keep` rejects. They must have no uses.
     pub fn retain_results(&mut self, op: OpId, keep: impl Fn(usize) -> bool) {
         let mut places = 0..;
         self.ops[op].results.retain(|_| places.next().is_some_and(&keep));
@@ -459,8 +455,9 @@ impl Module {
         }
     }
 
-    /// Gives an operation a new value of the same type for result `index`, without a sharding; returns the old one, which
-    /// comes from nowhere until [`Module::give_result`] or [`Module::take_over`].
+    /// Gives an operation a new value of the same type for result `index`, without a sharding. Returns the old one, which has no
+    /// definition until
+    /// [`Module::give_result`] or [`Module::take_over`].
     pub fn renew_result(&mut self, op: OpId, index: usize) -> ValueId {
         let old = self.ops[op].results[index];
         let ty = self.values[old].ty;
@@ -468,8 +465,9 @@ impl Module {
         std::mem::replace(&mut self.ops[op].results[index], fresh)
     }
 
-    /// Gives a region a new value of the same type for argument `index`, without a sharding; returns the old one, which comes
-    /// from nowhere until [`Module::give_result`] or [`Module::take_over`].
+    /// Gives a region a new value of the same type for argument `index`, without a sharding. Returns the old one, which has no definition
+    /// until
+    /// [`Module::give_result`] or [`Module::take_over`].
     pub fn renew_arg(&mut self, region: RegionId, index: usize) -> ValueId {
         let old = self.regions[region].args[index];
         let fresh = Value { ty: self.values[old].ty, def: ValueDef::Arg(region, index as u32) };
@@ -477,13 +475,13 @@ impl Module {
         std::mem::replace(&mut self.regions[region].args[index], fresh)
     }
 
-    /// Makes a value that comes from nowhere a result of an operation, behind those that it has.
+    /// Appends a value without a definition to the results of an operation.
     pub fn give_result(&mut self, op: OpId, value: ValueId) {
         self.values[value].def = ValueDef::Result(op, self.ops[op].results.len() as u32);
         self.ops[op].results.push(value);
     }
 
-    /// Makes `old` the result that `fresh` is now, so that whoever reads `old` reads that. Nothing may read `fresh`.
+    /// Makes `old` the result that `fresh` is now, so that users of `old` read that result. `fresh` must have no uses.
     pub fn take_over(&mut self, fresh: ValueId, old: ValueId) {
         let def = self.values[fresh].def;
         if let ValueDef::Result(op, i) = def {
@@ -492,7 +490,7 @@ impl Module {
         }
     }
 
-    /// Gives an operation one more result, behind those that it has.
+    /// Appends a new result to an operation.
     pub fn add_result(&mut self, op: OpId, ty: TypeId) -> ValueId {
         let index = self.ops[op].results.len() as u32;
         let value = self.values.push(Value { ty, def: ValueDef::Result(op, index) });
@@ -507,8 +505,8 @@ impl Module {
         self.types.as_tensor(self.values[value].ty)
     }
 
-    /// The type of a value as it lies in memory: of a tensor of quantized elements the integers that are stored. `None`
-    /// for tokens, tuples and others. Shapes and sizes are the value's own; what its elements mean is not.
+    /// The type of a value as stored in memory: for a quantized tensor, the tensor of its storage type. `None` for tokens, tuples and
+    /// others. Shapes and sizes are those of the value, but the meaning of its elements is not.
     #[must_use]
     #[inline]
     pub fn stored(&self, value: ValueId) -> Option<&TensorType> {
@@ -522,21 +520,21 @@ impl Module {
         self.types.as_quantized(self.values[value].ty).is_some()
     }
 
-    /// Rank of a tensor, of quantized elements or not; 0 for other values.
+    /// Rank of a tensor, quantized or not; 0 for other values.
     #[must_use]
     #[inline]
     pub fn rank(&self, value: ValueId) -> usize {
         self.shape(value).len()
     }
 
-    /// Shape of a tensor, of quantized elements or not; empty for other values.
+    /// Shape of a tensor, quantized or not; empty for other values.
     #[must_use]
     #[inline]
     pub fn shape(&self, value: ValueId) -> &[i64] {
         self.types.shape_of(self.values[value].ty).map_or(&[], |shape| shape)
     }
 
-    /// The operation that makes a value; `None` for an argument.
+    /// The operation that defines a value; `None` for an argument.
     #[must_use]
     #[inline]
     pub fn def_op(&self, value: ValueId) -> Option<OpId> {
@@ -546,11 +544,11 @@ impl Module {
         }
     }
 
-    /// The elements of a constant of integers, row-major; `None` for other values, and for constants with more elements
-    /// than any shape has dimensions.
+    /// The elements of an integer constant, row-major; `None` for other values, and for constants with more elements than any shape has
+    /// dimensions.
     #[must_use]
     pub fn constant_integers(&self, value: ValueId) -> Option<SizeList> {
-        /// More elements than any shape has.
+        /// More elements than any shape has dimensions.
         const MANY: i64 = 1024;
         let ty = self.tensor(value)?;
         let OpKind::Constant(dense) = &self.ops[self.def_op(value)?].kind else { return None };
@@ -561,8 +559,7 @@ impl Module {
             return None;
         }
         let int = |bytes: &[u8]| -> i64 {
-            // Little-endian, so that the last byte has the sign, which fills what the narrow type lacks: `0xff` of an
-            // `i8` is -1, of a `ui8` 255.
+            // Little-endian: the last byte has the sign, which is extended. `0xff` of an `i8` is -1, of a `ui8` 255.
             let negative = signed && bytes.last().is_some_and(|&b| b >= 0x80);
             let mut word = if negative { [0xff; 8] } else { [0; 8] };
             for (to, &from) in word.iter_mut().zip(bytes) {
@@ -586,13 +583,13 @@ impl Module {
         matches!(self.ops[last].kind, OpKind::Return).then_some(last)
     }
 
-    /// Every operation under `region`, in order, an operation before those of its regions.
+    /// Every operation under `region`, in pre-order.
     #[must_use]
     pub fn walk(&self, region: RegionId) -> Vec<OpId> {
         self.walk_where(region, |_| true)
     }
 
-    /// Every operation under `region`, in order, without those in the regions of operations that `enters` refuses.
+    /// Every operation under `region`, in pre-order, without the regions of operations that `enters` rejects.
     #[must_use]
     pub fn walk_where(&self, region: RegionId, enters: impl Fn(&OpKind) -> bool) -> Vec<OpId> {
         self.walk_with_regions(region, enters).0
@@ -606,14 +603,14 @@ impl Module {
         enters: impl Fn(&OpKind) -> bool,
     ) -> (Vec<OpId>, Vec<RegionId>) {
         let (mut ops, mut regions) = (Vec::with_capacity(self.regions[region].ops.len()), vec![region]);
-        // On an explicit stack: nesting is as deep as the input makes it, and a recursion could run out of stack.
+        // An explicit stack: the input determines the nesting, and recursion could overflow the stack.
         let mut stack: Vec<&[OpId]> = vec![&self.regions[region].ops];
         while let Some(mut rest) = stack.pop() {
             while let Some((&op, behind)) = rest.split_first() {
                 ops.push(op);
                 rest = behind;
                 let data = &self.ops[op];
-                // Asked of few: most operations have no region.
+                // Called rarely: most operations have no region.
                 if !data.regions.is_empty() && enters(&data.kind) {
                     regions.extend(&data.regions);
                     stack.push(rest);
@@ -625,10 +622,10 @@ impl Module {
         (ops, regions)
     }
 
-    /// Every operation under `region`, those of an operation's regions before it.
+    /// Every operation under `region`, in post-order.
     #[must_use]
     pub fn walk_inner_first(&self, region: RegionId) -> Vec<OpId> {
-        // The mirror of a walk with each operation before its regions, last to first.
+        // The reverse of a pre-order walk from last to first.
         let mut out = Vec::new();
         let mut stack: Vec<OpId> = self.regions[region].ops.to_vec();
         while let Some(op) = stack.pop() {
@@ -658,14 +655,14 @@ impl Module {
         self.funcs.values().filter_map(|f| f.body)
     }
 
-    /// Where each value is used, for the operations that a function body lists.
+    /// The uses of each value by operations that a function body lists.
     #[must_use]
     pub fn uses(&self) -> Uses {
         let ops: Vec<OpId> = self.bodies().flat_map(|body| self.walk(body)).collect();
         Uses::new(self, &ops)
     }
 
-    /// Whether the entry function has arguments, none of which the front end named.
+    /// Whether the entry function has arguments and the front end named none of them.
     #[must_use]
     pub fn has_no_argument_names(&self) -> bool {
         let Some(func) = self.entry().map(|func| &self.funcs[func]) else { return false };
@@ -673,13 +670,13 @@ impl Module {
         !func.params.is_empty() && func.arg_names.is_empty() && !(0..func.params.len()).any(is_named)
     }
 
-    /// Whether the module has any source location, so that its text is printed with locations by default.
+    /// Whether the module has any source location, so that it is printed with locations by default.
     #[must_use]
     pub fn has_locations(&self) -> bool {
         self.locs.len() > 1
     }
 
-    /// Text that names where an operation comes from in the user's own program, if the module knows.
+    /// The location of an operation in the user's own program, as text, if known.
     #[must_use]
     pub fn user_loc(&self, op: OpId) -> Option<String> {
         let (file, line, col) = self.locs.file_position(self.ops[op].loc.expand()?)?;
@@ -687,7 +684,7 @@ impl Module {
     }
 }
 
-/// Uses of each value: a compact table, made once, valid until an operand changes.
+/// Uses of each value: a compact table, built once, valid until an operand changes.
 #[derive(Clone, Debug)]
 pub struct Uses {
     first: Vec<u32>,
@@ -705,8 +702,7 @@ impl Uses {
         for i in 1..first.len() {
             first[i] += first[i - 1];
         }
-        // Compressed rows, as for a sparse matrix: count, running sums, fill. Two allocations in place of one per
-        // value.
+        // Compressed rows, as for a sparse matrix: count, running sums, fill. Two allocations in place of one per value.
         let mut next = first.clone();
         let mut list = vec![(OpId::new(0), 0); first.last().copied().unwrap_or(0) as usize];
         for &op in ops {
@@ -718,7 +714,7 @@ impl Uses {
         Uses { first, list }
     }
 
-    /// The operations that read `value`, with the operand number, in program order.
+    /// The operations that use `value`, with the operand index, in program order.
     #[must_use]
     #[inline]
     pub fn of(&self, value: ValueId) -> &[(OpId, u32)] {
@@ -734,7 +730,7 @@ impl Module {
         self.kept.iter().find(|kept| kept.name.as_deref() == Some(name))
     }
 
-    /// The error for a module without an entry function, which names what may be meant.
+    /// The error for a module without an entry function, with a suggestion.
     #[must_use]
     pub fn no_entry(&self) -> Diagnostic {
         let function = |kept: &&Kept| matches!(kept.kind, KeptKind::Branches | KeptKind::Foreign);

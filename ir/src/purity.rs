@@ -1,10 +1,10 @@
-//! Whether an operation does nothing but make its results.
+//! Purity of operations.
 
 use crate::{Effect, Module, Op, OpId};
 
 impl Module {
-    /// Whether an operation, with all that its regions do, ends and does nothing but make its results: without uses it
-    /// may go, an equal one may stand for it, and it may be done more often.
+    /// Whether an operation, with its regions, terminates and has no side effects: it may be removed without uses, merged with an equal
+    /// one, and repeated.
     #[must_use]
     pub fn is_pure(&self, op: &Op) -> bool {
         let pure_inside = |inner: OpId| {

@@ -1,7 +1,7 @@
-//! Quantized element types: integers that stand for real numbers.
+//! Quantized element types: integers that represent real numbers.
 //!
-//! Source: MLIR's `quant` dialect. What StableHLO demands of them (ranges, one granularity for all operands, ...)
-//! is for inference and the verifier.
+//! Source: MLIR's `quant` dialect. Inference and the verifier check StableHLO's constraints (ranges, one granularity for all operands,
+//! ...).
 
 use std::fmt;
 
@@ -24,20 +24,20 @@ pub struct QuantTensor {
 /// A quantized element type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Quant {
-    /// What is stored; `None` for [`QuantKind::Calibrated`], which says nothing of it.
+    /// The storage type; `None` for [`QuantKind::Calibrated`], which has none.
     pub storage: Option<QuantStorage>,
-    /// The type of the real numbers, as MLIR spells it (`f32`); `None` where [`QuantKind::Any`] leaves it open.
+    /// The expressed type, as MLIR spells it (`f32`); `None` if [`QuantKind::Any`] omits it.
     pub expressed: Option<Box<str>>,
-    /// How one becomes the other.
+    /// The mapping between both.
     pub kind: QuantKind,
 }
 
-/// The integers that are stored.
+/// The storage type: integers of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct QuantStorage {
     /// Whether they are signed.
     pub signed: bool,
-    /// Whether their type is `si8` rather than `i8`: MLIR tells them apart, and StableHLO takes the latter.
+    /// Whether the type is `si8` and not `i8`: MLIR distinguishes them, and StableHLO uses the latter.
     pub si: bool,
     /// Bits of each.
     pub bits: u32,
@@ -47,11 +47,11 @@ pub struct QuantStorage {
     pub max: i64,
 }
 
-/// A 64-bit float that is compared bit by bit.
+/// A 64-bit float that is compared bitwise.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FloatBits(u64);
 
-/// Scale and zero point: a stored `q` stands for `(q - zero_point) * scale`.
+/// Scale and zero point: a stored `q` represents `(q - zero_point) * scale`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct QuantParams {
     /// The scale.
@@ -60,12 +60,12 @@ pub struct QuantParams {
     pub zero_point: i64,
 }
 
-/// How stored integers become real numbers.
+/// How stored integers map to real numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum QuantKind {
-    /// `!quant.any`: not said.
+    /// `!quant.any`: unspecified.
     Any,
-    /// `!quant.calibrated`: not yet said; the range of the values.
+    /// `!quant.calibrated`: not specified yet; the range of the values.
     Calibrated {
         /// Least value.
         min: FloatBits,
@@ -74,16 +74,16 @@ pub enum QuantKind {
     },
     /// One scale for the tensor.
     PerTensor(QuantParams),
-    /// One scale for each position of a dimension.
+    /// One scale for each index of a dimension.
     PerAxis {
         /// The dimension.
         axis: i32,
-        /// Scale and zero point of each position.
+        /// Scale and zero point of each index.
         params: Vec<QuantParams>,
     },
     /// One scale for each block of the tensor.
     SubChannel {
-        /// Dimensions that are cut into blocks, and the size of a block.
+        /// The blocked dimensions, with their block sizes.
         blocks: SmallVec<[(i32, i64); 2]>,
         /// Number of blocks per dimension.
         counts: SmallVec<[i64; 4]>,
@@ -122,7 +122,7 @@ impl fmt::Display for FloatBits {
 }
 
 impl QuantStorage {
-    /// Returns integers of the whole range of their width, which is 1 to 32 bits.
+    /// Returns a storage type with the full range of its width, which is 1 to 32 bits.
     #[must_use]
     pub fn full(signed: bool, bits: u32) -> Self {
         let (min, max) = Self::range(signed, bits);
@@ -130,13 +130,13 @@ impl QuantStorage {
     }
 
     fn range(signed: bool, bits: u32) -> (i64, i64) {
-        // MLIR takes 1 to 32 bits. The clamp keeps the shifts below defined for a type that the verifier has yet to refuse.
+        // MLIR allows 1 to 32 bits. The clamp keeps the shifts below defined for a type that the verifier has not rejected yet.
         let bits = bits.clamp(1, 62);
         if signed { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
     }
 
-    /// Whether a constant with elements of the type `literal` may have such values. MLIR prints both `ui8` and an
-    /// `i8` that is read as unsigned as `u8`, so that constants of `u8` may have elements of either.
+    /// Whether a constant with elements of the type `literal` may have this storage type. MLIR prints both `ui8` and an unsigned `i8` as
+    /// `u8`, so constants of `u8` may have elements of either.
     #[must_use]
     pub fn may_be(self, literal: DType) -> bool {
         match self.dtype() {
@@ -146,7 +146,7 @@ impl QuantStorage {
         }
     }
 
-    /// Returns the element type of a constant with such values; `None` for widths that no element type has.
+    /// Returns the element type of a constant with this storage type; `None` for widths without element type.
     #[must_use]
     pub fn dtype(self) -> Option<DType> {
         Some(match (self.signed, self.bits) {
@@ -190,7 +190,7 @@ impl fmt::Display for QuantParams {
 }
 
 impl Quant {
-    /// Returns scales and zero points: one, one per position of [`Quant::axis`], or one per block, row-major.
+    /// Returns scales and zero points: one, one per index of [`Quant::axis`], or one per block, row-major.
     #[must_use]
     pub fn params(&self) -> &[QuantParams] {
         match &self.kind {
@@ -200,7 +200,7 @@ impl Quant {
         }
     }
 
-    /// Returns the dimension whose positions have scales of their own.
+    /// Returns the quantized dimension, of per-axis quantization.
     #[must_use]
     pub fn axis(&self) -> Option<i32> {
         match self.kind {
@@ -209,7 +209,7 @@ impl Quant {
         }
     }
 
-    /// Returns the type of the real numbers, where it is one that shardc knows.
+    /// Returns the expressed type, if shardc has it.
     #[must_use]
     pub fn expressed_dtype(&self) -> Option<DType> {
         DType::parse(self.expressed.as_deref()?)
@@ -253,10 +253,10 @@ impl fmt::Display for Quant {
     }
 }
 
-/// Writes `{{1.0, 2.0}, {3.0:1, 4.0:9}}`: a brace is opened before the first and closed behind the last element of each
-/// group, so that nesting needs no recursion, whatever rank a text claims.
+/// Writes `{{1.0, 2.0}, {3.0:1, 4.0:9}}`: opens a brace before the first and closes it after the last element of each group. It needs no
+/// recursion, whatever rank a text claims.
 fn write_nested(f: &mut fmt::Formatter<'_>, counts: &[i64], params: &[QuantParams]) -> fmt::Result {
-    // How many elements the groups of each level have, outermost first.
+    // The number of elements of the groups of each level, outermost first.
     let mut sizes: SmallVec<[usize; 4]> = SmallVec::new();
     let mut size = 1usize;
     for &count in counts.iter().rev() {
@@ -285,7 +285,7 @@ impl QuantTensor {
         self.shape.len()
     }
 
-    /// Returns the tensor of the integers that are stored; of the narrowest that can hold them where no element type is as wide.
+    /// Returns the tensor of the storage type, rounded up to the next element type if none has its width.
     #[must_use]
     pub fn stored(&self) -> TensorType {
         let widest = QuantStorage::full(true, 32);
@@ -296,7 +296,7 @@ impl QuantTensor {
         TensorType { shape: self.shape.clone(), dtype, encoding: self.encoding.clone() }
     }
 
-    /// Whether positions of this dimension have scales of their own, so that parts of it are of different types.
+    /// Whether indices of this dimension have their own scales, so that its slices have different types.
     #[must_use]
     pub fn scales_along(&self, dim: usize) -> bool {
         let is = |axis: i32| usize::try_from(axis) == Ok(dim);
@@ -307,7 +307,7 @@ impl QuantTensor {
         }
     }
 
-    /// Number of elements; `None` where a dimension is dynamic or the product overflows.
+    /// Number of elements; `None` if a dimension is dynamic or the product overflows.
     #[must_use]
     pub fn num_elements(&self) -> Option<i64> {
         self.shape.iter().try_fold(1i64, |acc, &n| if n == DYNAMIC { None } else { acc.checked_mul(n) })

@@ -1,12 +1,12 @@
-//! Recognizing reducer regions, and the identities of reductions.
+//! Recognition of reducer regions, and identities of reductions.
 
 use half::{bf16, f16};
 use smallvec::SmallVec;
 
 use crate::{DType, DTypeClass, Dense, Module, OpId, OpKind, ReductionKind, RegionId, ValueId};
 
-/// Returns the reduction that `region` does to each of its `n` pairs of arguments (the first `n` with the other `n`), if it
-/// is the same single operation for all.
+/// Returns the reduction that `region` applies to each of its `n` pairs of arguments (the first `n` with the other `n`), if it is the same
+/// single operation for all.
 #[must_use]
 pub fn reduction_of(module: &Module, region: RegionId, n: usize) -> Option<ReductionKind> {
     let body = &module.regions[region];
@@ -17,13 +17,13 @@ pub fn reduction_of(module: &Module, region: RegionId, n: usize) -> Option<Reduc
     let mut found = None;
     for (i, &value) in returned.iter().enumerate() {
         let mut op = &module.ops[module.def_op(value)?];
-        // Programs with a mesh constrain each value, single elements too.
+        // Programs with a mesh constrain each value, including scalars.
         while let (OpKind::ShardingConstraint(_), &[inner]) = (&op.kind, op.operands.as_slice()) {
             op = &module.ops[module.def_op(inner)?];
         }
         let OpKind::Binary(binary) = op.kind else { return None };
         let (a, b) = (body.args[i], body.args[n + i]);
-        // In either order, since all that `from_op` knows commutes.
+        // In either order: all operations of `from_op` are commutative.
         let on_both = op.operands.as_slice() == [a, b] || op.operands.as_slice() == [b, a];
         if !on_both || found.is_some_and(|f| f != binary) {
             return None;
@@ -33,8 +33,8 @@ pub fn reduction_of(module: &Module, region: RegionId, n: usize) -> Option<Reduc
     ReductionKind::from_op(found?)
 }
 
-/// Returns the reduction that the region of `op` does, if collectives can do it too: XLA's back ends combine bits of
-/// different devices only where they are truth values, and have no exclusive or.
+/// Returns the reduction of the region of `op`, if collectives support it: XLA's back ends reduce bits across devices only for truth
+/// values, and have no exclusive or.
 #[must_use]
 pub fn collective_reduction(module: &Module, op: OpId) -> Option<ReductionKind> {
     let data = &module.ops[op];
@@ -66,7 +66,7 @@ pub fn reducer(module: &mut Module, kind: ReductionKind, dtype: DType) -> Region
 #[must_use]
 pub fn identity(kind: ReductionKind, dtype: DType) -> Option<SmallVec<[u8; 16]>> {
     match kind {
-        // A bare exponent is a power of two, never zero.
+        // An exponent without mantissa is a power of two, never zero.
         ReductionKind::Add if dtype == DType::F8E8M0FNU => None,
         ReductionKind::Add | ReductionKind::Or | ReductionKind::Xor => {
             Some(SmallVec::from_elem(0, dtype.bytes()))
@@ -82,7 +82,7 @@ pub fn identity(kind: ReductionKind, dtype: DType) -> Option<SmallVec<[u8; 16]>>
     }
 }
 
-/// Returns the addend that leaves a sum as it is, to the last bit, as an element: `0.0 + -0.0` would be `0.0`.
+/// Returns the addend that leaves every sum bitwise unchanged, as an element: `0.0 + -0.0` would be `0.0`.
 pub fn exact_zero(dtype: DType) -> SmallVec<[u8; 16]> {
     let part = match dtype {
         DType::C64 => DType::F32,
@@ -114,13 +114,13 @@ pub fn encode(dtype: DType, value: f64) -> Option<SmallVec<[u8; 16]>> {
     })
 }
 
-/// Returns the largest or smallest element of a type; infinities where there are some.
+/// Returns the largest or smallest element of a type; infinities if it has them.
 fn extreme(dtype: DType, largest: bool) -> Option<SmallVec<[u8; 16]>> {
     match dtype.class() {
         DTypeClass::Float => encode(dtype, if largest { f64::INFINITY } else { f64::NEG_INFINITY }),
         DTypeClass::Bool => Some(SmallVec::from_slice(&[u8::from(largest)])),
         DTypeClass::Unsigned => Some(SmallVec::from_elem(if largest { 0xff } else { 0 }, dtype.bytes())),
-        // An `i4` stands in a byte of its own, and its largest value is 0x07, not 0x7f.
+        // An `i4` is stored in a byte, and its largest value is 0x07, not 0x7f.
         DTypeClass::Signed if dtype.bits() >= 8 => {
             let mut bytes = SmallVec::from_elem(if largest { 0xff } else { 0 }, dtype.bytes());
             if let Some(top) = bytes.last_mut() {
@@ -132,8 +132,7 @@ fn extreme(dtype: DType, largest: bool) -> Option<SmallVec<[u8; 16]>> {
     }
 }
 
-/// Whether `value` is a constant all of whose elements are the identity of `kind`. Broadcasts are looked
-/// through. Either zero is an identity of a sum.
+/// Whether `value` is a constant whose elements are all the identity of `kind`, perhaps broadcast. Either zero is an identity of a sum.
 #[must_use]
 pub fn is_identity(module: &Module, value: ValueId, kind: ReductionKind) -> bool {
     let Some(ty) = module.tensor(value) else { return false };
@@ -149,8 +148,8 @@ pub fn is_identity(module: &Module, value: ValueId, kind: ReductionKind) -> bool
     }
 }
 
-/// Whether it makes no difference how often the initial values of `op`, a `reduce_window` or the like, count. Around its
-/// operands the specification pads with them, while XLA's back ends pass over what is outside.
+/// Whether the result does not depend on how often the initial values of `op`, a `reduce_window` or similar, are used. The specification
+/// pads the operands with them, while XLA's back ends skip positions outside.
 pub fn init_counts_for_nothing(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let inits = &data.operands[data.operands.len() / 2..];
@@ -158,7 +157,7 @@ pub fn init_counts_for_nothing(module: &Module, op: OpId) -> bool {
     kind.is_some_and(|kind| is_idempotent(kind) || inits.iter().all(|&init| is_identity(module, init, kind)))
 }
 
-/// Whether combining a value with itself changes nothing.
+/// Whether the reduction is idempotent.
 #[must_use]
 pub fn is_idempotent(kind: ReductionKind) -> bool {
     match kind {

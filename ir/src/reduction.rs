@@ -1,6 +1,6 @@
-//! How several values become one.
+//! Kinds of reductions.
 
-/// How pending values are combined.
+/// How partial results are combined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ReductionKind {
     /// Sum.

@@ -1,8 +1,7 @@
-//! Shardings of tensors: which mesh axes split which dimension.
+//! Tensor shardings: which mesh axes shard which dimension.
 //!
-//! The representation is Shardy's axis-based one (`docs/sharding_representation.md` of openxla/shardy). A
-//! dimension of size `n` split `k` ways gives each device `ceil(n / k)`; the tail of the last blocks is padding
-//! whose value is unspecified.
+//! The representation is Shardy's axis-based one (`docs/sharding_representation.md` of openxla/shardy). A dimension of size `n` with `k`
+//! shards gives each device `ceil(n / k)` elements; the end of the last blocks is padding with unspecified values.
 
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 use indexmap::IndexSet;
@@ -11,21 +10,21 @@ use smallvec::SmallVec;
 
 use crate::{AxisList, AxisRef, DYNAMIC, Mesh, MeshId, ReductionKind, Shape, ShardingId, ValueId};
 
-/// Axes that go from one dimension of a tensor to another.
+/// Axes that move from one dimension of a tensor to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AxisMove {
     /// The axes that move.
     pub axes: AxisList,
     /// The dimension that is gathered.
     pub from: u32,
-    /// The dimension that is split.
+    /// The dimension that is sharded.
     pub to: u32,
 }
 
-/// How one dimension is split.
+/// The sharding of one dimension.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DimSharding {
-    /// The axes that split it, major to minor.
+    /// The axes that shard it, major to minor.
     pub axes: AxisList,
     /// Whether propagation may add axes (`?` in text).
     pub open: bool,
@@ -34,13 +33,13 @@ pub struct DimSharding {
 }
 
 impl DimSharding {
-    /// Split by `axes`, closed.
+    /// Sharded along `axes`, closed.
     #[must_use]
     pub fn closed(axes: &[AxisRef]) -> Self {
         DimSharding { axes: AxisList::from_slice(axes), open: false, priority: None }
     }
 
-    /// Split by `axes`, open to more.
+    /// Sharded along `axes`, open.
     #[must_use]
     pub fn open(axes: &[AxisRef]) -> Self {
         DimSharding { axes: AxisList::from_slice(axes), open: true, priority: None }
@@ -56,22 +55,21 @@ pub struct TensorSharding {
     pub dims: SmallVec<[DimSharding; 4]>,
     /// Axes along which propagation must leave the tensor replicated.
     pub replicated: AxisList,
-    /// Axes along which the value is pending: the tensor is the sum of what the devices hold, or what else
-    /// [`TensorSharding::reduction`] says.
+    /// Axes along which the value is unreduced: the tensor is the sum of the values on the devices, or another
+    /// [`TensorSharding::reduction`] of them.
     pub unreduced: AxisList,
-    /// How what the devices hold along [`TensorSharding::unreduced`] is combined; [`ReductionKind::Add`] where
-    /// nothing is pending.
+    /// The reduction over [`TensorSharding::unreduced`]; [`ReductionKind::Add`] if that is empty.
     pub reduction: ReductionKind,
 }
 
 impl TensorSharding {
-    /// Every dimension closed and unsplit.
+    /// Every dimension closed and not sharded.
     #[must_use]
     pub fn replicated(mesh: MeshId, rank: usize) -> Self {
         Self::from_dims(mesh, (0..rank).map(|_| DimSharding::default()))
     }
 
-    /// Every dimension unsplit and open to propagation.
+    /// Every dimension open and not sharded.
     #[must_use]
     pub fn open(mesh: MeshId, rank: usize) -> Self {
         Self::from_dims(mesh, (0..rank).map(|_| DimSharding::open(&[])))
@@ -99,27 +97,26 @@ impl TensorSharding {
         self.dims.len()
     }
 
-    /// Axes that split dimension `dim`; none where the value is on one named device, since such a sharding lists no
-    /// dimensions.
+    /// Axes that shard dimension `dim`; none for a maximal sharding (one device), which lists no dimensions.
     #[must_use]
     #[inline]
     pub fn axes(&self, dim: usize) -> &[AxisRef] {
         self.dims.get(dim).map_or(&[], |sharding| &sharding.axes)
     }
 
-    /// Number of blocks that dimension `dim` is split into.
+    /// Number of shards of dimension `dim`.
     #[must_use]
     pub fn shards(&self, mesh: &Mesh, dim: usize) -> i64 {
         mesh.axes_size(self.axes(dim))
     }
 
-    /// Returns the sharding with nothing pending.
+    /// Returns the sharding without unreduced axes.
     #[must_use]
     pub fn completed(&self) -> Self {
         TensorSharding { unreduced: AxisList::new(), reduction: ReductionKind::Add, ..self.clone() }
     }
 
-    /// Returns the sharding in canonical form: with nothing pending, the reduction is the default one.
+    /// Returns the canonical form: without unreduced axes, the reduction is the default.
     #[must_use]
     pub fn tidied(mut self) -> Self {
         if self.unreduced.is_empty() {
@@ -128,14 +125,14 @@ impl TensorSharding {
         self
     }
 
-    /// Whether no dimension is split (pending sums do not count).
+    /// Whether no dimension is sharded (unreduced axes do not count).
     #[must_use]
     pub fn is_unsplit(&self) -> bool {
         self.dims.iter().all(|d| d.axes.is_empty())
     }
 
-    /// Whether both place the same data on each device: the same axes on each dimension and the same pending
-    /// reductions. Openness, priorities and explicitly replicated axes do not matter.
+    /// Whether both place the same data on each device: the same axes on each dimension and the same unreduced axes and reduction.
+    /// Openness, priorities and explicitly replicated axes do not matter.
     #[must_use]
     pub fn same_placement(&self, other: &Self) -> bool {
         self.mesh == other.mesh
@@ -145,24 +142,24 @@ impl TensorSharding {
             && self.dims.iter().zip(&other.dims).all(|(a, b)| a.axes == b.axes)
     }
 
-    /// Every axis that splits a dimension, in order of dimensions.
+    /// Every axis that shards a dimension, in order of dimensions.
     pub fn split_axes(&self) -> impl Iterator<Item = AxisRef> {
         self.dims.iter().flat_map(|d| d.axes.iter().copied())
     }
 
-    /// What each device holds of a tensor with this global shape: `ceil(n / k)` per dimension.
+    /// The local shape of a tensor with this global shape: `ceil(n / k)` per dimension.
     #[must_use]
     pub fn local_shape(&self, mesh: &Mesh, global: &[i64]) -> Shape {
         global
             .iter()
             .zip(&self.dims)
-            // Every device has blocks of one size, also where some hold padding alone: 5 rows over 4 devices are
-            // blocks of 2, and the last has none of the 5.
+            // All devices have blocks of the same size, even if some hold only padding: 5 rows over 4 devices are blocks of 2, and the
+            // last has no row.
             .map(|(&n, d)| if n == DYNAMIC { n } else { div_ceil(n, mesh.axes_size(&d.axes)) })
             .collect()
     }
 
-    /// Returns the sharding with every dimension closed and without priorities or replicated axes: its placement alone.
+    /// Returns the sharding with closed dimensions and without priorities or replicated axes: only its placement.
     #[must_use]
     pub fn closed(&self) -> Self {
         TensorSharding {
@@ -205,7 +202,7 @@ impl TensorSharding {
 }
 
 impl ReductionKind {
-    /// The word that sdy writes before the axes of a pending reduction; nothing for a sum.
+    /// The keyword before unreduced axes in sdy's text; empty for a sum.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -234,7 +231,7 @@ fn push_axes(out: &mut String, mesh: &Mesh, axes: &[AxisRef]) {
     }
 }
 
-/// What each of `k` devices holds of `n` elements; never overflows, also for a mesh that is not valid.
+/// The block size of `n` elements in `k` shards; never overflows, even for an invalid mesh.
 pub(crate) fn div_ceil(n: i64, k: i64) -> i64 {
     let k = k.max(1);
     // `(n + k - 1) / k` overflows near `i64::MAX`.
@@ -251,12 +248,11 @@ pub struct ShardingTable {
 impl ShardingTable {
     /// The handle of `sharding`.
     pub fn intern(&mut self, sharding: TensorSharding) -> ShardingId {
-        // Never taken out again, so that a handle stays good; equal shardings have equal handles, and passes compare
-        // handles.
+        // Never removed, so handles stay valid; passes compare handles, since equal shardings have equal ones.
         ShardingId::new(self.pool.insert_full(sharding).0)
     }
 
-    /// The sharding behind a handle.
+    /// The sharding of a handle.
     #[must_use]
     #[inline]
     pub fn get(&self, id: ShardingId) -> &TensorSharding {
@@ -283,7 +279,7 @@ impl ShardingTable {
         self.of[value] = sharding.into();
     }
 
-    /// Forgets the sharding of every value.
+    /// Clears the sharding of every value.
     pub fn clear_values(&mut self) {
         self.of.clear();
     }

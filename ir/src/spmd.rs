@@ -1,15 +1,15 @@
-//! How the devices of a partitioned program see one another.
+//! SPMD mode: whether the devices of a partitioned program are replicas or partitions.
 
 use std::fmt;
 
-/// What a device is to the back end in a partitioned program.
+/// The role of a device in a partitioned program, as the back end sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SpmdMode {
     /// Each device is a replica: `num_replicas = N`, collectives without channels, `replica_id`.
     #[default]
     Replica,
-    /// Each device is a partition: `num_partitions = N`, collectives with channels and global device ids,
-    /// `partition_id`, everything marked as manually partitioned.
+    /// Each device is a partition: `num_partitions = N`, collectives with channels and global device ids, `partition_id`, all operations
+    /// marked as manually partitioned.
     Partition,
 }
 
@@ -23,7 +23,7 @@ impl SpmdMode {
         }
     }
 
-    /// The mode called `text`.
+    /// The mode with the name `text`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Replica, Self::Partition].into_iter().find(|mode| mode.as_str() == text)

@@ -1,14 +1,14 @@
 //! Suggestions for misspelt names: the "did you mean" of error messages.
 
-/// What to do where a message lists arguments by number, because the program has no names of them.
+/// The hint if a message lists arguments by number, because the program has no names for them.
 pub const EXPORT_NAMES: &str = "the arguments of the program have no names; JAX writes them with \
                                 `jax.jit(f).lower(...).as_text(debug_info=True)`";
 
-/// Longer names are not compared: the distance takes time that is quadratic in the length.
+/// Longer names are not compared: the distance takes quadratic time.
 const MAX_NAME: usize = 64;
 
-/// The number of edits that turn `a` into `b`: inserted, deleted or changed characters, and exchanged neighbours (the
-/// optimal string alignment distance).
+/// The edit distance between `a` and `b`: insertions, deletions, substitutions and transpositions of adjacent characters (optimal string
+/// alignment).
 #[must_use]
 pub fn edit_distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
@@ -30,8 +30,8 @@ pub fn edit_distance(a: &str, b: &str) -> usize {
     last[b.len()]
 }
 
-/// The known name that is probably meant by `name`: the nearest one, if it differs in case alone, or by one edit in names
-/// of three to seven characters, and by two in longer ones.
+/// The known name that `name` is probably meant to be: the nearest one, if it differs only in case, or by one edit in names of three to
+/// seven characters, or by up to two in longer ones.
 #[must_use]
 pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let length = name.chars().count();
@@ -53,8 +53,8 @@ pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Opti
         .map(|(_, known)| known)
 }
 
-/// The hint of an error about an unknown name: `did you mean model? the axes are data, model`. `what` names the known
-/// names in the plural, with their article.
+/// The hint of an error about an unknown name: `did you mean model? the axes are data, model`. `what` is the plural noun for the known
+/// names, with its article.
 #[must_use]
 pub fn unknown_name_hint(name: &str, what: &str, known: &[&str]) -> String {
     let list = match known {

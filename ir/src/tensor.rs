@@ -17,10 +17,10 @@ pub struct TensorType {
     pub encoding: Option<Encoding>,
 }
 
-/// What a tensor type says besides shape and elements.
+/// The encoding of a tensor type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Encoding {
-    /// `#stablehlo.bounds<?, 4>`: the greatest size of each dimension; [`DYNAMIC`] where there is none.
+    /// `#stablehlo.bounds<?, 4>`: the upper bound of each dimension; [`DYNAMIC`] if there is none.
     Bounds(Shape),
     /// Any other, verbatim.
     Other(Box<str>),
@@ -55,7 +55,7 @@ impl TensorType {
         self.shape.len()
     }
 
-    /// The greatest size of each dimension, where the type gives any.
+    /// The upper bound of each dimension, if the type has any.
     #[must_use]
     pub fn bounds(&self) -> Option<&[i64]> {
         match &self.encoding {
@@ -64,19 +64,19 @@ impl TensorType {
         }
     }
 
-    /// Whether every dimension is known.
+    /// Whether every dimension is static.
     #[must_use]
     pub fn is_static(&self) -> bool {
         self.shape.iter().all(|&n| n != DYNAMIC)
     }
 
-    /// Number of elements; `None` where a dimension is dynamic or the product overflows.
+    /// Number of elements; `None` if a dimension is dynamic or the product overflows.
     #[must_use]
     pub fn num_elements(&self) -> Option<i64> {
         self.shape.iter().try_fold(1i64, |acc, &n| if n == DYNAMIC { None } else { acc.checked_mul(n) })
     }
 
-    /// What is wrong with the sizes, as part of a sentence: see [`limits::size_fault`]. Bounds are sizes too.
+    /// The error in the sizes or bounds, as part of a sentence: see [`limits::size_fault`].
     #[must_use]
     pub fn size_fault(&self) -> Option<String> {
         let element = self.dtype.bytes() as i64;
@@ -84,7 +84,7 @@ impl TensorType {
         limits::size_fault(&self.shape, element).or(bounds)
     }
 
-    /// Size in bytes on the host (sub-byte elements take one byte each); `None` where not known.
+    /// Size in bytes on the host (sub-byte elements take one byte each); `None` if unknown.
     #[must_use]
     pub fn num_bytes(&self) -> Option<i64> {
         self.num_elements()?.checked_mul(self.dtype.bytes() as i64)

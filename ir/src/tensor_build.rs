@@ -1,6 +1,6 @@
-//! Tensor arithmetic for passes that put operations in the place of others.
+//! Tensor arithmetic for passes that replace operations.
 //!
-//! All are of static shapes and of elements that are numbers; whoever asks for one has made sure that it fits.
+//! Operands must have static shapes and numeric elements; the caller checks that the operation fits.
 
 use crate::reducer::{encode, identity, reducer};
 use crate::{
@@ -44,19 +44,19 @@ pub trait TensorBuild: Build {
         module.types.tensor(&shape, dtype)
     }
 
-    /// The slice that takes a range along one dimension.
+    /// A slice along one dimension.
     fn range(&mut self, value: ValueId, dim: usize, start: i64, limit: i64) -> ValueId {
         let spec = SliceSpec::range(self.module().shape(value), dim, start, limit);
         let ty = self.type_with_size(value, dim, limit - start);
         self.op1(OpKind::Slice(Box::new(spec)), &[value], ty)
     }
 
-    /// An operation on each element of one tensor.
+    /// An element-wise operation on one tensor.
     fn unary(&mut self, op: UnaryOp, value: ValueId) -> ValueId {
         self.alike(OpKind::Unary(op), &[value])
     }
 
-    /// An operation on each two elements of two tensors.
+    /// An element-wise operation on two tensors.
     fn binary(&mut self, op: BinaryOp, a: ValueId, b: ValueId) -> ValueId {
         self.alike(OpKind::Binary(op), &[a, b])
     }
@@ -70,7 +70,7 @@ pub trait TensorBuild: Build {
         self.tensor(OpKind::Convert, &[value], &shape, dtype)
     }
 
-    /// A constant of equal elements, like `value`.
+    /// A splat constant with the type of `value`.
     fn full(&mut self, number: f64, value: ValueId) -> Option<ValueId> {
         let (shape, dtype) = (self.module().shape(value).to_vec(), self.dtype(value)?);
         Some(self.splat(&encode(dtype, number)?, &shape, dtype))
@@ -86,7 +86,7 @@ pub trait TensorBuild: Build {
         self.splat(&vec![0; dtype.bytes()], shape, dtype)
     }
 
-    /// `value`, whose dimensions are `dims` of the result, in shape `shape`.
+    /// Broadcasts `value` to `shape`; its dimensions are `dims` of the result.
     fn spread(&mut self, value: ValueId, dims: DimList, shape: &[i64]) -> Option<ValueId> {
         let dtype = self.dtype(value)?;
         Some(self.tensor(OpKind::BroadcastInDim { dims }, &[value], shape, dtype))

@@ -1,4 +1,4 @@
-//! What the tests of this crate share: types from text, values of given types, small programs.
+//! Helpers for the tests of this crate: types from text, values, small programs.
 
 use smallvec::SmallVec;
 

@@ -1,24 +1,24 @@
 //! Trip counts of `while` loops that can be computed at compile time.
 //!
-//! A loop counts if its condition compares a carried counter (plus a constant) with a bound, and the body adds a step to
-//! the counter. Start, bound and step are integers that `Scalars` evaluates: constants, carried values that no trip
-//! changes, and integer arithmetic on these. JAX prints constants for `scan` and `fori_loop`; Reactant carries start, stop
-//! and step, and computes the number of trips in the condition. Any other loop has an unknown trip count.
+//! A loop has a known trip count if its condition compares a carried counter (plus a constant) with a bound, and the body adds a step to
+//! the counter. Start, bound and step are integers that `Scalars` evaluates: constants, invariant carried values, and integer arithmetic
+//! on these. JAX prints constants for `scan` and `fori_loop`. Reactant carries start, stop and step, and computes the trip count in the
+//! condition. Any other loop has an unknown trip count.
 
 use crate::{
     BinaryOp, CompareDirection, DType, DTypeClass, Dense, Module, OpId, OpKind, RegionId, SecondaryMap,
     UnaryOp, ValueDef, ValueId,
 };
 
-/// The trip count that is assumed where the text does not say.
+/// The assumed trip count of other loops.
 const UNKNOWN: u64 = 8;
 
-/// Returns the trip count of the loop `op`; a guess where the program does not say.
+/// Returns the trip count of the loop `op`, or the assumed one if it is unknown.
 pub fn trips(module: &Module, op: OpId) -> u64 {
     known_trips(module, op).unwrap_or(UNKNOWN)
 }
 
-/// Returns how often each operation under `region` runs when the region runs once: the product of the trip counts around it.
+/// Returns how often each operation under `region` runs if the region runs once: the product of the enclosing trip counts.
 pub fn run_counts(module: &Module, region: RegionId) -> SecondaryMap<OpId, u64> {
     let mut counts = SecondaryMap::new();
     let mut todo = vec![(region, 1u64)];
@@ -41,7 +41,7 @@ pub fn runs(module: &Module, op: OpId) -> bool {
     known_trips(module, op).is_some_and(|trips| trips > 0)
 }
 
-/// Returns the trip count of the loop `op`, if it counts.
+/// Returns the trip count of the loop `op`, if it is known.
 pub fn known_trips(module: &Module, op: OpId) -> Option<u64> {
     let data = &module.ops[op];
     let &[cond, _] = data.regions.as_slice() else { return None };
@@ -67,7 +67,7 @@ pub fn known_trips(module: &Module, op: OpId) -> Option<u64> {
         CompareDirection::LE if step > 0 => (distance.checked_add(1)?, step),
         CompareDirection::GT if step < 0 => (-distance, -step),
         CompareDirection::GE if step < 0 => (1 - distance, -step),
-        // Otherwise the counter steps over the bound, and the loop goes on until it wraps.
+        // Otherwise the counter skips the bound, and the loop continues until it wraps around.
         CompareDirection::NE if distance.checked_rem(step)? == 0 && distance / step >= 0 => {
             (distance / step, 1)
         }
@@ -76,14 +76,14 @@ pub fn known_trips(module: &Module, op: OpId) -> Option<u64> {
     u64::try_from(distance.max(0)).ok().map(|n| n.div_ceil(step.unsigned_abs()))
 }
 
-/// Returns where the carried value `i` of the loop `op` starts and what each trip adds to it, if it counts.
+/// Returns the start and the step of carried value `i` of the loop `op`, if it is a counter.
 #[must_use]
 pub fn counter(module: &Module, op: OpId, i: usize) -> Option<(i64, i64)> {
     let scalars = Scalars { module, op };
     Some((scalars.value(*module.ops[op].operands.get(i)?)?, scalars.step(i)?))
 }
 
-/// How many operations one evaluation may visit: a condition has few, and a value may be reached in many ways.
+/// The largest number of operations that one evaluation visits: a condition has few, but a value may be reached on many paths.
 const MAX_VISITS: usize = 64;
 
 /// Evaluates integer scalars that the loop `op` reads, in its regions or before it.
@@ -111,7 +111,7 @@ impl Scalars<'_> {
         let mut operand = |i: usize| self.evaluate(*data.operands.get(i)?, visits);
         let n = match &data.kind {
             OpKind::Constant(_) => integer(module, value)?,
-            // The element of a tensor of equal elements; a conversion that changes the number is refused below.
+            // An element of a splat; a conversion that changes the number is rejected below.
             OpKind::Convert | OpKind::Reshape | OpKind::BroadcastInDim { .. } => operand(0)?,
             OpKind::Unary(UnaryOp::Negate) => operand(0)?.checked_neg()?,
             OpKind::Binary(op) => op.on_integers(operand(0)?, operand(1)?)?,
@@ -121,7 +121,7 @@ impl Scalars<'_> {
         fits(n, module.tensor(value)?.dtype).then_some(n)
     }
 
-    /// Returns the value that an argument of the loop's regions has in every trip: one that the body returns unchanged.
+    /// Returns the initial value of an invariant region argument: one that the body returns unchanged.
     fn initial(&self, value: ValueId) -> Option<ValueId> {
         let data = &self.module.ops[self.op];
         let i = data.regions.iter().find_map(|&region| argument(self.module, region, value))?;
@@ -130,7 +130,7 @@ impl Scalars<'_> {
         data.operands.get(i).copied().filter(|_| is_unchanged)
     }
 
-    /// Returns which carried value the condition reads as `value`, and what it adds to it.
+    /// Returns the carried value that the condition reads as `value`, and the constant that it adds.
     fn counter(&self, cond: RegionId, value: ValueId) -> Option<(usize, i64)> {
         let (mut value, mut offset) = (value, 0i64);
         for _ in 0..MAX_VISITS {
@@ -153,7 +153,7 @@ impl Scalars<'_> {
         None
     }
 
-    /// Returns what the body adds to its argument `counter` for the next trip.
+    /// Returns the step that the body adds to its argument `counter`.
     fn step(&self, counter: usize) -> Option<i64> {
         let module = self.module;
         let body = *module.ops[self.op].regions.get(1)?;
@@ -169,7 +169,7 @@ impl Scalars<'_> {
     }
 }
 
-/// Whether an integer type has this number; no more than 32 bits of it, so that sums of two do not overflow.
+/// Whether an integer type has this number. At most 32 bits of it count, so that sums of two do not overflow.
 fn fits(n: i64, dtype: DType) -> bool {
     let bits = dtype.bits().min(32);
     match dtype.class() {
@@ -185,7 +185,7 @@ fn returned(module: &Module, region: RegionId, i: usize) -> Option<ValueId> {
     module.ops[module.terminator(region)?].operands.get(i).copied()
 }
 
-/// Which argument of the region a value is.
+/// The index of the region argument that a value is.
 fn argument(module: &Module, region: RegionId, value: ValueId) -> Option<usize> {
     match module.values[value].def() {
         ValueDef::Arg(of, i) if of == region => Some(i as usize),
@@ -193,7 +193,7 @@ fn argument(module: &Module, region: RegionId, value: ValueId) -> Option<usize> 
     }
 }
 
-/// Returns the comparison that says as much with its sides exchanged.
+/// Returns the equivalent comparison with exchanged sides.
 fn mirrored(direction: CompareDirection) -> CompareDirection {
     match direction {
         CompareDirection::LT => CompareDirection::GT,
@@ -204,7 +204,7 @@ fn mirrored(direction: CompareDirection) -> CompareDirection {
     }
 }
 
-/// Returns a constant integer; no larger than 32 bits, so that sums and differences of them do not overflow.
+/// Returns a constant integer of at most 32 bits, so that sums and differences do not overflow.
 fn integer(module: &Module, value: ValueId) -> Option<i64> {
     let op = &module.ops[module.def_op(value)?];
     let OpKind::Constant(Dense::Splat(bytes)) = &op.kind else { return None };

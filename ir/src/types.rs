@@ -25,7 +25,7 @@ pub enum Type {
 #[derive(Clone, Debug, Default)]
 pub struct TypeTable {
     set: IndexSet<Type, FxBuildHasher>,
-    /// What the quantized types among them are made of, by handle.
+    /// The storage tensor types of quantized types, by handle.
     stored: SecondaryMap<TypeId, Option<Box<TensorType>>>,
 }
 
@@ -45,14 +45,14 @@ impl TypeTable {
         self.intern(Type::Tensor(TensorType::new(shape, dtype)))
     }
 
-    /// The type behind a handle.
+    /// The type of a handle.
     #[must_use]
     #[inline]
     pub fn get(&self, id: TypeId) -> &Type {
         &self.set[id.index()]
     }
 
-    /// The tensor type behind a handle, `None` for quantized ones, tokens, tuples and others.
+    /// The tensor type of a handle; `None` for quantized ones, tokens, tuples and others.
     #[must_use]
     #[inline]
     pub fn as_tensor(&self, id: TypeId) -> Option<&TensorType> {
@@ -62,7 +62,7 @@ impl TypeTable {
         }
     }
 
-    /// The tensor type of quantized elements behind a handle, `None` for all others.
+    /// The quantized tensor type of a handle; `None` for all others.
     #[must_use]
     #[inline]
     pub fn as_quantized(&self, id: TypeId) -> Option<&QuantTensor> {
@@ -72,8 +72,7 @@ impl TypeTable {
         }
     }
 
-    /// The ranked tensor behind a handle as it lies in memory: of quantized elements the integers that are stored. `None`
-    /// for tokens, tuples and others.
+    /// The tensor type of a handle as stored in memory: quantized elements have their storage type. `None` for tokens, tuples and others.
     #[must_use]
     #[inline]
     pub fn stored(&self, id: TypeId) -> Option<&TensorType> {
@@ -84,7 +83,7 @@ impl TypeTable {
         }
     }
 
-    /// The shape of a ranked tensor, of quantized elements or not.
+    /// The shape of a ranked tensor, quantized or not.
     #[must_use]
     #[inline]
     pub fn shape_of(&self, id: TypeId) -> Option<&Shape> {

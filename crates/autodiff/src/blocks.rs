@@ -1,6 +1,6 @@
-//! Loops in blocks: a loop of `n` trips becomes one over about `sqrt(n)` blocks of as many trips each, so that the backward pass
-//! needs the state between blocks, and of one block at a time what is kept of its trips ("Training Deep Nets with Sublinear
-//! Memory Cost", Chen et al., 2016).
+//! Block checkpointing of loops: a loop of `n` trips becomes a loop over about `sqrt(n)` blocks of as many trips. The backward pass keeps
+//! the state between blocks, and the residuals of one block at a time ("Training Deep Nets with Sublinear Memory Cost", Chen et al.,
+//! 2016).
 
 use rustc_hash::FxHashSet;
 use shardc_ir::trip_count::known_trips;
@@ -11,11 +11,11 @@ use shardc_ir::{
 
 use crate::emit::{Arithmetic, Emit};
 
-/// Loops with fewer trips stay as they are.
+/// Loops with fewer trips are not split.
 const LEAST_TRIPS: i64 = 4;
 
-/// Splits the loops under a region whose trips are known; returns those over blocks, of whose trips nothing is to be kept but
-/// what they begin from. What trips are left over is a loop of its own.
+/// Splits the loops under a region with known trip counts. Returns the loops over blocks, whose trips keep only their initial state.
+/// Remaining trips get a loop of their own.
 pub(crate) fn split_loops(module: &mut Module, region: RegionId) -> FxHashSet<OpId> {
     let mut blocks = FxHashSet::default();
     split_region(&mut Rewriter::new(module), region, &mut blocks);
@@ -37,7 +37,7 @@ fn split_region(rw: &mut Rewriter<'_>, region: RegionId, blocks: &mut FxHashSet<
     }
 }
 
-/// Inserts loops that do what the loop at hand does; returns their results.
+/// Inserts loops equivalent to the current loop. Returns their results.
 fn split(rw: &mut Rewriter<'_>, op: OpId, trips: i64, blocks: &mut FxHashSet<OpId>) -> Vec<ValueId> {
     let each = block_of(trips);
     let (inits, body) = (rw.module.ops[op].operands.to_vec(), rw.module.ops[op].regions[1]);
@@ -77,7 +77,7 @@ fn split(rw: &mut Rewriter<'_>, op: OpId, trips: i64, blocks: &mut FxHashSet<OpI
     results
 }
 
-/// Writes a loop that does a number of trips of the loop `op`, from `inits`.
+/// Builds a loop with a number of trips of the loop `op`, from `inits`.
 fn trips_of(module: &mut Module, op: OpId, trips: i64, inits: &[ValueId], ops: &mut Vec<OpId>) -> OpId {
     let body = module.ops[op].regions[1];
     let region = clone_region(module, body, &mut ValueMap::new());
@@ -94,7 +94,7 @@ fn trips_of(module: &mut Module, op: OpId, trips: i64, inits: &[ValueId], ops: &
     counted_loop(module, op, trips, inits, region, ops)
 }
 
-/// Writes a loop whose body counts its trips in the last value that it carries.
+/// Builds a loop whose last carried value counts its trips.
 fn counted_loop(
     module: &mut Module,
     like: OpId,
@@ -121,7 +121,7 @@ fn counted_loop(
     e.op(OpKind::While, &operands, &types, &[cond, body])
 }
 
-/// A region that takes values of these types and a count.
+/// A region with arguments of these types and a counter.
 fn counted_region(module: &mut Module, types: &[TypeId]) -> RegionId {
     let count = module.types.tensor(&[], DType::I32);
     module.add_region(&[types, &[count]].concat())
@@ -133,13 +133,13 @@ fn next(module: &mut Module, ops: &mut Vec<OpId>, like: OpId, count: ValueId) ->
     e.add(count, one)
 }
 
-/// Whether a loop hands what it carries at a place on as it is.
+/// Whether a loop returns a carried value unchanged.
 fn stays(module: &Module, body: RegionId, place: usize) -> bool {
     let returned = module.terminator(body).and_then(|end| module.ops[end].operands.get(place));
     returned == module.regions[body].args.get(place)
 }
 
-/// Returns the trips of a block: about the square root of all, and a divisor of them where there is one near.
+/// Returns the trips per block: about the square root of all trips, and a divisor of them if one is near.
 fn block_of(trips: i64) -> i64 {
     let root = (trips as f64).sqrt().ceil() as i64;
     let near = (root..=2 * root).chain((root / 2 + 1..root).rev());

@@ -1,27 +1,27 @@
-//! Checkpointing: what the forward pass keeps for the backward pass, and what this computes again.
+//! Activation checkpointing: which values the forward pass keeps for the backward pass, and which the backward pass recomputes.
 
 use std::{fmt, str::FromStr};
 
 use shardc_ir::suggest::nearest;
 use shardc_ir::{Attr, Effect, Module, OpId, OpKind, ValueId};
 
-/// The name of the composite that hands a value on and gives it a name (its attribute `name`), for [`Keep::Named`].
+/// The composite that returns its operand and names it (attribute `name`), for [`Keep::Named`].
 pub const CHECKPOINT_NAME: &str = "shardc.checkpoint_name";
 
-/// The attribute of a named computation that has a policy of its own: a [`Keep`] as text.
+/// The attribute of a named computation with its own policy: a [`Keep`] as text.
 pub const CHECKPOINT: &str = "shardc.checkpoint";
 
-/// Which results of the forward pass are kept until the backward pass reads them.
+/// Which results of the forward pass are kept as residuals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Keep {
-    /// All that are read. What costs next to nothing is computed again in loops, where keeping it would take a stack.
+    /// All that the backward pass reads. In loops, cheap values are recomputed, since keeping them takes a stack.
     #[default]
     Everything,
-    /// None: the backward pass begins from the arguments.
+    /// None: the backward pass recomputes from the arguments.
     Nothing,
-    /// Those of matrix products and convolutions.
+    /// Results of matmuls and convolutions.
     Products,
-    /// Those that composites [`CHECKPOINT_NAME`] give one of these names.
+    /// Results that a composite [`CHECKPOINT_NAME`] gives one of these names.
     Named(Vec<String>),
 }
 
@@ -39,7 +39,7 @@ impl FromStr for Keep {
     }
 }
 
-/// What [`FromStr`] reads.
+/// The text that [`FromStr`] parses.
 impl fmt::Display for Keep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -51,7 +51,7 @@ impl fmt::Display for Keep {
     }
 }
 
-/// A text that says no policy of checkpointing.
+/// A text that is no checkpointing policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownPolicy(pub String);
 
@@ -65,7 +65,7 @@ impl fmt::Display for UnknownPolicy {
 
 impl std::error::Error for UnknownPolicy {}
 
-/// Which values the text of a policy means.
+/// The values that the text of a policy selects.
 enum Policy {
     Everything,
     Nothing,
@@ -89,18 +89,18 @@ impl FromStr for Policy {
     }
 }
 
-/// Which results of the forward pass wait for the backward pass in the host's memory. They are kept, whatever [`Keep`] says. What
-/// is kept inside of branches and manual computations stays on the device.
+/// Which results of the forward pass are offloaded to host memory. They are kept regardless of [`Keep`]. Residuals inside branches and
+/// manual computations stay on the device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Offload {
     /// None.
     #[default]
     Nothing,
-    /// All that are kept, but for scalars.
+    /// All residuals except scalars.
     Everything,
-    /// Those of matrix products and convolutions.
+    /// Results of matmuls and convolutions.
     Products,
-    /// Those that composites [`CHECKPOINT_NAME`] give one of these names.
+    /// Results that a composite [`CHECKPOINT_NAME`] gives one of these names.
     Named(Vec<String>),
 }
 
@@ -118,24 +118,24 @@ impl FromStr for Offload {
     }
 }
 
-/// What is kept, of which parts of the program.
+/// The checkpointing policy, and the parts of the program that it applies to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Checkpoint {
-    /// What is kept.
+    /// The residuals to keep.
     pub keep: Keep,
-    /// What of it is kept in the host's memory.
+    /// The residuals to offload to host memory.
     pub offload: Offload,
-    /// Functions whose calls are done again one by one, each in the backward pass where its gradient is computed: all but
-    /// their operands is as [`Checkpoint::keep`] says, and everything around them is kept. Without any, the whole program is
-    /// one such part. Bodies of loops always are, and named computations with the attribute [`CHECKPOINT`], as that says.
+    /// Functions whose calls are rematerialized one by one in the backward pass. Their operands are kept, values inside as
+    /// [`Checkpoint::keep`] says, and everything outside is kept. Without any, the policy applies to the whole program. It always applies
+    /// to loop bodies, and a named computation with the attribute [`CHECKPOINT`] has its own.
     pub layers: Vec<String>,
-    /// Whether loops are done in blocks: of about the square root of their trips the state is kept, and what lies between is
-    /// computed again, block after block.
+    /// Whether loops run in blocks: the state of about the square root of their trips is kept, and the trips in between are recomputed
+    /// block by block.
     pub blocks: bool,
 }
 
 impl Checkpoint {
-    /// The same, with the policy that a named computation has of its own, if it has one.
+    /// The same, with a named computation's own policy, if it has one.
     pub(crate) fn within(&self, module: &Module, op: OpId) -> Checkpoint {
         let mut policy = self.clone();
         if let Some(Attr::Str(text)) = module.ops[op].attrs.get(CHECKPOINT)
@@ -146,7 +146,7 @@ impl Checkpoint {
         policy
     }
 
-    /// Whether results of an operation are kept rather than computed again.
+    /// Whether results of an operation are kept and not recomputed.
     pub(crate) fn keeps(&self, module: &Module, op: OpId) -> bool {
         let keeps = match &self.keep {
             Keep::Everything => true,
@@ -159,14 +159,14 @@ impl Checkpoint {
 }
 
 impl Offload {
-    /// Whether a value that is kept is kept in the host's memory.
+    /// Whether a residual is kept in host memory.
     pub(crate) fn takes(&self, module: &Module, value: ValueId) -> bool {
         let is_scalar = || module.tensor(value).is_none_or(|ty| ty.rank() == 0);
         let is_named = || module.def_op(value).is_some_and(|op| self.names(module, op));
         !is_scalar() && (*self == Offload::Everything || is_named())
     }
 
-    /// Whether it is about results of this operation in particular.
+    /// Whether the policy selects results of this operation in particular.
     fn names(&self, module: &Module, op: OpId) -> bool {
         match self {
             Offload::Nothing | Offload::Everything => false,
@@ -176,13 +176,13 @@ impl Offload {
     }
 }
 
-/// Whether an operation is a matrix product or a convolution.
+/// Whether an operation is a matmul or a convolution.
 fn is_product(module: &Module, op: OpId) -> bool {
     let kind = &module.ops[op].kind;
     matches!(kind, OpKind::DotGeneral(_) | OpKind::Convolution(_) | OpKind::RaggedDot(_))
 }
 
-/// Whether an operation gives a value one of these names.
+/// Whether an operation names a value with one of these names.
 fn is_named(module: &Module, op: OpId, names: &[String]) -> bool {
     let OpKind::Composite(spec) = &module.ops[op].kind else { return false };
     let name = spec.attributes.as_ref().and_then(|attrs| attrs.get("name"));
@@ -190,13 +190,12 @@ fn is_named(module: &Module, op: OpId, names: &[String]) -> bool {
         && matches!(name, Some(Attr::Str(name)) if names.iter().any(|n| **n == **name))
 }
 
-/// Whether an operation that was done gives the same results when it is done again, and does nothing else. A loop that ended once
-/// ends again.
+/// Whether an operation can be recomputed: it has the same results again and no side effects. A loop that terminated terminates again.
 fn may_repeat(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let is_loop = data.kind.def().effect == Effect::MayNotEnd;
     let may_repeat = |&op: &OpId| may_repeat(module, op) || module.ops[op].kind.def().effect == Effect::Ends;
-    // A composite does what its function does.
+    // A composite does what its decomposition does.
     let function = match &data.kind {
         OpKind::Composite(spec) => module.func_names.get(&spec.decomposition),
         _ => None,

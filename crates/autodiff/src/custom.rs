@@ -1,11 +1,11 @@
-//! Rules of a front end: derivatives of functions, composites and custom calls that are given rather than found.
+//! Custom derivative rules of a front end, for functions, composites and custom calls.
 //!
-//! A rule is a function of the program, so that it travels with the program's text.
+//! A rule is a function of the program, so that the program's text contains it.
 
-/// The name of the composite that hands its operands on and lets no derivative through.
+/// The composite that returns its operands and stops gradients.
 pub const STOP_GRADIENT: &str = "shardc.stop_gradient";
 
-/// How calls of a function, composites or custom calls of a name are differentiated.
+/// The rule for calls of a function, composites or custom calls of a name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CustomRule {
     /// The name of the function or composite, or the target of the custom call.
@@ -14,23 +14,22 @@ pub struct CustomRule {
     pub derivative: CustomDerivative,
 }
 
-/// A derivative that is given. *Changing* operands are those of floats and complex numbers, results likewise.
+/// A custom derivative. *Differentiable* operands and results are floats and complex numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CustomDerivative {
-    /// The results count as constants.
+    /// The results are constants.
     Nothing,
-    /// A function from the operands, then a tangent for each changing operand, to the results, then a tangent for each
-    /// changing result. It is linear in the tangents.
+    /// A function from the operands and a tangent for each differentiable operand, to the results and a tangent for each differentiable
+    /// result. It is linear in the tangents.
     Jvp {
         /// The function's name.
         function: String,
     },
     /// Two functions, for reverse mode only.
     Vjp {
-        /// The name of the function from the operands to the results, and whatever the other one needs behind them.
+        /// The function from the operands to the results, followed by residuals.
         forward: String,
-        /// The name of the function from what the first one returns behind the results, then a cotangent for each changing
-        /// result, to a cotangent for each changing operand.
+        /// The function from the residuals and a cotangent for each differentiable result, to a cotangent for each differentiable operand.
         backward: String,
     },
 }

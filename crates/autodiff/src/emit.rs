@@ -13,7 +13,7 @@ pub(crate) struct Emit<'a> {
 }
 
 impl<'a> Emit<'a> {
-    /// New operations come from where `like` comes from.
+    /// New operations get the location of `like`.
     pub(crate) fn new(module: &'a mut Module, ops: &'a mut Vec<OpId>, like: OpId) -> Self {
         let origin = (module.ops[like].span, module.ops[like].loc);
         Emit { module, ops, origin }
@@ -56,9 +56,9 @@ pub(crate) trait Arithmetic: TensorBuild {
         self.unary(UnaryOp::Negate, a)
     }
 
-    /// A constant like `value`, all of whose elements are `number`.
+    /// A constant of the type of `value`, with all elements equal to `number`.
     fn number(&mut self, number: f64, value: ValueId) -> ValueId {
-        // Only floats and complex numbers have derivatives, and each of their types that computes can be encoded.
+        // Only floats and complex numbers have derivatives, and all their types with arithmetic can be encoded.
         self.full(number, value).unwrap_or(value)
     }
 

@@ -1,7 +1,7 @@
-//! Forward: tapes are put among the operations that they belong to.
+//! Forward mode: inserts tapes into the regions that they belong to.
 //!
-//! An operation on a tape stands right behind what its coefficients and tangents come from. A loop carries the tangents of
-//! what it carries along; each branch returns those of what it returns.
+//! An operation of a tape is inserted right after its coefficients and tangents are defined. A loop carries the tangents of its carried
+//! values; each branch returns the tangents of its results.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{Diagnostic, InsertionPoint, Module, OpId, OpKind, RegionId, ValueId};
@@ -10,11 +10,11 @@ use crate::emit::{Arithmetic, Emit};
 use crate::linearize::{Given, Linear, LoopTape, ManualTape, Nested, Tape};
 use crate::replace::replace;
 
-/// Puts tapes into the regions that they are of.
+/// Inserts tapes into their regions.
 #[derive(Debug)]
 pub(crate) struct Forward<'l, 'm> {
     linear: &'l mut Linear<'m>,
-    /// What took the place of results of operations on tapes.
+    /// Replacements of results of operations on tapes.
     instead: FxHashMap<ValueId, ValueId>,
 }
 
@@ -23,11 +23,9 @@ impl<'l, 'm> Forward<'l, 'm> {
         Forward { linear, instead: FxHashMap::default() }
     }
 
-    /// Puts the tape of a function's body into it, and the tapes of regions under it into those. Returns what took the place
-    /// of values of the tape.
+    /// Inserts the tape of a function's body, and the tapes of nested regions. Returns replacements of values of the tape.
     ///
-    /// # Errors
-    /// Something has a rule for reverse mode only.
+    /// # Errors A custom rule is for reverse mode only.
     pub(crate) fn body(
         mut self,
         body: RegionId,
@@ -39,7 +37,7 @@ impl<'l, 'm> Forward<'l, 'm> {
         Ok(self.instead)
     }
 
-    /// Puts a tape into its region.
+    /// Inserts a tape into its region.
     fn region(&mut self, region: RegionId, tape: &Tape) -> Result<(), Box<Diagnostic>> {
         let primal = self.linear.module.regions[region].ops.to_vec();
         let mut ops = Vec::with_capacity(primal.len() + tape.ops.len());
@@ -61,7 +59,7 @@ impl<'l, 'm> Forward<'l, 'm> {
         Ok(())
     }
 
-    /// Lets the branches of `of` return tangents, which are the results of `choice`.
+    /// Makes the branches of `of` return tangents, the results of `choice`.
     fn branches(&mut self, choice: OpId, of: OpId, tapes: &[Tape]) -> Result<(), Box<Diagnostic>> {
         let regions = self.linear.module.ops[of].regions.clone();
         for (&region, tape) in regions.iter().zip(tapes) {
@@ -82,7 +80,7 @@ impl<'l, 'm> Forward<'l, 'm> {
         Ok(())
     }
 
-    /// Lets a region that is done once return tangents, which are the results of `whole`.
+    /// Makes a region that runs once return tangents, the results of `whole`.
     fn once(&mut self, whole: OpId, of: OpId, tape: &Tape) -> Result<(), Box<Diagnostic>> {
         let region = self.linear.module.ops[of].regions[0];
         self.region(region, tape)?;
@@ -98,8 +96,8 @@ impl<'l, 'm> Forward<'l, 'm> {
         Ok(())
     }
 
-    /// Lets a manual computation take tangents of its operands, and return those of its results, which are the results of
-    /// `whole`: sharded as these.
+    /// Makes a manual computation take tangents of its operands and return those of its results, the results of `whole`, with their
+    /// shardings.
     fn manual(&mut self, whole: OpId, manual: ManualTape) -> Result<(), Box<Diagnostic>> {
         let ManualTape { op, operands, args, tape } = manual;
         let region = self.linear.module.ops[op].regions[0];
@@ -129,7 +127,7 @@ impl<'l, 'm> Forward<'l, 'm> {
         Ok(())
     }
 
-    /// Lets a loop carry tangents, which are the operands and results of `whole`.
+    /// Makes a loop carry tangents, the operands and results of `whole`.
     fn looped(&mut self, whole: OpId, looped: LoopTape) -> Result<(), Box<Diagnostic>> {
         let LoopTape { op, carried, args, inits, tape, .. } = looped;
         let regions = self.linear.module.ops[op].regions.clone();
@@ -150,7 +148,7 @@ impl<'l, 'm> Forward<'l, 'm> {
         Ok(())
     }
 
-    /// Zeros like `value`, made before `op`.
+    /// Zeros like `value`, inserted before `op`.
     fn zeros_before(&mut self, op: OpId, value: ValueId) -> ValueId {
         let mut ops = Vec::new();
         let zeros = Emit::new(self.linear.module, &mut ops, op).zeros_like(value);
@@ -160,7 +158,7 @@ impl<'l, 'm> Forward<'l, 'm> {
         zeros
     }
 
-    /// Lets a region return one value more: a tangent, or zeros like `like`.
+    /// Adds a returned value to a region: a tangent, or zeros like `like`.
     fn return_more(&mut self, region: RegionId, tangent: Option<ValueId>, like: ValueId) {
         let module = &mut *self.linear.module;
         let Some(end) = module.terminator(region) else { return };
@@ -176,7 +174,7 @@ impl<'l, 'm> Forward<'l, 'm> {
     }
 }
 
-/// The error for a rule that forward mode cannot use.
+/// The error for a rule without forward mode.
 fn backward_only(module: &Module, op: OpId, given: &Given) -> Box<Diagnostic> {
     let name = &module.funcs[given.backward].name;
     let text = format!("what @{name} computes the gradient of has no rule for forward mode");

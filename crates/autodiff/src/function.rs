@@ -1,4 +1,4 @@
-//! The function that is made: its arguments, results, and what stands in its body.
+//! The differentiated function: its arguments, results and body.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{AttrDict, Diagnostic, FuncId, Loc, Module, OpId, RegionId, ValueId};
@@ -11,16 +11,14 @@ use crate::locations;
 use crate::request::{Derivative, Request};
 use crate::transpose::Transposed;
 
-/// Makes of a function one that returns derivatives of its results.
+/// Changes a function to return derivatives of its results.
 ///
-/// The function keeps its arguments, and takes besides, in the order of the request, a tangent for each differentiated argument
-/// or a cotangent for each result, where the derivative needs them. It returns the results asked for, if they are, then a
-/// gradient for each differentiated argument, or a tangent for each result. The function has no calls: they have been inlined.
-/// What is computed for nothing may be left in it.
+/// After its arguments, and in the order of the request, the function takes a tangent for each differentiated argument or a cotangent for
+/// each result, if the derivative needs them. It returns the requested results, if they are wanted, then a gradient for each
+/// differentiated argument, or a tangent for each result. Calls must have been inlined. Dead operations may be left.
 ///
-/// # Errors
-/// An argument or a result does not exist or cannot change by a little (`SH1003`), or an operation between them has no
-/// derivative (`SH1001`, `SH1004`).
+/// # Errors An argument or a result does not exist or is not differentiable (`SH1003`), or an operation between them has no derivative
+/// (`SH1001`, `SH1004`).
 pub fn differentiate(module: &mut Module, func: FuncId, request: &Request) -> Result<(), Vec<Diagnostic>> {
     let made = request
         .check(module, &module.funcs[func])
@@ -28,13 +26,13 @@ pub fn differentiate(module: &mut Module, func: FuncId, request: &Request) -> Re
     made.map_err(|error| vec![*error])
 }
 
-/// Puts behind what a region does the gradient, by values that it reads or makes, of what its terminator returns at the places
-/// [`Request::of`]; returns the gradients. [`Request::wrt`] says nothing here. The region has no calls.
+/// Appends to a region the gradient, by values that it reads or makes, of the terminator's operands [`Request::of`]. Returns the
+/// gradients.
+/// [`Request::wrt`] is ignored. The region has no calls.
 ///
-/// What the terminator returns is the same values as before, though others may hold them: read them from it.
+/// The terminator returns the same results, but possibly as other values: read them from its operands.
 ///
-/// # Errors
-/// A value depends on another that is differentiated by, or cannot change by a little (`SH1003`); an operation between has no
+/// # Errors A value depends on another differentiated value, or is not differentiable (`SH1003`); an operation in between has no
 /// derivative (`SH1001`, `SH1004`).
 pub fn gradient_in_region(
     module: &mut Module,
@@ -50,7 +48,7 @@ pub fn gradient_in_region(
     reverse(module, request, blocks, region, wrt, cotangents).map_err(|error| vec![*error])
 }
 
-/// The gradient of each of `args`. Without cotangents, that of scalars.
+/// The gradient of each of `args`. Without cotangents, the gradient of a scalar.
 fn reverse(
     module: &mut Module,
     request: &Request,
@@ -62,7 +60,7 @@ fn reverse(
     let Some(end) = module.terminator(body) else { return Ok(Vec::new()) };
     let of: Vec<ValueId> = request.of.iter().map(|&i| module.ops[end].operands[i]).collect();
     let types: Vec<_> = args.iter().map(|&v| module.values[v].ty).collect();
-    // Tangents of arguments are arguments of a region that nobody keeps.
+    // Tangents of arguments are arguments of a temporary region.
     let scratch = module.add_region(&types);
     let tangents = module.regions[scratch].args.clone();
     let needed = Needed::of(module, body, &of);
@@ -109,7 +107,7 @@ fn reverse(
     Ok(gradients)
 }
 
-/// What is said of a value that was to be differentiated by and depends on another such value.
+/// The error for a differentiated value that depends on another one.
 fn depends(module: &Module, value: ValueId) -> Box<Diagnostic> {
     let text = "a gradient is taken by a value and by one that it is made of";
     let hint = "take the gradient by one of them, or let the first through stop_gradient";
@@ -202,7 +200,7 @@ impl Maker<'_> {
         Ok(out)
     }
 
-    /// Gives the function one more argument, for the change of what was asked for.
+    /// Adds an argument to the function: a tangent or cotangent of the request.
     fn add_argument(&mut self, body: RegionId, like: ValueId, asked: Asked) -> ValueId {
         let ty = self.module.values[like].ty;
         let func = &self.module.funcs[self.func];
@@ -229,7 +227,7 @@ impl Maker<'_> {
         arg
     }
 
-    /// Lets the function return the results asked for, if they are, and their derivatives.
+    /// Makes the function return the requested results, if they are wanted, and their derivatives.
     fn give_back(&mut self, end: OpId, of: &[ValueId], derivatives: &[ValueId]) {
         let mut returned = Vec::new();
         let func = &mut self.module.funcs[self.func];
@@ -266,7 +264,7 @@ impl Maker<'_> {
         let func = &mut self.module.funcs[self.func];
         func.results = returned.iter().map(|&v| self.module.values[v].ty).collect();
         (func.res_attrs, func.res_shardings, func.res_spans) = (attrs, shardings, Vec::new());
-        // An argument that was donated to a result would be to another.
+        // Result indices change, so donations to results are dropped.
         for attrs in &mut func.arg_attrs {
             attrs.remove_donation();
         }
@@ -274,7 +272,7 @@ impl Maker<'_> {
     }
 }
 
-/// What a new argument is the change of, by its place in the request.
+/// The index, in the request, of the value that a new argument belongs to.
 #[derive(Clone, Copy)]
 enum Asked {
     Argument(usize),

@@ -1,4 +1,4 @@
-//! Functions of front ends whose derivative is known by name.
+//! Functions of front ends whose derivatives are known by name.
 //!
 //! JAX 0.12 lowers `lgamma` of `f32` to the function `@lgamma_impl`, which takes numbers apart into bits (masks of mantissas, error-free
 //! splits). No derivative goes through bits. JAX itself differentiates the primitive: the derivative of `lgamma` is `digamma`
@@ -18,11 +18,10 @@ use crate::custom::{CustomDerivative, CustomRule};
 /// The name of the function that JAX lowers `lgamma` to. Further copies have a numeric suffix.
 const LGAMMA: &str = "lgamma_impl";
 
-/// Constants of the function for the logarithm of the gamma function, or their opposites.
+/// Constants of the log-gamma function, up to sign.
 const OF_LGAMMA: [f64; 3] = [0.577_215_664_901_532_9, 1.644_934_066_848_226_4, 0.418_938_517_570_495_6];
 
-/// Finds the functions of a program whose derivative is known, adds the function of each derivative to the program, and returns
-/// their rules.
+/// Finds functions with known derivatives, adds a function for each derivative to the program, and returns their rules.
 pub fn known_rules(module: &mut Module) -> Vec<CustomRule> {
     let found: Vec<FuncId> = module.funcs.keys().filter(|&func| is_lgamma(module, func)).collect();
     found.into_iter().map(|func| rule_of_lgamma(module, func)).collect()
@@ -53,7 +52,7 @@ fn is_lgamma(module: &Module, func: FuncId) -> bool {
     reads_bits && OF_LGAMMA.into_iter().all(holds)
 }
 
-/// The bodies of a function and of all that it calls.
+/// The bodies of a function and of all its callees.
 fn reachable(module: &Module, func: FuncId) -> Vec<RegionId> {
     let mut seen: FxHashSet<FuncId> = FxHashSet::default();
     let (mut next, mut bodies) = (vec![func], Vec::new());
@@ -69,7 +68,7 @@ fn reachable(module: &Module, func: FuncId) -> Vec<RegionId> {
     bodies
 }
 
-/// Adds the function from a number and its tangent to the logarithm of its gamma function and the tangent of that.
+/// Adds the function from a number and its tangent to its log-gamma and that tangent.
 fn rule_of_lgamma(module: &mut Module, func: FuncId) -> CustomRule {
     let (name, ty) = (module.funcs[func].name.to_string(), module.funcs[func].params[0]);
     let body = module.add_region(&[ty, ty]);

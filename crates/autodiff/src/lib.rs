@@ -1,24 +1,21 @@
-//! # shardc-autodiff: derivatives of programs
+//! # shardc-autodiff: automatic differentiation
 //!
 //! Internal: this crate may change in any release. Front ends use `shardc::autodiff`.
 //!
-//! A program is differentiated in two steps, as JAX does it ("You Only Linearize Once", Radul et al., POPL 2023):
+//! A program is differentiated in two steps, as in JAX ("You Only Linearize Once", Radul et al., POPL 2023):
 //!
-//! 1. `linearize` walks a function in its order and writes beside it a *tape*: the operations that a small change of the
-//!    arguments (a *tangent*) goes through. Each is linear in the tangents, and reads what the function computes as
-//!    coefficients.
-//! 2. `transpose` walks the tape backward and writes for each of its operations those that take a *cotangent*, the change of
-//!    the result by a small change of a value, from its results to its operands.
+//! 1. `linearize` walks a function in program order and writes a *tape*: the operations that map a change of the arguments (a *tangent*)
+//!    to one of the results. Each is linear in the tangents, and its coefficients are values of the function.
+//! 2. `transpose` walks the tape backward. For each of its operations it writes those that map *cotangents* of the results to cotangents
+//!    of the operands. The cotangent of a value is the derivative of the result by it.
 //!
-//! So each operation of StableHLO has one rule of differentiation, and only the linear ones among them, of which there are
-//! few, have a rule of transposition.
+//! So each operation of StableHLO has one differentiation rule, and only the few linear ones have a transposition rule.
 //!
 //! ## Conventions
 //!
-//! * A tangent and a cotangent have the type of their value. Values of integers, truth values, tokens have none.
-//! * A change of nothing is no value: zeros are symbolic and nothing is computed with them.
-//! * The cotangent `c` of a complex value `z` is that for which the result changes by `Re(c * dz)`, without a conjugate: JAX's
-//!   convention.
+//! * A tangent and a cotangent have the type of their value. Integers, truth values and tokens have none.
+//! * A zero tangent is no value: zeros are symbolic and nothing is computed with them.
+//! * For the cotangent `c` of a complex value `z`, the result changes by `Re(c * dz)`, without a conjugate: JAX's convention.
 //!
 //! This crate does no input or output, reads no environment and has no global state.
 

@@ -1,8 +1,8 @@
-//! Where operations of derivatives come from: from the lines of the operations that they are derivatives of.
+//! Locations of derivative operations: those of the operations that they are derived from.
 
 use shardc_ir::{EntityRef, Loc, LocId, Module, OpId};
 
-/// Says in the location of each operation from number `first` on that it is the `word` ("transpose of") of what stands there.
+/// Marks the location of each operation from index `first` on with `word` ("transpose of").
 ///
 /// A name stays readable for tools that show names of operations alone: `transpose of jit(f)/dot_general`.
 pub(crate) fn say(module: &mut Module, first: usize, word: &str) {

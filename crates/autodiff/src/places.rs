@@ -1,4 +1,4 @@
-//! Places that integers say: what `gather` and `scatter` read and write.
+//! Indices of `gather` and `scatter`: which elements they read and write.
 
 use shardc_ir::reducer::reduction_of;
 use shardc_ir::{
@@ -9,7 +9,7 @@ use shardc_ir::{
 use crate::emit::{Arithmetic, Emit};
 use crate::ranges::{Range, range, ranges_along};
 
-/// The gather that reads what a scatter writes to; `None` where the dimensions do not fit.
+/// The gather that reads the elements that a scatter writes; `None` if dimensions do not fit.
 pub(crate) fn gather_of(spec: &ScatterSpec, input: &[i64], updates: &[i64]) -> Option<GatherSpec> {
     let mut window = spec.update_window_dims.iter();
     let slice_sizes: SizeList = (0..input.len() as u32)
@@ -30,7 +30,7 @@ pub(crate) fn gather_of(spec: &ScatterSpec, input: &[i64], updates: &[i64]) -> O
     })
 }
 
-/// A scatter without the dimensions that each window covers whole, and which dimensions of the operand and of the updates are left.
+/// A scatter without the dimensions that each window covers entirely, and the remaining dimensions of operand and updates.
 #[derive(Debug)]
 pub(crate) struct Thin {
     pub(crate) spec: ScatterSpec,
@@ -38,8 +38,7 @@ pub(crate) struct Thin {
     pub(crate) of_updates: DimList,
 }
 
-/// What a scatter does to each of its dimensions but those that every window covers whole: along these, what is true of one
-/// element is true of all. `None` where the dimensions do not fit.
+/// Drops the dimensions that every window covers entirely: along these, all elements behave alike. `None` if dimensions do not fit.
 pub(crate) fn thin(spec: &ScatterSpec, input: &[i64], updates: &[i64]) -> Option<Thin> {
     let gather = gather_of(spec, input, updates)?;
     let is_whole = |d: u32| {
@@ -67,7 +66,7 @@ pub(crate) fn thin(spec: &ScatterSpec, input: &[i64], updates: &[i64]) -> Option
     Some(Thin { spec: thin, of_operand, of_updates })
 }
 
-/// The scatter that writes to what a gather reads.
+/// The scatter that writes the elements that a gather reads.
 pub(crate) fn scatter_of(spec: &GatherSpec) -> ScatterSpec {
     ScatterSpec {
         update_window_dims: spec.offset_dims.clone(),
@@ -81,17 +80,17 @@ pub(crate) fn scatter_of(spec: &GatherSpec) -> ScatterSpec {
     }
 }
 
-/// The last place at which a window of a gather still lies within the operand, for each component of an index.
+/// For each index component, the last start at which a window of a gather is within the operand.
 pub(crate) fn last_places(spec: &GatherSpec, operand: &[i64]) -> Vec<i64> {
     spec.start_index_map.iter().map(|&d| operand[d as usize] - spec.slice_sizes[d as usize]).collect()
 }
 
-/// Whether each component of the indices is surely from zero to its last place.
+/// Whether each index component is provably between zero and its last start.
 fn is_within(module: &Module, indices: ValueId, vector_dim: u32, last: &[i64]) -> bool {
     match (vector_dim as usize) < module.rank(indices) {
         true => ranges_along(module, indices, vector_dim as usize)
             .is_some_and(|all| all.iter().zip(last).all(|(range, &last)| range.is_within(last))),
-        // There is one component, and no dimension of them.
+        // There is one component, and indices have no dimension for components.
         false => match (range(module, indices), last.first()) {
             (Some(range), Some(&last)) => range.is_within(last),
             (range, last) => range.is_some() && last.is_none(),
@@ -99,7 +98,7 @@ fn is_within(module: &Module, indices: ValueId, vector_dim: u32, last: &[i64]) -
     }
 }
 
-/// The indices, moved to where windows lie within the operand: there a gather reads.
+/// The indices, clamped so that windows are within the operand, as `gather` does.
 pub(crate) fn clamped(e: &mut Emit<'_>, indices: ValueId, vector_dim: u32, last: &[i64]) -> ValueId {
     if is_within(e.module(), indices, vector_dim, last) {
         return indices;
@@ -112,7 +111,7 @@ pub(crate) fn clamped(e: &mut Emit<'_>, indices: ValueId, vector_dim: u32, last:
     e.alike_to(OpKind::Clamp, &[low, indices, high], indices)
 }
 
-/// The same, where fewer numbers are to be moved: those that the indices are put together of, or that they repeat.
+/// The same, with fewer elements to clamp: operands of the concatenation or broadcast that produces the indices.
 fn clamped_before(e: &mut Emit<'_>, indices: ValueId, vector_dim: u32, last: &[i64]) -> Option<ValueId> {
     let op = e.module().def_op(indices)?;
     let (kind, operands) = (e.module().ops[op].kind.clone(), e.module().ops[op].operands.clone());
@@ -126,7 +125,7 @@ fn clamped_before(e: &mut Emit<'_>, indices: ValueId, vector_dim: u32, last: &[i
             }
             Some(e.alike_to(kind, &parts, indices))
         }
-        // One component: all numbers have one limit, wherever they stand.
+        // One component: all indices have one limit.
         OpKind::BroadcastInDim { .. } | OpKind::Reshape if last.len() == 1 => {
             let from = *operands.first()?;
             let vector_dim = e.module().rank(from) as u32;
@@ -137,8 +136,8 @@ fn clamped_before(e: &mut Emit<'_>, indices: ValueId, vector_dim: u32, last: &[i
     }
 }
 
-/// What is asked of the windows at `indices` before zeros were taken for those that do not lie within the operand; `None` where
-/// that is not how it was made.
+/// The cotangent of the windows at `indices` before the mask that zeroes windows outside of the operand; `None` if it was not made in this
+/// way.
 pub(crate) fn without_mask(
     module: &Module,
     ct: ValueId,
@@ -153,7 +152,7 @@ pub(crate) fn without_mask(
     if zero.iter().any(|&byte| byte != 0) {
         return None;
     }
-    // For each window, whether all components are within.
+    // For each window, whether all components are in bounds.
     let mask_made = made(mask)?;
     let of_windows = match &mask_made.kind {
         OpKind::BroadcastInDim { dims } => {
@@ -189,7 +188,7 @@ pub(crate) fn without_mask(
     is_within.then_some(unmasked)
 }
 
-/// Whether each component of a tensor like indices is one number, the same for all.
+/// Whether each component of an index tensor is a known constant.
 fn is_exactly(module: &Module, mut value: ValueId, mut vector_dim: usize, numbers: &[i64]) -> bool {
     let is = |range: &Range, n: i64| (range.low, range.high) == (n.into(), n.into());
     loop {
@@ -203,7 +202,7 @@ fn is_exactly(module: &Module, mut value: ValueId, mut vector_dim: usize, number
         } else if let [n] = numbers {
             return range(module, value).is_some_and(|range| is(&range, *n));
         }
-        // A row that is repeated.
+        // A row that is broadcast.
         let Some(op) = module.def_op(value).map(|op| &module.ops[op]) else { return false };
         let OpKind::BroadcastInDim { dims } = &op.kind else { return false };
         let Some(from) = dims.iter().position(|&d| d as usize == vector_dim) else { return false };
@@ -211,11 +210,11 @@ fn is_exactly(module: &Module, mut value: ValueId, mut vector_dim: usize, number
     }
 }
 
-/// Numbers of which component `i` of each index has `of[i]`, like `indices`.
+/// A tensor like `indices` whose component `i` is `of[i]`.
 fn limits(e: &mut Emit<'_>, indices: ValueId, vector_dim: u32, of: &[i64]) -> ValueId {
     let ty = e.type_of(indices);
     let bytes = ty.dtype.bytes();
-    // What a narrow type cannot say, it does not reach.
+    // Capped at the maximum of the type, which no index of this type exceeds.
     let most = |n: &i64| match ty.dtype.class() {
         DTypeClass::Signed => (*n).min(i64::MAX >> (64 - ty.dtype.bits().min(64))),
         _ => (*n).min(i64::MAX >> 63u32.saturating_sub(ty.dtype.bits())),
@@ -230,8 +229,7 @@ fn limits(e: &mut Emit<'_>, indices: ValueId, vector_dim: u32, of: &[i64]) -> Va
     e.number(of.first().copied().unwrap_or(0) as f64, indices)
 }
 
-/// `value`, made by windows at `indices`, with zeros for the windows that do not lie within the operand: these a scatter
-/// leaves out.
+/// `value`, whose windows belong to `indices`, with zeros for windows outside of the operand: `scatter` drops these.
 pub(crate) fn only_within(
     e: &mut Emit<'_>,
     value: ValueId,
@@ -255,7 +253,7 @@ pub(crate) fn only_within(
     let mut within = e.binary(BinaryOp::And, above, below);
     let rows: Vec<i64> = (0..shape.len()).filter(|&d| d != vector_dim).map(|d| shape[d]).collect();
     if vector_dim < shape.len() {
-        // All components of an index have to be.
+        // All components of an index must be in bounds.
         let mut all: Option<ValueId> = None;
         for i in 0..shape[vector_dim] {
             let mut box_of = SliceSpec {

@@ -1,14 +1,14 @@
-//! Between which numbers the elements of a tensor of integers lie, as far as the program says.
+//! Range analysis of integer tensors: bounds of their elements.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
     BinaryOp, CompareDirection, DTypeClass, Dense, Module, OpId, OpKind, RegionId, UnaryOp, ValueDef, ValueId,
 };
 
-/// Values that are looked at before it is given up.
+/// How many values are visited.
 const MANY: u32 = 256;
 
-/// The least and the greatest number that a tensor may hold.
+/// The least and the greatest possible element of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     pub(crate) low: i128,
@@ -20,7 +20,7 @@ impl Range {
         Range { low, high }
     }
 
-    /// Whether all lies from zero to `last`.
+    /// Whether the range is within zero to `last`.
     pub(crate) fn is_within(self, last: i64) -> bool {
         self.low >= 0 && self.high <= i128::from(last)
     }
@@ -29,25 +29,25 @@ impl Range {
         Range::new(self.low.min(other.low), self.high.max(other.high))
     }
 
-    /// What lies in both; `None` where nothing does.
+    /// The intersection; `None` if it is empty.
     fn meet(self, other: Range) -> Option<Range> {
         let (low, high) = (self.low.max(other.low), self.high.min(other.high));
         (low <= high).then_some(Range { low, high })
     }
 
-    /// The range of what an operation makes of all pairs, if it has its extremes where they have theirs.
+    /// The range of an operation whose extremes are at extremes of its operands.
     fn of_corners(a: Range, b: Range, of: impl Fn(i128, i128) -> i128) -> Range {
         let all = [of(a.low, b.low), of(a.low, b.high), of(a.high, b.low), of(a.high, b.high)];
         all.into_iter().map(|n| Range::new(n, n)).reduce(Range::union).unwrap_or(a)
     }
 }
 
-/// Between which numbers the elements of `value` lie; `None` where they are no integers.
+/// The range of the elements of `value`; `None` if they are not integers.
 pub(crate) fn range(module: &Module, value: ValueId) -> Option<Range> {
     Ranges { module, left: MANY, known: Vec::new(), found: FxHashMap::default() }.of(value)
 }
 
-/// The same for each place along `dim`, where what it is put together of says more of some.
+/// The same for each index along `dim`, if operands of a concatenation have different ranges.
 pub(crate) fn ranges_along(module: &Module, value: ValueId, dim: usize) -> Option<Vec<Range>> {
     along(module, value, dim, &mut { MANY })
 }
@@ -77,7 +77,7 @@ fn along(module: &Module, value: ValueId, dim: usize, left: &mut u32) -> Option<
             }
             all.into_iter().collect()
         }
-        // A row of bounds, the same for all.
+        // A row of bounds that is broadcast.
         (OpKind::BroadcastInDim { dims }, &[row]) => {
             let from = dims.iter().position(|&d| d as usize == dim);
             match from.filter(|&from| module.shape(row).get(from) == Some(&(size as i64))) {
@@ -105,11 +105,11 @@ fn along(module: &Module, value: ValueId, dim: usize, left: &mut u32) -> Option<
 
 struct Ranges<'a> {
     module: &'a Module,
-    /// How many values may still be looked at.
+    /// How many values may still be visited.
     left: u32,
-    /// What a condition says of elements of values where it holds of those at their place.
+    /// Ranges of values under the current condition, for elements at the same position.
     known: Vec<(ValueId, Range)>,
-    /// What was found where no condition says anything.
+    /// Ranges found without a condition.
     found: FxHashMap<ValueId, Range>,
 }
 
@@ -121,7 +121,7 @@ impl Ranges<'_> {
         }
         let Some(left) = self.left.checked_sub(1) else { return Some(limits) };
         self.left = left;
-        // What is outside wrapped around.
+        // A value outside of these limits wrapped around.
         let found = self.made(value).filter(|r| limits.low <= r.low && r.high <= limits.high);
         let mut found = found.unwrap_or(limits);
         for &(known, range) in &self.known {
@@ -135,7 +135,7 @@ impl Ranges<'_> {
         Some(found)
     }
 
-    /// What the type says.
+    /// The range of the type.
     fn limits(&self, value: ValueId) -> Option<Range> {
         let dtype = self.module.tensor(value)?.dtype;
         let bits = dtype.bits().min(64);
@@ -147,7 +147,7 @@ impl Ranges<'_> {
         }
     }
 
-    /// What the operation that makes it says.
+    /// The range by the operation that produces the value.
     fn made(&mut self, value: ValueId) -> Option<Range> {
         let module = self.module;
         let ValueDef::Result(op, place) = module.values[value].def() else { return None };
@@ -158,7 +158,7 @@ impl Ranges<'_> {
             OpKind::Iota { dim } => {
                 Some(Range::new(0, i128::from(*module.shape(value).get(*dim as usize)?) - 1))
             }
-            // Elements of an operand; a gather and a dynamic slice take none from outside.
+            // Elements of an operand; a gather and a dynamic slice are clamped and read none from outside.
             OpKind::Reshape
             | OpKind::BroadcastInDim { .. }
             | OpKind::Transpose { .. }
@@ -213,7 +213,7 @@ impl Ranges<'_> {
         }
     }
 
-    /// Of elements of these values from other places, of which a condition says nothing.
+    /// The range of elements at other positions of these values, to which conditions do not apply.
     fn elsewhere(&mut self, values: &[ValueId]) -> Option<Range> {
         let known = std::mem::take(&mut self.known);
         let ranges: Option<Vec<Range>> = values.iter().map(|&value| self.of(value)).collect();
@@ -221,7 +221,7 @@ impl Ranges<'_> {
         ranges?.into_iter().reduce(Range::union)
     }
 
-    /// Either side where it is taken: `i < 0 ? i + n : i` is not negative, whatever `i` is from `-n` on.
+    /// Each side under its condition: `i < 0 ? i + n : i` is not negative for `i >= -n`.
     fn select(&mut self, op: OpId) -> Option<Range> {
         let module = self.module;
         let &[condition, yes, no] = module.ops[op].operands.as_slice() else { return None };
@@ -237,7 +237,7 @@ impl Ranges<'_> {
         all
     }
 
-    /// Notes what is known where a condition holds, or does not; whether it may be so.
+    /// Records the ranges under a condition that holds, or does not. Returns whether that is possible.
     fn assume(&mut self, condition: ValueId, holds: bool) -> bool {
         let may_be = |found: Option<Range>| {
             found.is_none_or(|found| found.meet(Range::new(holds.into(), holds.into())).is_some())
@@ -268,7 +268,7 @@ impl Ranges<'_> {
     }
 }
 
-/// Whether a comparison holds, if that is known: one, or zero.
+/// Whether a comparison holds, if known: 1 or 0.
 fn compare(direction: CompareDirection, a: Range, b: Range) -> Option<Range> {
     use CompareDirection as D;
     let less = a.high < b.low;
@@ -295,7 +295,7 @@ fn is_bool(module: &Module, value: ValueId) -> bool {
     module.tensor(value).is_some_and(|ty| ty.dtype.class() == DTypeClass::Bool)
 }
 
-/// The range of `op(a, b)`; where it does not fit its type, that is not known.
+/// The range of `op(a, b)`; unknown if it does not fit its type.
 fn binary(op: BinaryOp, a: Range, b: Range) -> Option<Range> {
     Some(match op {
         BinaryOp::Add => Range::new(a.low + b.low, a.high + b.high),
@@ -306,7 +306,7 @@ fn binary(op: BinaryOp, a: Range, b: Range) -> Option<Range> {
         BinaryOp::Maximum => Range::new(a.low.max(b.low), a.high.max(b.high)),
         BinaryOp::Minimum => Range::new(a.low.min(b.low), a.high.min(b.high)),
         BinaryOp::Divide if b.low > 0 => Range::of_corners(a, b, |a, b| a / b),
-        // It has the sign of what is divided.
+        // The remainder has the sign of the dividend.
         BinaryOp::Remainder if b.low > 0 => {
             let most = b.high - 1;
             Range::new(a.low.clamp(-most, 0), a.high.clamp(0, most))
@@ -339,7 +339,7 @@ fn constant(module: &Module, value: ValueId) -> Option<Range> {
     Some(Range::new(*numbers.iter().min()?, *numbers.iter().max()?))
 }
 
-/// Whether a combiner returns in place `i` one of the two elements that it takes there, whichever.
+/// Whether result `i` of a combiner is one of its two operands for that result.
 fn picks(module: &Module, region: RegionId, i: usize, n: usize) -> bool {
     let args = &module.regions[region].args;
     let (Some(&old), Some(&new)) = (args.get(i), args.get(n + i)) else { return false };

@@ -1,9 +1,9 @@
-//! Lets operations read other values.
+//! Replacement of operands.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{Module, OpId, ValueId};
 
-/// Lets operations, and those in their regions, read other values.
+/// Replaces operands of operations and of those in their regions.
 pub(crate) fn replace(module: &mut Module, ops: &[OpId], map: &FxHashMap<ValueId, ValueId>) {
     if map.is_empty() {
         return;

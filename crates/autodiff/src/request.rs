@@ -1,40 +1,38 @@
-//! What is to be differentiated, and how.
+//! Requests: what to differentiate, and how.
 
 use shardc_ir::{DTypeClass, Diagnostic, Func, Module, OpKind, TypeId};
 
 use crate::checkpoint::{CHECKPOINT_NAME, Checkpoint};
 use crate::custom::{CustomRule, STOP_GRADIENT};
 
-/// Which derivative is made.
+/// The kind of derivative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Derivative {
-    /// How a scalar result changes by each argument: `d of / d wrt`.
+    /// The gradient of a scalar result by each argument: `d of / d wrt`.
     #[default]
     Gradient,
-    /// How changes of results depend on each argument (reverse mode): the function takes a cotangent for each result besides
-    /// its arguments.
+    /// A vector-Jacobian product (reverse mode): the function takes a cotangent for each result after its arguments.
     Vjp,
-    /// How results change by a change of the arguments (forward mode): the function takes a tangent for each differentiated
-    /// argument besides its arguments.
+    /// A Jacobian-vector product (forward mode): the function takes a tangent for each differentiated argument after its arguments.
     Jvp,
 }
 
-/// What a derivative is taken of, and by what.
+/// The results and arguments of a derivative.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Request {
-    /// Which derivative.
+    /// The kind of derivative.
     pub derivative: Derivative,
-    /// The differentiated arguments, by their places.
+    /// The indices of the differentiated arguments.
     pub wrt: Vec<usize>,
-    /// The results, by their places; one, a scalar, for a gradient.
+    /// The indices of the results; for a gradient, that of one scalar.
     pub of: Vec<usize>,
-    /// Whether the function returns these results too, before their derivatives.
+    /// Whether the function also returns these results, before their derivatives.
     pub value: bool,
-    /// Whether shardings of arguments, results and constraints say nothing of those of their derivatives.
+    /// Whether derivatives do not take the shardings of their arguments, results and constraints.
     pub free_shardings: bool,
-    /// Derivatives that are given rather than found.
+    /// Custom derivative rules.
     pub rules: Vec<CustomRule>,
-    /// What is kept for the backward pass.
+    /// The checkpointing policy.
     pub checkpoint: Checkpoint,
 }
 
@@ -45,14 +43,14 @@ impl Request {
         Request { derivative, wrt: wrt.to_vec(), of: of.to_vec(), ..Request::default() }
     }
 
-    /// The same, with the results first.
+    /// The same, after the results.
     #[must_use]
     pub fn with_value(mut self) -> Self {
         self.value = true;
         self
     }
 
-    /// Checks that a function has these arguments and results, and that they have derivatives.
+    /// Checks that a function has these arguments and results, and that they are differentiable.
     pub(crate) fn check(&self, module: &Module, func: &Func) -> Result<(), Box<Diagnostic>> {
         let wrong = |text: String| Err(Box::new(Diagnostic::invalid("SH1003", text).at(func.span)));
         for &i in &self.wrt {
@@ -104,13 +102,13 @@ impl Request {
     }
 }
 
-/// Whether values of a type can change by a little.
+/// Whether values of a type are differentiable.
 fn can_change(module: &Module, ty: TypeId) -> bool {
     let class = module.types.as_tensor(ty).map(|ty| ty.dtype.class());
     matches!(class, Some(DTypeClass::Float | DTypeClass::Complex))
 }
 
-/// The functions whose calls have to be left where they are until a program was differentiated.
+/// The functions whose calls must not be inlined before differentiation.
 #[must_use]
 pub fn kept_functions(module: &Module, request: &Request) -> Vec<String> {
     let mut out: Vec<String> = request.checkpoint.layers.clone();

@@ -1,28 +1,28 @@
-//! Numbers in mixed radix: what coordinates along axes are to a device id.
+//! Mixed-radix numbers: device ids as coordinates along axes.
 
 use smallvec::SmallVec;
 
 /// A digit of a number in mixed radix: `(number / stride) % size`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digit {
-    /// How far apart numbers are that differ by one in this digit.
+    /// The difference between numbers that differ by one in this digit.
     pub stride: u32,
-    /// How many values it has; at least two.
+    /// The number of its values; at least two.
     pub size: u32,
 }
 
-/// Digits from major to minor. No two that follow each other could be one.
+/// Digits from major to minor. No two consecutive ones could be merged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Digits(pub(super) SmallVec<[Digit; 3]>);
 
 impl Digit {
-    /// What a number has to be a multiple of so that nothing of this digit is left of it.
+    /// The weight of the next more major digit: multiples of it have zero in this digit and below.
     #[must_use]
     pub fn end(self) -> u64 {
         u64::from(self.stride) * u64::from(self.size)
     }
 
-    /// Whether two digits are different ones of some mixed radix, so that each may change without the other.
+    /// Whether two digits can both be digits of one mixed radix, so that each may change without the other.
     #[must_use]
     pub fn is_apart_from(self, other: Digit) -> bool {
         u64::from(self.stride).is_multiple_of(other.end())
@@ -31,7 +31,7 @@ impl Digit {
 }
 
 impl Digits {
-    /// The digits, with those that count as one put together; `None` where their product is beyond 32 bits.
+    /// The digits, with adjacent ones merged; `None` if their product exceeds 32 bits.
     pub(super) fn new(digits: impl IntoIterator<Item = Digit>) -> Option<Digits> {
         let mut merged: SmallVec<[Digit; 3]> = SmallVec::new();
         for digit in digits.into_iter().filter(|digit| digit.size != 1) {
@@ -45,12 +45,12 @@ impl Digits {
         Some(Digits(merged))
     }
 
-    /// The one reading of `first`, `second`, ... that counts up digits, if it has one. It begins with zero.
+    /// The digits that `first`, `second`, ... counts up from zero, if there are any.
     pub(super) fn read(ids: impl ExactSizeIterator<Item = i64> + Clone) -> Option<Digits> {
         let mut digits: SmallVec<[Digit; 3]> = SmallVec::new();
         let (mut period, count) = (1, ids.len());
         while period < count {
-            // The stride of the next digit shows where those before it begin again, its size where that stops being regular.
+            // The stride of the next digit is the value after one period of the previous digits; its size ends where the pattern does.
             let stride = u32::try_from(ids.clone().nth(period)?).ok().filter(|&stride| stride > 0)?;
             let multiples = ids.clone().step_by(period).zip(0..);
             let size = multiples.take_while(|&(id, i)| id == i * i64::from(stride)).count();
@@ -74,7 +74,7 @@ impl Digits {
         value
     }
 
-    /// The place of a number whose other digits do not count.
+    /// The index of a number, without its other digits.
     pub(super) fn index_of(&self, number: i64) -> usize {
         self.0.iter().fold(0, |index, digit| {
             let (stride, size) = (i64::from(digit.stride), i64::from(digit.size));

@@ -1,8 +1,8 @@
-//! Which devices meet in a collective: replica groups, and the pairs of a permute.
+//! Replica groups of collectives, and source-target pairs of permutes.
 //!
-//! Groups along axes of a mesh are a few strides, however many devices there are: a device id is read as a number in mixed
-//! radix, some of whose digits tell the groups apart while the others count the members of one. HLO writes the like as
-//! `[groups,size]<=[dims]T(permutation)` (its iota device list). Only groups that are not of that form are listed.
+//! Groups along mesh axes take a few strides, however many devices there are. A device id is a number in mixed radix: some digits select
+//! the group, the others the member. HLO's iota device list `[groups,size]<=[dims]T(permutation)` is similar. Only groups of another form
+//! are lists.
 
 mod digits;
 
@@ -16,8 +16,8 @@ use self::digits::{DigitValues, Digits};
 
 /// Groups of device ids in order, or pairs of source and target; cheap to clone.
 ///
-/// Groups are equal, and hash alike, if they list the same ids in the same order, however they were made: what can be told in
-/// strides always is.
+/// Groups are equal, with equal hashes, if they list the same ids in the same order, however they were made: groups that can be strided
+/// always are.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ReplicaGroups(Form);
 
@@ -27,13 +27,13 @@ enum Form {
     Listed(Arc<Listed>),
 }
 
-/// Every device of `0..n` once, in groups of one size: the id of member `m` of group `g` is `groups` at `g` plus `members` at
-/// `m`. The digits of both together are a mixed radix of `0..n`.
+/// Every device of `0..n` once, in groups of one size. The id of member `m` of group `g` is `groups` at `g` plus `members` at `m`. The
+/// digits of both together are a mixed radix of `0..n`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StridedGroups {
     /// The first device of each group.
     groups: Digits,
-    /// How far the members of a group lie behind its first.
+    /// The offset of each member from the first of its group.
     members: Digits,
 }
 
@@ -43,7 +43,7 @@ struct Listed {
     rows: Rows,
 }
 
-/// Where groups end in the list of all ids.
+/// The ends of groups in the list of all ids.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Rows {
     Even { count: usize, width: usize },
@@ -57,8 +57,8 @@ impl Default for Rows {
 }
 
 impl StridedGroups {
-    /// Groups of devices `0..n` that `groups` tells apart and whose members `members` counts, both from major to minor; `None`
-    /// where these are not the digits of `0..n`.
+    /// Groups of devices `0..n`: digits `groups` select a group, digits `members` a member, both from major to minor. `None` if these are
+    /// not the digits of `0..n`.
     fn new(
         groups: impl IntoIterator<Item = Digit>,
         members: impl IntoIterator<Item = Digit>,
@@ -83,7 +83,7 @@ impl StridedGroups {
         &self.members.0
     }
 
-    /// The digits of a device id that tell groups apart, from major to minor.
+    /// The digits of a device id that select the group, from major to minor.
     #[must_use]
     pub fn groups(&self) -> &[Digit] {
         &self.groups.0
@@ -112,7 +112,7 @@ impl Listed {
         }
     }
 
-    /// These groups in strides.
+    /// The strided form of these groups.
     fn strided(&self) -> Option<StridedGroups> {
         let Rows::Even { count, width } = self.rows else { return None };
         if self.ids.first() != Some(&0) {
@@ -143,7 +143,7 @@ impl ReplicaGroups {
         })
     }
 
-    /// Groups of `width` devices each, of which `ids` lists one after the other; what does not make a whole group is left out.
+    /// Groups of `width` devices each, listed by `ids` one after the other; an incomplete last group is dropped.
     #[must_use]
     pub fn matrix(mut ids: Vec<i64>, width: usize) -> ReplicaGroups {
         let count = ids.len().checked_div(width).unwrap_or(0);
@@ -158,8 +158,8 @@ impl ReplicaGroups {
         Self::matrix(pairs.into_iter().flat_map(|(source, target)| [source, target]).collect(), 2)
     }
 
-    /// Groups of all devices `0..n`: the digits in `groups` tell them apart, those in `members` count the members of one, both
-    /// from major to minor. `None` where these are not the digits of a mixed radix of `0..n`.
+    /// Groups of all devices `0..n`: digits `groups` select a group, digits `members` a member, both from major to minor. `None` if these
+    /// are not the digits of a mixed radix of `0..n`.
     #[must_use]
     pub fn strided(
         groups: impl IntoIterator<Item = Digit>,
@@ -178,7 +178,7 @@ impl ReplicaGroups {
         }
     }
 
-    /// The groups in strides, if they have that form: every device of `0..n` is then in one of them.
+    /// The strided form of the groups, if they have one: every device of `0..n` is then in one of them.
     #[must_use]
     pub fn as_strided(&self) -> Option<&StridedGroups> {
         match &self.0 {
@@ -211,7 +211,7 @@ impl ReplicaGroups {
         }
     }
 
-    /// The size of each group; `None` where they differ, or there is none.
+    /// The size of each group; `None` if sizes differ or there is no group.
     #[must_use]
     pub fn group_size(&self) -> Option<usize> {
         match &self.0 {
@@ -233,7 +233,7 @@ impl ReplicaGroups {
         }
     }
 
-    /// The group at a place; `None` beyond the last.
+    /// The group at an index; `None` beyond the last.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<Group<'_>> {
         (index < self.len()).then(|| match &self.0 {
@@ -253,7 +253,7 @@ impl ReplicaGroups {
         self.iter().flatten()
     }
 
-    /// The group that a device is in, and its place there. In time of the digits where groups are in strides, of all ids else.
+    /// The group of a device, and its index there. Takes time in the number of digits for strided groups, else of all ids.
     #[must_use]
     pub fn place_of(&self, device: i64) -> Option<(usize, usize)> {
         match &self.0 {
@@ -282,7 +282,7 @@ impl ReplicaGroups {
         self.iter().map(|group| group.iter().collect()).collect()
     }
 
-    /// Changes the groups as lists, and returns what `change` does.
+    /// Edits the groups as lists. Returns the result of `change`.
     pub fn edit<R>(&mut self, change: impl FnOnce(&mut Vec<Vec<i64>>) -> R) -> R {
         let mut lists = self.to_lists();
         let result = change(&mut lists);
@@ -290,7 +290,7 @@ impl ReplicaGroups {
         result
     }
 
-    /// The groups with another id for each.
+    /// The groups with each id mapped to another one.
     #[must_use]
     pub fn map(&self, mut id: impl FnMut(i64) -> i64) -> ReplicaGroups {
         match &self.0 {
@@ -376,7 +376,7 @@ enum Members<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// The number of ids, also of the -1 that fill a group up.
+    /// The number of ids, including the -1 that pad a group.
     #[must_use]
     pub fn len(self) -> usize {
         match self.0 {
@@ -391,7 +391,7 @@ impl<'a> Group<'a> {
         self.len() == 0
     }
 
-    /// The id at a place; `None` beyond the last.
+    /// The id at an index; `None` beyond the last.
     #[must_use]
     pub fn get(self, place: usize) -> Option<i64> {
         match self.0 {
@@ -507,7 +507,7 @@ mod tests {
         assert_eq!(ReplicaGroups::strided([digit(2, 2)], [digit(4, 2)]), None);
     }
 
-    /// Every pair of lists of digits of small radices, against the lists that they stand for.
+    /// Every pair of lists of digits with small radices, compared to the lists of ids.
     #[test]
     fn strides_and_lists_say_the_same() {
         for sizes in [[2_u32, 2, 2], [2, 3, 4], [5, 2, 1], [1, 1, 6]] {

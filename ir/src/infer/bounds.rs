@@ -3,14 +3,14 @@
 use super::{Res, ensure};
 use crate::{DYNAMIC, Encoding, Shape, TensorType};
 
-/// Returns the largest size that dimension `d` may have: its size, or its bound; `None` where there is no limit.
+/// Returns the upper bound of dimension `d`: its size, or its bound; `None` if there is none.
 fn limit(tensor: &TensorType, d: usize) -> Option<i64> {
     let size = *tensor.shape.get(d)?;
     let limit = if size == DYNAMIC { *tensor.bounds()?.get(d)? } else { size };
     (limit != DYNAMIC).then_some(limit)
 }
 
-/// Whether no size that one type gives is beyond the bound that the other gives.
+/// Whether no size of one type exceeds the bound in the other.
 pub(crate) fn bounds_fit(a: &TensorType, b: &TensorType) -> bool {
     if a.encoding.is_none() && b.encoding.is_none() {
         return true;
@@ -22,7 +22,7 @@ pub(crate) fn bounds_fit(a: &TensorType, b: &TensorType) -> bool {
     within(a, b) && within(b, a)
 }
 
-/// Whether all sizes are known, or one is not and that one has a bound.
+/// Whether all dimensions are static, except at most one bounded one.
 pub(crate) fn one_bounded_at_most(tensor: &TensorType) -> bool {
     let mut unknown = (0..tensor.rank()).filter(|&d| tensor.shape.get(d) == Some(&DYNAMIC));
     match (unknown.next(), unknown.next()) {
@@ -40,10 +40,9 @@ pub(crate) fn bound(tensor: &TensorType, d: usize) -> Option<i64> {
     limit(tensor, d)
 }
 
-/// Returns the encoding of the type that two operands of one shape share: the smaller bound of each dimension.
+/// Returns the encoding of the common type of two operands of one shape: the smaller bound of each dimension.
 pub(crate) fn joined(op: &str, a: &TensorType, b: &TensorType, shape: &[i64]) -> Res<Option<Encoding>> {
-    // Equal encodings alone are not enough: `?` with the bound 8 joined with 5 has the size 5, and the bound has to
-    // go.
+    // Equal encodings are not enough: `?` with the bound 8 joined with 5 has the size 5, and no bound.
     if a.encoding == b.encoding && !shape.iter().zip(&a.shape).any(|(n, m)| n != m) {
         return Ok(a.encoding.clone());
     }
@@ -69,7 +68,7 @@ pub(crate) fn joined(op: &str, a: &TensorType, b: &TensorType, shape: &[i64]) ->
     Ok(encoding(&smaller))
 }
 
-/// Returns the encoding of these bounds; none where no dimension has one.
+/// Returns the encoding of these bounds; none if no dimension has one.
 pub(crate) fn encoding(bounds: &[i64]) -> Option<Encoding> {
     let any = bounds.iter().any(|&b| b != DYNAMIC);
     any.then(|| Encoding::Bounds(Shape::from_slice(bounds)))

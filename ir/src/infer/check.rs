@@ -1,4 +1,4 @@
-//! Checks the result types that an operation is written with against those that it may have.
+//! Checks the result types of operations.
 
 use smallvec::SmallVec;
 
@@ -11,11 +11,10 @@ use crate::{
     TypeId, Work,
 };
 
-/// Checks the result types of an operation: equal to the inferred ones where those follow from the operands
-/// (the element type of a product or convolution is free), else within what the specification allows.
+/// Checks the result types of an operation: they must equal the inferred ones if these follow from the operands (except the element type
+/// of a matmul or convolution), else satisfy the specification's constraints.
 ///
-/// # Errors
-/// What does not fit.
+/// # Errors The violated constraint.
 pub fn check_result_types(module: &Module, op: OpId) -> Result<(), InferError> {
     let data = &module.ops[op];
     let types = || data.operands.iter().chain(&data.results).map(|&v| module.values[v].ty);
@@ -27,7 +26,7 @@ pub fn check_result_types(module: &Module, op: OpId) -> Result<(), InferError> {
             Type::Tensor(_) | Type::Token | Type::Tuple(_) | Type::Other(_) => {}
         }
     }
-    // Anything that begins so and was not read as a tensor has an element type that shapes and sizes say nothing of.
+    // A type with this prefix that was not parsed as a tensor has an unknown element type.
     if let Some(ty) = foreign
         && computes(&data.kind)
     {
@@ -60,7 +59,7 @@ pub fn check_result_types(module: &Module, op: OpId) -> Result<(), InferError> {
     }
 }
 
-/// Whether an operation computes with elements, so that it has to know what they are.
+/// Whether an operation computes with elements, so that it must know their type.
 fn computes(kind: &OpKind) -> bool {
     use OpKind as K;
     let carries = matches!(
@@ -81,14 +80,13 @@ fn computes(kind: &OpKind) -> bool {
     !carries && kind.name().starts_with("stablehlo.")
 }
 
-/// Whether the element type of the result is the program's choice.
+/// Whether the program chooses the element type of the result.
 fn accumulates(kind: &OpKind) -> bool {
     kind.def().work == Work::Contraction
 }
 
-/// Checks the written size of the dimension that an all-gather or reduce-scatter changes: a multiple of the operand's, or a
-/// part of it. Returns which dimension that is. The groups do not bind it, for a group of replicas may stand for more devices
-/// than it lists.
+/// Checks the size of the dimension that an all-gather or reduce-scatter changes: a multiple of the operand's, or a divisor of it. Returns
+/// that dimension. The groups do not determine it, since a group of replicas may represent more devices than it lists.
 fn exchanged(cx: &Ctx<'_>, written: &[TypeId]) -> Res<Option<usize>> {
     let (dim, gathers) = match cx.kind {
         OpKind::AllGather { dim, .. } => (*dim as usize, true),
@@ -234,7 +232,7 @@ fn free(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
                 DynamicOp::Iota { dim } => dynamic::iota(cx, *dim, result),
                 DynamicOp::Pad => dynamic::pad(cx, result),
                 DynamicOp::RealSlice => dynamic::real_slice(cx, result),
-                // Inferred, but for the dimensions that a padding which is not known makes.
+                // Inferred, except the dimensions that an unknown padding changes.
                 DynamicOp::Gather(_) | DynamicOp::Convolution(_) => Ok(()),
             }
         }
@@ -243,12 +241,12 @@ fn free(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
         K::AsyncStart => transfer::async_start(cx, results),
         K::AsyncDone => transfer::async_done(cx, results),
         K::NamedComputation(_) => transfer::body_like(cx, results),
-        // The back end or the region decides.
+        // The back end or the region determines them.
         _ => Ok(()),
     }
 }
 
-/// Returns the one result, which has to be a tensor.
+/// Returns the only result, which must be a tensor.
 fn only<'m>(cx: &Ctx<'m>, results: &[TypeId]) -> Res<&'m TensorType> {
     let &[result] = results else {
         return Err(Fail::Wrong(format!("{} has {} results, it should have 1", cx.name(), results.len())));
@@ -265,7 +263,7 @@ fn only<'m>(cx: &Ctx<'m>, results: &[TypeId]) -> Res<&'m TensorType> {
     }
 }
 
-/// Returns the bits of one element; of the stored integer where it is quantized.
+/// Returns the bits of one element; those of the storage type if it is quantized.
 fn width(cx: &Ctx<'_>, ty: TypeId) -> Option<i64> {
     match cx.module.types.get(ty) {
         Type::Tensor(tensor) => Some(i64::from(tensor.dtype.bits())),
@@ -284,7 +282,7 @@ fn bitcast_convert(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     let (Some(from), Some(to)) = (width(cx, cx.ty(0)?), results.first().and_then(|&ty| width(cx, ty))) else {
         return Err(Fail::Unknown);
     };
-    // The narrower side has one more dimension, which counts the narrow elements of a wide one.
+    // The narrower type has one more dimension, over the parts of a wide element.
     let fits = match from.cmp(&to) {
         std::cmp::Ordering::Equal => shape_fits(&operand.shape, &result.shape),
         std::cmp::Ordering::Greater => split_fits(&operand.shape, from, &result.shape, to),
@@ -315,7 +313,7 @@ fn constant(cx: &Ctx<'_>, dense: &Dense, results: &[TypeId]) -> Res<()> {
     let result = only(cx, results)?;
     ensure!(result.is_static(), "a constant has a dynamic type, {result}");
     if results.first().is_some_and(|&ty| cx.module.types.as_quantized(ty).is_some()) {
-        // What is stored is not of the type that it stands for.
+        // The storage type differs from the expressed type.
         return Ok(());
     }
     match dense {
@@ -339,7 +337,7 @@ fn constant(cx: &Ctx<'_>, dense: &Dense, results: &[TypeId]) -> Res<()> {
     Ok(())
 }
 
-/// The shape of the result has to be known, but for one size that has a bound.
+/// The shape of the result must be static, except for one bounded dimension.
 fn known_size(cx: &Ctx<'_>, result: &TensorType, dynamic: &str) -> Res<()> {
     ensure!(
         one_bounded_at_most(result),
@@ -349,7 +347,7 @@ fn known_size(cx: &Ctx<'_>, result: &TensorType, dynamic: &str) -> Res<()> {
     Ok(())
 }
 
-/// Whether `result` is the operand along these dimensions of it.
+/// Checks that `result` is a broadcast of the operand along these dimensions.
 pub(super) fn broadcast_in_dim(cx: &Ctx<'_>, dims: &[u32], result: &TensorType) -> Res<()> {
     let operand = cx.tensor(0)?;
     ensure!(

@@ -1,4 +1,4 @@
-//! Inference of operations of the `chlo` dialect that are not elementwise on operands of one shape.
+//! Inference of `chlo` operations other than element-wise ones on operands of one shape.
 
 use smallvec::smallvec;
 
@@ -10,18 +10,17 @@ use crate::{
     ScanSpec, Shape, TensorType,
 };
 
-/// Returns the size that two sizes broadcast to, where they do. A size that is not known may be one.
+/// Returns the size that two sizes broadcast to, if they do. A dynamic size may be 1.
 fn broadcast_size(a: i64, b: i64) -> Option<i64> {
     match (a, b) {
         (1, n) | (n, 1) => Some(n),
-        // A `?` that meets 4 is 4 or 1 when the program runs, so the result is 4. After the case of a one, which
-        // gives `?`.
+        // A `?` with 4 is 4 or 1 at run time, so the result is 4. After the case of 1, which gives `?`.
         (DYNAMIC, n) | (n, DYNAMIC) => Some(n),
         (a, b) => (a == b).then_some(a),
     }
 }
 
-/// Returns the shape and bounds that these operands broadcast to, aligned at the last dimension, as NumPy does.
+/// Returns the shape and bounds that these operands broadcast to, aligned at the last dimension, as in NumPy.
 fn aligned(cx: &Ctx<'_>, operands: std::ops::Range<usize>) -> Res<(Shape, Option<Encoding>)> {
     let mut rank = 0;
     for i in operands.clone() {
@@ -50,7 +49,7 @@ fn aligned(cx: &Ctx<'_>, operands: std::ops::Range<usize>) -> Res<(Shape, Option
             }
         }
     }
-    // A size that became known in another operand needs no bound; I17 refuses both at once.
+    // A size that another operand makes static needs no bound; I17 rejects both at once.
     for (limit, &size) in limits.iter_mut().zip(&shape) {
         if size != DYNAMIC {
             *limit = DYNAMIC;
@@ -59,13 +58,13 @@ fn aligned(cx: &Ctx<'_>, operands: std::ops::Range<usize>) -> Res<(Shape, Option
     Ok((shape, encoding(&limits)))
 }
 
-/// Returns the shape that two operands broadcast to where `dims` says which dimension of the larger each of the smaller is.
+/// Returns the shape that two operands broadcast to, if `dims` maps the dimensions of the smaller to those of the larger.
 fn along(cx: &Ctx<'_>, dims: &DimList) -> Res<Shape> {
     let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
     let (large, small) = if a.rank() > b.rank() { (a, b) } else { (b, a) };
     let fits = dims.len() == small.rank() && dims.iter().all(|&d| (d as usize) < large.rank());
     if !fits {
-        // MLIR leaves it to the lowering to say that nothing is put into anything here.
+        // MLIR leaves it to the lowering to reject this.
         return Err(Fail::Free);
     }
     let mut shape = large.shape.clone();
@@ -89,7 +88,7 @@ pub(crate) fn broadcasting(cx: &Ctx<'_>, spec: &BroadcastingSpec) -> Res<Types> 
     ensure!(a.dtype == b.dtype, "operands of {} have different element types: {a} and {b}", cx.name());
     let dtype = match spec.op {
         BroadcastingOp::Binary(op) => {
-            // That a shift is of integers, nobody asks before it is made one of operands of one shape.
+            // Shifts are checked for integers only once they are expanded to operands of one shape.
             let logic = matches!(op.op(), BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
             if logic {
                 check_binary(cx, op.op(), a.dtype)?;
@@ -117,7 +116,7 @@ pub(crate) fn constant_like(cx: &Ctx<'_>, value: &Attr) -> Res<Types> {
         Attr::Raw(text) => text.rsplit_once(" : ").map(|(_, ty)| ty),
         _ => None,
     };
-    // The type of a float is `f64` where none is written, that of an integer `i64`.
+    // The default type is `f64` for floats and `i64` for integers.
     let dtype = match text {
         Some("") => Some(DType::I64),
         Some(ty) => DType::parse(ty.trim()),
@@ -166,7 +165,7 @@ pub(crate) fn ragged_dot(cx: &Ctx<'_>, spec: &RaggedDotSpec) -> Res<Types> {
     let before = |list: &DimList| list.iter().take_while(|&&d| d != ragged).copied().collect::<DimList>();
     let is_batch = spec.lhs_batch.contains(&ragged);
     let is_contracting = spec.lhs_contract.contains(&ragged);
-    // Group sizes are one list, or one for each place in the dimensions before the ragged one.
+    // Group sizes are one list, or one for each index of the dimensions before the ragged one.
     let mut prefix = before(&spec.lhs_batch);
     if is_contracting {
         prefix.extend(before(&spec.lhs_contract));

@@ -4,8 +4,8 @@ use super::shape::{divided, times};
 use super::{Ctx, Res, Ty, Types, ensure};
 use crate::{CollectiveSpec, DYNAMIC, Shape, TensorType};
 
-/// Returns the number of devices in each group of an all-gather or reduce-scatter; `None` where the operation does not say:
-/// no groups are written (all devices, however many), or they list replicas and all partitions of each take part.
+/// Returns the number of devices in each group of an all-gather or reduce-scatter. `None` if it is unknown: there are no groups (all
+/// devices), or they list replicas, of each of which all partitions take part.
 pub(crate) fn group_size(spec: &CollectiveSpec) -> Option<i64> {
     // StableHLO's `cross_replica_and_partition`: a group of 2 replicas on 4 partitions is one of 8 devices.
     if spec.crosses_partitions() && !spec.use_global_device_ids {
@@ -14,7 +14,7 @@ pub(crate) fn group_size(spec: &CollectiveSpec) -> Option<i64> {
     written_size(spec)
 }
 
-/// Returns the number of ids in the groups as they are written, without the -1 that fill shorter groups up.
+/// Returns the number of ids in each group as written, without the -1 of padding.
 fn written_size(spec: &CollectiveSpec) -> Option<i64> {
     if spec.groups.as_strided().is_some() {
         return spec.groups.group_size().map(|size| size as i64);
@@ -22,7 +22,7 @@ fn written_size(spec: &CollectiveSpec) -> Option<i64> {
     spec.groups.iter().map(|g| g.iter().filter(|&id| id >= 0).count() as i64).max()
 }
 
-/// Infers one result per operand, its shape changed by `f`; with `reduces`, in the type that the region combines in.
+/// Infers one result per operand, with its shape changed by `f`; with `reduces`, in the type in which the region combines.
 fn each(cx: &Ctx<'_>, reduces: bool, f: impl Fn(&TensorType) -> Res<Shape>) -> Res<Types> {
     let result = |i: usize| -> Res<Ty> {
         let operand = cx.tensor(i)?;

@@ -1,5 +1,4 @@
-//! Inference of operations that take shapes, sizes and paddings as operands. Where such an operand is a constant, the result has
-//! to agree with it.
+//! Inference of operations with shapes, sizes and paddings as operands. If such an operand is a constant, the result must agree with it.
 
 use smallvec::smallvec;
 
@@ -9,12 +8,12 @@ use super::{
 use crate::{DType, DYNAMIC, DynamicBroadcastSpec, RngDistribution, Shape, SizeList, TensorType};
 
 impl Ctx<'_> {
-    /// Returns the integers that operand `i` is, where it is a constant.
+    /// Returns the integers of operand `i`, if it is a constant.
     pub(crate) fn constant(&self, i: usize) -> Option<SizeList> {
         self.module.constant_integers(*self.operands.get(i)?)
     }
 
-    /// Checks that operand `i` is a list of integers of known length, and returns that.
+    /// Checks that operand `i` is a list of integers of static length, and returns the length.
     pub(crate) fn list(&self, i: usize) -> Res<usize> {
         let list = self.tensor(i)?;
         ensure!(
@@ -26,7 +25,7 @@ impl Ctx<'_> {
     }
 }
 
-/// Checks a result whose shape is operand `i`.
+/// Checks a result with operand `i` as its shape.
 fn shape_operand(cx: &Ctx<'_>, i: usize, result: &TensorType) -> Res<()> {
     let rank = cx.list(i)?;
     ensure!(
@@ -104,8 +103,8 @@ pub(crate) fn pad(cx: &Ctx<'_>, result: &TensorType) -> Res<()> {
     let (Some(low), Some(high)) = (cx.constant(2), cx.constant(3)) else { return Ok(()) };
     for (d, (&n, &m)) in operand.shape.iter().zip(&result.shape).enumerate() {
         let want = on_size(n, |n| {
-            // No elements have no gaps between them. Saturating, since the sizes are constants of the program and may
-            // be anything; what saturates fits no result (`limits::MAX_BYTES`).
+            // An empty dimension has no gaps. Saturating, since the sizes are arbitrary constants of the program; a saturated size fits no
+            // result (`limits::MAX_BYTES`).
             let between = (n - 1).max(0).saturating_mul(interior[d]);
             n.saturating_add(between).saturating_add(low[d]).saturating_add(high[d])
         });
@@ -174,12 +173,12 @@ pub(crate) fn set_dimension_size(cx: &Ctx<'_>, dim: u32) -> Res<Types> {
     let mut limits =
         operand.bounds().map_or_else(|| Shape::from_elem(DYNAMIC, shape.len()), Shape::from_slice);
     if limits.len() != shape.len() {
-        // The verifier refuses such bounds (I17).
+        // The verifier rejects such bounds (I17).
         return Err(Fail::Unknown);
     }
     if shape[dim] != DYNAMIC {
-        // A size that was known is the bound of what it may be now: the operation can only make a dimension smaller
-        // (StableHLO specification, `set_dimension_size`).
+        // A static size is the upper bound of the dynamic one: the operation can only make a dimension smaller (StableHLO specification,
+        // `set_dimension_size`).
         limits[dim] = shape[dim];
     }
     shape[dim] = DYNAMIC;

@@ -1,11 +1,11 @@
-//! Inference of elementwise operations: which element types they take and which they give.
+//! Inference of element-wise operations: accepted and resulting element types.
 
 use smallvec::smallvec;
 
 use super::{Ctx, Fail, Res, Ty, Types, ensure, known, same, shape_fits, shape_text, tensor};
 use crate::{BinaryOp, DType, DTypeClass, Shape, TensorType, UnaryOp};
 
-/// Returns the element type of the real and the imaginary part; of a real type, itself.
+/// Returns the element type of real and imaginary parts; a real type itself.
 fn part(dtype: DType) -> DType {
     match dtype {
         DType::C64 => DType::F32,
@@ -106,7 +106,7 @@ pub(crate) fn binary(cx: &Ctx<'_>, op: BinaryOp) -> Res<Types> {
     joined_same(cx, &[0, 1])
 }
 
-/// Whether a binary operation takes elements of this type.
+/// Checks that a binary operation accepts elements of this type.
 pub(crate) fn check_binary(cx: &Ctx<'_>, op: BinaryOp, dtype: DType) -> Res<()> {
     use BinaryOp as B;
     let classes = match op {
@@ -120,7 +120,7 @@ pub(crate) fn check_binary(cx: &Ctx<'_>, op: BinaryOp, dtype: DType) -> Res<()> 
     accepts(cx, dtype, classes)
 }
 
-/// Returns the complex type of two numbers of this type.
+/// Returns the complex type with parts of this type.
 pub(crate) fn complex_of(cx: &Ctx<'_>, dtype: DType) -> Res<DType> {
     match dtype {
         DType::F32 => Ok(DType::C64),
@@ -159,10 +159,10 @@ pub(crate) fn clamp(cx: &Ctx<'_>) -> Res<Types> {
     same(cx, 1)
 }
 
-/// Infers a result with the type that these operands share.
+/// Infers a result with the common type of these operands.
 fn joined_same(cx: &Ctx<'_>, operands: &[usize; 2]) -> Res<Types> {
     let (a, b) = (cx.ty(operands[0])?, cx.ty(operands[1])?);
-    // Interned, so that equal types need no comparison: the common case of the most common operations.
+    // Interned, so equal types need no comparison: the common case of the most common operations.
     if a == b {
         return Ok(smallvec![Ty::Same(a)]);
     }
@@ -172,7 +172,7 @@ fn joined_same(cx: &Ctx<'_>, operands: &[usize; 2]) -> Res<Types> {
     Ok(smallvec![Ty::Tensor(TensorType { shape, dtype: a.dtype, encoding })])
 }
 
-/// Returns the shape that these operands share, with sizes that either knows; their element types have to be equal.
+/// Returns the common shape of these operands, with sizes that are static in either; their element types must be equal.
 fn joined(cx: &Ctx<'_>, operands: &[usize; 2]) -> Res<Shape> {
     let (a, b) = (cx.tensor(operands[0])?, cx.tensor(operands[1])?);
     ensure!(

@@ -7,7 +7,7 @@ fn joined(a: &DimList, b: &DimList) -> DimList {
     a.iter().chain(b).copied().collect()
 }
 
-/// Returns the sizes of the indices' dimensions other than the one that holds the components, and the number of components.
+/// Returns the sizes of the indices' batch dimensions, and the number of index components.
 fn index_shape(cx: &Ctx<'_>, indices: &TensorType, vector_dim: u32) -> Res<(Shape, i64)> {
     let vector_dim = vector_dim as usize;
     ensure!(
@@ -17,16 +17,16 @@ fn index_shape(cx: &Ctx<'_>, indices: &TensorType, vector_dim: u32) -> Res<(Shap
     );
     ensure!(indices.dtype.is_integer(), "indices of {} have to be integers, not {indices}", cx.name());
     let mut shape = indices.shape.clone();
-    // `index_vector_dim` may be the rank: indices are then scalars, of one component each.
+    // `index_vector_dim` may be the rank: each index is then a scalar, with one component.
     let components = if vector_dim < shape.len() { shape.remove(vector_dim) } else { 1 };
     Ok((shape, components))
 }
 
-/// The dimension numbers that gather and scatter share, by their roles.
+/// The dimension numbers that gather and scatter share, by role.
 struct Dims<'a> {
     operand: &'a TensorType,
     indices: &'a TensorType,
-    /// Dimensions of the result or the updates that index into a slice.
+    /// Dimensions of the result or the updates that are offsets into a slice.
     window: &'a DimList,
     collapsed: &'a DimList,
     operand_batch: &'a DimList,
@@ -35,8 +35,7 @@ struct Dims<'a> {
     vector_dim: u32,
 }
 
-/// Checks what gather and scatter have in common; returns the batch shape and the operand dimensions that do
-/// not appear in a slice.
+/// Checks the common constraints of gather and scatter. Returns the batch shape and the operand dimensions that a slice drops.
 fn common(cx: &Ctx<'_>, dims: &Dims<'_>) -> Res<(Shape, DimList)> {
     let (batch, components) = index_shape(cx, dims.indices, dims.vector_dim)?;
     let rank = dims.operand.rank();
@@ -97,7 +96,7 @@ fn interleave(batch: &[i64], window: &[i64], window_dims: &[u32]) -> Shape {
         .collect()
 }
 
-/// Infers a gather. `sizes` are the sizes of a slice, where they are known.
+/// Infers a gather. `sizes` are the slice sizes, if known.
 pub(crate) fn gather(cx: &Ctx<'_>, spec: &GatherSpec, sizes: Option<&[i64]>) -> Res<Types> {
     let (operand, indices) = (cx.tensor(0)?, cx.tensor(1)?);
     let (batch, absent) = common(
@@ -131,7 +130,7 @@ pub(crate) fn gather(cx: &Ctx<'_>, spec: &GatherSpec, sizes: Option<&[i64]>) -> 
         cx.name()
     );
     ensure!(
-        // Zero is let through too: the operand may have no elements along the dimension.
+        // Zero is accepted, too: the operand may have no elements along the dimension.
         absent.iter().all(|&d| sizes[d as usize] <= 1),
         "slice sizes {sizes:?} of {} are not one in the dimensions {absent:?} that the result lacks",
         cx.name()

@@ -1,4 +1,4 @@
-//! Inference of matrix products, Fourier transforms and factorizations.
+//! Inference of matmuls, FFT and factorizations.
 
 use super::{Ctx, Fail, Res, Types, distinct_dims, ensure, on_size, same, shape_fits, size_fits, tensor};
 use crate::{DType, DimList, DotSpec, FftKind, Shape, SizeList, TensorType, TriangularSpec};
@@ -15,14 +15,12 @@ pub(crate) fn dot_general(cx: &Ctx<'_>, spec: &DotSpec) -> Res<Types> {
     let batch = spec.lhs_batch.iter().map(|&d| lhs.shape[d as usize]);
     let free = |t: &TensorType, roles: &DimList| super::without(&t.shape, roles);
     let shape: Shape = batch.chain(free(lhs, &left)).chain(free(rhs, &right)).collect();
-    // Only what is given where nothing is written: the element type of a product is the program's choice
-    // (`accumulates`).
+    // The default only: the program chooses the element type of a matmul (`accumulates`).
     let dtype = if rhs.dtype.bits() > lhs.dtype.bits() { rhs.dtype } else { lhs.dtype };
     Ok(tensor(&shape, dtype))
 }
 
-/// Fails unless two operands may be multiplied along pairs of dimensions. Returns the batching and contracting dimensions of
-/// each.
+/// Fails unless two operands can be contracted along pairs of dimensions. Returns the batching and contracting dimensions of each.
 pub(crate) fn check_contraction(
     cx: &Ctx<'_>,
     (lhs, rhs): (&TensorType, &TensorType),
@@ -70,13 +68,12 @@ pub(crate) fn fft(cx: &Ctx<'_>, kind: FftKind, length: &SizeList) -> Res<Types> 
         ),
         FftKind::Rfft => {
             let fits = shape_fits(&shape[tail..], length);
-            // The spectrum of real numbers is its own mirror image, so `n / 2 + 1` values say all; none say nothing.
+            // The spectrum of real numbers is symmetric, so `n / 2 + 1` values determine it; zero values if there are none.
             shape[rank - 1] = on_size(shape[rank - 1], |n| n / 2 + i64::from(n > 0));
             (fits, complex(operand.dtype))
         }
         FftKind::Irfft => {
-            // The mirror image of `Rfft`: the length of the result is the attribute's, since `n / 2 + 1` is the same
-            // for 6 and 7.
+            // The inverse of `Rfft`: the attribute gives the length of the result, since `n / 2 + 1` is the same for 6 and 7.
             let half = last / 2 + i64::from(last > 0);
             let fits = shape_fits(&shape[tail..rank - 1], &length[..length.len() - 1])
                 && size_fits(shape[rank - 1], half);

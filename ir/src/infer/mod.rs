@@ -1,9 +1,9 @@
-//! Result types that follow from operands and attributes, and the constraints on those that do not.
+//! Type inference: result types that follow from operands and attributes, and the constraints on the others.
 //!
-//! Source: StableHLO specification, section "Ops"; the constraints are quoted by meaning, not by number. Sizes
-//! that are [`DYNAMIC`](crate::DYNAMIC) fit any size within their bound. Quantized tensors are checked as the real
-//! numbers that they stand for, their elements in `quant`. Where a type is none that the specification knows
-//! ([`Type::Other`]), operations that compute refuse it and the others take it as it is written.
+//! Source: StableHLO specification, section "Ops"; constraints are quoted by meaning, not by number. Dynamic sizes
+//! ([`DYNAMIC`](crate::DYNAMIC)) fit any size within their bound. Quantized tensors are checked as tensors of their expressed type, and
+//! their elements in `quant`. For types outside of the specification ([`Type::Other`]), operations that compute fail and the others take
+//! any.
 
 mod bounds;
 mod check;
@@ -38,13 +38,11 @@ pub struct InferError(pub String);
 
 /// Infers the result types of an operation, and interns them.
 ///
-/// Products, convolutions and reductions may have a wider element type than their operands; where no region
-/// says otherwise, the type given here is the operands'.
+/// Results of matmuls, convolutions and reductions may have a wider element type than their operands; unless a region determines it, the
+/// inferred type has that of the operands.
 ///
-/// # Errors
-/// The operands do not fit the operation, or its result types do not follow from them: constants, `iota`,
-/// `convert`, `bitcast_convert`, `reshape`, `broadcast_in_dim`, random numbers, `custom_call`,
-/// `manual_computation`, unknown operations.
+/// # Errors The operands do not fit the operation, or its result types do not follow from them: constants, `iota`, `convert`,
+/// `bitcast_convert`, `reshape`, `broadcast_in_dim`, random numbers, `custom_call`, `manual_computation`, unknown operations.
 pub fn infer_types(
     module: &mut Module,
     kind: &OpKind,
@@ -61,7 +59,7 @@ pub fn infer_types(
                 InferError(format!("{} has an operand that is not a tensor of numbers", kind.name()))
             }
         })?;
-    // `infer` gives `?` for the dimension then, which is right for a check but is no type to build with.
+    // `infer` then returns `?` for the dimension, which is good for checks, but no type to build with.
     if matches!(kind, OpKind::AllGather { spec, .. } | OpKind::ReduceScatter { spec, .. } if collective::group_size(spec).is_none())
     {
         let name = kind.name();
@@ -78,7 +76,7 @@ pub fn infer_types(
         .collect())
 }
 
-/// A result type that need not be interned yet.
+/// A result type that may not be interned yet.
 #[derive(Debug)]
 pub(crate) enum Ty {
     /// An interned type, usually an operand's.
@@ -94,11 +92,11 @@ pub(crate) enum Ty {
 /// Why there is no inferred type.
 #[derive(Debug)]
 pub(crate) enum Fail {
-    /// The operation breaks a constraint.
+    /// The operation violates a constraint.
     Wrong(String),
-    /// The result type is the program's choice.
+    /// The program chooses the result type.
     Free,
-    /// An operand is of a type that shardc does not compute with.
+    /// An operand has a type that shardc does not compute with.
     Unknown,
 }
 
@@ -121,8 +119,8 @@ pub(crate) struct Ctx<'m> {
     pub(crate) kind: &'m OpKind,
     pub(crate) operands: &'m [ValueId],
     pub(crate) regions: &'m [RegionId],
-    /// For each operand, then each result, that is quantized, the numbers that it stands for; empty where none is,
-    /// or where they are not to be looked at.
+    /// For each quantized operand, then result, a tensor of its expressed type; empty if none is quantized, or if they are not to be
+    /// checked.
     pub(crate) stand_ins: &'m [Option<TensorType>],
 }
 
@@ -139,13 +137,12 @@ impl<'m> Ctx<'m> {
         }
     }
 
-    /// Returns operand `i`, which has to be a tensor.
+    /// Returns operand `i`, which must be a tensor.
     pub(crate) fn tensor(&self, i: usize) -> Res<&'m TensorType> {
         let ty = self.ty(i)?;
         match self.module.types.get(ty) {
             Type::Tensor(tensor) => Ok(tensor),
-            // Without stand-ins (`infer_types`) a quantized operand ends inference: what its elements become is for
-            // the program to say.
+            // Without stand-ins (`infer_types`), a quantized operand ends inference: the program chooses the quantization of results.
             Type::Quantized(_) => self.stand_ins.get(i).and_then(Option::as_ref).ok_or(Fail::Unknown),
             Type::Other(_) => Err(Fail::Unknown),
             Type::Token | Type::Tuple(_) => Err(Fail::Wrong(format!(
@@ -156,7 +153,7 @@ impl<'m> Ctx<'m> {
         }
     }
 
-    /// Returns operand `i`, which has to be a scalar tensor.
+    /// Returns operand `i`, which must be a scalar tensor.
     pub(crate) fn scalar(&self, i: usize) -> Res<&'m TensorType> {
         let tensor = self.tensor(i)?;
         ensure!(tensor.rank() == 0, "operand {i} of {} has to be a scalar, it is {tensor}", self.kind.name());
@@ -168,15 +165,15 @@ impl<'m> Ctx<'m> {
         self.kind.name()
     }
 
-    /// Returns the types of the values that region `i` ends with; `None` where the region is not there or not finished.
+    /// Returns the types that region `i` returns; `None` if it is missing or incomplete.
     pub(crate) fn yields(&self, i: usize) -> Option<impl ExactSizeIterator<Item = TypeId> + use<'m>> {
         let module = self.module;
         let end = module.terminator(*self.regions.get(i)?)?;
         Some(module.ops[end].operands.iter().map(move |&v| module.values[v].ty))
     }
 
-    /// Returns the element type in which region `region` combines elements of type `dtype` to value `i`; theirs where the
-    /// region is not there. It is one of the same family that holds them; among floats, any.
+    /// Returns the element type in which region `region` combines elements of type `dtype` to value `i`; `dtype` if the region is missing.
+    /// It is a type of the same family that is at least as wide; among floats, any.
     pub(crate) fn accumulated(&self, region: usize, i: usize, dtype: DType) -> Res<DType> {
         let yielded = self.yields(region).and_then(|mut types| types.nth(i));
         let Some(body) = yielded.and_then(|ty| self.module.types.as_tensor(ty)) else { return Ok(dtype) };
@@ -197,7 +194,7 @@ fn promotes(from: DType, to: DType) -> bool {
         C::Bool | C::Signed | C::Unsigned => C::Signed,
         other => other,
     };
-    // Like in StableHLO's verifier, `i1` is an integer type, and floats may lose precision.
+    // As in StableHLO's verifier, `i1` is an integer type, and floats may lose precision.
     family(from.class()) == family(to.class()) && (from.is_float() || from.bits() <= to.bits())
 }
 
@@ -296,7 +293,7 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
         }
         K::Call { callee } => match cx.module.func_names.get(callee) {
             Some(&func) => Ok(cx.module.funcs[func].results.iter().map(|&ty| Ty::Same(ty)).collect()),
-            // A function that is kept as text has types that are not known.
+            // The types of a function that is kept as text are unknown.
             None if cx.module.kept_symbol(callee).is_some() => Err(Fail::Free),
             None => Err(Fail::Wrong(format!("there is no function @{callee}"))),
         },
@@ -334,12 +331,12 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
     }
 }
 
-/// Returns the type of operand `i` as that of the one result.
+/// Returns the type of operand `i` for the one result.
 pub(crate) fn same(cx: &Ctx<'_>, i: usize) -> Res<Types> {
     Ok(smallvec![Ty::Same(cx.ty(i)?)])
 }
 
-/// Returns a tensor type as that of the one result.
+/// Returns a tensor type for the one result.
 pub(crate) fn tensor(shape: &[i64], dtype: DType) -> Types {
     smallvec![Ty::Tensor(TensorType::new(shape, dtype))]
 }
@@ -367,7 +364,7 @@ pub(crate) fn shape_fits(a: &[i64], b: &[i64]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| size_fits(a, b))
 }
 
-/// Whether types may be the same: equal up to dynamic sizes, within their bounds, and other encodings.
+/// Whether types may be equal: up to dynamic sizes within their bounds, and other encodings.
 pub(crate) fn type_fits(module: &Module, a: TypeId, b: TypeId) -> bool {
     if a == b {
         return true;
@@ -379,7 +376,7 @@ pub(crate) fn type_fits(module: &Module, a: TypeId, b: TypeId) -> bool {
         (Type::Quantized(a), Type::Quantized(b)) => {
             quant::element_fits(&a.element, &b.element) && shape_fits(&a.shape, &b.shape)
         }
-        // Unranked types are text: what is dynamic in one may be anything in the other.
+        // Unranked types are text: a dynamic part may match anything.
         (Type::Other(a), Type::Other(b)) => [a, b].iter().any(|text| text.contains(['?', '*'])),
         (Type::Tuple(a), Type::Tuple(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| type_fits(module, a, b))
@@ -388,27 +385,26 @@ pub(crate) fn type_fits(module: &Module, a: TypeId, b: TypeId) -> bool {
     }
 }
 
-/// Returns the known one of two sizes that fit.
+/// Returns the static one of two sizes that fit.
 pub(crate) fn known(a: i64, b: i64) -> i64 {
     if a == DYNAMIC { b } else { a }
 }
 
-/// Applies a function to a size; the result is dynamic where the size is.
+/// Applies a function to a size; a dynamic size stays dynamic.
 pub(crate) fn on_size(n: i64, f: impl FnOnce(i64) -> i64) -> i64 {
     if n == DYNAMIC { n } else { f(n) }
 }
 
-/// Writes a shape as people read it: `[2, ?]`.
+/// Prints a shape for messages: `[2, ?]`.
 pub(crate) fn shape_text(shape: &[i64]) -> String {
     let sizes: Vec<String> =
         shape.iter().map(|&n| if n == DYNAMIC { "?".to_owned() } else { n.to_string() }).collect();
     format!("[{}]", sizes.join(", "))
 }
 
-/// Fails unless dimension numbers are in range and different.
+/// Fails unless dimension numbers are in range and distinct.
 pub(crate) fn distinct_dims(op: &str, what: &str, dims: &[u32], rank: usize) -> Res<()> {
-    // Of `rank` entries and not of `dims.len()`: a list of a million dimensions is refused at the first that is out
-    // of range or twice.
+    // With `rank` entries, not `dims.len()`: a list of a million dimensions fails at the first one that is out of range or repeated.
     let mut seen = mask(&[], rank);
     for &dim in dims {
         ensure!((dim as usize) < rank, "{what} {dims:?} of {op} are not all below the rank {rank}");
@@ -418,7 +414,7 @@ pub(crate) fn distinct_dims(op: &str, what: &str, dims: &[u32], rank: usize) -> 
     Ok(())
 }
 
-/// Returns for each of `n` dimensions whether `dims` names it: linear, where `contains` in a loop would be quadratic.
+/// Returns for each of `n` dimensions whether `dims` contains it: linear, where `contains` in a loop would be quadratic.
 pub(crate) fn mask(dims: &[u32], n: usize) -> SmallVec<[bool; 16]> {
     let mut mask = SmallVec::from_elem(false, n);
     for &dim in dims {

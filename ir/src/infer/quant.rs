@@ -1,8 +1,7 @@
 //! Constraints on quantized elements.
 //!
-//! Shapes and attributes are checked as for other tensors: where an operand or a result is quantized, a tensor of
-//! the numbers that it stands for takes its place ([`stand_in`]). What is said of integers, scales and zero points
-//! is checked here, on the types themselves.
+//! Shapes and attributes are checked as for other tensors: a quantized operand or result is replaced by a tensor of its expressed type
+//! ([`stand_in`]). Constraints on integers, scales and zero points are checked here, on the quantized types.
 
 use smallvec::SmallVec;
 
@@ -12,20 +11,19 @@ use crate::{
     QuantTensor, Quantized, SPELLING_ATTR, TensorType, Type, TypeId, UnaryOp,
 };
 
-/// The tensor of real numbers that a quantized one stands for.
+/// The tensor of the expressed type of a quantized one.
 pub(crate) fn stand_in(module: &Module, ty: TypeId) -> Option<TensorType> {
     let tensor = module.types.as_quantized(ty)?;
     let dtype = tensor.element.expressed_dtype().unwrap_or(DType::F32);
     Some(TensorType { shape: tensor.shape.clone(), dtype, encoding: tensor.encoding.clone() })
 }
 
-/// The element type, where it is quantized.
+/// The element type, if it is quantized.
 fn element(module: &Module, ty: TypeId) -> Option<&Quant> {
     module.types.as_quantized(ty).map(|tensor| &tensor.element)
 }
 
-/// Whether values of one element type may be taken as ones of the other: the same integers for the same kind of
-/// numbers, and scales for the tensor in both or along a dimension in both.
+/// Whether values of one element type may be used as the other: equal storage and expressed types, and both per-tensor or both per-axis.
 pub(crate) fn element_fits(a: &Quant, b: &Quant) -> bool {
     a.storage == b.storage && a.expressed == b.expressed && a.axis().is_some() == b.axis().is_some()
 }
@@ -36,7 +34,7 @@ fn promotes(from: &Quant, to: &Quant) -> bool {
     from.expressed == to.expressed && bits(from) <= bits(to)
 }
 
-/// Returns the positions of the operands whose elements have to be of the type of the results' elements.
+/// Returns the operands whose elements must have the type of the results' elements.
 fn alike(kind: &OpKind, count: usize) -> std::ops::Range<usize> {
     use OpKind as K;
     match kind {
@@ -113,7 +111,7 @@ pub(crate) fn check(cx: &Ctx<'_>, results: &[TypeId], attrs: &AttrDict) -> Res<(
         }
         (OpKind::Dynamic(DynamicOp::BroadcastInDim(spec)), &[a, _], &[c]) => broadcast(cx, &spec.dims, a, c),
         (OpKind::DotGeneral(spec), &[a, b], &[c]) => {
-            // The older form says nothing of the zero points.
+            // The older form has no constraint on zero points.
             let is_dot =
                 matches!(attrs.get(SPELLING_ATTR), Some(Attr::Str(name)) if &**name == "stablehlo.dot");
             if let Some(rhs) = element(module, b).filter(|_| !is_dot) {
@@ -205,7 +203,7 @@ fn same_shape(cx: &Ctx<'_>, a: TypeId, c: TypeId) -> Res<()> {
     Ok(())
 }
 
-/// Returns the type of the real numbers that the elements are or stand for.
+/// Returns the expressed type, or the element type if it is not quantized.
 fn expressed(module: &Module, ty: TypeId) -> Option<String> {
     match element(module, ty) {
         Some(q) => q.expressed.as_deref().map(str::to_owned),
@@ -213,7 +211,7 @@ fn expressed(module: &Module, ty: TypeId) -> Option<String> {
     }
 }
 
-/// Fails unless all or none of these are quantized, and alike.
+/// Fails unless all or none of these are quantized, with matching types.
 fn all_alike(cx: &Ctx<'_>, types: impl Iterator<Item = TypeId> + Clone) -> Res<()> {
     let module = cx.module;
     let Some(first) = types.clone().find(|&ty| element(module, ty).is_some()) else { return Ok(()) };
@@ -265,14 +263,14 @@ fn add(cx: &Ctx<'_>, a: TypeId, b: TypeId, c: TypeId) -> Res<()> {
     Ok(())
 }
 
-/// Fails unless an operation that computes nothing keeps scales and zero points.
+/// Fails unless an operation that only moves elements keeps scales and zero points.
 fn same_scale(cx: &Ctx<'_>, a: TypeId, c: TypeId) -> Res<()> {
     let (Some(from), Some(to)) = (element(cx.module, a), element(cx.module, c)) else { return Ok(()) };
-    // `element_fits` has refused that where the types have to be alike.
+    // `element_fits` rejects it if the types must match.
     if from.axis().is_some() != to.axis().is_some() {
         return Ok(());
     }
-    // With scales along a dimension, only as many are compared as both have.
+    // Per-axis scales are compared as far as both have them.
     let same = from.params().iter().zip(to.params()).all(|(p, q)| p == q);
     ensure!(
         same || (from.axis().is_some() && matches!(cx.kind, OpKind::BroadcastInDim { .. })),
@@ -299,7 +297,7 @@ fn transpose(cx: &Ctx<'_>, permutation: &DimList, a: TypeId, c: TypeId) -> Res<(
     Ok(())
 }
 
-/// Returns the dimension that a tensor has scales along, as an index that is in range, and the scales.
+/// Returns the quantized dimension of a per-axis type, as an index in range, and the scales.
 fn along(tensor: &QuantTensor) -> Option<(usize, &[QuantParams])> {
     let QuantKind::PerAxis { axis, params } = &tensor.element.kind else { return None };
     let axis = usize::try_from(*axis).ok().filter(|&axis| axis < tensor.shape.len())?;
@@ -343,7 +341,7 @@ fn broadcast(cx: &Ctx<'_>, dims: &DimList, a: TypeId, c: TypeId) -> Res<()> {
         types.display(c),
         dims.get(i)
     );
-    // A dimension of one with one scale becomes one of `n` with `n` scales, which all have to be that one.
+    // A dimension of 1 with one scale is broadcast to `n` with `n` scales, which must all equal that one.
     let repeats = from.shape[i] != 1 || params.first().is_none_or(|one| wide.iter().all(|p| p == one));
     ensure!(
         repeats,
@@ -355,7 +353,7 @@ fn broadcast(cx: &Ctx<'_>, dims: &DimList, a: TypeId, c: TypeId) -> Res<()> {
     Ok(())
 }
 
-/// Checks a product: either all is quantized, or the right operand alone (a hybrid product, of weights that are dequantized).
+/// Checks a contraction: all operands are quantized, or the right one alone (hybrid, with dequantized weights).
 fn product(cx: &Ctx<'_>, a: TypeId, b: TypeId, c: TypeId) -> Res<()> {
     let types = &cx.module.types;
     let show = || {
@@ -402,13 +400,13 @@ fn product(cx: &Ctx<'_>, a: TypeId, b: TypeId, c: TypeId) -> Res<()> {
     Ok(())
 }
 
-/// Checks a reduction, whose body may store its values in wider integers.
+/// Checks a reduction, whose body may use a wider storage type.
 fn reduction(cx: &Ctx<'_>, region: usize, operands: &[TypeId]) -> Res<()> {
     let Some(yields) = cx.yields(region) else { return Ok(()) };
     let yields: SmallVec<[TypeId; 2]> = yields.collect();
     for (i, &ty) in operands.iter().enumerate() {
         let (Some(from), false) = (element(cx.module, ty), yields.is_empty()) else { continue };
-        // Operands are inputs, then initial values: both halves are combined by the same body.
+        // Operands are inputs, then initial values: the same body combines both halves.
         let to = yields[i % yields.len()];
         let fits = element(cx.module, to).is_some_and(|to| promotes(from, to));
         ensure!(

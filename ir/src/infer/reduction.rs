@@ -3,8 +3,8 @@
 use super::{Ctx, Res, Ty, Types, distinct_dims, ensure, shape_fits, shape_text, size_fits, without};
 use crate::{DType, DimList, TensorType};
 
-/// Checks that operands are `n` tensors of one shape, then `n` initial values of their element types or, with a body, of
-/// types that its type holds. Returns `n`.
+/// Checks that operands are `n` tensors of one shape, then `n` initial values of their element types or, with a body, of types that
+/// promote to the body's. Returns `n`.
 pub(crate) fn pairs(cx: &Ctx<'_>) -> Res<usize> {
     let count = cx.operands.len();
     ensure!(
@@ -32,21 +32,20 @@ pub(crate) fn pairs(cx: &Ctx<'_>) -> Res<usize> {
     Ok(n)
 }
 
-/// Returns the element type of result `i` of a reduction of `n` inputs whose initial values have to fit into the shape
-/// `slice`: bodies that work on more than scalars take some of its dimensions, in order.
+/// Returns the element type of result `i` of a reduction of `n` inputs. Initial values must fit the shape `slice`: the bodies of some
+/// reductions work on tensors with some of its dimensions, in order.
 pub(crate) fn reduced(cx: &Ctx<'_>, n: usize, i: usize, slice: &[i64]) -> Res<DType> {
     let (input, init) = (cx.tensor(i)?, cx.tensor(n + i)?);
     let mut sizes = slice.iter();
     ensure!(
-        // `sizes` goes on from where it stopped: the dimensions of the initial value are to be a subsequence of the
-        // slice's.
+        // `sizes` continues where it stopped: the dimensions of the initial value must be a subsequence of the slice's.
         init.shape.iter().all(|&size| sizes.any(|&n| size_fits(n, size))),
         "operand {} of {}, an initial value, has to be a scalar or of dimensions of {}, it is {init}",
         n + i,
         cx.name(),
         shape_text(slice)
     );
-    // Asked for its errors: the body's type has to hold the initial value as well as the inputs.
+    // Called for its errors: the body's type must hold the initial value as well as the inputs.
     cx.accumulated(0, i, init.dtype)?;
     cx.accumulated(0, i, input.dtype)
 }
@@ -64,7 +63,7 @@ pub(crate) fn reduce(cx: &Ctx<'_>, dims: &DimList) -> Res<Types> {
 pub(crate) fn sort(cx: &Ctx<'_>, dim: i64) -> Res<Types> {
     let first = cx.tensor(0)?;
     let rank = first.rank() as i64;
-    // A scalar can be sorted along the dimension that it does not have.
+    // A scalar can be sorted along dimension 0, which it does not have.
     ensure!((-rank.max(1)..rank.max(1)).contains(&dim), "sort along dimension {dim} does not fit {first}");
     let result = |i: usize| -> Res<Ty> {
         let next = cx.tensor(i)?;

@@ -1,4 +1,4 @@
-//! Operations that move elements: slices, padding, concatenation, transposition.
+//! Inference of operations that move elements: slices, padding, concatenation, transposition.
 
 use smallvec::smallvec;
 
@@ -45,7 +45,7 @@ pub(crate) fn slice(cx: &Ctx<'_>, spec: &SliceSpec) -> Res<Types> {
     Ok(tensor(&shape, operand.dtype))
 }
 
-/// The operands from `first` have to be one integer scalar per dimension, all of one type.
+/// Checks that the operands from `first` are one integer scalar per dimension, all of one type.
 fn start_indices(cx: &Ctx<'_>, first: usize, rank: usize) -> Res<()> {
     ensure!(
         cx.operands.len() == first + rank,
@@ -114,7 +114,7 @@ pub(crate) fn concatenate(cx: &Ctx<'_>, dim: u32) -> Res<Types> {
             }
         }
     }
-    // The very type, with its bounds.
+    // Exactly the operand's type, with its bounds.
     if cx.operands.len() == 1 {
         return Ok(smallvec![Ty::Same(cx.ty(0)?)]);
     }
@@ -164,7 +164,7 @@ pub(crate) fn pad(cx: &Ctx<'_>, spec: &PadSpec) -> Res<Types> {
         let (low, high, interior) = (spec.low[d], spec.high[d], spec.interior[d]);
         ensure!(interior >= 0, "interior padding {interior} of dimension {d} is negative");
         let size = operand.shape[d];
-        // The bound stands for the size, so that padding which no admissible size survives is refused.
+        // The bound is used as the size, so padding that removes more than it is rejected.
         let known = if size == DYNAMIC { bound(operand, d) } else { Some(size) };
         let Some(known) = known else {
             shape.push(size);
@@ -192,7 +192,7 @@ pub(crate) fn times(cx: &Ctx<'_>, size: i64, n: i64) -> Res<i64> {
     checked(cx, product)
 }
 
-/// Returns a size divided by `n`, which has to divide it.
+/// Returns a size divided by `n`, which must divide it.
 pub(crate) fn divided(cx: &Ctx<'_>, size: i64, n: i64, dim: usize) -> Res<i64> {
     ensure!(n > 0, "{} splits dimension {dim} into {n} parts", cx.name());
     ensure!(

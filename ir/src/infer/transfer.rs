@@ -68,11 +68,11 @@ pub(crate) fn outfeed(cx: &Ctx<'_>) -> Res<Types> {
     Ok(smallvec![Ty::Token])
 }
 
-/// The words for the types of channels, by number.
+/// The names of channel types, by number.
 const CHANNELS: [&str; 4] = ["no type", "device to device", "device to host", "host to device"];
 
 fn channel(cx: &Ctx<'_>, spec: &TransferSpec, with_host: i64) -> Res<()> {
-    // The numbers of `CHANNELS`; StableHLO's specification gives `send` 2 and `recv` 3 where the host takes part.
+    // Indices into `CHANNELS`; in StableHLO's specification, `send` has 2 and `recv` 3 for transfers with the host.
     let want = if spec.is_host_transfer == Some(true) { with_host } else { 1 };
     let word = |ty: i64| usize::try_from(ty).ok().and_then(|i| CHANNELS.get(i)).copied().unwrap_or("no type");
     ensure!(
@@ -98,7 +98,7 @@ pub(crate) fn recv(cx: &Ctx<'_>, spec: &TransferSpec, results: &[TypeId]) -> Res
     tensors_then_token(cx, results)
 }
 
-/// The text of the one type that a future is of.
+/// The text of a future's single element type.
 fn promised<'m>(cx: &Ctx<'m>, ty: TypeId) -> Option<&'m str> {
     match cx.module.types.get(ty) {
         Type::Other(text) => text.strip_prefix("!stablehlo.future<")?.strip_suffix('>'),
@@ -156,7 +156,7 @@ pub(crate) fn async_start(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     };
     let want = module.types.display(first);
     ensure!(
-        // By text: futures are types that this IR does not take apart, and both sides print alike.
+        // By text: this IR does not parse future types, and both sides print alike.
         promised(cx, result) == Some(&want),
         "async_start gives {}, it should be !stablehlo.future<{want}>",
         module.types.display(result)
@@ -183,7 +183,7 @@ pub(crate) fn async_done(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     Ok(())
 }
 
-/// Infers a collective whose last operand, if `has_root`, says which device of a group is the root, for each of the others.
+/// Infers a collective for each operand; with `has_root`, except the last one, the root device of a group.
 pub(crate) fn with_root(cx: &Ctx<'_>, has_root: bool) -> Res<Types> {
     let count = cx.operands.len();
     let data = if has_root {
@@ -217,7 +217,7 @@ pub(crate) fn collective_reduce(cx: &Ctx<'_>, has_root: bool) -> Res<Types> {
     (0..data).map(result).collect()
 }
 
-/// Checks that results are what the region returns, one each.
+/// Checks that results have the types that the region returns.
 pub(crate) fn body_like(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     let Some(yields) = cx.yields(0) else { return Ok(()) };
     ensure!(

@@ -16,18 +16,18 @@ struct WindowDim {
 }
 
 impl WindowDim {
-    /// Returns how many windows fit along `n` elements; `None` where that overflows.
+    /// Returns the number of windows along `n` elements; `None` if it overflows.
     fn count(&self, n: i64) -> Option<i64> {
         if n == DYNAMIC || self.size == DYNAMIC {
             return Some(DYNAMIC);
         }
         let dilate = |n: i64, by: i64| {
-            // `(n - 1) * by + 1` would give a dilated dimension of no elements a negative size.
+            // `(n - 1) * by + 1` would give an empty dilated dimension a negative size.
             if n == 0 { Some(0) } else { n.checked_sub(1)?.checked_mul(by)?.checked_add(1) }
         };
         let padded = dilate(n, self.base_dilation)?.checked_add(self.pad.0)?.checked_add(self.pad.1)?;
         let window = dilate(self.size, self.dilation)?;
-        // Negative padding may leave nothing.
+        // Negative padding may remove everything.
         if padded <= 0 || window > padded {
             return Some(0);
         }
@@ -35,7 +35,7 @@ impl WindowDim {
     }
 }
 
-/// Returns entry `d` of a list; an empty list stands for `default` everywhere.
+/// Returns entry `d` of a list; an empty list means `default` everywhere.
 fn entry<T: Copy>(list: &[T], d: usize, default: T) -> T {
     list.get(d).copied().unwrap_or(default)
 }
@@ -135,7 +135,7 @@ pub(crate) fn dynamic_convolution(cx: &Ctx<'_>, spec: &ConvSpec) -> Res<Types> {
             convolution(cx, &ConvSpec { padding: pairs, ..spec.clone() })
         }
         None => {
-            // What the window is, is of use only together with the padding.
+            // The window matters only together with the padding.
             let numbers = ConvSpec {
                 strides: SizeList::new(),
                 lhs_dilation: SizeList::new(),
@@ -187,7 +187,7 @@ pub(crate) fn convolution(cx: &Ctx<'_>, spec: &ConvSpec) -> Res<Types> {
         "convolution of {input} with {kernel}: input features ({in_feature} in each of {features} groups) differ"
     );
     let out_feature = at(kernel, spec.kernel.output_feature);
-    // Both, though one of them is 1: either kind of group takes its share of the output features.
+    // Both, although one of them is 1: either kind of group divides the output features.
     for groups in [features, batches] {
         super::shape::divided(cx, out_feature, groups, spec.kernel.output_feature as usize)?;
     }

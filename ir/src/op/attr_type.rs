@@ -1,6 +1,6 @@
 //! Types of inherent attributes.
 
-/// The type of an inherent attribute: which text stands for it.
+/// The type of an inherent attribute, which determines its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttrType {
     /// `8 : i64`.
@@ -21,13 +21,13 @@ pub enum AttrType {
     Pairs,
     /// Groups of devices: `dense<[[0, 1, 2]]> : tensor<1x3xi64>`, rows of any one length, or axes of a mesh.
     Groups,
-    /// Pairs of a device that sends and one that receives, written as groups are.
+    /// Pairs of a sending and a receiving device, in the form of groups.
     DevicePairs,
     /// `#stablehlo<kind WORD>`; in pretty forms `WORD`.
     Word(&'static str),
     /// `#chlo<kind WORD>`; in pretty forms `WORD`.
     ChloWord(&'static str),
-    /// An enumeration that generic text gives by number.
+    /// An enumeration that generic text prints as a number.
     Number(&'static [&'static str]),
     /// `"text"`.
     Str,
@@ -65,7 +65,7 @@ pub enum AttrType {
     AllToAll,
     /// `#sdy<manual_axes{...}>`; in pretty forms `{...}`.
     ManualAxes,
-    /// Text that is carried verbatim in the operation's payload.
+    /// Text that the operation's payload keeps verbatim.
     Raw,
     /// Any attribute.
     Any,
@@ -73,6 +73,6 @@ pub enum AttrType {
     Prefixed(&'static str),
     /// A number of this type; in pretty forms without the type.
     Typed(&'static str),
-    /// Any attribute, which no payload holds: it is carried among the operation's other attributes.
+    /// Any attribute, which no payload holds: it is kept among the operation's other attributes.
     Carried,
 }

@@ -1,46 +1,44 @@
-//! What the table of operations says of each: the columns of [`OpDef`].
+//! The columns of the table of operations: [`OpDef`].
 //!
-//! A property of an operation that follows from its kind alone is a column here and has no default, so that who adds an
-//! operation decides on each. What depends on an operation's attributes, operands or types (inference, sharding
-//! rules, localization) is a function in the room of its concern.
+//! Each property that depends only on an operation's kind is a column here, without default, so a new operation must define each.
+//! Properties that depend on attributes, operands or types (inference, sharding rules, localization) are functions in other modules.
 
 use super::AttrType;
 
-/// What is known about an operation from its kind alone: a row of the table.
+/// The properties of an operation's kind: a row of the table.
 #[derive(Debug)]
 pub struct OpDef {
     /// Full name, with dialect; empty for [`OpKind::Opaque`](super::OpKind::Opaque), which has its own.
     pub name: &'static str,
     /// Inherent attributes, sorted by name: bytecode has them in this order, without names.
     pub attrs: &'static [AttrDef],
-    /// How many operands.
+    /// Number of operands.
     pub operands: Arity,
-    /// How many results.
+    /// Number of results.
     pub results: Arity,
-    /// How many regions.
+    /// Number of regions.
     pub regions: Arity,
-    /// What the regions are for.
+    /// The role of the regions.
     pub region_kind: RegionKind,
-    /// How many versions of VHLO's form there are, where each is as [`AttrDef`]s say; 0 where there is none, or where
-    /// it is another.
+    /// Number of VHLO versions in which the attributes are as in the [`AttrDef`]s; 0 if there is none, or if its form is different.
     pub vhlo: u8,
-    /// What it does beside making its results, its regions left out.
+    /// Side effects, without those of its regions.
     pub effect: Effect,
-    /// Which elements of its operands an element of its results is made of.
+    /// Which operand elements a result element depends on.
     pub access: Access,
-    /// How much a device has to do for it.
+    /// The amount of computation.
     pub work: Work,
-    /// What it does with quantized elements.
+    /// The semantics on quantized elements.
     pub elements: Elements,
-    /// Which quantized elements it takes.
+    /// The quantized elements that it accepts.
     pub quantized: Quantized,
-    /// Through which operands it is linear.
+    /// The operands in which it is linear.
     pub linear: Linear,
-    /// Whether a device may do it on parts of the operands.
+    /// Whether a device may compute it on shards of the operands.
     pub parts: Parts,
-    /// What back ends get of it.
+    /// Its lowering for back ends.
     pub lowering: Lowering,
-    /// Whether its two operands may change places.
+    /// Whether its two operands may be swapped.
     pub commutative: bool,
 }
 
@@ -49,27 +47,27 @@ pub struct OpDef {
 pub struct AttrDef {
     /// Its name.
     pub name: &'static str,
-    /// Which text stands for it.
+    /// The type of its text.
     pub ty: AttrType,
     /// Whether it may be absent.
     pub presence: Presence,
-    /// The version of the operation that has it first, counted from 1: an older writer's bytecode lacks it.
+    /// The first version of the operation with it, counted from 1: bytecode of older writers lacks it.
     pub since: u8,
 }
 
 /// Whether an inherent attribute may be absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// It is always written.
+    /// It is always present.
     Required,
-    /// It may be absent; VHLO, which has no optional attributes, then writes this.
+    /// It may be absent; VHLO, which has no optional attributes, then has this value.
     Optional(Absent),
 }
 
-/// The value that stands for an absent attribute in VHLO.
+/// The VHLO value of an absent attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absent {
-    /// None: there the attribute is always present.
+    /// None: in VHLO the attribute is always present.
     Never,
     /// This integer.
     Int(i64),
@@ -77,19 +75,19 @@ pub enum Absent {
     False,
     /// An empty string, array, dictionary or tensor.
     Empty,
-    /// A tensor, with elements, of this integer alone.
+    /// A nonempty tensor whose elements are all this integer.
     All(i64),
-    /// A tensor, with elements, of `false` alone.
+    /// A nonempty tensor whose elements are all `false`.
     AllFalse,
     /// The attribute with this text.
     Text(&'static str),
-    /// An array of the attribute with this text alone, or an empty one.
+    /// An array whose elements are all the attribute with this text, or an empty one.
     AllText(&'static str),
     /// The default accuracy with no tolerances.
     Accuracy,
 }
 
-/// How many operands, results or regions.
+/// A number of operands, results or regions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arity {
     /// This many.
@@ -98,147 +96,146 @@ pub enum Arity {
     AtLeast(u8),
 }
 
-/// What an operation's regions are for.
+/// The role of an operation's regions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegionKind {
     /// There are none.
     None,
-    /// They combine, compare or map single elements; shardings do not reach into them.
+    /// They combine, compare or map single elements; shardings do not propagate into them.
     Elements,
-    /// Part of the program: done once.
+    /// Part of the program: runs once.
     Body,
-    /// Part of the program: one of them is done.
+    /// Part of the program: one of them runs.
     Branches,
-    /// Part of the program: done any number of times.
+    /// Part of the program: runs any number of times.
     Loop,
-    /// Like a function that is called: shardings reach into it once it is inlined or written as a loop.
+    /// Like a callee: shardings propagate into it once it is inlined or expanded to a loop.
     Callee,
 }
 
-/// What an operation does beside making its results. That of its regions comes on top.
+/// Side effects of an operation, besides those of its regions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Has no effect, and ends: an unused one may go, equal ones may become one, and it may be done earlier or more often.
+    /// None, and it terminates: it may be removed if unused, merged with equal ones, hoisted and repeated.
     Pure,
-    /// Has no effect, but other results on other devices.
+    /// None, but its results differ between devices.
     DeviceNumber,
-    /// Has no effect, but may never end.
+    /// None, but it may not terminate.
     MayNotEnd,
-    /// Draws from a generator that the device keeps, so that each time gives other results.
+    /// Uses the state of a random number generator on the device: results differ each time.
     Draws,
-    /// Holds other operations in place, or says something about a value: stays though nobody uses its results.
+    /// Keeps other operations in place, or annotates a value: stays without users.
     Holds,
-    /// Is a collective: devices meet in it.
+    /// A collective: devices synchronize in it.
     Collective,
-    /// Speaks to the host, or over a channel.
+    /// Communicates with the host, or over a channel.
     World,
     /// Ends its region.
     Ends,
-    /// May do anything.
+    /// Unknown.
     Unknown,
 }
 
-/// Which elements of its operands an element of an operation's results is made of; the order in which shardings
-/// propagate goes by it, as Shardy's does.
+/// Which operand elements a result element depends on. It determines the order of propagation, as in Shardy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// An element is made of those at the same place of the operands.
+    /// Those at the same position of the operands.
     SamePlace,
-    /// An element is made of the one at the same place where operand and result have one shape.
+    /// The one at the same position, if operand and result have the same shape.
     SamePlaceIfSameShape,
-    /// Elements change places: a reshape, a transpose.
+    /// Elements are moved: a reshape, a transpose.
     Rearranges,
-    /// A box is taken or written at a place known at run time.
+    /// A slice is read or written at a dynamic index.
     SlicesAtRunTime,
-    /// Elements repeat along dimensions of the result.
+    /// Elements are broadcast along dimensions of the result.
     Broadcasts,
-    /// Anything else, and what has no part in propagation.
+    /// Anything else, and operations that do not take part in propagation.
     Other,
 }
 
-/// How much a device has to do for an operation.
+/// The amount of computation of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// A few steps per element.
+    /// A few instructions per element.
     Light,
-    /// Many steps per element.
+    /// Many instructions per element.
     Heavy,
-    /// Sums of products, what devices do most of the time. The element type of the result is the program's choice.
+    /// A contraction, which takes most of the time. The program chooses the element type of the result.
     Contraction,
 }
 
-/// What an operation does with quantized elements.
+/// The semantics of an operation on quantized elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Elements {
-    /// Works on the integers that are stored, or has nothing to do with elements; its regions may compute.
+    /// Works on stored integers, or not on elements; its regions may compute.
     Stored,
-    /// Moves the integers that are stored, which have to stand for real numbers in one way.
+    /// Moves stored integers, whose quantization parameters must be the same.
     Moved,
-    /// Computes with the real numbers.
+    /// Computes with real numbers.
     Real,
-    /// Does what is not known.
+    /// Unknown.
     Unknown,
 }
 
-/// Which quantized elements an operation takes.
+/// The quantized elements that an operation accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantized {
-    /// Takes no quantized elements.
+    /// None.
     No,
-    /// Takes elements with one scale for the whole tensor.
+    /// Elements with per-tensor scales.
     PerTensor,
-    /// Takes elements with scales along a dimension, too.
+    /// Elements with per-axis scales, too.
     PerAxis,
 }
 
-/// Through which operands an operation is linear: where those are addends on each device, so are the results.
+/// The operands in which an operation is linear: if these are unreduced, so are the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Linear {
-    /// Is not linear.
+    /// None.
     No,
-    /// Moves the elements of operands `from..to`, alike, so that any reduction may be done after it.
+    /// It moves the elements of operands `from..to` in the same way: any reduction may be done after it.
     Moves {
         /// The first.
         from: u8,
         /// One past the last.
         to: u8,
     },
-    /// Is linear in operands `from..to` together: a sum may be done after it.
+    /// It is jointly linear in operands `from..to`: a sum may be done after it.
     Sums {
         /// The first.
         from: u8,
         /// One past the last.
         to: u8,
     },
-    /// Is linear in any one operand, the others whole: a sum may be done after it.
+    /// It is linear in any one operand, with the others replicated: a sum may be done after it.
     EitherSums,
-    /// Goes with itself: a reduction by this operation may be done after it.
+    /// It commutes with the same reduction: a reduction by this operation may be done after it.
     Itself,
     /// Depends on types or regions.
     Depends,
 }
 
-/// Whether a device may do an operation on the parts of the operands that it has.
+/// Whether a device may compute an operation on its shards of the operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parts {
-    /// Is done on parts along the factors that pass through it, as it is.
+    /// Yes, unchanged, along pass-through factors.
     AlongPassThrough,
     /// Depends on the factor.
     Depends,
-    /// Is done on whole operands.
+    /// No: operands must be replicated.
     Whole,
 }
 
-/// What back ends get of an operation.
+/// The lowering of an operation for back ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lowering {
-    /// Back ends get the operation.
+    /// The operation.
     Stays,
-    /// Back ends get its operand in place of its result.
+    /// Its operand in place of its result.
     Operand,
-    /// Back ends get nothing of it.
+    /// Nothing.
     Nothing,
-    /// Back ends cannot get it: it is about global values, of which partitioning leaves none.
+    /// An error: it works on global values, which partitioning removes.
     Refused,
 }
 
@@ -248,7 +245,7 @@ impl Arity {
     /// None.
     pub const NONE: Arity = Arity::Exactly(0);
 
-    /// Whether `n` are as many as there may be.
+    /// Whether `n` is allowed.
     #[must_use]
     pub fn fits(self, n: usize) -> bool {
         match self {
@@ -257,7 +254,7 @@ impl Arity {
         }
     }
 
-    /// The number, where there is only one.
+    /// The number, if it is fixed.
     #[must_use]
     pub fn exactly(self) -> Option<usize> {
         match self {
@@ -277,7 +274,7 @@ impl Arity {
 }
 
 impl RegionKind {
-    /// Whether regions hold tensors of the program, so that shardings reach into them.
+    /// Whether regions contain tensors of the program, so that shardings propagate into them.
     #[must_use]
     pub fn is_program(self) -> bool {
         match self {
@@ -288,7 +285,7 @@ impl RegionKind {
 }
 
 impl Effect {
-    /// Whether an operation does nothing but make its results, its regions left out.
+    /// Whether an operation, without its regions, has no side effects and terminates.
     #[must_use]
     pub fn is_pure(self) -> bool {
         matches!(self, Effect::Pure | Effect::DeviceNumber)
@@ -296,7 +293,7 @@ impl Effect {
 }
 
 impl AttrDef {
-    /// Whether the attribute names a sharding, or axes of a mesh.
+    /// Whether the attribute contains a sharding, or axes of a mesh.
     #[must_use]
     pub fn has_handles(&self) -> bool {
         use AttrType as A;
@@ -305,7 +302,7 @@ impl AttrDef {
 }
 
 impl OpDef {
-    /// The inherent attribute of this name.
+    /// The inherent attribute with this name.
     #[must_use]
     pub fn attr(&self, name: &str) -> Option<&'static AttrDef> {
         self.attrs.iter().find(|attr| attr.name == name)

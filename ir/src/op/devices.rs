@@ -1,33 +1,32 @@
-//! Attributes of operations that name devices or axes of a mesh.
+//! Payloads of operations with devices or mesh axes.
 
 use crate::{AxisList, AxisMove, MeshId, ReductionKind, ReplicaGroups, ShardingId};
 
-/// Who takes part in a collective of the partitioned program.
+/// The participants of a collective of the partitioned program.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct CollectiveSpec {
-    /// Groups of device ids, or pairs for a permute; each group has the same size. `-1` fills ragged input.
+    /// Groups of device ids, or pairs for a permute; each group has the same size. `-1` pads ragged groups.
     pub groups: ReplicaGroups,
-    /// The groups as axes of a mesh (`#stablehlo.replica_group_mesh_axes<...>`), verbatim, where they were written
-    /// so. Who changes the groups has to clear this.
+    /// The groups as mesh axes (`#stablehlo.replica_group_mesh_axes<...>`), verbatim, if they were written in this form. Code that changes
+    /// the groups must clear this.
     pub mesh_axes: Option<Box<str>>,
     /// The channel; `None` for cross-replica collectives.
     pub channel: Option<Channel>,
-    /// Whether the groups name global device ids (replica * partitions + partition). All-to-all and permute have no
-    /// such ids.
+    /// Whether the groups contain global device ids (replica * partitions + partition). All-to-all and permute have no such flag.
     pub use_global_device_ids: bool,
-    /// Whether the last operand says which device of a group is its root.
+    /// Whether the last operand is the root device of a group.
     pub has_dynamic_root: bool,
 }
 
 impl CollectiveSpec {
-    /// Whether there is a channel, other than number zero: the collective is then among partitions.
+    /// Whether there is a channel with a number other than zero: the collective is then among partitions.
     #[must_use]
     pub fn crosses_partitions(&self) -> bool {
         self.channel.is_some_and(|channel| channel.handle > 0)
     }
 }
 
-/// A channel: collectives of one number belong together.
+/// A channel: collectives with the same number belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Channel {
     /// Its number.
@@ -47,9 +46,9 @@ impl Channel {
 /// Attributes of `send` and `recv`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransferSpec {
-    /// The channel, which its counterpart has too.
+    /// The channel, shared with its counterpart.
     pub channel: Channel,
-    /// Whether the host is at the other end.
+    /// Whether it transfers to or from the host.
     pub is_host_transfer: Option<bool>,
     /// Device numbers in pairs of source and target.
     pub source_target_pairs: Option<ReplicaGroups>,
@@ -58,7 +57,7 @@ pub struct TransferSpec {
 /// Name and shardings of a `named_computation`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedSpec {
-    /// Name of the function that it was.
+    /// Name of the inlined function.
     pub name: Box<str>,
     /// Sharding of each operand.
     pub in_shardings: Option<Vec<ShardingId>>,
@@ -71,34 +70,32 @@ pub struct NamedSpec {
 pub struct MeshCollective {
     /// The mesh that the axes belong to.
     pub mesh: MeshId,
-    /// What is exchanged.
+    /// The kind of collective.
     pub kind: MeshCollectiveKind,
     /// Sharding of the result.
     pub out: ShardingId,
 }
 
-/// What a [`MeshCollective`] does; lists have one entry per dimension.
+/// The kind of a [`MeshCollective`]; lists have one entry per dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MeshCollectiveKind {
     /// Gathers minor axes of each dimension.
     AllGather(Vec<AxisList>),
-    /// Keeps a part along more axes of each dimension; no communication.
+    /// Slices each dimension along more axes; no communication.
     AllSlice(Vec<AxisList>),
     /// Moves axes from the end of one dimension to the end of another; no dimension takes part in two moves.
     AllToAll(Vec<AxisMove>),
-    /// Device to device: the local shape stays.
+    /// Device to device: the local shape is unchanged.
     CollectivePermute,
-    /// Each device takes the pieces of its new block from devices that have them; any dimension may be split otherwise than
-    /// before.
+    /// Each device receives the pieces of its new block from devices that have them; any dimension may change its sharding.
     Exchange,
-    /// Completes a reduction over `axes`.
+    /// Reduces over `axes`.
     AllReduce(AxisList, ReductionKind),
-    /// Completes a reduction over the axes and splits each dimension along its entry.
+    /// Reduces over the axes and shards each dimension along its entry.
     ReduceScatter(Vec<AxisList>, ReductionKind),
-    /// Each device's part along the axes becomes its addend of the whole: what an all-reduce completes, where an
-    /// all-gather would have put the parts together.
+    /// Each device's shard along the axes becomes a partial sum, for an all-reduce in place of an all-gather.
     ShardedToUnreduced(Vec<AxisList>),
-    /// What devices hold alike along the axes becomes pending.
+    /// A value that is replicated along the axes becomes unreduced.
     ReplicatedToUnreduced(AxisList),
 }
 
@@ -109,6 +106,6 @@ pub struct ManualSpec {
     pub in_shardings: Vec<ShardingId>,
     /// Sharding of each result.
     pub out_shardings: Vec<ShardingId>,
-    /// Axes that the body sees as devices.
+    /// The manual axes of the body.
     pub manual_axes: AxisList,
 }

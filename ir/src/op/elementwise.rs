@@ -1,4 +1,4 @@
-//! Elementwise operations: one table each.
+//! Element-wise operations: one table each.
 
 use super::attr_type::AttrType;
 use super::def::{
@@ -30,9 +30,9 @@ macro_rules! elementwise {
     };
 }
 
-// Name; versions of VHLO's form, of which the second has an accuracy; quantized elements; linearity.
+// Name; VHLO versions, of which the second has an accuracy; quantized elements; linearity.
 elementwise! {
-    /// Elementwise operations on one operand.
+    /// Element-wise operations on one operand.
     UnaryOp = unary -> OpDef {
         Abs = "stablehlo.abs"(1, Quantized::PerTensor, Linear::No),
         Cbrt = "stablehlo.cbrt"(2, Quantized::PerTensor, Linear::No),
@@ -85,9 +85,9 @@ elementwise! {
     }
 }
 
-// Name; versions of VHLO's form; whether it is commutative; quantized elements; linearity.
+// Name; VHLO versions; whether it is commutative; quantized elements; linearity.
 elementwise! {
-    /// Elementwise operations on two operands of one shape.
+    /// Element-wise operations on two operands of one shape.
     BinaryOp = binary -> OpDef {
         Add = "stablehlo.add"(1, true, Quantized::PerAxis, LINEAR),
         And = "stablehlo.and"(1, true, Quantized::No, Linear::Itself),
@@ -112,9 +112,9 @@ elementwise! {
     }
 }
 
-// Name; what is done to each pair of elements.
+// Name; the operation on each pair of elements.
 elementwise! {
-    /// Elementwise operations on two operands whose shapes may differ: chlo's forms of [`BinaryOp`]s.
+    /// Element-wise operations on two operands whose shapes may differ: the CHLO forms of [`BinaryOp`]s.
     BroadcastOp = broadcasting -> (OpDef, BinaryOp) {
         Add = "chlo.broadcast_add"(BinaryOp::Add),
         And = "chlo.broadcast_and"(BinaryOp::And),
@@ -141,7 +141,7 @@ elementwise! {
 /// Linear in all operands together.
 const LINEAR: Linear = Linear::Sums { from: 0, to: u8::MAX };
 
-/// How exact a result has to be: no payload has it.
+/// The required accuracy of a result: no payload has it.
 const ACCURACY: &[AttrDef] = &[AttrDef {
     name: "result_accuracy",
     ty: AttrType::Carried,
@@ -239,7 +239,7 @@ impl BroadcastOp {
         self.def().name
     }
 
-    /// What is done to each pair of elements.
+    /// The operation on each pair of elements.
     #[must_use]
     pub const fn op(self) -> BinaryOp {
         Self::ROWS[self as usize].1

@@ -1,12 +1,12 @@
 //! Operations: one variant of [`OpKind`] for each, with the attributes that passes read.
 //!
-//! Semantics and constraints: StableHLO specification, section "Ops"; Shardy's `sdy` dialect documentation.
-//! Large payloads are boxed so that an [`OpKind`] stays small.
+//! Semantics and constraints: StableHLO specification, section "Ops"; Shardy's `sdy` dialect documentation. Large payloads are boxed so
+//! that an
+//! [`OpKind`] stays small.
 //!
 //! * this file: the list of operations;
-//! * [`table`]: what is known of each from its kind alone, one row per operation; [`elementwise`]: of the elementwise
-//!   ones; [`def`]: the columns;
-//! * [`specs`]: payloads of computations, [`devices`]: of what is about devices and meshes;
+//! * [`table`]: properties of each kind, one row per operation; [`elementwise`]: those of element-wise operations; [`def`]: the columns;
+//! * [`specs`]: payloads of computations; [`devices`]: payloads with devices and meshes;
 //! * [`words`]: enumerations; [`names`]: the operations' names.
 
 mod attr_type;
@@ -33,8 +33,8 @@ pub use self::specs::*;
 pub use self::words::*;
 use crate::{Attr, Dense, ShardingId};
 
-/// The attribute that remembers the name of an operation which is read as another one (`stablehlo.dot` as
-/// `stablehlo.dot_general`). It never appears in text.
+/// The attribute with the name of an operation that is parsed as another one (`stablehlo.dot` as `stablehlo.dot_general`). It is never
+/// printed.
 pub const SPELLING_ATTR: &str = "shardc.spelling";
 
 /// Dimension numbers.
@@ -43,7 +43,7 @@ pub type DimList = SmallVec<[u32; 4]>;
 /// Sizes or positions in elements.
 pub type SizeList = SmallVec<[i64; 4]>;
 
-/// What an operation computes.
+/// The kind of an operation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OpKind {
     /// Elementwise on one operand; `abs`, `exponential`, `chlo.square`, ...
@@ -58,7 +58,7 @@ pub enum OpKind {
     Clamp,
     /// Elementwise change of element type.
     Convert,
-    /// Reinterprets the bits; a last dimension appears or vanishes where the widths differ.
+    /// Reinterprets the bits; a last dimension is added or removed if the widths differ.
     BitcastConvert,
     /// Rounds to a format with this many exponent and mantissa bits.
     ReducePrecision {
@@ -71,10 +71,11 @@ pub enum OpKind {
     Constant(Dense),
     /// Counts along dimension `dim`.
     Iota {
-        /// The dimension that counts.
+        /// The counted dimension.
         dim: u32,
     },
-    /// Operand dimension `i` becomes result dimension `dims[i]`; others, and operand dimensions of size one, repeat.
+    /// Operand dimension `i` becomes result dimension `dims[i]`; the operand is repeated along other dimensions, and along its dimensions
+    /// of size 1.
     BroadcastInDim {
         /// Result dimension of each operand dimension.
         dims: DimList,
@@ -91,31 +92,31 @@ pub enum OpKind {
         /// The dimensions.
         dims: DimList,
     },
-    /// A box with static bounds.
+    /// A slice with static bounds.
     Slice(Box<SliceSpec>),
-    /// A box of static sizes at dynamic scalar starts (operands 1..).
+    /// A slice of static sizes at dynamic scalar start indices (operands 1..).
     DynamicSlice {
-        /// Size of the box in each dimension.
+        /// Size of the slice in each dimension.
         sizes: SizeList,
     },
-    /// Operand 0 with operand 1 written at dynamic scalar starts (operands 2..).
+    /// Operand 0 with operand 1 written at dynamic scalar start indices (operands 2..).
     DynamicUpdateSlice,
-    /// Operands side by side along dimension `dim`.
+    /// Concatenates the operands along dimension `dim`.
     Concatenate {
         /// The dimension.
         dim: u32,
     },
-    /// Ranges of the operands side by side; no back end knows it, it becomes what each device does for its part.
+    /// Concatenates ranges of the operands. An internal operation, which is lowered to what each device does for its shard.
     Splice(Box<SpliceSpec>),
     /// Operand 0 padded with the scalar operand 1.
     Pad(Box<PadSpec>),
-    /// Generalised matrix product.
+    /// Generalized matmul.
     DotGeneral(Box<DotSpec>),
-    /// Generalised convolution.
+    /// Generalized convolution.
     Convolution(Box<ConvSpec>),
     /// `n` inputs, then `n` scalar initial values; region 0 combines.
     Reduce {
-        /// Dimensions that vanish.
+        /// The reduced dimensions.
         dims: DimList,
     },
     /// `n` inputs, then `n` scalar initial values; region 0 combines the elements of each window.
@@ -124,9 +125,9 @@ pub enum OpKind {
     SelectAndScatter(Box<WindowSpec>),
     /// Sorts all operands together along a dimension; region 0 compares.
     Sort {
-        /// The dimension, counted from the last where negative; `None` where not written (-1).
+        /// The dimension, counted from the last if negative; `None` if not specified (-1).
         dim: Option<i64>,
-        /// Whether equal elements keep their order; `None` where not written (no).
+        /// Whether equal elements keep their order; `None` if not specified (no).
         stable: Option<bool>,
     },
     /// Slices of operand 0 at the start indices in operand 1.
@@ -135,7 +136,7 @@ pub enum OpKind {
     Scatter(Box<ScatterSpec>),
     /// State in, new state and random bits out.
     RngBitGenerator {
-        /// How bits are made of the state.
+        /// The random number generator.
         algorithm: RngAlgorithm,
     },
     /// Discrete Fourier transform over the last dimensions.
@@ -158,22 +159,22 @@ pub enum OpKind {
     Case,
     /// Region 0 runs if operand 0 is true, else region 1.
     If,
-    /// Keeps its operands from being moved across.
+    /// Blocks code motion of its operands.
     OptimizationBarrier,
     /// Calls a function of the module.
     Call {
         /// Name of the function, without `@`.
         callee: Box<str>,
     },
-    /// Ends a region. Printed as `return`, `stablehlo.return` or `sdy.return`, as its parent demands.
+    /// Ends a region. Printed as `return`, `stablehlo.return` or `sdy.return`, as its parent requires.
     Return,
-    /// Calls something that the back end knows.
+    /// Calls a target that the back end knows.
     CustomCall(Box<CustomCallSpec>),
     /// Builds a tuple.
     Tuple,
-    /// Takes one item of a tuple.
+    /// Extracts an element of a tuple.
     GetTupleElement {
-        /// Which item.
+        /// Its index.
         index: u32,
     },
     /// Joins tokens.
@@ -182,14 +183,14 @@ pub enum OpKind {
     AllReduce(Box<CollectiveSpec>),
     /// Concatenation over devices along `dim`.
     AllGather {
-        /// The dimension that grows.
+        /// The concatenated dimension.
         dim: u32,
         /// Groups and channel.
         spec: Box<CollectiveSpec>,
     },
-    /// Reduction over devices, each keeps one block along `dim`; region 0 combines.
+    /// Reduction over devices, of which each keeps one block along `dim`; region 0 combines.
     ReduceScatter {
-        /// The dimension that shrinks.
+        /// The scattered dimension.
         dim: u32,
         /// Groups and channel.
         spec: Box<CollectiveSpec>,
@@ -200,7 +201,7 @@ pub enum OpKind {
         split_dim: u32,
         /// Dimension that is concatenated.
         concat_dim: u32,
-        /// Number of parts, the size of each group.
+        /// Number of blocks, the size of each group.
         split_count: u32,
         /// Groups and channel.
         spec: Box<CollectiveSpec>,
@@ -220,26 +221,26 @@ pub enum OpKind {
         /// The dimensions.
         dims: DimList,
     },
-    /// Random numbers from a generator that has no state in the program; operand 2 is the shape.
+    /// Random numbers from a generator without explicit state; operand 2 is the shape.
     Rng(RngDistribution),
-    /// The shape of the result, or what else is an attribute otherwise, is given by operands; `dynamic_reshape`, ...
+    /// An operation with an operand in place of an attribute, such as the result's shape; `dynamic_reshape`, ...
     Dynamic(DynamicOp),
     /// The size of dimension `dim`, an `i32` scalar.
     GetDimensionSize {
         /// The dimension.
         dim: u32,
     },
-    /// Operand 0 with the size of dimension `dim` as the scalar operand 1 says, up to a bound.
+    /// Operand 0 with the size of dimension `dim` set to the scalar operand 1, up to a bound.
     SetDimensionSize {
         /// The dimension.
         dim: u32,
     },
-    /// Repeats the operand along new dimensions in front (deprecated).
+    /// Repeats the operand along new leading dimensions (deprecated).
     Broadcast {
         /// Sizes of the new dimensions.
         sizes: SizeList,
     },
-    /// Sums of products, as the letters say (deprecated).
+    /// A contraction by einsum letters (deprecated).
     Einsum {
         /// `ab,bc->ac`.
         config: Box<str>,
@@ -253,16 +254,16 @@ pub enum OpKind {
     TorchIndexSelect {
         /// The dimension that is selected from.
         dim: i64,
-        /// How many dimensions in front go along in both operands.
+        /// How many leading dimensions are batching dimensions of both operands.
         batch_dims: i64,
     },
     /// Floats to quantized numbers.
     UniformQuantize,
     /// Quantized numbers to floats.
     UniformDequantize,
-    /// Something that `decomposition`, a function, says in terms of other operations.
+    /// An operation that the function `decomposition` defines in terms of others.
     Composite(Box<CompositeSpec>),
-    /// Region 0 begins; the result is a future.
+    /// Starts region 0; the result is a future.
     AsyncStart,
     /// Waits for a future.
     AsyncDone,
@@ -272,7 +273,7 @@ pub enum OpKind {
     Infeed(Box<InfeedSpec>),
     /// Data to the host.
     Outfeed {
-        /// What the back end makes of it.
+        /// Configuration for the back end.
         config: Box<str>,
     },
     /// Data to another device or the host.
@@ -283,32 +284,32 @@ pub enum OpKind {
     CollectiveReduce(Box<CollectiveSpec>),
     /// Sum over replicas (deprecated).
     CrossReplicaSum(Box<CollectiveSpec>),
-    /// An elementwise operation of chlo's whose operands may have different shapes; `chlo.broadcast_add`, ...
+    /// An element-wise CHLO operation whose operands may have different shapes; `chlo.broadcast_add`, ...
     Broadcasting(Box<BroadcastingSpec>),
-    /// `chlo.constant_like`: one value in the shape of the operand.
+    /// `chlo.constant_like`: a splat of the operand's shape.
     ConstantLike(Box<Attr>),
-    /// `chlo.top_k`: the largest values of the last dimension, and where they are.
+    /// `chlo.top_k`: the largest values of the last dimension, and their indices.
     TopK {
         /// How many.
         k: i64,
-        /// Whether equal values keep their order; `None` where not written (they do).
+        /// Whether equal values keep their order; `None` if not specified (they do).
         stable: Option<bool>,
     },
-    /// `chlo.ragged_dot`: a product of which each group of rows has its own right hand side.
+    /// `chlo.ragged_dot`: a matmul with its own right operand for each group of rows.
     RaggedDot(Box<RaggedDotSpec>),
-    /// `chlo.scan`: region 0 on each slice along a dimension, with values that are carried along.
+    /// `chlo.scan`: region 0 on each slice along a dimension, with carried values.
     Scan(Box<ScanSpec>),
-    /// `sdy.sharding_constraint`: the value must be sharded so.
+    /// `sdy.sharding_constraint`: the value must have this sharding.
     ShardingConstraint(ShardingId),
     /// `sdy.reshard`: the value changes to this sharding.
     Reshard(ShardingId),
-    /// A collective on a global value, made when a reshard is lowered; the value's global shape stays.
+    /// A collective on a global value, from the lowering of a reshard; the global shape of the value is unchanged.
     MeshCollective(Box<MeshCollective>),
     /// `sdy.manual_computation`: region 0 is written for local shapes.
     ManualComputation(Box<ManualSpec>),
-    /// `sdy.propagation_barrier`: shardings pass only in the given direction.
+    /// `sdy.propagation_barrier`: shardings propagate only in the given direction.
     PropagationBarrier {
-        /// The direction; [`PropagationDirection::Both`] would bar nothing.
+        /// The direction; [`PropagationDirection::Both`] would block nothing.
         direction: PropagationDirection,
     },
     /// `sdy.sharding_group`: all values of one group share a sharding.
@@ -316,19 +317,19 @@ pub enum OpKind {
         /// The group.
         id: i64,
     },
-    /// `sdy.data_flow_edge`: where a value that goes into or out of regions has its sharding.
+    /// `sdy.data_flow_edge`: holds the sharding of a value that flows into or out of regions.
     DataFlowEdge(Option<ShardingId>),
-    /// `sdy.func_data_flow_edge`: the same for values that go into or out of functions.
+    /// `sdy.func_data_flow_edge`: the same for values that flow into or out of functions.
     FuncDataFlowEdge,
-    /// `sdy.named_computation`: region 0 was a function.
+    /// `sdy.named_computation`: region 0 is an inlined function.
     NamedComputation(Box<NamedSpec>),
-    /// An operation that shardc does not know: kept whole.
+    /// An operation that shardc does not know: kept unchanged.
     Opaque(Box<OpaqueSpec>),
 }
 
 impl OpKind {
-    /// Feeds a hasher with the kind, and with the places and dimensions by which many operations on one operand differ: a value
-    /// may be cut into thousands of slices. Equal kinds feed the same; different ones may.
+    /// Hashes the kind, and the positions and dimensions by which many operations on one operand differ: a value may have thousands of
+    /// slices. Equal kinds have equal hashes; different ones may, too.
     pub fn hash_places(&self, state: &mut impl Hasher) {
         discriminant(self).hash(state);
         match self {

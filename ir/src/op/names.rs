@@ -1,4 +1,4 @@
-//! Names of operations, and what their kind alone tells.
+//! Names of operations, and other properties of kinds.
 
 use std::borrow::Cow;
 
@@ -15,8 +15,7 @@ impl OpKind {
         }
     }
 
-    /// The name for messages: that of what is called or stands for something else too, where one name is that of many
-    /// operations (`stablehlo.custom_call @my_attention`).
+    /// The name for messages. If many operations have one name, it includes the callee, too (`stablehlo.custom_call @my_attention`).
     #[must_use]
     pub fn title(&self) -> Cow<'_, str> {
         match self {
@@ -30,7 +29,7 @@ impl OpKind {
         }
     }
 
-    /// Lets `change` see each sharding that is part of the operation.
+    /// Calls `change` for each sharding in the operation's attributes.
     pub fn each_sharding_mut(&mut self, change: &mut dyn FnMut(&mut ShardingId)) {
         match self {
             OpKind::ShardingConstraint(id) | OpKind::Reshard(id) | OpKind::DataFlowEdge(Some(id)) => {
@@ -63,7 +62,7 @@ impl OpKind {
         }
     }
 
-    /// The same, to change it.
+    /// The same, mutable.
     pub fn collective_mut(&mut self) -> Option<&mut CollectiveSpec> {
         match self {
             OpKind::AllReduce(spec) | OpKind::CollectivePermute(spec) | OpKind::CollectiveBroadcast(spec) => {
@@ -77,7 +76,7 @@ impl OpKind {
         }
     }
 
-    /// An all-reduce or reduce-scatter sums or otherwise combines in region 0, the element type given.
+    /// Whether this is an all-reduce or reduce-scatter, which combine values by region 0.
     #[must_use]
     pub fn combines(&self) -> bool {
         matches!(self, OpKind::AllReduce(_) | OpKind::ReduceScatter { .. })

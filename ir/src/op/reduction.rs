@@ -1,10 +1,10 @@
-//! The elementwise operation that a reduction combines values with.
+//! The element-wise operation of a reduction.
 
 use super::BinaryOp;
 use crate::ReductionKind;
 
 impl ReductionKind {
-    /// The elementwise operation that combines two values.
+    /// The element-wise operation that combines two values.
     #[must_use]
     pub fn op(self) -> BinaryOp {
         match self {
@@ -18,7 +18,7 @@ impl ReductionKind {
         }
     }
 
-    /// The reduction that combines with `op`, if it is one that devices can do among themselves.
+    /// The reduction that combines with `op`, if collectives support it.
     #[must_use]
     pub fn from_op(op: BinaryOp) -> Option<Self> {
         [Self::Add, Self::Mul, Self::Max, Self::Min, Self::And, Self::Or, Self::Xor]

@@ -1,4 +1,4 @@
-//! Attributes of operations that are more than a list or two.
+//! Payloads of operations with several attributes.
 
 use smallvec::SmallVec;
 
@@ -17,7 +17,7 @@ pub struct SliceSpec {
 }
 
 impl SliceSpec {
-    /// The slice that takes a range along one dimension of a tensor of this shape, and all of the others.
+    /// The slice with a range along one dimension of a tensor of this shape, and all of the other dimensions.
     #[must_use]
     pub fn range(shape: &[i64], dim: usize, start: i64, limit: i64) -> SliceSpec {
         let mut spec = SliceSpec {
@@ -31,7 +31,7 @@ impl SliceSpec {
         spec
     }
 
-    /// The dimension of a tensor of this shape that it takes a range of, if it takes all of the others.
+    /// The only sliced dimension of a tensor of this shape; `None` if there are more or none.
     #[must_use]
     pub fn cut_dim(&self, shape: &[i64]) -> Option<usize> {
         let is_whole = |&d: &usize| self.start[d] == 0 && self.limit[d] == shape[d] && self.stride[d] == 1;
@@ -51,16 +51,16 @@ pub struct PadSpec {
     pub interior: SizeList,
 }
 
-/// A concatenation of ranges of the operands, each of which may be taken from in several places.
+/// A concatenation of ranges of the operands; each operand may have several ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpliceSpec {
-    /// The dimension along which the pieces stand side by side.
+    /// The concatenated dimension.
     pub dim: u32,
     /// The pieces, in order.
     pub pieces: SmallVec<[SplicePiece; 2]>,
 }
 
-/// A range of an operand along the dimension of a splice; all of its other dimensions.
+/// A range of an operand along the dimension of a splice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SplicePiece {
     /// The index of the operand.
@@ -102,7 +102,7 @@ pub struct ConvDims {
 /// Roles of the dimensions of a convolution's kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct KernelDims {
-    /// The features of the input, those of one group.
+    /// The input features of one group.
     pub input_feature: u32,
     /// The features of the output.
     pub output_feature: u32,
@@ -155,55 +155,55 @@ pub struct WindowSpec {
 /// Dimensions of `gather`; see the specification for the exact meaning of each list.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct GatherSpec {
-    /// Result dimensions that index into a slice.
+    /// Result dimensions that are offsets into a slice.
     pub offset_dims: DimList,
-    /// Operand dimensions of slice size one that do not appear in the result.
+    /// Operand dimensions of slice size 1 that the result drops.
     pub collapsed_slice_dims: DimList,
-    /// Operand dimensions that go along with `start_indices_batching_dims`.
+    /// Operand dimensions that correspond to `start_indices_batching_dims`.
     pub operand_batching_dims: DimList,
-    /// Index dimensions that go along with `operand_batching_dims`.
+    /// Index dimensions that correspond to `operand_batching_dims`.
     pub start_indices_batching_dims: DimList,
     /// Operand dimension of each component of an index.
     pub start_index_map: DimList,
-    /// The dimension of the indices that holds the components; their rank for scalars.
+    /// The dimension of the indices with the components; their rank if indices are scalars.
     pub index_vector_dim: u32,
     /// Size of a slice per operand dimension.
     pub slice_sizes: SizeList,
-    /// A promise of the user's; `None` where not written (no).
+    /// A guarantee by the user; `None` if not specified (no).
     pub indices_are_sorted: Option<bool>,
 }
 
 /// Dimensions of `scatter`; see the specification for the exact meaning of each list.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ScatterSpec {
-    /// Update dimensions that index into a window.
+    /// Update dimensions that are offsets into a window.
     pub update_window_dims: DimList,
-    /// Input dimensions of window size one that do not appear in the updates.
+    /// Input dimensions of window size 1 that the updates drop.
     pub inserted_window_dims: DimList,
-    /// Input dimensions that go along with `scatter_indices_batching_dims`.
+    /// Input dimensions that correspond to `scatter_indices_batching_dims`.
     pub input_batching_dims: DimList,
-    /// Index dimensions that go along with `input_batching_dims`.
+    /// Index dimensions that correspond to `input_batching_dims`.
     pub scatter_indices_batching_dims: DimList,
     /// Input dimension of each component of an index.
     pub scatter_dims_to_operand_dims: DimList,
-    /// The dimension of the indices that holds the components; their rank for scalars.
+    /// The dimension of the indices with the components; their rank if indices are scalars.
     pub index_vector_dim: u32,
-    /// A promise of the user's; `None` where not written (no).
+    /// A guarantee by the user; `None` if not specified (no).
     pub indices_are_sorted: Option<bool>,
-    /// A promise of the user's; `None` where not written (no).
+    /// A guarantee by the user; `None` if not specified (no).
     pub unique_indices: Option<bool>,
 }
 
 /// Options of `triangular_solve`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TriangularSpec {
-    /// Solve `a x = b` rather than `x a = b`.
+    /// Solve `a x = b`, not `x a = b`.
     pub left_side: bool,
     /// Which triangle of `a` is read.
     pub lower: bool,
     /// The diagonal is one.
     pub unit_diagonal: bool,
-    /// What is done to `a` first.
+    /// The transposition of `a`.
     pub transpose_a: Transposition,
 }
 
@@ -217,11 +217,11 @@ pub struct CustomCallSpec {
 }
 
 impl CustomCallSpec {
-    /// What the target of a call begins with that stands for one of a function of the program, while this is partitioned by
-    /// itself; the function's name follows, or what else it is found by.
+    /// The prefix of the target of a custom call that represents a call of a function, while that function is partitioned separately. The
+    /// function's name, or another key, follows.
     pub const KEPT: &str = "shardc.call.";
 
-    /// What is called, of a call that stands for one of a function of the program.
+    /// The function, for a custom call that represents a call of one.
     #[must_use]
     pub fn kept_callee(&self) -> Option<&str> {
         self.target.strip_prefix(Self::KEPT)
@@ -237,14 +237,14 @@ pub struct OpaqueSpec {
     pub props: AttrDict,
 }
 
-/// Which of the three batch normalizations.
+/// The kind of batch normalization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BatchNormKind {
-    /// Operand, scale, offset; gives the output, mean and variance of the batch.
+    /// Operand, scale, offset; returns the output, and mean and variance of the batch.
     Training,
     /// Operand, scale, offset, mean, variance.
     Inference,
-    /// Operand, scale, mean, variance, gradient of the output; gives those of operand, scale and offset.
+    /// Operand, scale, mean, variance, gradient of the output; returns the gradients of operand, scale and offset.
     Grad,
 }
 
@@ -253,27 +253,27 @@ pub enum BatchNormKind {
 pub struct BatchNormSpec {
     /// Added to the variance.
     pub epsilon: f32,
-    /// The dimension that is not normalized over.
+    /// The feature dimension.
     pub feature_index: u32,
 }
 
-/// Operations of which operands say what attributes say elsewhere.
+/// Operations with operands in place of attributes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DynamicOp {
     /// Operand 1 is the shape of the result.
     Reshape,
     /// Operand 1 is the shape of the result.
     BroadcastInDim(Box<DynamicBroadcastSpec>),
-    /// Operand 0 is the shape of the result, which counts along `dim`.
+    /// Operand 0 is the shape of the result, an iota along `dim`.
     Iota {
-        /// The dimension that counts.
+        /// The counted dimension.
         dim: u32,
     },
     /// Operands 2 to 4 are low, high and interior padding.
     Pad,
     /// Operands 1 to 3 are starts, limits and strides (deprecated).
     RealSlice,
-    /// Operand 2 is the sizes of a slice, which the attributes leave empty.
+    /// Operand 2 is the slice sizes, which the attributes leave empty.
     Gather(Box<GatherSpec>),
     /// Operand 2 is the padding, which the attributes leave empty.
     Convolution(Box<ConvSpec>),
@@ -284,51 +284,51 @@ pub enum DynamicOp {
 pub struct DynamicBroadcastSpec {
     /// Result dimension of each operand dimension.
     pub dims: DimList,
-    /// Operand dimensions that are known to repeat.
+    /// Operand dimensions that are known to be expanded.
     pub known_expanding: Option<DimList>,
-    /// Operand dimensions that are known not to repeat.
+    /// Operand dimensions that are known not to be expanded.
     pub known_nonexpanding: Option<DimList>,
 }
 
-/// Name and meaning of a `composite`.
+/// Name and decomposition of a `composite`.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct CompositeSpec {
     /// Its name.
     pub name: Box<str>,
-    /// Attributes that go with the name; `None` where not written (there are none).
+    /// Attributes of the composite; `None` if not specified (there are none).
     pub attributes: Option<AttrDict>,
-    /// The function that does the same.
+    /// The function that decomposes it.
     pub decomposition: Box<str>,
-    /// Version of the name's meaning; `None` where not written (zero).
+    /// The version; `None` if not specified (zero).
     pub version: Option<i32>,
 }
 
 /// Attributes of `infeed`.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct InfeedSpec {
-    /// What the back end makes of it.
+    /// Configuration for the back end.
     pub config: Box<str>,
-    /// Minor-to-major orders of the results' dimensions.
+    /// Minor-to-major layouts of the results.
     pub layout: Option<Attr>,
 }
 
-/// A chlo operation whose operands may have different shapes.
+/// A CHLO operation whose operands may have different shapes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BroadcastingSpec {
-    /// What is done to the elements.
+    /// The element-wise operation.
     pub op: BroadcastingOp,
-    /// Dimension of the operand of higher rank for each of the other's; `None`: aligned at the last.
+    /// The dimension of the higher-rank operand for each of the other's; `None`: aligned at the last.
     pub dims: Option<DimList>,
 }
 
-/// What a [`BroadcastingSpec`] does to the elements.
+/// The element-wise operation of a [`BroadcastingSpec`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BroadcastingOp {
     /// An operation on two operands.
     Binary(BroadcastOp),
     /// A comparison.
     Compare(CompareDirection, Option<CompareType>),
-    /// Predicate, then what is taken where it holds and where not.
+    /// Predicate, then the values for true and for false.
     Select,
 }
 
@@ -343,29 +343,28 @@ pub struct RaggedDotSpec {
     pub lhs_contract: DimList,
     /// Contracting dimensions of the right operand, in the same order.
     pub rhs_contract: DimList,
-    /// The dimension of the left operand that is in groups.
+    /// The ragged dimension of the left operand.
     pub lhs_ragged: DimList,
-    /// The dimension of the right operand that numbers the groups.
+    /// The group dimension of the right operand.
     pub rhs_group: DimList,
     /// Precision per operand; empty where not written.
     pub precision: SmallVec<[Precision; 2]>,
 }
 
-/// Attributes of `scan`. Operands: inputs, then initial values of what is carried; results: outputs, then what is
-/// carried at the end.
+/// Attributes of `scan`. Operands: inputs, then initial values of carries; results: outputs, then final values of carries.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ScanSpec {
     /// How many operands are inputs.
     pub inputs: u32,
-    /// How many values are carried along: the operands and the results that are left.
+    /// How many values are carried: the remaining operands and results.
     pub carries: u32,
     /// How many results are outputs.
     pub outputs: u32,
-    /// The dimension that is walked along.
+    /// The scanned dimension.
     pub dim: u32,
-    /// Its size, where no input tells.
+    /// Its size, if there is no input.
     pub dim_size: Option<i64>,
-    /// From the last slice to the first; `None` where not written (no).
+    /// From the last slice to the first; `None` if not specified (no).
     pub reverse: Option<bool>,
     /// Whether the slices may be combined in any order.
     pub associative: Option<bool>,

@@ -1,16 +1,15 @@
-//! The table of operations: one row for each, but for the elementwise ones, which have tables of their own
+//! The table of operations: one row for each, except for element-wise ones, which have their own tables
 //! ([`elementwise`](super::elementwise)).
 //!
-//! A row reads
+//! Format of a row:
 //!
 //! ```text
 //! NAME: pattern => "dialect.name" (operands) (results) (regions) RegionKind, versions of VHLO, [attributes],
 //!     Effect, Access, Work, Elements, Quantized, Linear, Parts, Lowering;
 //! ```
 //!
-//! where `n` is a number and `n+` that number or more. [`def`](super::def) explains the columns. A new variant of
-//! [`OpKind`] does not compile until it has a row. Where one variant is several operations, `many` says which row is whose,
-//! and those rows have no pattern.
+//! Here `n` is a number and `n+` that number or more. [`def`](super::def) explains the columns. A new variant of [`OpKind`] does not
+//! compile until it has a row. For a variant with several operations, `many` selects the row, and the rows have no pattern.
 
 use OpKind as K;
 
@@ -33,22 +32,22 @@ use super::{
     OpKind, UnaryOp,
 };
 
-/// An attribute that is always written.
+/// An attribute that is always present.
 const fn need(name: &'static str, ty: AttrType) -> AttrDef {
     AttrDef { name, ty, presence: Presence::Required, since: 1 }
 }
 
-/// An attribute that may be absent, and what stands for it in VHLO then.
+/// An optional attribute, and its value in VHLO if it is absent.
 const fn may(name: &'static str, ty: AttrType, absent: Absent) -> AttrDef {
     AttrDef { name, ty, presence: Presence::Optional(absent), since: 1 }
 }
 
-/// An attribute that may be absent and that the first version of the operation did not have.
+/// An optional attribute that the first version of the operation does not have.
 const fn later(name: &'static str, ty: AttrType, absent: Absent) -> AttrDef {
     AttrDef { since: 2, ..may(name, ty, absent) }
 }
 
-/// A number per dimension, all ones where absent.
+/// A number per dimension, all 1 if absent.
 const fn ones(name: &'static str) -> AttrDef {
     may(name, Ints, Absent::All(1))
 }
@@ -79,15 +78,15 @@ const TRANSFER: [AttrDef; 3] =
     [need("channel_handle", Channel), may("is_host_transfer", Bool, FALSE), PAIRS_OF_TRANSFER];
 const PAIRS_OF_TRANSFER: AttrDef = later("source_target_pairs", DevicePairs, EMPTY);
 
-/// The numbers of directions in generic form.
+/// The enumeration of directions in generic form.
 const DIRECTIONS: &[&str] = &["NONE", "FORWARD", "BACKWARD", "BOTH"];
 
-/// The numbers of reductions in generic form. Shardy has the first three.
+/// The enumeration of reductions in generic form. Shardy has the first three.
 const REDUCTIONS: &[&str] = &["sum", "max", "min", "mul", "and", "or", "xor"];
 
 /// Linear in all operands, whose elements it moves.
 const MOVES: Linear = Linear::Moves { from: 0, to: u8::MAX };
-/// Linear in the first operand, whose elements it moves to where the others say.
+/// Linear in the first operand, whose elements it moves as the others specify.
 const MOVES_FIRST: Linear = Linear::Moves { from: 0, to: 1 };
 const NO: Linear = Linear::No;
 
@@ -124,15 +123,15 @@ macro_rules! table {
             linear: $linear,
             parts: $parts,
             lowering: $lowering,
-            // Only elementwise operations are.
+            // Only element-wise operations are.
             commutative: false,
         };)*
 
-        /// The rows of operations that are not elementwise.
+        /// The rows of operations that are not element-wise.
         static ROWS: &[&OpDef] = &[$(&$id,)*];
 
         impl OpKind {
-            /// What is known about an operation of this kind.
+            /// The properties of this kind of operation.
             #[must_use]
             pub fn def(&self) -> &'static OpDef {
                 match self {
@@ -195,7 +194,7 @@ many {
     K::MeshCollective(collective) => collective.kind.def(),
 }
 
-// Elementwise operations with attributes or with more operands.
+// Element-wise operations with attributes or with more operands.
 COMPARE: K::Compare(..) => "stablehlo.compare" (2) (1) (0) NONE, 1,
     [COMPARE_TYPE, need("comparison_direction", Word("comparison_direction"))],
     Pure, SamePlace, Light, Real, PerTensor, NO, AlongPassThrough, Stays;
@@ -215,7 +214,7 @@ UNIFORM_QUANTIZE: K::UniformQuantize => "stablehlo.uniform_quantize" (1) (1) (0)
 UNIFORM_DEQUANTIZE: K::UniformDequantize => "stablehlo.uniform_dequantize" (1) (1) (0) NONE, 1, [],
     Pure, Other, Light, Real, PerAxis, NO, AlongPassThrough, Stays;
 
-// What makes values of nothing, or of a shape.
+// Constants, iota, random numbers, device numbers and sizes.
 CONSTANT: K::Constant(_) => "stablehlo.constant" (0) (1) (0) NONE, 1, [need("value", Dense)],
     Pure, Other, Light, Stored, PerAxis, NO, Whole, Stays;
 IOTA: K::Iota { .. } => "stablehlo.iota" (0) (1) (0) NONE, 1, [need("iota_dimension", I64)],
@@ -236,7 +235,7 @@ GET_DIMENSION_SIZE: K::GetDimensionSize { .. } => "stablehlo.get_dimension_size"
     [need("dimension", I64)],
     Pure, Other, Light, Stored, PerAxis, NO, Whole, Stays;
 
-// What moves elements.
+// Operations that move elements.
 BROADCAST_IN_DIM: K::BroadcastInDim { .. } => "stablehlo.broadcast_in_dim" (1) (1) (0) NONE, 1,
     [need("broadcast_dimensions", Ints)],
     Pure, Broadcasts, Light, Moved, PerAxis, MOVES, AlongPassThrough, Stays;
@@ -290,7 +289,7 @@ SET_DIMENSION_SIZE: K::SetDimensionSize { .. } => "stablehlo.set_dimension_size"
     [need("dimension", I64)],
     Pure, Other, Light, Stored, PerTensor, NO, Whole, Stays;
 
-// Sums of products, and other linear algebra.
+// Contractions and linear algebra.
 DOT_GENERAL: K::DotGeneral(_) => "stablehlo.dot_general" (2) (1) (0) NONE, 0,
     [may("algorithm", Raw, NEVER), need("dot_dimension_numbers", Dot), PRECISION],
     Pure, Other, Contraction, Real, PerAxis, Linear::EitherSums, Depends, Stays;
@@ -325,7 +324,7 @@ BATCH_NORM_INFERENCE: K::BatchNorm(BatchNormKind::Inference, _) =>
 BATCH_NORM_GRAD: K::BatchNorm(BatchNormKind::Grad, _) => "stablehlo.batch_norm_grad" (5) (3) (0) NONE, 1, NORM,
     Pure, Other, Light, Real, PerTensor, NO, AlongPassThrough, Stays;
 
-// What a region combines, compares or maps.
+// Reductions, sorting, scatter and maps.
 REDUCE: K::Reduce { .. } => "stablehlo.reduce" (2+) (1+) (1) ELEMENTS, 1, [need("dimensions", Ints)],
     Pure, Other, Light, Stored, PerTensor, Linear::Depends, Depends, Stays;
 REDUCE_WINDOW: K::ReduceWindow(_) => "stablehlo.reduce_window" (2+) (1+) (1) ELEMENTS, 1,
@@ -344,7 +343,7 @@ SCATTER: K::Scatter(_) => "stablehlo.scatter" (3+) (1+) (1) ELEMENTS, 0,
 MAP: K::Map { .. } => "stablehlo.map" (1+) (1) (1) ELEMENTS, 1, [need("dimensions", Ints)],
     Pure, Other, Light, Stored, PerTensor, NO, AlongPassThrough, Stays;
 
-// Control flow, and what binds values together.
+// Control flow, calls, barriers, tuples and tokens.
 WHILE: K::While => "stablehlo.while" (0+) (0+) (2) Loop, 1, [],
     MayNotEnd, Other, Light, Stored, PerAxis, NO, Whole, Stays;
 CASE: K::Case => "stablehlo.case" (1) (0+) (1+) Branches, 1, [],
@@ -384,7 +383,7 @@ ASYNC_START: K::AsyncStart => "stablehlo.async_start" (0+) (1) (1) Callee, 1, []
 ASYNC_DONE: K::AsyncDone => "stablehlo.async_done" (1) (0+) (0) NONE, 1, [],
     Effect::Unknown, Other, Light, Stored, PerAxis, NO, Whole, Stays;
 
-// What speaks to other devices, or to the host.
+// Communication with other devices and with the host.
 ALL_REDUCE: K::AllReduce(_) => "stablehlo.all_reduce" (1+) (1+) (1) ELEMENTS, 2,
     [CHANNEL, GROUPS, GLOBAL_IDS],
     Collective, Other, Light, Stored, PerTensor, NO, AlongPassThrough, Stays;
@@ -460,7 +459,7 @@ FUNC_DATA_FLOW_EDGE: K::FuncDataFlowEdge => "sdy.func_data_flow_edge" (1) (1) (0
 OPAQUE: K::Opaque(_) => "" (0+) (0+) (0+) Callee, 0, [],
     Effect::Unknown, Other, Light, Elements::Unknown, PerAxis, NO, Whole, Stays;
 
-// Rows of variants that are several operations.
+// Rows of variants with several operations.
 MESH_ALL_GATHER: => "sdy.all_gather" (1) (1) (0) NONE, 0, [need("gathering_axes", AxesPerDim), OUT],
     Pure, Other, Light, Stored, PerAxis, NO, Whole, Refused;
 MESH_ALL_SLICE: => "sdy.all_slice" (1) (1) (0) NONE, 0, [OUT, need("slicing_axes", AxesPerDim)],

@@ -1,8 +1,8 @@
-//! Enumerations whose members the specifications name in capitals.
+//! Enumerations whose members have uppercase names in the specifications.
 
 use crate::DType;
 
-/// Enumerations by the spelling of their members.
+/// Declares enumerations with the spelling of their members.
 macro_rules! words {
     ($($(#[$doc:meta])* $enum:ident { $($(#[$member_doc:meta])* $member:ident = $word:literal,)* })*) => {$(
         $(#[$doc])*
@@ -19,7 +19,7 @@ macro_rules! words {
                 match self { $($enum::$member => $word,)* }
             }
 
-            /// The member spelt `text`.
+            /// The member with the spelling `text`.
             #[must_use]
             pub fn parse(text: &str) -> Option<Self> {
                 match text { $($word => Some($enum::$member),)* _ => None }
@@ -47,7 +47,7 @@ words! {
 
     /// How a comparison reads its operands.
     CompareType {
-        /// As floats: NaN compares with nothing, and both zeros are equal.
+        /// As floats: NaN is unordered, and both zeros are equal.
         Float = "FLOAT",
         /// As floats in the total order of IEEE 754.
         TotalOrder = "TOTALORDER",
@@ -57,17 +57,17 @@ words! {
         Unsigned = "UNSIGNED",
     }
 
-    /// Precision of a product.
+    /// Precision of a `dot_general` or convolution.
     Precision {
         /// The fastest.
         Default = "DEFAULT",
-        /// More than that.
+        /// More precise.
         High = "HIGH",
-        /// The most exact.
+        /// The most precise.
         Highest = "HIGHEST",
     }
 
-    /// What [`OpKind::Rng`](crate::OpKind::Rng) draws from.
+    /// The distribution of [`OpKind::Rng`](crate::OpKind::Rng).
     RngDistribution {
         /// Operands 0 and 1 are the bounds.
         Uniform = "UNIFORM",
@@ -75,7 +75,7 @@ words! {
         Normal = "NORMAL",
     }
 
-    /// How [`OpKind::RngBitGenerator`](crate::OpKind::RngBitGenerator) makes bits of its state.
+    /// The algorithm of [`OpKind::RngBitGenerator`](crate::OpKind::RngBitGenerator).
     RngAlgorithm {
         /// The back end's choice.
         Default = "DEFAULT",
@@ -85,7 +85,7 @@ words! {
         Philox = "PHILOX",
     }
 
-    /// Which Fourier transform.
+    /// The kind of FFT.
     FftKind {
         /// Complex to complex.
         Fft = "FFT",
@@ -97,18 +97,18 @@ words! {
         Irfft = "IRFFT",
     }
 
-    /// What a triangular solve does to the matrix first.
+    /// The transposition of the matrix in a triangular solve.
     Transposition {
         /// Nothing.
         None = "NO_TRANSPOSE",
         /// Transposes it.
         Transpose = "TRANSPOSE",
-        /// Transposes it and takes complex conjugates.
+        /// Conjugate transpose.
         Adjoint = "ADJOINT",
     }
 
-    /// Which way shardings may flow along a factor. The order matters: the union of two is the greater, except that
-    /// forward and backward make both.
+    /// The direction in which shardings propagate along a factor. The order matters: the union of two is the greater, except that forward
+    /// and backward make both.
     PropagationDirection {
         /// Neither.
         None = "NONE",
@@ -122,15 +122,15 @@ words! {
 }
 
 impl CompareType {
-    /// How integers of this type are compared where nothing is written; `None` for what has no sign, and for other elements.
+    /// The default comparison of signed integers; `None` for unsigned ones and other elements.
     ///
-    /// Write it: XLA compares two constants of which it is not written as if they had no sign.
+    /// Write it explicitly: XLA compares two constants without it as unsigned.
     #[must_use]
     pub fn of_integers(dtype: DType) -> Option<CompareType> {
         Some(Self::default_for(dtype)).filter(|how| *how == Self::Signed)
     }
 
-    /// What a comparison of this element type means where nothing is written.
+    /// The default comparison of this element type.
     #[must_use]
     pub fn default_for(dtype: DType) -> Self {
         match dtype.class() {

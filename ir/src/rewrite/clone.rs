@@ -5,14 +5,14 @@ use smallvec::SmallVec;
 use super::ValueMap;
 use crate::{Module, OpId, RegionId, ValueId};
 
-/// Copies an operation with its regions; no region lists the copy yet. Operands go through `map`, and the
-/// results of the copy are entered into it. Span, location, attributes and shardings are those of the original.
+/// Copies an operation with its regions; no region lists the copy yet. Operands are mapped by `map`, and the results of the copy are added
+/// to it. Span, location, attributes and shardings are those of the original.
 pub fn clone_op(module: &mut Module, op: OpId, map: &mut ValueMap) -> OpId {
     let old = module.ops[op].clone();
     let operands: SmallVec<[ValueId; 3]> = old.operands.iter().map(|&v| map.get(v)).collect();
     let types: SmallVec<[_; 2]> = old.results.iter().map(|&v| module.values[v].ty).collect();
     let regions: SmallVec<[RegionId; 1]> =
-        // Before the results are entered: what is in a region cannot read the results of the operation around it.
+        // Before results are added: a region cannot use the results of its own operation.
         old.regions.iter().map(|&region| clone_region(module, region, map)).collect();
     let new = module.add_op(old.kind, &operands, &types, &regions);
     let data = &mut module.ops[new];
@@ -25,8 +25,8 @@ pub fn clone_op(module: &mut Module, op: OpId, map: &mut ValueMap) -> OpId {
     new
 }
 
-/// Copies a region: its arguments, operations and what is nested in them. Values from outside of the region go
-/// through `map`; arguments and results of the copy are entered into it.
+/// Copies a region: its arguments, operations and nested regions. Values from outside of the region are mapped by `map`; arguments and
+/// results of the copy are added to it.
 pub fn clone_region(module: &mut Module, region: RegionId, map: &mut ValueMap) -> RegionId {
     let args = module.regions[region].args.clone();
     let types: Vec<_> = args.iter().map(|&v| module.values[v].ty).collect();

@@ -1,27 +1,26 @@
-//! How often values are read.
+//! Use counts of values.
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 
 use crate::{Module, OpId, RegionId, ValueId};
 
-/// How often each value is read. A pass that changes operands says so; the counts are not found again.
+/// The number of uses of each value. Passes that change operands update the counts.
 #[derive(Clone, Debug)]
 pub struct UseCounts(SecondaryMap<ValueId, u32>);
 
 impl UseCounts {
-    /// Counts what the operations under `region` read.
+    /// Counts the uses by operations under `region`.
     #[must_use]
     pub fn under(module: &Module, region: RegionId) -> UseCounts {
         UseCounts::of(module, &module.walk(region))
     }
 
-    /// Counts what these operations read, what is in their regions not among it.
+    /// Counts the uses by these operations, without those in their regions.
     #[must_use]
     pub fn of(module: &Module, ops: &[OpId]) -> UseCounts {
         let mut counts = SecondaryMap::with_capacity(module.values.len());
         if let Some(last) = module.values.len().checked_sub(1) {
-            // Writing the last entry makes room for all at once; `SecondaryMap` would grow by the highest value read
-            // so far.
+            // Writing the last entry allocates once; `SecondaryMap` would otherwise grow with the highest value so far.
             counts[ValueId::new(last)] = 0;
         }
         let mut counts = UseCounts(counts);
@@ -31,21 +30,21 @@ impl UseCounts {
         counts
     }
 
-    /// How often `value` is read.
+    /// The number of uses of `value`.
     #[must_use]
     #[inline]
     pub fn get(&self, value: ValueId) -> u32 {
         self.0[value]
     }
 
-    /// Whether nothing reads any of these values.
+    /// Whether none of these values has uses.
     #[must_use]
     #[inline]
     pub fn are_unused(&self, values: &[ValueId]) -> bool {
         values.iter().all(|&value| self.0[value] == 0)
     }
 
-    /// Each of these values is read once more.
+    /// Adds a use to each of these values.
     #[inline]
     pub fn add(&mut self, values: &[ValueId]) {
         for &value in values {
@@ -53,7 +52,7 @@ impl UseCounts {
         }
     }
 
-    /// Each of these values is read once less.
+    /// Removes a use from each of these values.
     #[inline]
     pub fn remove(&mut self, values: &[ValueId]) {
         for &value in values {

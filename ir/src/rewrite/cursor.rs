@@ -6,11 +6,11 @@ use smallvec::SmallVec;
 use super::{ValueMap, clone_op};
 use crate::{Build, LocId, Module, OpId, OpKind, RegionId, Span, TypeId, ValueId};
 
-/// Goes through regions and changes them. Regions are entered within each other; the innermost is the one at hand.
+/// Walks and rewrites regions. Entered regions nest; the innermost one is the current region.
 ///
 /// ```
 /// # use shardc_ir::{Module, OpKind, RegionId, Rewriter};
-/// /// Takes out what only says a sharding.
+/// /// Removes sharding constraints.
 /// fn drop_constraints(rw: &mut Rewriter<'_>, region: RegionId) {
 ///     rw.enter(region);
 ///     while let Some(op) = rw.next_op() {
@@ -26,36 +26,36 @@ use crate::{Build, LocId, Module, OpId, OpKind, RegionId, Span, TypeId, ValueId}
 /// ```
 #[derive(Debug)]
 pub struct Rewriter<'m> {
-    /// The program. The list of a region that was entered reads as empty until it is left.
+    /// The module. The list of an entered region reads as empty until it is left.
     pub module: &'m mut Module,
     values: ValueMap,
     frames: Vec<Frame>,
     origin: (Span, PackedOption<LocId>),
 }
 
-/// A region that was entered. Its list has a gap: what stands before it has its place, what stands behind it is to come.
-/// Nothing is copied where nothing is inserted, and little where something is.
+/// An entered region. Its list has a gap: visited operations are before it, others after it. Without insertions nothing is copied, and
+/// with them little.
 #[derive(Debug)]
 struct Frame {
     region: RegionId,
     ops: Vec<OpId>,
-    /// Where the gap begins.
+    /// The start of the gap.
     write: usize,
-    /// Where it ends.
+    /// The end of the gap.
     read: usize,
-    /// The operation at hand, and whether it is still to be put in its place.
+    /// The current operation, and whether it must still be written.
     current: Option<(OpId, bool)>,
 }
 
-/// A place among what was inserted, for [`Rewriter::undo`].
+/// A position among the inserted operations, for [`Rewriter::undo`].
 #[derive(Clone, Copy, Debug)]
 pub struct Checkpoint(usize);
 
 impl Frame {
-    /// Puts an operation in front of the gap.
+    /// Writes an operation before the gap.
     fn put(&mut self, op: OpId) {
         if self.write == self.read {
-            // It grows with the list, so that inserting takes constant time on average.
+            // It grows with the list, so insertion takes amortized constant time.
             let (len, gap) = (self.ops.len(), self.ops.len() / 8 + 8);
             self.ops.resize(len + gap, op);
             self.ops.copy_within(self.read..len, self.read + gap);
@@ -81,15 +81,15 @@ impl<'m> Rewriter<'m> {
         Rewriter { module, values: ValueMap::new(), frames: Vec::new(), origin: Default::default() }
     }
 
-    /// Goes to the front of a region, which is left when [`Rewriter::next_op`] comes to its end.
+    /// Enters a region at its start. [`Rewriter::next_op`] leaves it at its end.
     pub fn enter(&mut self, region: RegionId) {
         debug_assert!(self.frames.iter().all(|frame| frame.region != region), "a region is entered twice");
-        // The frame holds the only list, so that nobody sees one in which an operation stands twice or not at all.
+        // The frame has the only list, so nobody sees one with missing or repeated operations.
         let ops = std::mem::take(&mut self.module.regions[region].ops.0);
         self.frames.push(Frame { region, ops, write: 0, read: 0, current: None });
     }
 
-    /// Goes through a region, and calls `at` for each operation of it; for those of the operation's own regions before it.
+    /// Walks a region in post-order and calls `at` for each operation.
     pub fn each_op(&mut self, region: RegionId, at: &mut dyn FnMut(&mut Self, OpId)) {
         self.enter(region);
         while let Some(op) = self.next_op() {
@@ -100,7 +100,7 @@ impl<'m> Rewriter<'m> {
         }
     }
 
-    /// Goes to the terminator of a region: what is inserted comes before it.
+    /// Enters a region at its terminator, so that operations are inserted before it.
     pub fn enter_last(&mut self, region: RegionId) {
         self.enter(region);
         let Some(frame) = self.frames.last_mut() else { return };
@@ -112,9 +112,8 @@ impl<'m> Rewriter<'m> {
         }
     }
 
-    /// Goes on to the next operation of the region at hand, and puts what stands for them in the place of its operands.
-    /// The one before it stays where it is, unless it was erased. `None` behind the last operation, where the region is
-    /// left.
+    /// Advances to the next operation of the current region, and replaces its operands. The previous operation stays, unless it was
+    /// erased. Returns `None` after the last operation and leaves the region.
     pub fn next_op(&mut self) -> Option<OpId> {
         let frame = self.frames.last_mut()?;
         frame.put_current();
@@ -129,28 +128,28 @@ impl<'m> Rewriter<'m> {
         Some(op)
     }
 
-    /// Leaves the region at hand; its operations are what was put in it and what was still to come.
+    /// Leaves the current region with its written and remaining operations.
     pub fn leave(&mut self) {
         let Some(mut frame) = self.frames.pop() else { return };
         frame.put_current();
         let Frame { region, mut ops, write, read, .. } = frame;
-        // The gap holds what was read and not put back, or copies that `resize` filled in; neither is of the program.
+        // The gap contains operations that were read and not written back, or copies from `resize`; neither belongs to the program.
         ops.drain(write..read);
         self.module.set_ops(region, ops);
-        // What is inserted now belongs to the operation around the region.
+        // Later insertions belong to the region's parent operation.
         if let Some((op, _)) = self.frames.last().and_then(|frame| frame.current) {
             self.at_origin_of(op);
         }
     }
 
-    /// The operation at hand stays, and what is inserted from now on comes after it.
+    /// Keeps the current operation; later insertions come after it.
     pub fn keep(&mut self) {
         if let Some(frame) = self.frames.last_mut() {
             frame.put_current();
         }
     }
 
-    /// The operation at hand goes. Nothing may read its results, or something has to stand for them.
+    /// Erases the current operation. Its results must have no uses or be replaced.
     pub fn erase(&mut self) {
         if let Some((_, waits)) = self.frames.last_mut().and_then(|frame| frame.current.as_mut()) {
             debug_assert!(*waits, "what was kept is erased");
@@ -158,7 +157,7 @@ impl<'m> Rewriter<'m> {
         }
     }
 
-    /// The operation at hand goes, and these values stand for its results.
+    /// Erases the current operation and replaces its results by these values.
     pub fn replace(&mut self, values: &[ValueId]) {
         if let Some((op, _)) = self.frames.last().and_then(|frame| frame.current) {
             for (&old, &new) in self.module.ops[op].results.iter().zip(values) {
@@ -169,26 +168,26 @@ impl<'m> Rewriter<'m> {
         self.erase();
     }
 
-    /// From now on `new` stands for `old` where operations are visited.
+    /// Replaces `old` by `new` in operations visited from now on.
     pub fn stand_for(&mut self, old: ValueId, new: ValueId) {
         let new = self.values.get(new);
         self.values.insert(old, new);
     }
 
-    /// Puts what stands for them in the place of the operands of all operations under a region.
+    /// Replaces operands of all operations under a region.
     pub fn rewrite_under(&mut self, region: RegionId) {
         for op in self.module.walk(region) {
             self.values.rewrite(&mut self.module.ops[op].operands);
         }
     }
 
-    /// New operations come from where `op` comes from, until the next operation is visited.
+    /// Gives new operations the location of `op` until the next operation is visited.
     pub fn at_origin_of(&mut self, op: OpId) {
         let data = &self.module.ops[op];
         self.origin = (data.span, data.loc);
     }
 
-    /// Inserts an operation with one result that comes from where `like` comes from.
+    /// Inserts an operation with one result at the location of `like`.
     pub fn op1_like(&mut self, like: OpId, kind: OpKind, operands: &[ValueId], ty: TypeId) -> ValueId {
         let origin = self.origin;
         self.at_origin_of(like);
@@ -197,14 +196,14 @@ impl<'m> Rewriter<'m> {
         value
     }
 
-    /// Where operations are inserted now, to come back to.
+    /// The current insertion position, to return to.
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
         Checkpoint(self.frames.last().map_or(0, |frame| frame.write))
     }
 
-    /// Takes out what was inserted into the region at hand since the checkpoint. The operation at hand must be the one of
-    /// then, and not have been kept: what was inserted stands right before it.
+    /// Removes everything that was inserted into the current region since the checkpoint. The current operation must be the same, and not
+    /// kept: the inserted operations are right before it.
     pub fn undo(&mut self, to: Checkpoint) {
         if let Some(frame) = self.frames.last_mut() {
             debug_assert!(frame.current.is_none_or(|(_, waits)| waits), "what was kept is undone");
@@ -212,8 +211,8 @@ impl<'m> Rewriter<'m> {
         }
     }
 
-    /// Moves the operations of a region to here, but for its terminator; returns what that returns. Operands are not
-    /// replaced: the region has been gone through, or [`Rewriter::stand_for`] is to hold for it no more.
+    /// Moves the operations of a region, except its terminator, to the current position. Returns the terminator's operands. Operands are
+    /// not replaced: the region has been walked, or [`Rewriter::stand_for`] must not apply to it.
     pub fn splice(&mut self, region: RegionId) -> SmallVec<[ValueId; 3]> {
         let mut returned = SmallVec::new();
         for op in std::mem::take(&mut self.module.regions[region].ops.0) {
@@ -225,8 +224,8 @@ impl<'m> Rewriter<'m> {
         returned
     }
 
-    /// Copies the operations of a region to here, but for its terminator; returns what the copies return. Operands go
-    /// through `map`, and what is copied is entered into it.
+    /// Copies the operations of a region, except its terminator, to the current position. Returns the copied return values. Operands are
+    /// mapped by `map`, and copied values are added to it.
     pub fn splice_copy(&mut self, region: RegionId, map: &mut ValueMap) -> SmallVec<[ValueId; 3]> {
         let mut returned = SmallVec::new();
         for op in self.module.regions[region].ops.clone() {

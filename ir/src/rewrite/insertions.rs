@@ -1,4 +1,4 @@
-//! Operations for places that are not at hand.
+//! Deferred insertions at arbitrary positions.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -6,19 +6,19 @@ use smallvec::SmallVec;
 use super::ValueMap;
 use crate::{Module, OpId, OpKind, RegionId, ValueDef, ValueId};
 
-/// A place to put operations, one after the other.
+/// An insertion point, for operations in order.
 #[derive(Clone, Copy, Debug)]
 pub enum InsertionPoint {
-    /// Before an operation, behind what was put there before.
+    /// Before an operation, after earlier insertions there.
     Before(OpId),
-    /// After an operation, with so many of the operations there before.
+    /// After an operation, and after this many of the insertions there.
     After(OpId, usize),
-    /// At the start of a region, with so many of the operations there before.
+    /// At the start of a region, after this many of the insertions there.
     Start(RegionId, usize),
 }
 
 impl InsertionPoint {
-    /// The place right behind where a value comes from, before all that was put there.
+    /// The point right after the definition of a value, before all insertions there.
     #[must_use]
     pub fn behind(module: &Module, value: ValueId) -> InsertionPoint {
         match module.values[value].def() {
@@ -27,7 +27,7 @@ impl InsertionPoint {
         }
     }
 
-    /// The place behind where a value comes from, and behind all that was put there.
+    /// The point after the definition of a value, and after all insertions there.
     #[must_use]
     pub fn last_behind(module: &Module, value: ValueId) -> InsertionPoint {
         match InsertionPoint::behind(module, value) {
@@ -38,8 +38,7 @@ impl InsertionPoint {
     }
 }
 
-/// Operations that are still to be put in their places. Nothing moves until [`Insertions::apply`], so that a pass may
-/// look at the program in any order meanwhile.
+/// Pending insertions. Nothing moves until [`Insertions::apply`], so passes may inspect the program in any order meanwhile.
 #[derive(Debug, Default)]
 pub struct Insertions {
     before: FxHashMap<OpId, Vec<OpId>>,
@@ -55,27 +54,27 @@ impl Insertions {
         self.before.is_empty() && self.after.is_empty() && self.start.is_empty()
     }
 
-    /// Puts an operation at a place; the next one there comes behind it.
+    /// Inserts an operation; the next one at the same point follows it.
     pub fn insert(&mut self, at: &mut InsertionPoint, op: OpId) {
         let (list, i) = match at {
             InsertionPoint::Before(next) => return self.before.entry(*next).or_default().push(op),
             InsertionPoint::After(previous, i) => (self.after.entry(*previous).or_default(), i),
             InsertionPoint::Start(region, i) => (self.start.entry(*region).or_default(), i),
         };
-        // `usize::MAX` is "behind all", whatever is there by then.
+        // `usize::MAX` means after all insertions at that time.
         *i = list.len().min(*i);
         list.insert(*i, op);
         *i += 1;
     }
 
-    /// Puts an operation that a region lists at another place, once; what is put next to it goes with it.
+    /// Moves an operation that a region lists, once; insertions next to it move along.
     pub fn move_to(&mut self, at: &mut InsertionPoint, op: OpId) {
         self.moved.insert(op);
         self.insert(at, op);
     }
 
-    /// Puts the operations of a region, which nothing needs afterwards, at a place, but for its terminator; returns what
-    /// that returns.
+    /// Moves the operations of a region, except its terminator, to an insertion point. Returns the terminator's operands. The region must
+    /// not be needed afterwards.
     pub fn splice(
         &mut self,
         module: &mut Module,
@@ -92,9 +91,8 @@ impl Insertions {
         returned
     }
 
-    /// Puts everything in its place in `region` and under it; operations that are `gone` are left out, and `values` are
-    /// read in place of those that they stand for, but by what is inserted. Places may be next to operations that are
-    /// inserted themselves.
+    /// Applies all insertions in `region` and under it. Operations that are `gone` are removed. Operands are replaced by `values`, except
+    /// those of inserted operations. Insertion points may be next to inserted operations.
     pub fn apply(
         mut self,
         module: &mut Module,
@@ -113,7 +111,7 @@ impl Insertions {
         values: &ValueMap,
         gone: impl Fn(OpId) -> bool,
     ) {
-        /// An operation with what is inserted around it, or by itself; and whether it is new.
+        /// An operation with the insertions around it, or by itself; and whether it is new.
         enum Step {
             Around(OpId, bool),
             Itself(OpId, bool),
@@ -123,7 +121,7 @@ impl Insertions {
         while let Some(region) = regions.pop() {
             let old = std::mem::take(&mut module.regions[region].ops.0);
             let mut out = Vec::with_capacity(old.len());
-            // Reversed, here and in `new`: the stack gives back what was pushed last.
+            // Reversed, here and in `new`: the stack is last in, first out.
             let stays = old.into_iter().rev().filter(|op| !self.moved.contains(op));
             stack.extend(stays.map(|op| Step::Around(op, false)));
             stack.extend(new(self.start.remove(&region)));
@@ -134,8 +132,7 @@ impl Insertions {
                         if !is_new {
                             values.rewrite(&mut module.ops[op].operands);
                         }
-                        // Of what is new as well: a list may name places in the regions of an operation that is
-                        // itself inserted.
+                        // Also of new operations: a list may have insertion points in the regions of an inserted operation.
                         regions.extend(&module.ops[op].regions);
                         out.push(op);
                     }
@@ -188,7 +185,7 @@ mod tests {
         insertions.apply(&mut module, body, &values, |_| false);
 
         assert_eq!(names(&module, body), ["cosine", "sine", "negate", "sqrt", "return"]);
-        // What is inserted reads what it was made to read.
+        // Inserted operations keep their operands.
         assert_eq!(module.ops[sqrt].operands[0], y);
         assert_eq!(verify(&module), Ok(()));
     }

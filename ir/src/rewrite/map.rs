@@ -1,10 +1,10 @@
-//! Values that stand for others.
+//! Replacement of values.
 
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
 use crate::{Module, ValueId};
 
-/// New values in place of old ones. A value that is not in the map stands for itself.
+/// Maps old values to new ones. Other values map to themselves.
 #[derive(Clone, Debug, Default)]
 pub struct ValueMap {
     to: SecondaryMap<ValueId, PackedOption<ValueId>>,
@@ -18,17 +18,17 @@ impl ValueMap {
         ValueMap::default()
     }
 
-    /// The value that stands for `value`.
+    /// The replacement of `value`.
     #[must_use]
     #[inline]
     pub fn get(&self, value: ValueId) -> ValueId {
         self.to[value].expand().unwrap_or(value)
     }
 
-    /// The value that stands for `value`, for what stands for that, and so on.
+    /// The final replacement of `value`, following chains.
     #[must_use]
     pub fn resolve(&self, mut value: ValueId) -> ValueId {
-        // No way is longer than there are values.
+        // No chain is longer than the number of values.
         for _ in 0..self.to.keys().len() {
             match self.to[value].expand() {
                 Some(next) if next != value => value = next,
@@ -47,19 +47,19 @@ impl ValueMap {
         }
     }
 
-    /// From now on `new` stands for `old`. What stands for `new` is not asked.
+    /// Replaces `old` by `new`. Replacements of `new` are not applied.
     #[inline]
     pub fn insert(&mut self, old: ValueId, new: ValueId) {
         self.to[old] = new.into();
         self.is_used = true;
     }
 
-    /// Nothing stands for `old` any more.
+    /// Removes the replacement of `old`.
     pub fn remove(&mut self, old: ValueId) {
         self.to[old] = PackedOption::default();
     }
 
-    /// Puts what stands for them in the place of values.
+    /// Replaces values.
     #[inline]
     pub fn rewrite(&self, values: &mut [ValueId]) {
         // Most passes replace nothing in most programs.

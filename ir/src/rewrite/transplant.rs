@@ -5,8 +5,8 @@ use rustc_hash::FxHashMap;
 
 use crate::{Func, FuncId, Loc, LocId, Module, OpId, RegionId, ShardingId, Type, TypeId, ValueId};
 
-/// Copies a function to the end of another module, under its name, with locations and shardings; its calls keep the names
-/// of what they call. The meshes of `into` must be those of `from`, under the same handles, if anything there is sharded.
+/// Copies a function to the end of another module, under its name, with locations and shardings; callees keep their names. If it has
+/// shardings, the meshes of `into` must be those of `from`, under the same handles.
 pub fn transplant_func(from: &Module, func: FuncId, into: &mut Module) -> FuncId {
     let mut copy = Transplant {
         from,
@@ -30,7 +30,7 @@ pub fn transplant_func(from: &Module, func: FuncId, into: &mut Module) -> FuncId
     into.add_func(data)
 }
 
-/// What of one module stands for what of the other.
+/// Maps entities of one module to those of the other.
 struct Transplant<'a> {
     from: &'a Module,
     into: &'a mut Module,
@@ -61,7 +61,7 @@ impl Transplant<'_> {
 
     fn loc(&mut self, loc: PackedOption<LocId>) -> PackedOption<LocId> {
         let Some(loc) = loc.expand() else { return loc };
-        // Not recursive: a location has as many others in it as inlining was deep.
+        // Not recursive: locations nest as deep as inlining was.
         let mut open = vec![loc];
         while let Some(&id) = open.last() {
             if self.locs.contains_key(&id) {

@@ -1,4 +1,4 @@
-//! I19: parameters that give their memory to results.
+//! I19: donations of parameters to results.
 
 use std::collections::HashMap;
 

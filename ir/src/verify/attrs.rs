@@ -1,4 +1,4 @@
-//! I16: attributes that are carried as text say what they may say.
+//! I16: values of attributes that are kept as text.
 
 use super::scan::Scan;
 use super::{Report, custom_call, interpreter};
@@ -36,7 +36,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     }
 }
 
-/// What is wrong with `#stablehlo.result_accuracy<...>`; an unknown form is left to whoever knows it.
+/// The error in `#stablehlo.result_accuracy<...>`; unknown forms are accepted.
 fn accuracy(text: &str) -> Option<String> {
     let mut scan = Scan::new(text);
     scan.eat("#stablehlo.result_accuracy<")?;
@@ -54,7 +54,7 @@ fn accuracy(text: &str) -> Option<String> {
             if value < 0.0 {
                 return Some(format!("has a negative tolerance, {name} = {value}"));
             }
-            // Zero is how `atol = 0, rtol = 0, ulps = 0` are printed for the modes that have no tolerance.
+            // Modes without tolerance are printed as `atol = 0, rtol = 0, ulps = 0`.
             if value > 0.0 {
                 tolerance = tolerance.or(Some((name, value)));
             }
@@ -68,7 +68,7 @@ fn accuracy(text: &str) -> Option<String> {
         .then(|| format!("has a tolerance ({name} = {value}) together with mode {mode}"))
 }
 
-/// How a product is to be computed.
+/// The algorithm of a `dot_general`.
 struct Algorithm<'a> {
     lhs: &'a str,
     rhs: &'a str,
@@ -104,7 +104,7 @@ fn read_algorithm(text: &str) -> Option<Algorithm<'_>> {
     }
 }
 
-/// Whether hardware is known that computes so: StableHLO specification, `dot_general`, `DotAlgorithm`.
+/// Whether known hardware supports it: StableHLO specification, `dot_general`, `DotAlgorithm`.
 fn is_known(a: &Algorithm<'_>) -> bool {
     let f8 = |text: &str| {
         DType::parse(text).is_some_and(|t| t.is_float() && t.bits() == 8 && t != DType::F8E8M0FNU)

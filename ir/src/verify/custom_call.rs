@@ -1,4 +1,4 @@
-//! I16 for `custom_call`: layouts, aliases and the configuration fit the call.
+//! I16 for `custom_call`: layouts, aliases and configuration fit the call.
 
 use super::Report;
 use super::attrs::CODE;
@@ -41,7 +41,7 @@ fn layouts(module: &Module, id: OpId, props: &AttrDict) -> Result<(), Fault> {
     let types =
         |values: &[crate::ValueId]| -> Vec<TypeId> { values.iter().map(|&v| module.values[v].ty).collect() };
     let mut made = types(&op.results);
-    // The layouts of a single tuple are those of its items.
+    // The layouts of a single tuple are those of its elements.
     if let [one] = made[..]
         && let Type::Tuple(items) = module.types.get(one)
     {
@@ -102,7 +102,7 @@ fn read_alias(text: &str) -> Option<Alias> {
     }
 }
 
-/// The type of an item of nested tuples; the first index that is out of range.
+/// The type of an element of nested tuples, or the first index that is out of range.
 fn item(module: &Module, mut ty: TypeId, path: &[i64]) -> Result<TypeId, i64> {
     for &at in path {
         let Type::Tuple(items) = module.types.get(ty) else { return Err(at) };
@@ -127,7 +127,7 @@ fn aliases(module: &Module, id: OpId, props: &AttrDict) -> Result<(), Fault> {
         let bad = |what: &str, at: i64| (format!("has no item {at} of {what} {i} to alias"), None);
         let operand = item(module, module.values[operand].ty, &alias.within)
             .map_err(|at| bad("the operand of alias", at))?;
-        // Several results are to be read as one tuple.
+        // Several results count as one tuple.
         let results: Vec<TypeId> = op.results.iter().map(|&v| module.values[v].ty).collect();
         let (first, path) = match (&results[..], alias.output.split_first()) {
             (&[], _) => return fault("aliases a result, it has none".to_owned()),
@@ -148,7 +148,7 @@ fn aliases(module: &Module, id: OpId, props: &AttrDict) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The number of the version whose configuration is a dictionary.
+/// The API version whose configuration is a dictionary.
 const TYPED_FFI: i64 = 4;
 
 fn config(props: &AttrDict) -> Result<(), Fault> {

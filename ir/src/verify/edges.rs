@@ -1,5 +1,4 @@
-//! I18 for what propagation leaves behind: its edges, and the operations that carry the shardings of values that
-//! flow into regions and functions.
+//! I18 for Shardy's propagation edges, and for the operations that hold the shardings of values that flow into regions and functions.
 
 use super::Report;
 use super::scan::Scan;
@@ -15,7 +14,7 @@ enum FlowNode {
     Result(i64),
 }
 
-/// One axis that came from a value to others.
+/// One axis that propagated from a value to others.
 struct Edge<'a> {
     axis: &'a str,
     source: FlowNode,
@@ -85,7 +84,7 @@ fn steps(text: &str) -> Option<Vec<(i64, Vec<Edge<'_>>)>> {
     Some(out)
 }
 
-/// What is wrong with `#sdy.propagation_edges<...>` by itself.
+/// The error in `#sdy.propagation_edges<...>` by itself.
 pub(super) fn form_fault(text: &str) -> Option<String> {
     form(&steps(text)?).err()
 }
@@ -111,14 +110,14 @@ fn form(steps: &[(i64, Vec<Edge<'_>>)]) -> Result<(), String> {
     Ok(())
 }
 
-/// What is wrong with the edges of an operation.
+/// The error in the edges of an operation.
 pub(super) fn fault(module: &Module, op: &Op, value: &Attr) -> Option<String> {
     let Attr::Raw(text) = value else { return None };
     let steps = steps(text)?;
     check(module, op, &steps).err()
 }
 
-/// The sharding of the result that an operation has itself.
+/// The result sharding that an operation holds itself.
 fn result_sharding(kind: &OpKind) -> Option<ShardingId> {
     match kind {
         OpKind::DataFlowEdge(sharding) => *sharding,
@@ -137,7 +136,7 @@ fn check(module: &Module, op: &Op, steps: &[(i64, Vec<Edge<'_>>)]) -> Result<(),
             FlowNode::Result(at) => ("result", at, op.results.as_slice()),
         };
         let Some(&value) = usize::try_from(at).ok().and_then(|i| values.get(i)) else {
-            // This one stands for what flows in elsewhere.
+            // The result represents values that flow elsewhere.
             return match op.kind {
                 OpKind::FuncDataFlowEdge => Ok(()),
                 _ => Err(format!("names {what} {at} of {}", values.len())),
@@ -155,7 +154,7 @@ fn check(module: &Module, op: &Op, steps: &[(i64, Vec<Edge<'_>>)]) -> Result<(),
         edge.targets.iter().try_for_each(&mut find)?;
     }
     if module.mesh_names.is_empty() {
-        // In a partitioned program nothing is sharded any more.
+        // In a partitioned program no value has a sharding.
         return Ok(());
     }
     let Some(mesh) = mesh else {
@@ -170,7 +169,7 @@ fn check(module: &Module, op: &Op, steps: &[(i64, Vec<Edge<'_>>)]) -> Result<(),
     }
 }
 
-/// Checks the operations that carry shardings of flowing values.
+/// Checks the operations that hold shardings of flowing values.
 pub(super) fn check_flow(report: &mut Report<'_>, program: &Program) {
     let module = report.module;
     let carries =
@@ -202,7 +201,7 @@ fn flow(module: &Module, program: &Program, uses: &Uses, id: OpId) -> Result<(),
     match (&op.kind, module.def_op(operand)) {
         (OpKind::DataFlowEdge(_), Some(def)) => {
             let kind = &module.ops[def].kind;
-            // A change of the sharding may come between when the program is partitioned.
+            // Partitioning may insert a reshard in between.
             let flows = matches!(
                 kind,
                 OpKind::NamedComputation(_)
@@ -223,7 +222,7 @@ fn flow(module: &Module, program: &Program, uses: &Uses, id: OpId) -> Result<(),
     Ok(())
 }
 
-/// The operand has to be an argument of a function or a result of a call.
+/// The operand must be an argument of a function or a result of a call.
 fn from_function(
     module: &Module,
     program: &Program,

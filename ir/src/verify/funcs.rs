@@ -66,7 +66,7 @@ fn check_calls(report: &mut Report<'_>, order: &[OpId]) {
             _ => continue,
         };
         let Some(&func) = module.func_names.get(callee) else {
-            // The type check says so.
+            // The type check reports it.
             continue;
         };
         let params = &module.funcs[func].params;
@@ -89,7 +89,7 @@ fn check_calls(report: &mut Report<'_>, order: &[OpId]) {
     }
 }
 
-/// A composite has a name with a namespace, and the operands and results of the function that says what it does.
+/// A composite has a name with a namespace, and the type of its decomposition.
 fn composite(report: &mut Report<'_>, id: OpId, spec: &CompositeSpec) {
     let module = report.module;
     let op = &module.ops[id];
@@ -160,7 +160,7 @@ fn calls(module: &Module, func: FuncId) -> Vec<(OpId, FuncId)> {
         .collect()
 }
 
-/// Depth first over the functions: a call of a function that is still open recurses.
+/// Depth-first over the functions: a call of a function on the stack is recursive.
 fn check_recursion(report: &mut Report<'_>) {
     #[derive(Clone, Copy, PartialEq)]
     enum VisitState {
@@ -183,8 +183,8 @@ fn check_recursion(report: &mut Report<'_>) {
                 continue;
             };
             match state[callee.index()] {
-                // Done functions are not entered again: each body is walked once, also where calls form a ladder (`f`
-                // calls `g` twice, `g` calls `h` twice, ...).
+                // Done functions are not visited again: each body is walked once, even if calls form a ladder (`f` calls `g` twice, `g`
+                // calls `h` twice, ...).
                 VisitState::Done => {}
                 VisitState::Open => {
                     let message =

@@ -3,10 +3,10 @@
 use super::Report;
 use crate::{CollectiveSpec, Module, OpId, OpKind};
 
-/// The number of devices that ids count, where the module says it (`mhlo.num_replicas`, `mhlo.num_partitions`).
+/// The number of devices that ids count, if the module has it (`mhlo.num_replicas`, `mhlo.num_partitions`).
 ///
-/// Specification, section "Collective ops": with global ids they count devices of all replicas and partitions;
-/// else with a channel all-to-all, permute and broadcast count partitions, the others replicas.
+/// Specification, section "Collective ops": global ids count the devices of all replicas and partitions. Otherwise, with a channel,
+/// all-to-all, permute and broadcast count partitions; the others count replicas.
 fn num_devices(module: &Module, kind: &OpKind, spec: &CollectiveSpec) -> Option<i64> {
     let (replicas, partitions) = (module.num_replicas()?, module.num_partitions()?);
     if spec.use_global_device_ids {
@@ -25,8 +25,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     }
 }
 
-/// What is wrong with the groups or pairs of a collective, with the code of the invariant and a hint; `None` also for
-/// other operations.
+/// The error in the groups or pairs of a collective, with the code of the invariant and a hint; `None` also for other operations.
 pub(super) fn fault(module: &Module, id: OpId) -> Option<(&'static str, Fault)> {
     let kind = &module.ops[id].kind;
     let spec = kind.collective()?;
@@ -58,22 +57,22 @@ pub(super) fn fault(module: &Module, id: OpId) -> Option<(&'static str, Fault)> 
     Some((code, (format!("{} {message}", kind.name()), hint)))
 }
 
-/// The mesh that groups written as axes name.
+/// The mesh of groups in the axes form.
 fn mesh_of(mesh_axes: &str) -> Option<&str> {
     let name = mesh_axes.split_once("mesh = @")?.1;
     let end = name.find([',', ' ', '>'])?;
     Some(name[..end].trim_matches('"'))
 }
 
-/// What is wrong, and what to do about it.
+/// An error message and a hint.
 pub(super) type Fault = (String, Option<&'static str>);
 
 const OUT_OF_RANGE: Option<&str> =
     Some("ids count from 0; with use_global_device_ids they count replicas times partitions");
 
-/// Returns an id that is in the list twice.
+/// Returns an id that is repeated in the list.
 fn first_repeat(mut ids: Vec<i64>) -> Option<i64> {
-    // Mostly there is none, and ids are small: a bit for each tells without sorting them.
+    // Usually there is none, and ids are small: a bit for each is faster than sorting.
     let mut met = vec![false; 2 * ids.len()];
     let is_new = |&id: &i64| {
         let slot = usize::try_from(id).ok().and_then(|id| met.get_mut(id));
@@ -115,7 +114,7 @@ fn groups(kind: &OpKind, spec: &CollectiveSpec, devices: Option<i64>) -> Result<
     let Some(first) = spec.groups.first() else { return Ok(()) };
     let broadcast = matches!(kind, OpKind::CollectiveBroadcast(_) | OpKind::CollectiveReduce(_));
     if let Some(strided) = spec.groups.as_strided() {
-        // Every one of these devices is in one group.
+        // Each of these devices is in one group.
         let count = strided.num_devices() as i64;
         let n = devices.unwrap_or(count);
         if count > n {
@@ -143,7 +142,7 @@ fn groups(kind: &OpKind, spec: &CollectiveSpec, devices: Option<i64>) -> Result<
         ));
     }
     let count = ids.len();
-    // Where nothing says how many devices there are, they are the ones that the groups list.
+    // If the number of devices is unknown, it is that of the listed ones.
     let devices = devices.or((!broadcast).then_some(count as i64));
     in_range(ids.iter().copied(), devices)?;
     if let Some(id) = first_repeat(ids) {

@@ -1,6 +1,6 @@
 //! I1: handles are in range.
 //!
-//! Every structure is taken apart field by field, so that a new field does not compile until it is looked at.
+//! Structures are destructured field by field, so a new field does not compile until it is checked.
 
 use cranelift_entity::EntityRef;
 
@@ -130,7 +130,7 @@ pub(super) fn check(report: &mut Report<'_>) {
     }
     for i in 0..shardings.len() {
         let id = ShardingId::new(i);
-        // Dimensions and axes are I12.
+        // I12 checks dimensions and axes.
         let TensorSharding { mesh, dims: _, replicated: _, unreduced: _, reduction: _ } = shardings.get(id);
         if !meshes.is_valid(*mesh) {
             bad(format!("the mesh of {id}"));
@@ -166,7 +166,7 @@ fn kind_ok(kind: &OpKind, mesh: impl Fn(MeshId) -> bool, sharding: impl Fn(Shard
     match kind {
         K::ShardingConstraint(s) | K::Reshard(s) => sharding(*s),
         K::MeshCollective(c) => {
-            // Axes are I13.
+            // I13 checks axes.
             let MeshCollective { mesh: m, kind: _, out } = &**c;
             mesh(*m) && sharding(*out)
         }
@@ -179,7 +179,7 @@ fn kind_ok(kind: &OpKind, mesh: impl Fn(MeshId) -> bool, sharding: impl Fn(Shard
             let lists = spec.in_shardings.iter().chain(&spec.out_shardings);
             lists.flatten().all(|&s| sharding(s))
         }
-        // The table says which have more: they do not pass unless they stand above.
+        // The table knows which operations have handles: new ones fail unless they are listed above.
         kind => !kind.def().attrs.iter().any(AttrDef::has_handles),
     }
 }

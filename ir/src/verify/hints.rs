@@ -1,8 +1,8 @@
-//! Advice for types and shapes that do not fit, where the mistake is a usual one.
+//! Hints for common type and shape errors.
 
 use crate::{DYNAMIC, DotSpec, Module, Op, OpKind};
 
-/// What to do about an operation that shape inference refuses with this message.
+/// The hint for an operation that shape inference rejects with this message.
 pub(super) fn hint(module: &Module, op: &Op, message: &str) -> Option<String> {
     use OpKind as K;
     if message.starts_with("result") {
@@ -19,8 +19,7 @@ pub(super) fn hint(module: &Module, op: &Op, message: &str) -> Option<String> {
         K::BroadcastInDim { dims } => {
             let (&operand, &result) = (op.operands.first()?, op.results.first()?);
             let fitting = fitting_dims(module.shape(operand), module.shape(result))?;
-            // Advice that repeats what is written would be worse than none: then something else is wrong, an element
-            // type.
+            // A hint that repeats the program would be misleading: something else is wrong, such as an element type.
             (fitting != dims[..]).then(|| format!("`dims = {fitting:?}` would fit"))
         }
         K::DotGeneral(spec) if message.starts_with("contracting") => {
@@ -32,7 +31,7 @@ pub(super) fn hint(module: &Module, op: &Op, message: &str) -> Option<String> {
     }
 }
 
-/// How the result's shape comes about, where that is easily got wrong.
+/// How the result's shape is determined, for operations where errors are common.
 fn result_rule(kind: &OpKind) -> Option<&'static str> {
     use OpKind as K;
     match kind {
@@ -51,7 +50,7 @@ fn result_rule(kind: &OpKind) -> Option<&'static str> {
     }
 }
 
-/// How two operands differ that must not.
+/// How two operands differ that must be equal.
 fn mismatch(module: &Module, op: &Op, i: usize, k: usize) -> Option<String> {
     let (a, b) = (module.tensor(*op.operands.get(i)?)?, module.tensor(*op.operands.get(k)?)?);
     let advice = if a.dtype != b.dtype {
@@ -64,13 +63,11 @@ fn mismatch(module: &Module, op: &Op, i: usize, k: usize) -> Option<String> {
     Some(advice.to_owned())
 }
 
-/// For each size of the operand the result dimension that has it, in order; `None` where there is more than one way,
-/// or none.
+/// For each operand dimension the result dimension of its size, in order; `None` if there is more than one solution, or none.
 fn fitting_dims(operand: &[i64], result: &[i64]) -> Option<Vec<u32>> {
     let mut dims = Vec::with_capacity(operand.len());
     for &size in operand {
-        // In ascending order only: dimensions that exchange their places are seldom meant, and two ways are no
-        // advice.
+        // In ascending order only: swapped dimensions are rarely intended, and an ambiguous hint does not help.
         let from = dims.last().map_or(0, |&d| d as usize + 1);
         let mut fits = result.iter().enumerate().skip(from).filter(|&(_, &n)| n == size && n != DYNAMIC);
         let (d, _) = fits.next()?;
@@ -82,7 +79,7 @@ fn fitting_dims(operand: &[i64], result: &[i64]) -> Option<Vec<u32>> {
     Some(dims)
 }
 
-/// The only pair of dimensions of one size that are free or contracted now, for a product that contracts one pair.
+/// The only pair of equal sizes among free and contracting dimensions, for a `dot_general` with one contracting pair.
 fn fitting_contraction(spec: &DotSpec, lhs: &[i64], rhs: &[i64]) -> Option<(usize, usize)> {
     if spec.lhs_contract.len() != 1 || spec.rhs_contract.len() != 1 {
         return None;
@@ -94,7 +91,7 @@ fn fitting_contraction(spec: &DotSpec, lhs: &[i64], rhs: &[i64]) -> Option<(usiz
     let pairs = free(&spec.lhs_batch, lhs.len())
         .flat_map(|l| free(&spec.rhs_batch, rhs.len()).map(move |r| (l, r)))
         .filter(|&(l, r)| lhs[l] == rhs[r] && lhs[l] != DYNAMIC);
-    // The pair that is written does not fit, or nobody would ask; it can still have equal sizes.
+    // The current pair does not fit, or there would be no error; its sizes may still be equal.
     let mut pairs = pairs.filter(|&(l, r)| {
         spec.lhs_contract.first() != Some(&(l as u32)) || spec.rhs_contract.first() != Some(&(r as u32))
     });

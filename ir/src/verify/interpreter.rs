@@ -1,5 +1,5 @@
-//! I16 for `interpreter.run_parallel`, by which tests of StableHLO's reference interpreter run a program on several
-//! devices: the programs exist, and the inputs and results are theirs.
+//! I16 for `interpreter.run_parallel`, with which tests of StableHLO's reference interpreter run a program on several devices: the
+//! programs exist, and inputs and results have their types.
 
 use super::Report;
 use super::attrs::CODE;
@@ -43,7 +43,7 @@ fn programs(module: &Module, id: OpId, attr: Option<&Attr>) -> Result<(), String
             return Err(format!("has {size} programs for one replica, {} for another", names.len()));
         }
         for name in names {
-            // One program whose type is not known, and the counts cannot be compared.
+            // The type of a program is unknown, so counts cannot be compared.
             let Some(func) = function(module, name)? else { return Ok(()) };
             inputs += func.params.len();
             results += func.results.len();
@@ -62,7 +62,7 @@ fn programs(module: &Module, id: OpId, attr: Option<&Attr>) -> Result<(), String
     Ok(())
 }
 
-/// Each function gives one tensor to feed.
+/// Each function returns one tensor for the infeed.
 fn infeed(module: &Module, attr: &Attr) -> Result<(), String> {
     let Attr::Array(names) = attr else {
         return Err("takes a list of functions as infeed: infeed = [@name, ...]".to_owned());
@@ -80,14 +80,14 @@ fn infeed(module: &Module, attr: &Attr) -> Result<(), String> {
     Ok(())
 }
 
-/// The function of a name; `None` where it may be one that the module keeps as text.
+/// The function with a name; `None` if it may be one that the module keeps as text.
 fn function<'m>(module: &'m Module, name: &Attr) -> Result<Option<&'m Func>, String> {
     let Attr::Symbol(name) = name else {
         return Err("names a program by something other than @name".to_owned());
     };
     match module.func_names.get(name) {
         Some(&id) => Ok(Some(&module.funcs[id])),
-        // What the module keeps as text is not parsed, and may hold the function.
+        // Parts that are kept as text are not parsed, and may define the function.
         None if module.kept.is_empty() => Err(format!("names @{name}, which is no function of the module")),
         None => Ok(None),
     }

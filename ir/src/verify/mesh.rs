@@ -8,14 +8,14 @@ use crate::{
     AxisRef, Mesh, MeshId, Module, OpId, OpKind, ShardingId, Span, TensorSharding, Type, TypeId, ValueId,
 };
 
-/// Checks meshes and shardings. `false` where one is unsound, so that its axes must not be used.
+/// Checks meshes and shardings. Returns `false` if one is invalid, so that its axes must not be used.
 pub(super) fn check(report: &mut Report<'_>, order: &[OpId]) -> bool {
     let module = report.module;
     let mesh_ok: Vec<bool> = module.meshes.keys().map(|mesh| check_mesh(report, mesh)).collect();
     let faults: Vec<Option<String>> = (0..module.shardings.len())
         .map(|i| {
             let sharding = module.shardings.get(ShardingId::new(i));
-            // Said of the mesh once, and not of each sharding on it.
+            // Reported once for the mesh, not for each sharding on it.
             if !mesh_ok[sharding.mesh.index()] {
                 return None;
             }
@@ -92,7 +92,7 @@ fn check_mesh(report: &mut Report<'_>, id: MeshId) -> bool {
     report.errors.len() == before
 }
 
-/// The first fault of a list of axes that one tensor may use.
+/// The first error in the axes of a sharding.
 fn fault(mesh: &Mesh, sharding: &TensorSharding) -> Result<(), String> {
     if mesh.is_maximal() {
         let bare = sharding.rank() == 0 && sharding.replicated.is_empty() && sharding.unreduced.is_empty();
@@ -117,7 +117,7 @@ fn fault(mesh: &Mesh, sharding: &TensorSharding) -> Result<(), String> {
     Ok(())
 }
 
-/// Parts of an axis that follow one another have to be written as one.
+/// Adjacent sub-axes of an axis must be written as one.
 pub(super) fn check_whole(mesh: &Mesh, axes: &[AxisRef]) -> Result<(), String> {
     for pair in axes.windows(2) {
         let &[a, b] = pair else { continue };
@@ -132,7 +132,7 @@ pub(super) fn check_whole(mesh: &Mesh, axes: &[AxisRef]) -> Result<(), String> {
     Ok(())
 }
 
-/// Axes whose order means nothing have to stand in that of the mesh.
+/// Axes without an order must be in that of the mesh.
 pub(super) fn check_order(mesh: &Mesh, what: &str, axes: &[AxisRef]) -> Result<(), String> {
     for pair in axes.windows(2) {
         let &[a, b] = pair else { continue };
@@ -145,7 +145,7 @@ pub(super) fn check_order(mesh: &Mesh, what: &str, axes: &[AxisRef]) -> Result<(
     Ok(())
 }
 
-/// Whether the axes exist, are well-formed parts, and do not overlap.
+/// Checks that the axes exist, that sub-axes are well-formed, and that none overlap.
 pub(super) fn check_axes(mesh: &Mesh, axes: impl Iterator<Item = AxisRef>) -> Result<(), String> {
     let mut parts: Vec<(AxisRef, i64, i64)> = Vec::new();
     for axis in axes {
@@ -161,8 +161,7 @@ pub(super) fn check_axes(mesh: &Mesh, axes: impl Iterator<Item = AxisRef>) -> Re
             None => (1, size),
             Some(sub) => {
                 let (pre, part) = (i64::from(sub.pre), i64::from(sub.size));
-                // Two `u32` may multiply beyond `i64`. What saturates divides no size: sizes are at most
-                // `MAX_DEVICES`.
+                // The product of two `u32` may exceed `i64`. A saturated product divides no size: sizes are at most `MAX_DEVICES`.
                 let minor = pre.saturating_mul(part);
                 if pre < 1 || part < 2 || size % minor != 0 {
                     return Err(format!(
@@ -179,7 +178,7 @@ pub(super) fn check_axes(mesh: &Mesh, axes: impl Iterator<Item = AxisRef>) -> Re
         };
         parts.push((axis, from, to));
     }
-    // Sorted by where they begin, parts that overlap are neighbours: one pass instead of all pairs.
+    // Sorted by start, overlapping sub-axes are neighbors: one pass in place of all pairs.
     parts.sort_unstable_by_key(|&(axis, from, to)| (axis.axis, from, to));
     for pair in parts.windows(2) {
         let [(a, a_from, a_to), (b, b_from, b_to)] = [pair[0], pair[1]];
@@ -187,7 +186,7 @@ pub(super) fn check_axes(mesh: &Mesh, axes: impl Iterator<Item = AxisRef>) -> Re
             continue;
         }
         let (a_text, b_text) = (mesh.axis_text(a), mesh.axis_text(b));
-        // An axis of size one has nothing to share, but it still may be named only once.
+        // An axis of size 1 overlaps nothing, but may be named only once.
         if a_to > b_from || (a_from, a_to) == (b_from, b_to) {
             return Err(if a == b {
                 format!("axis {a_text} is used twice")
@@ -195,7 +194,7 @@ pub(super) fn check_axes(mesh: &Mesh, axes: impl Iterator<Item = AxisRef>) -> Re
                 format!("{a_text} and {b_text} overlap")
             });
         }
-        // `(1)2` and `(3)2` of an axis of 6: they share nothing, but no way to split the axis has both.
+        // `(1)2` and `(3)2` of an axis of 6 do not overlap, but no factorization of the axis has both.
         if b_from % a_to != 0 {
             return Err(format!("{a_text} and {b_text} are not parts of one split of the axis"));
         }
@@ -203,11 +202,11 @@ pub(super) fn check_axes(mesh: &Mesh, axes: impl Iterator<Item = AxisRef>) -> Re
     Ok(())
 }
 
-/// Where shardings are used.
+/// The users of shardings.
 struct Users<'r, 'm> {
     report: &'r mut Report<'m>,
     faults: Vec<Option<String>>,
-    /// A fault is reported at the first user.
+    /// An error is reported at the first user.
     reported: Vec<bool>,
 }
 
@@ -248,7 +247,7 @@ impl Users<'_, '_> {
             let what = || format!("sharding {i} of {}", data.kind.title());
             self.check(sharding, module.values[value].ty, data.span, Some(op), what);
         }
-        // One too many is not of any value; what else is asked of shardings is asked of sound ones.
+        // An additional sharding belongs to no value; other checks apply to valid ones.
         for (i, sharding) in shardings.iter().enumerate().skip(values.len()) {
             if let Some(fault) = &self.faults[sharding.index()]
                 && !std::mem::replace(&mut self.reported[sharding.index()], true)
@@ -286,9 +285,9 @@ impl Users<'_, '_> {
     }
 }
 
-/// Why a sound sharding is not one of a value of this type.
+/// Why a valid sharding does not fit a value of this type.
 fn misfit(module: &Module, ty: TypeId, sharding: &TensorSharding, mesh: &Mesh) -> Option<String> {
-    // The sharding of a tuple of one is that of its item.
+    // The sharding of a tuple with one element is that of the element.
     let ty = match module.types.get(ty) {
         Type::Tuple(items) => match items[..] {
             [item] => item,
@@ -303,7 +302,7 @@ fn misfit(module: &Module, ty: TypeId, sharding: &TensorSharding, mesh: &Mesh) -
             return Some("is of a value whose rank is not known".to_owned());
         }
         Type::Other(_) => return None,
-        // The sharding of a tuple of one is that of its item.
+        // The sharding of a tuple with one element is that of the element.
         Type::Token | Type::Tuple(_) if !sharding.replicated.is_empty() || !sharding.unreduced.is_empty() => {
             return Some("has axes, the value is no tensor".to_owned());
         }

@@ -1,49 +1,40 @@
-//! The verifier: what holds for every module that a pass takes or returns.
+//! The verifier: invariants of every module that a pass takes or returns.
 //!
-//! The invariants, each with its diagnostic code. A module that keeps I1 to I3 may be walked without a check of
-//! any handle; the others are looked at only then. Operations that no region lists are no part of the program:
-//! only their handles have to be in range.
+//! Each invariant has a diagnostic code. A module that satisfies I1 to I3 may be walked without checking handles; the others are checked
+//! only then. Operations that no region lists are not part of the program: only their handles must be in range.
 //!
-//! * **I1** (SH0201) Handles. Every handle that the module stores is in range: of values, operations, regions,
-//!   types, meshes, shardings and locations. Types and locations refer only to ones interned before them. Sizes
-//!   are not negative, and neither a size nor the bytes of a tensor are beyond [`crate::limits::MAX_BYTES`].
-//! * **I2** (SH0202) Ownership. A region is the body of one function or belongs to one operation; an operation
-//!   stands in one region, once.
-//! * **I3** (SH0203) Definitions. Result `i` of an operation, and argument `i` of a region, name it as theirs.
-//! * **I4** (SH0204) Dominance. An operand is defined earlier in the same region or in one around it. Bodies of
-//!   functions and of `sdy.manual_computation` see nothing of what is around them.
-//! * **I5** (SH0205) Terminators. Regions end with a return and have no other one. (Regions of unknown operations
-//!   end as they like.)
+//! * **I1** (SH0201) Handles. Every handle that the module stores is in range: of values, operations, regions, types, meshes, shardings
+//!   and locations. Types and locations refer only to ones interned before them. Sizes are not negative, and neither a size nor the bytes
+//!   of a tensor exceed [`crate::limits::MAX_BYTES`].
+//! * **I2** (SH0202) Ownership. A region is the body of one function or belongs to one operation; an operation is in one region, once.
+//! * **I3** (SH0203) Definitions. Result `i` of an operation, and argument `i` of a region, name it as their definition.
+//! * **I4** (SH0204) Dominance. An operand is defined earlier in the same region or in an enclosing one. Bodies of functions and of
+//!   `sdy.manual_computation` are isolated from above.
+//! * **I5** (SH0205) Terminators. Regions end with a return and have no other one. (Regions of unknown operations may end in any way.)
 //! * **I6** (SH0206) Counts. An operation has as many operands and regions as its kind takes.
-//! * **I7** (SH0207) Types. Attributes and result types fit the operands ([`check_result_types`]): the constraints
-//!   of StableHLO's specification, on shapes, element types, scales and zero points.
-//! * **I8** (SH0208) Region types. Arguments and returned values of a region have the types that the operation or
-//!   function around it gives or takes.
-//! * **I9** (SH0209) Functions. Names are unique; parameters and arguments of the body agree in number and
-//!   type; lists of attributes, shardings and locations have one entry for each, or none at all.
-//! * **I10** (SH0210) Calls. They name a function of the module, fit its type, and do not recurse. Composites have
-//!   a name with a namespace and the type of the function that they decompose to.
-//! * **I11** (SH0211) Meshes. Axis sizes are positive, devices at most [`crate::MAX_DEVICES`]; device ids are a permutation of `0..n`, save that a mesh
-//!   of one named device may name any.
-//! * **I12** (SH0212) Shardings. One entry per dimension; axes exist; a part of an axis divides it, and is not all
-//!   of it; no axis, nor any part of one, is used twice in one sharding, replicated and unreduced axes included.
-//!   A sharding on a mesh of one named device splits nothing.
-//! * **I13** (SH0213) Placements. A `sdy.manual_computation` and the collectives between shardings agree with
-//!   their shardings: in number, mesh, local types and axes. What is inside a manual computation does not use its
-//!   manual axes.
-//! * **I14** (SH0214) Replica groups. Groups have one size (a group filled with `-1` excepted), ids are unique
-//!   and in range; all devices take part, save in a broadcast. Global device ids come with a channel.
+//! * **I7** (SH0207) Types. Attributes and result types fit the operands ([`check_result_types`]): the constraints of StableHLO's
+//!   specification, on shapes, element types, scales and zero points.
+//! * **I8** (SH0208) Region types. Arguments and returned values of a region have the types that its operation or function requires.
+//! * **I9** (SH0209) Functions. Names are unique; parameters and arguments of the body agree in number and type; lists of attributes,
+//!   shardings and locations have one entry for each, or none at all.
+//! * **I10** (SH0210) Calls. They name a function of the module, fit its type, and do not recurse. Composites have a name with a namespace
+//!   and the type of their decomposition.
+//! * **I11** (SH0211) Meshes. Axis sizes are positive, and there are at most [`crate::MAX_DEVICES`] devices. Device ids are a permutation
+//!   of `0..n`, except that a maximal mesh (one device) may name any.
+//! * **I12** (SH0212) Shardings. There is one entry per dimension, and axes exist. A sub-axis divides its axis and is not all of it. No
+//!   axis or sub-axis is used twice in one sharding, including replicated and unreduced axes. A maximal sharding shards nothing.
+//! * **I13** (SH0213) Placements. A `sdy.manual_computation` and the collectives between shardings agree with their shardings: in number,
+//!   mesh, local types and axes. The body of a manual computation does not use its manual axes.
+//! * **I14** (SH0214) Replica groups. Groups have one size (except groups padded with `-1`), ids are unique and in range; all devices take
+//!   part, except in a broadcast. Global device ids require a channel.
 //! * **I15** (SH0215) Permutes. No device sends twice, none receives twice.
-//! * **I16** (SH0216) Attributes that are carried as text. Where their form is known they fit the operation:
-//!   `result_accuracy`, the algorithm of a product, layouts, aliases and configuration of a `custom_call`,
-//!   the programs of an `interpreter.run_parallel`.
-//! * **I17** (SH0217) Types. There is one bound per dimension, and none where the size is known;
-//!   zero points can be stored, scales expressed, and there is one for each position of their dimension; futures are
-//!   of tensors.
-//! * **I18** (SH0218) Shardy. Sharding rules fit the operation that brings them; pending values are completed as
-//!   what they are; attributes of Shardy's are of the kind that their name says.
-//! * **I19** (SH0219) Donations. A parameter gives its memory (`tf.aliasing_output`) to a result that there is, and no two
-//!   to one.
+//! * **I16** (SH0216) Attributes that are kept as text. If their form is known, they fit the operation: `result_accuracy`, the algorithm
+//!   of a `dot_general`, layouts, aliases and configuration of a `custom_call`, the programs of an `interpreter.run_parallel`.
+//! * **I17** (SH0217) Types. There is one bound per dimension, and none for a static size; zero points fit the storage type, scales the
+//!   expressed type, and there is one for each index of the quantized dimension; futures are of tensors.
+//! * **I18** (SH0218) Shardy. Sharding rules fit their operation; unreduced values are completed by their own reduction; Shardy's
+//!   attributes have the kind that their name implies.
+//! * **I19** (SH0219) Donations. A parameter is donated (`tf.aliasing_output`) to an existing result, and no two to the same one.
 
 mod aliases;
 mod attrs;
@@ -72,21 +63,19 @@ use crate::{Diagnostic, Module, OpId, Span};
 #[allow(unused_imports, reason = "named in the module documentation")]
 use crate::check_result_types;
 
-/// What is wrong with the text of a sharding rule (`#sdy.op_sharding_rule<...>`) as the rule of an operation, as part of
-/// a sentence; `None` for one that fits.
+/// The error in a text as the sharding rule (`#sdy.op_sharding_rule<...>`) of an operation, as part of a sentence; `None` if it fits.
 #[must_use]
 pub fn sharding_rule_fault(module: &Module, op: OpId, text: &str) -> Option<String> {
     rule::fault(module, &module.ops[op], text)
 }
 
-/// What is wrong with the groups or pairs of devices of a collective (I14, I15), as a sentence; `None` for one that fits,
-/// and for other operations.
+/// The error in the groups or device pairs of a collective (I14, I15), as a sentence; `None` if they fit, and for other operations.
 #[must_use]
 pub fn collective_fault(module: &Module, op: OpId) -> Option<String> {
     groups::fault(module, op).map(|(_, (message, _))| message)
 }
 
-/// How many errors are reported at most: one mistake of a pass can break every operation.
+/// The largest number of reported errors: one bug of a pass can break every operation.
 const MAX_ERRORS: usize = 1000;
 
 /// Checks every invariant, in time linear in the size of the module.
@@ -96,11 +85,11 @@ const MAX_ERRORS: usize = 1000;
 pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
     let mut report = Report { module, errors: Vec::new() };
     handles::check(&mut report);
-    // Each step relies on those before it: `structure` follows handles, and all that comes behind it walks the program.
+    // Each step relies on the previous ones: `structure` follows handles, and all later ones walk the program.
     if report.errors.is_empty()
         && let Some(program) = structure::check(&mut report)
     {
-        // Before all that computes with sizes, which would overflow on `tensor<9223372036854775807x2xf32>`.
+        // Before all steps that compute with sizes, which would overflow on `tensor<9223372036854775807x2xf32>`.
         types::check_sizes(&mut report, &program.order);
         if !report.errors.is_empty() {
             return Err(report.errors);
@@ -139,12 +128,12 @@ impl Report<'_> {
         }
     }
 
-    /// A broken promise of whoever made the module.
+    /// A broken invariant: a bug in the code that made the module.
     fn internal(&mut self, code: &'static str, message: impl Into<String>) {
         self.push(Diagnostic::internal(code, message));
     }
 
-    /// An error at a place in the text.
+    /// An error at a position in the text.
     fn invalid(&mut self, code: &'static str, span: Span, message: impl Into<String>) {
         self.push(Diagnostic::invalid(code, message).at(span));
     }
@@ -154,7 +143,7 @@ impl Report<'_> {
         self.hinted(code, op, message, None);
     }
 
-    /// An error at an operation, with advice.
+    /// An error at an operation, with a hint.
     fn hinted(&mut self, code: &'static str, op: OpId, message: impl Into<String>, hint: Option<&str>) {
         let mut diagnostic = Diagnostic::invalid(code, message).at(self.module.ops[op].span);
         diagnostic.user_loc = self.module.user_loc(op);

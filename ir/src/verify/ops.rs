@@ -23,7 +23,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
         report.hinted("SH0207", id, message, hint.as_deref());
         return;
     }
-    // Where results follow from operands, that has counted them.
+    // If results follow from operands, inference has counted them.
     if !def.results.fits(op.results.len()) {
         let (have, want) = (op.results.len(), def.results.text());
         report.at_op("SH0206", id, format!("{name} has {have} results, it should have {want}"));

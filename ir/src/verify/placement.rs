@@ -32,7 +32,7 @@ fn manual(report: &Report<'_>, id: OpId, spec: &ManualSpec) -> Result<(), String
     let op = &module.ops[id];
     let &[region] = op.regions.as_slice() else { return Ok(()) };
     let (args, yields) = (&module.regions[region].args, yielded(module, region));
-    // A mesh without axes splits nothing, so that it goes with any.
+    // A mesh without axes shards nothing, so it is compatible with any.
     let meshes = spec.in_shardings.iter().chain(&spec.out_shardings).map(|&s| module.shardings.get(s).mesh);
     let mut meshes = meshes.filter(|&m| !module.meshes[m].axes.is_empty());
     if let Some(first) = meshes.next()
@@ -67,12 +67,12 @@ fn manual(report: &Report<'_>, id: OpId, spec: &ManualSpec) -> Result<(), String
     Ok(())
 }
 
-/// Whether two meshes are one: a text may write a mesh out where it is used.
+/// Whether two meshes are equal: a text may write a mesh inline.
 fn same_devices(a: &Mesh, b: &Mesh) -> bool {
     std::ptr::eq(a, b) || (a.axes.iter().eq(&b.axes) && a.device_ids == b.device_ids)
 }
 
-/// The body sees what the manual axes leave of a value.
+/// The value in the body has the local shape along the manual axes.
 fn manual_value(
     report: &Report<'_>,
     mesh: &Mesh,
@@ -84,14 +84,14 @@ fn manual_value(
     let module = report.module;
     let (Some(global), Some(have)) = (module.stored(value), module.stored(local)) else { return Ok(()) };
     if sharding.rank() != global.rank() {
-        // I12 says so; a mesh of one device splits nothing.
+        // I12 reports it; a maximal mesh shards nothing.
         return Ok(());
     }
     let mut shape = Shape::new();
     for (&n, dim) in global.shape.iter().zip(&sharding.dims) {
         let is_manual = |axis: &AxisRef| spec.manual_axes.iter().any(|m| m.axis == axis.axis);
-        // The body has the shape that the manual axes leave, in which the free ones split: were a free axis more
-        // major, a device's part of the body's value would be no block of the whole.
+        // Free axes shard the local shape of the manual axes. If a free axis were more major, a device's shard of the body's value would
+        // be no block of the global value.
         let manual = dim.axes.iter().take_while(|a| is_manual(a)).count();
         if dim.axes.iter().skip(manual).any(is_manual) {
             return Err("a manual axis follows one that is not manual".to_owned());
@@ -106,7 +106,7 @@ fn manual_value(
     Ok(())
 }
 
-/// Returns the axes with parts of one axis that follow one another merged.
+/// Returns the axes with adjacent sub-axes of one axis merged.
 fn merged(mesh: &Mesh, axes: impl Iterator<Item = AxisRef>) -> AxisList {
     let mut out = AxisList::new();
     for axis in axes {
@@ -136,7 +136,7 @@ fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshColle
         return Err("the sharding of its result is on another mesh".to_owned());
     }
     let rank = module.rank(operand);
-    // Axes that each dimension loses and gains.
+    // The axes that each dimension loses and gains.
     let (mut lost, mut gained) = (vec![AxisList::new(); rank], vec![AxisList::new(); rank]);
     let mut reduced = &AxisList::new();
     let mut pending = AxisList::new();
@@ -186,7 +186,7 @@ fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshColle
     let whole;
     let before = match sharding_of(module, program, operand) {
         Known::Sharding(id) => module.shardings.get(id),
-        // Whole on every device.
+        // Replicated on every device.
         Known::None if splits => {
             whole = TensorSharding::replicated(spec.mesh, rank);
             &whole
@@ -201,7 +201,7 @@ fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshColle
         if !permutes {
             return Err("the sharding of its operand is on another mesh".to_owned());
         }
-        // A permute may go to another order of the same devices.
+        // A permute may change to another order of the same devices.
         let other = &module.meshes[before.mesh];
         if !mesh.axes.iter().eq(&other.axes) {
             return Err("its operand and its result are on meshes of different axes".to_owned());
@@ -212,7 +212,7 @@ fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshColle
         return Ok(());
     }
     if before.rank() != rank || out.rank() != rank {
-        // I12 says so.
+        // I12 reports it.
         return Ok(());
     }
     if let MeshCollectiveKind::AllReduce(..) = spec.kind {
@@ -239,7 +239,7 @@ fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshColle
     check_axes(mesh, reduced.iter().copied().chain(before.split_axes()))
         .map_err(|fault| format!("it reduces over devices that hold different parts: {fault}"))?;
     if matches!(spec.kind, MeshCollectiveKind::Exchange) {
-        // Blocks of all kinds, but of one value: what is pending stays so.
+        // Any blocks, but of the same value: unreduced axes stay.
         let sorted = |sharding: &TensorSharding| {
             let mut axes = sharding.unreduced.clone();
             axes.sort_unstable();
@@ -270,12 +270,12 @@ fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshColle
     Ok(())
 }
 
-/// What is known of the sharding of a value.
+/// Knowledge of the sharding of a value.
 enum Known {
     Sharding(ShardingId),
     /// The value has none.
     None,
-    /// What is around its region says so.
+    /// The parent of its region holds it.
     Elsewhere,
 }
 
@@ -297,7 +297,7 @@ fn sharding_of(module: &Module, program: &Program, value: ValueId) -> Known {
     }
 }
 
-/// Whether the axes that are exchanged are written as they have to be.
+/// Checks that the exchanged axes are in canonical form.
 fn check_written(mesh: &Mesh, spec: &MeshCollective) -> Result<(), String> {
     match &spec.kind {
         MeshCollectiveKind::AllGather(lists)

@@ -6,23 +6,23 @@ use super::Report;
 use crate::infer::{shape_fits, type_fits, without};
 use crate::{DType, Module, OpId, OpKind, RegionId, RegionKind, TensorType, Type, TypeId, ValueId};
 
-/// The type that a region's argument or returned value has to have.
+/// The expected type of a region's argument or returned value.
 #[derive(Clone, Copy)]
 enum Expect {
-    /// The very type.
+    /// Exactly this type.
     Type(TypeId),
-    /// A tensor of this element type: a scalar, or of the shape of another value.
+    /// A tensor of this element type: a scalar, or with the shape of another value.
     Element(Element),
-    /// What is left of a tensor without one dimension.
+    /// A tensor without one of its dimensions.
     Slice(ValueId, u32, DType),
 }
 
 #[derive(Clone, Copy)]
 struct Element {
     dtype: DType,
-    /// The value that has the shape; `None` for a scalar.
+    /// The value with the shape; `None` for a scalar.
     like: Option<ValueId>,
-    /// Whether any float goes for another.
+    /// Whether any float type is accepted.
     any_float: bool,
 }
 
@@ -64,7 +64,7 @@ impl Expect {
         }
     }
 
-    /// Returns the expectation with any float type in place of the expected one.
+    /// Returns the expectation with any float type accepted.
     fn any_float(self) -> Self {
         match self {
             Expect::Type(_) | Expect::Slice(..) => self,
@@ -86,11 +86,11 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     let types = |values: &[ValueId]| -> Expects {
         values.iter().map(|&v| Expect::Type(module.values[v].ty)).collect()
     };
-    // Element types, or nothing where one is not known.
+    // Element types; `None` if one is unknown.
     let scalars = |values: &[ValueId]| -> Option<Expects> {
         values.iter().map(|&v| module.tensor(v).map(|t| scalar(t.dtype))).collect()
     };
-    // What is combined and what it is combined with.
+    // The arguments for both operands of a combiner.
     let twice = |list: &Expects| -> Expects {
         list.iter().copied().chain(list.iter().map(|e| e.any_float())).collect()
     };
@@ -107,7 +107,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
             expected.extend(op.regions.iter().map(|_| (Expects::new(), results.clone())));
         }
         K::Reduce { .. } | K::ReduceWindow(_) => {
-            // Bodies may work on more than scalars: on values like the initial ones.
+            // Bodies may work on tensors of the shape of the initial values.
             let inits = op.operands.iter().skip(op.results.len());
             let like = |(&result, &init): (&ValueId, &ValueId)| {
                 let dtype = module.tensor(result)?.dtype;
@@ -140,7 +140,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
                 expected.push((elements.iter().flat_map(|&e| [e, e]).collect(), boolean));
             }
         }
-        // `placement` knows the local types; regions of unknown operations are as they are.
+        // `placement` checks local types; regions of unknown operations are unrestricted.
         K::ManualComputation(_) | K::Opaque(_) => {}
         K::Map { .. } => {
             if let (Some(inputs), Some(outputs)) = (scalars(&op.operands), scalars(&op.results)) {
@@ -167,7 +167,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
         }
         // `infer` compares them.
         K::Composite(_) | K::AsyncStart => {}
-        // I6: what is left has no regions. An operation that has some is not let through unlooked at.
+        // I6: the others have no regions. An operation with regions must not pass unchecked.
         kind => {
             if kind.def().region_kind != RegionKind::None {
                 let message = format!("nobody says what the regions of {} are to hold", kind.title());
@@ -183,7 +183,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     }
 }
 
-/// What a region ends with; I5 reports one without an end.
+/// The values that a region returns; I5 reports a region without terminator.
 pub(super) fn yielded(module: &Module, region: RegionId) -> &[ValueId] {
     module.terminator(region).map_or(&[], |end| &module.ops[end].operands)
 }
@@ -225,7 +225,7 @@ pub(super) fn check_types(
     check_values(report, op, region, what, have, &want);
 }
 
-/// What the regions of an operation are for.
+/// The roles of an operation's regions.
 fn hint(kind: &OpKind) -> Option<&'static str> {
     use OpKind as K;
     match kind {

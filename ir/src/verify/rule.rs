@@ -1,4 +1,4 @@
-//! I16 for `sdy.sharding_rule`: the rule that an operation brings along is one for its operands and results.
+//! I16 for `sdy.sharding_rule`: the rule fits the operands and results of its operation.
 
 use std::fmt::Write as _;
 
@@ -10,19 +10,19 @@ use crate::{Module, Op, OpKind, TensorType, Type, ValueId};
 /// The factors of one tensor, per dimension.
 type Mapping = Vec<SmallVec<[usize; 2]>>;
 
-/// A rule as it is written.
+/// A rule as written.
 #[derive(Default)]
 struct Rule {
     operands: Vec<Mapping>,
     results: Vec<Mapping>,
     sizes: Vec<i64>,
-    /// Factors that are no plain ones, by kind; then those that propagation passes by.
+    /// Factors of special kinds, by kind; then the blocked ones.
     special: Vec<(&'static str, Vec<usize>)>,
 }
 
 const KINDS: [&str; 4] = ["reduction", "need_replication", "permutation", "blocked_propagation"];
 
-/// What is wrong with a rule, as part of a sentence.
+/// The error in a rule, as part of a sentence.
 pub(super) fn fault(module: &Module, op: &Op, text: &str) -> Option<String> {
     match read(text) {
         Some(rule) => check(module, op, &rule).err(),
@@ -35,7 +35,7 @@ fn symbol(scan: &mut Scan<'_>) -> Option<usize> {
     let letter = scan.rest().bytes().next().filter(|b| (b'i'..=b'z').contains(b))?;
     scan.skip(1);
     if letter == b'z' && scan.eat_here("_").is_some() {
-        // `z_1` follows `z`, which is 17, and so is 18.
+        // `z_1` follows `z`, which is 17, and is 18.
         return scan.digits()?.parse::<usize>().ok()?.checked_add(usize::from(b'z' - b'i'));
     }
     Some(usize::from(letter - b'i'))
@@ -120,8 +120,8 @@ fn check(module: &Module, op: &Op, rule: &Rule) -> Result<(), String> {
     let mut in_results = vec![false; count];
     tensors(module, "operand", &op.operands, &rule.operands, &rule.sizes, &mut in_operands)?;
     tensors(module, "result", &op.results, &rule.results, &rule.sizes, &mut in_results)?;
-    // Passes write rules on operations that change sizes along a factor. Of a call nothing else is known, so that a
-    // device's part would be of another size than the call makes of it.
+    // Passes write rules for operations that change sizes along a factor. A custom call has no other semantics, so the local result size
+    // would be unknown.
     if matches!(op.kind, OpKind::CustomCall(_)) {
         sizes_fit(module, "operand", &op.operands, &rule.operands, rule)?;
         sizes_fit(module, "result", &op.results, &rule.results, rule)?;
@@ -156,7 +156,7 @@ fn check(module: &Module, op: &Op, rule: &Rule) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether the factors of all operands or all results are ones of their dimensions.
+/// Checks that the factors of all operands or all results fit their dimensions.
 fn tensors(
     module: &Module,
     what: &str,
@@ -206,9 +206,9 @@ fn tensors(
     Ok(())
 }
 
-/// Whether each dimension has as many elements as its factors have together, or each of its factors stands for a block of
-/// elements and is in no result: JAX's `scaled_matmul` gives a dimension of 64 elements with 2 block scales a factor of size 2. A
-/// dimension with a factor that is never split, or of one element, may have another size.
+/// Whether each dimension has as many elements as the product of its factors. Exceptions: a dimension with a factor that is
+/// never sharded, or of size 1; and one whose factors represent blocks and are in no result. JAX's `scaled_matmul` gives a dimension of 64
+/// elements with 2 block scales a factor of size 2.
 fn sizes_fit(
     module: &Module,
     what: &str,

@@ -1,8 +1,8 @@
-//! A cursor over the text of an attribute that is carried verbatim.
+//! A cursor over the text of an attribute that is kept verbatim.
 
 use smallvec::SmallVec;
 
-/// What is left of a text. Every reader skips blanks first and gives `None` where something else stands there.
+/// The rest of a text. Every reader skips blanks first and returns `None` if the text does not match.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scan<'a> {
     rest: &'a str,
@@ -13,30 +13,30 @@ impl<'a> Scan<'a> {
         Scan { rest: text }
     }
 
-    /// What is left, without leading blanks.
+    /// The rest, without leading blanks.
     pub(super) fn rest(&mut self) -> &'a str {
         self.rest = self.rest.trim_start();
         self.rest
     }
 
-    /// Takes this very text.
+    /// Reads this token.
     pub(super) fn eat(&mut self, token: &str) -> Option<()> {
         self.rest = self.rest().strip_prefix(token)?;
         Some(())
     }
 
-    /// Reads a token that no blank comes before.
+    /// Reads a token without blanks before it.
     pub(super) fn eat_here(&mut self, token: &str) -> Option<()> {
         self.rest = self.rest.strip_prefix(token)?;
         Some(())
     }
 
-    /// Passes by so many bytes; by none where there are fewer or a character would be cut.
+    /// Skips this many bytes; none if there are fewer or a character would be cut.
     pub(super) fn skip(&mut self, bytes: usize) {
         self.rest = self.rest.get(bytes..).unwrap_or(self.rest);
     }
 
-    /// Digits, with no blank before them.
+    /// Reads digits without blanks before them.
     pub(super) fn digits(&mut self) -> Option<&'a str> {
         let end = self.rest.bytes().take_while(u8::is_ascii_digit).count();
         let (digits, rest) = self.rest.split_at(end);
@@ -44,7 +44,7 @@ impl<'a> Scan<'a> {
         (!digits.is_empty()).then_some(digits)
     }
 
-    /// Everything up to this character, which is passed by.
+    /// Reads everything up to this character, and skips it.
     pub(super) fn until(&mut self, end: char) -> Option<&'a str> {
         let (text, rest) = self.rest.split_once(end)?;
         self.rest = rest;
@@ -60,12 +60,12 @@ impl<'a> Scan<'a> {
         (!word.is_empty()).then_some(word)
     }
 
-    /// A number as it is written, with its sign.
+    /// Reads a number as text, with its sign.
     pub(super) fn number(&mut self) -> Option<&'a str> {
         let rest = self.rest();
         let mut before = ' ';
         let end = rest.find(|c: char| {
-            // A sign begins a number or its exponent: in `1e-5-2` the second one is no part of it.
+            // A sign starts a number or its exponent: in `1e-5-2` the second one does not belong to it.
             let sign = matches!(c, '-' | '+') && matches!(before, ' ' | 'e' | 'E');
             before = c;
             !(sign || c == '.' || c.is_ascii_alphanumeric())
@@ -110,7 +110,7 @@ impl<'a> Scan<'a> {
         let count = self.word()?.split('x').next()?.parse::<usize>().ok()?;
         match (listed, splat) {
             (Some(list), _) => (list.len() == count).then_some(list),
-            // A splat is expanded to one number per dimension, and no tensor has that many dimensions.
+            // A splat is expanded to one number per dimension, and no tensor has that many.
             (None, Some(value)) => (count <= 1024).then(|| SmallVec::from_elem(value, count)),
             (None, None) => None,
         }

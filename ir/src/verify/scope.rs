@@ -1,22 +1,22 @@
-//! I13, its second part: inside a `sdy.manual_computation` nothing is sharded along its manual axes.
+//! I13, second part: no value in a `sdy.manual_computation` is sharded along its manual axes.
 
 use super::Report;
 use super::structure::Program;
 use crate::{AxisRef, MeshId, OpId, OpKind, ShardingId, TensorSharding};
 
-/// Axes that are devices to the body, with their meshes.
+/// The manual axes of a scope, with their meshes.
 type Bound = Vec<(MeshId, AxisRef)>;
 
 pub(super) fn check(report: &mut Report<'_>, program: &Program) {
     if program.scopes.iter().all(|scope| scope.manual.is_none()) {
         return;
     }
-    // A scope comes after the one around it.
+    // A scope comes after its parent.
     let mut bound: Vec<Bound> = Vec::with_capacity(program.scopes.len());
     for scope in &program.scopes {
         let mut axes = Bound::new();
         if let Some(op) = scope.manual {
-            // Only here: the body of a function has no scope around it, and its `parent` of 0 is another function's.
+            // Only here: the body of a function has no enclosing scope, and its `parent` of 0 belongs to another function.
             axes.clone_from(&bound[scope.parent as usize]);
             axes.extend(manual_axes(report, op));
             axes.sort_unstable();
@@ -49,7 +49,7 @@ fn manual_axes(report: &Report<'_>, op: OpId) -> Bound {
     let Some(mesh) = meshes.into_iter().find(|&m| !module.meshes[m].axes.is_empty()) else {
         return Bound::new();
     };
-    // By whole axes, since a manual axis is manual with all its parts.
+    // As whole axes: all sub-axes of a manual axis are manual.
     spec.manual_axes.iter().map(|a| (mesh, AxisRef { axis: a.axis, sub: None })).collect()
 }
 

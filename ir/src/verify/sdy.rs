@@ -1,4 +1,4 @@
-//! I18: what Shardy asks of operations beyond their shardings.
+//! I18: Shardy's constraints on operations, besides shardings.
 
 use super::{Report, edges, rule};
 use crate::discardable::{SHARDING, SHARDING_RULE};
@@ -54,7 +54,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     }
     for (attr, value) in op.attrs.iter() {
         if let Some(message) = attribute(module, id, attr, value) {
-            // Where it stands in the text is not known of an attribute.
+            // The position of an attribute in the text is unknown.
             let hint = match value {
                 Attr::Raw(text) if attr == SHARDING_RULE => Some(format!("it is {text}")),
                 _ => None,
@@ -64,7 +64,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     }
 }
 
-/// What is wrong with an attribute of Shardy's.
+/// The error in an attribute of Shardy's.
 fn attribute(module: &Module, id: OpId, name: &str, value: &Attr) -> Option<String> {
     let starts = |attr: &Attr, prefix: &str| matches!(attr, Attr::Raw(text) if text.starts_with(prefix));
     let op = &module.ops[id];
@@ -95,7 +95,7 @@ fn attribute(module: &Module, id: OpId, name: &str, value: &Attr) -> Option<Stri
     }
 }
 
-/// Whether the shardings of an operation without results say more than where it runs.
+/// Whether the shardings of an operation without results contain more than its device.
 fn of_nothing(value: &Attr) -> bool {
     let Attr::Raw(text) = value else { return false };
     let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
@@ -115,7 +115,7 @@ fn pending(
     let Some(from) = operand.and_then(|&v| module.shardings.sharding_of(v)) else {
         return Ok(());
     };
-    // Axes are numbers of one mesh, so that those of two cannot be compared.
+    // Axes are indices into one mesh, so those of two meshes cannot be compared.
     if from.mesh != to.mesh {
         return Ok(());
     }
@@ -149,7 +149,7 @@ fn word(kind: ReductionKind) -> &'static str {
     }
 }
 
-/// First and last part of an axis.
+/// Start and end of an axis or sub-axis.
 fn range(mesh: &Mesh, axis: AxisRef) -> (i64, i64) {
     match axis.sub {
         None => (1, mesh.full_size(axis)),
@@ -162,13 +162,12 @@ fn overlap(mesh: &Mesh, a: AxisRef, b: AxisRef) -> bool {
     a.axis == b.axis && from < last && first < to
 }
 
-/// Whether `axes` have a part that `others` do not have.
+/// Whether `axes` have a part that `others` lack.
 fn beyond(mesh: &Mesh, axes: &AxisList, others: &AxisList) -> bool {
     axes.iter().any(|&axis| {
         let (mut at, end) = range(mesh, axis);
-        // The parts of one axis do not overlap, so that walking along them covers it or does not.
-        // Ends: each step goes to the end of a part that begins at `at` or before it and ends behind it. An axis of
-        // size one has nothing to cover.
+        // Sub-axes of one axis do not overlap, so walking along them shows whether they cover it. Terminates: each step goes to the end of
+        // a sub-axis that begins at or before `at` and ends after it. An axis of size 1 is covered.
         while at < end {
             let next = others
                 .iter()

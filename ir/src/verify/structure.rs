@@ -5,14 +5,14 @@ use cranelift_entity::EntityRef;
 use super::Report;
 use crate::{OpId, OpKind, RegionId, ValueDef, ValueId};
 
-/// A region that the walk is in.
+/// A region on the stack of the walk.
 struct Frame {
     region: RegionId,
-    /// What may be read here carries this mark; a body that sees nothing of what is around it has its own.
+    /// The mark of values that may be used here; an isolated body has its own mark.
     mark: u32,
-    /// The operation at hand, as an index into the region.
+    /// The index of the current operation in the region.
     at: usize,
-    /// The next of its regions to enter.
+    /// The index of its next region to enter.
     sub: usize,
 }
 
@@ -20,34 +20,34 @@ struct Walk<'r, 'm> {
     report: &'r mut Report<'m>,
     region_seen: Vec<bool>,
     op_seen: Vec<bool>,
-    /// The mark of each value that may be read at the place at hand; 0 for none.
+    /// The mark of each value that may be used at the current position; 0 for none.
     visible: Vec<u32>,
     program: Program,
     sound: bool,
 }
 
-/// The operations of a module in order, an operation before those of its regions.
+/// The operations of a module in pre-order.
 pub(super) struct Program {
     /// The operations.
     pub(super) order: Vec<OpId>,
-    /// For each of them, the scope that it stands in, as an index into `scopes`.
+    /// For each of them, its scope, as an index into `scopes`.
     pub(super) scope: Vec<u32>,
-    /// The bodies that see nothing of what is around them.
+    /// The bodies that are isolated from above.
     pub(super) scopes: Vec<ManualScope>,
     /// For each region, whether it is the body of a function.
     pub(super) is_body: Vec<bool>,
 }
 
-/// A body that sees nothing of what is around it.
+/// A body that is isolated from above.
 #[derive(Clone, Copy)]
 pub(super) struct ManualScope {
-    /// The `sdy.manual_computation` that it belongs to; `None` for the body of a function.
+    /// Its `sdy.manual_computation`; `None` for the body of a function.
     pub(super) manual: Option<OpId>,
-    /// The scope that this operation stands in.
+    /// The scope of this operation.
     pub(super) parent: u32,
 }
 
-/// The operations of the program; `None` where I2 or I3 is broken, so that it must not be walked.
+/// The operations of the program; `None` if I2 or I3 is violated, so that it must not be walked.
 pub(super) fn check(report: &mut Report<'_>) -> Option<Program> {
     let module = report.module;
     let mut walk = Walk {
@@ -90,8 +90,7 @@ impl Walk<'_, '_> {
                 self.leave(region);
                 continue;
             };
-            // The stack comes back to an operation after each of its regions; `first` says that none has been
-            // entered.
+            // The stack returns to an operation after each of its regions; `first` means that none has been entered.
             let (first, last) = (frame.sub == 0, frame.at + 1 == ops.len());
             if first {
                 if self.op_seen[id.index()] {
@@ -123,7 +122,7 @@ impl Walk<'_, '_> {
                 self.enter(&mut stack, region, mark);
             } else {
                 for &result in &op.results {
-                    // After the regions: what an operation makes cannot be read inside of it.
+                    // After the regions: results of an operation cannot be used inside of it.
                     self.visible[result.index()] = frame.mark;
                 }
                 frame.at += 1;
@@ -145,7 +144,7 @@ impl Walk<'_, '_> {
         stack.push(Frame { region, mark, at: 0, sub: 0 });
     }
 
-    /// Values of the region cannot be read after it.
+    /// Values of the region cannot be used after it.
     fn leave(&mut self, region: RegionId) {
         let region = &self.report.module.regions[region];
         for arg in &region.args {
@@ -170,8 +169,8 @@ impl Walk<'_, '_> {
     fn operation(&mut self, id: OpId, mark: u32, last: bool) {
         let op = &self.report.module.ops[id];
         for (i, value) in op.operands.iter().enumerate() {
-            // One comparison in place of a walk up the regions: what is in scope carries the mark of the innermost
-            // isolated body, and `leave` takes it off. So the whole check is linear.
+            // One comparison in place of a walk up the regions: values in scope have the mark of the innermost isolated body, and `leave`
+            // removes it. So the whole check is linear.
             if self.visible[value.index()] != mark {
                 self.report.hinted(
                     "SH0204",

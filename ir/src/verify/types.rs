@@ -1,4 +1,4 @@
-//! I17, and the sizes of I1: types that are sound by themselves.
+//! I17, and the sizes of I1: types that are valid by themselves.
 
 use cranelift_entity::EntityRef;
 
@@ -7,7 +7,7 @@ use crate::floats::power_of_two;
 use crate::limits;
 use crate::{DType, DYNAMIC, Module, OpId, QuantTensor, Span, TensorType, Type, TypeId};
 
-/// I1: sizes that passes may compute with.
+/// I1: sizes with which passes may compute.
 pub(super) fn check_sizes(report: &mut Report<'_>, order: &[OpId]) {
     check_each(report, order, "SH0201", size_fault);
 }
@@ -17,7 +17,7 @@ pub(super) fn check(report: &mut Report<'_>, order: &[OpId]) {
     check_each(report, order, "SH0217", fault);
 }
 
-/// A fault is reported at the first function or operation that has a value of the type.
+/// An error is reported at the first function or operation with a value of the type.
 fn check_each(
     report: &mut Report<'_>,
     order: &[OpId],
@@ -25,7 +25,7 @@ fn check_each(
     fault: impl Fn(&Module, TypeId) -> Option<String>,
 ) {
     let module = report.module;
-    // Each type is looked at once, not each value: a program of a million values has some hundred types.
+    // Each type is checked once, not each value: a program of a million values has some hundred types.
     let mut faults: Vec<Option<String>> =
         (0..module.types.len()).map(|i| fault(module, TypeId::new(i))).collect();
     if faults.iter().all(Option::is_none) {
@@ -47,13 +47,13 @@ fn check_each(
             }
         }
     }
-    // A type that no value has: of an attribute.
+    // A type without values: that of an attribute.
     for message in faults.into_iter().flatten() {
         report.invalid(code, Span::NONE, message);
     }
 }
 
-/// The fault of a type or of an item of it, if it was not reported yet.
+/// The error in a type or in an element of it, if it was not reported yet.
 fn take(module: &Module, faults: &mut [Option<String>], ty: TypeId) -> Option<String> {
     let mut stack = vec![ty];
     while let Some(ty) = stack.pop() {
@@ -86,8 +86,7 @@ fn fault(module: &Module, ty: TypeId) -> Option<String> {
     }
 }
 
-/// Zero points are values that can be stored, scales ones that can be expressed; scales along a dimension are as
-/// many as that has positions.
+/// Zero points fit the storage type, scales the expressed type; per-axis scales are as many as the dimension has indices.
 fn quant_fault(tensor: &QuantTensor) -> Option<String> {
     let element = &tensor.element;
     if let Some(storage) = element.storage
@@ -135,7 +134,7 @@ fn tensor_fault(tensor: &TensorType) -> Option<String> {
     Some(format!("dimension {d} of {tensor} has a size and a bound; write `?` for the bound"))
 }
 
-/// What an asynchronous operation promises are tensors.
+/// Futures of asynchronous operations are of tensors.
 fn future_fault(text: &str) -> Option<String> {
     let mut rest = text.strip_prefix("!stablehlo.future<")?.strip_suffix('>')?;
     while !rest.trim().is_empty() {

@@ -1,9 +1,8 @@
-//! What operands and results of operations disagree on after propagation, and why.
+//! Propagation conflicts: axes on which operands and results of an operation disagree, and why.
 //!
-//! An operation whose tensors all had the same axes along each factor would need no communication. Where one has an
-//! axis that another has not, the other lost it: because it uses the axis for another dimension, because it is split
-//! otherwise, because an annotation closed it, and so on. All of that is read off the final shardings; who was there
-//! first, and by which rule, off the arrivals.
+//! An operation whose tensors have the same axes along each factor needs no communication. If only one tensor has an axis, the other lost
+//! it: it uses the axis for another dimension, is sharded along another axis, was closed by an annotation, and so on. The final shardings
+//! show the reason; the recorded arrivals show which axis was first and by which rule.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{AxisRef, EntityRef, Mesh, Module, OpId, ShardingId, TensorSharding};
@@ -18,22 +17,22 @@ use super::schedule::{LEVELS, OpClass, Profile};
 use crate::rules::sharding_rule::{ShardingRule, TensorMapping};
 use crate::sharding::sub_axes::{minus, overlaps};
 
-/// An axis that one tensor of an operation has along a factor and another has not.
+/// An axis that one tensor of an operation has along a factor and another lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// The operation; `None` where the function returns a value.
+    /// The operation; `None` for a return from the function.
     pub op: Option<OpId>,
     /// The part of the axis that was lost.
     pub axis: AxisRef,
-    /// Number of elements along the factor.
+    /// The number of elements along the factor.
     pub size: i64,
-    /// Who has the axis, at which dimension.
+    /// The tensor that has the axis, and its dimension.
     pub has: (Subject, u32),
-    /// Who has it not, at which dimension.
+    /// The tensor that lacks it, and its dimension.
     pub lacks: (Subject, u32),
     /// Why the tensor lacks it.
     pub reason: Reason,
-    /// Bytes that each device holds of the tensor that lacks the axis beyond what it would hold with it.
+    /// Additional bytes of the tensor on each device, compared to sharding along the axis.
     pub bytes: u64,
 }
 
@@ -44,51 +43,51 @@ pub enum Reason {
     Taken {
         /// That dimension.
         dim: u32,
-        /// Why that one was first.
+        /// Why that dimension was first.
         winner: Winner,
     },
-    /// The dimension is split by another axis.
+    /// The dimension is sharded along another axis.
     OtherAxis {
         /// That axis.
         axis: AxisRef,
-        /// Why that one was first.
+        /// Why that axis was first.
         winner: Winner,
     },
     /// An annotation closed the dimension.
     Closed,
     /// An annotation says that the tensor is replicated along the axis.
     Replicated,
-    /// The tensor is pending along the axis.
+    /// The tensor is unreduced along the axis.
     Pending,
-    /// The axis does not divide what is left of the dimension.
+    /// The axis does not divide the rest of the dimension.
     DoesNotDivide,
-    /// The rule of the operation lets nothing pass along this factor.
+    /// The rule of the operation blocks propagation along this factor.
     Blocked,
-    /// A propagation barrier lets nothing pass this way.
+    /// A propagation barrier blocks this direction.
     Barrier,
     /// The tensors are on different meshes.
     OtherMesh,
-    /// Tensors of the operation want different axes there, and this one got none of them.
+    /// Tensors of the operation want different axes, and this one got none of them.
     NoAgreement,
 }
 
-/// Why one axis came before another.
+/// Why one axis took precedence over another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Winner {
-    /// The tensor's own annotation says so.
+    /// The tensor's own annotation has it.
     Annotated,
-    /// A lower number of the user's priorities.
+    /// User priorities: the first number is lower.
     UserPriority(u32, u32),
-    /// It came along operations of a class that goes first.
+    /// It was propagated by operations of a class that is scheduled earlier.
     OpPriority,
     /// In this operation it came from a larger tensor, or from an earlier one of the same size.
     LargerTensor,
-    /// It was there first.
+    /// It arrived first.
     First,
 }
 
-/// What two tensors disagree on under one rule. It names tensors by their index, so that it is found once for all operations
-/// with that rule and those shardings.
+/// A disagreement between two tensors under one rule. Tensors are named by index, so that the result is shared by all operations with that
+/// rule and those shardings.
 #[derive(Clone, Copy, Debug)]
 struct Difference {
     factor: u16,
@@ -113,10 +112,10 @@ pub(super) fn find(
     recorder: &Recorder,
     op_priority: bool,
 ) -> Vec<Conflict> {
-    // Programs repeat: the layers of a model have the same few combinations of rule and shardings.
+    // The layers of a model repeat the same few combinations of rule and shardings.
     let mut known: FxHashMap<SmallVec<[u32; 12]>, Vec<Difference>> = FxHashMap::default();
     let mut out = Vec::new();
-    // What the function returns is compared with its results like the tensors of a node.
+    // Returned values and results of the function are compared like the tensors of a node.
     let nodes = graph.nodes.iter().map(|node| (node.rule, node.boundary, Some(node)));
     let nodes = nodes.zip(graph.nodes.iter().map(|node| SmallVec::from_slice(graph.tensors_of(node))));
     let returns = graph
@@ -124,8 +123,7 @@ pub(super) fn find(
         .iter()
         .map(|r| ((r.rule, Boundary::No, None), SmallVec::<[u32; 8]>::from_slice(&[r.value, r.result])));
     for ((rule, boundary, node), slots) in nodes.chain(returns) {
-        // A barrier has the rule of any identity, and its direction is not in the rule: without it in the key it
-        // would be taken for the others.
+        // A barrier has the rule of any identity, without its direction, so the key must contain it.
         let class = node.map_or(0, |node| match node.class {
             OpClass::Fixed(direction) => 1 + direction as u32,
             _ => 0,
@@ -153,8 +151,8 @@ pub(super) fn find(
     out
 }
 
-/// Returns what the tensors of a rule disagree on with these shardings: for each factor, the axes that one tensor has and
-/// another lacks, each once for each tensor that lacks it.
+/// Returns the disagreements of a rule's tensors with these shardings: for each factor, each axis that one tensor has and another lacks,
+/// once for each tensor that lacks it.
 fn differences(module: &Module, rule: &ShardingRule, node: Option<&Node>, ids: &[u32]) -> Vec<Difference> {
     let shardings: SmallVec<[Option<&TensorSharding>; 8]> = ids
         .iter()
@@ -175,9 +173,9 @@ fn differences(module: &Module, rule: &ShardingRule, node: Option<&Node>, ids: &
     let mut out = Vec::new();
     for f in 0..rule.factors.len() {
         let axes = |i: usize| projection.tensors[i].factors[f].as_ref().map(|s| s.axes.as_slice());
-        // Each part that is lacked once, not once for each tensor that has it: what was found for each that lacks some.
+        // Each missing part of an axis is reported once per tensor, however many other tensors have it.
         let mut found: Vec<SmallVec<[AxisRef; 2]>> = vec![SmallVec::new(); mappings.len()];
-        // A concatenation has thousands of tensors of a few shardings: what one has, the first of the same axes has shown.
+        // A concatenation has thousands of tensors with few distinct shardings, so each list of axes is compared once.
         let mut shown: FxHashSet<&[AxisRef]> = FxHashSet::default();
         for has in 0..mappings.len() {
             let Some(held) = axes(has).filter(|held| shown.insert(held)) else { continue };
@@ -206,8 +204,8 @@ fn differences(module: &Module, rule: &ShardingRule, node: Option<&Node>, ids: &
     out
 }
 
-/// Returns the one difference that stands for all where shardings are on different meshes, which cannot be compared axis by
-/// axis. The outer option is `None` where they are on one mesh.
+/// Returns the single disagreement of shardings on different meshes, which cannot be compared by axis. The outer option is `None` if all
+/// are on one mesh.
 fn other_mesh(
     module: &Module,
     first: &TensorSharding,
@@ -242,8 +240,8 @@ struct TensorPair<'a> {
 }
 
 impl TensorPair<'_> {
-    /// Returns why the second tensor of the pair lacks the axis: the first reason that holds, in the order in which propagation
-    /// asks.
+    /// Returns why the second tensor of the pair lacks the axis: the first reason that holds, in the order in which propagation checks
+    /// them.
     fn kind(&self, node: Option<&Node>, sharding: Option<&TensorSharding>) -> DifferenceKind {
         let (f, axis) = (self.f, self.axis);
         let loser = &self.projection.tensors[self.lacks];
@@ -261,7 +259,7 @@ impl TensorPair<'_> {
         let own = loser.factors[f].as_ref();
         let theirs = self.projection.tensors[self.has].factors[f].as_ref();
         if let (Some(own), Some(theirs)) = (own, theirs) {
-            // Axes of the factor agree up to here; what stands in this one's place is what won.
+            // The axes of the factor agree up to here; the axis at this position won.
             let differs = own.axes.iter().zip(&theirs.axes).find(|(a, b)| !overlaps(**a, **b));
             let differs = differs.map(|(a, _)| *a).or(own.axes.get(theirs.axes.len()).copied());
             if let Some(other) = differs {
@@ -303,7 +301,7 @@ impl TensorPair<'_> {
     }
 }
 
-/// One operation of the program after propagation, with what was recorded on the way.
+/// One operation after propagation, with the recorded arrivals.
 struct After<'a> {
     module: &'a Module,
     rule: &'a ShardingRule,
@@ -316,7 +314,7 @@ impl After<'_> {
     fn conflict(&self, node: Option<&Node>, slots: &[u32], difference: &Difference) -> Option<Conflict> {
         let &Difference { factor, axis, has, lacks, kind } = difference;
         let (winner_slot, loser_slot) = (slots[has as usize], slots[lacks as usize]);
-        // Two reads of one value cannot disagree.
+        // Two uses of one value cannot disagree.
         if winner_slot == NONE || loser_slot == NONE || winner_slot == loser_slot {
             return None;
         }
@@ -330,8 +328,8 @@ impl After<'_> {
         let arrived = recorder.table().arrival(winner_slot, AxisRole::Dim(has_dim), axis);
         let arrived = arrived.map_or(Round::default(), |a| a.round);
         let first = node.and_then(|node| self.first_level(node, factor));
-        // The operation could not carry it before its own turn: an axis that arrived at level 0 waits for level 2 at a
-        // contraction, and loses to what came to the other side at level 1.
+        // The operation could not propagate it before its own level: a contraction propagates an axis of level 0 at level 2, and loses to
+        // one that reached the other tensor at level 1.
         let wanted = Round { level: arrived.level.max(first.unwrap_or(0)), ..arrived };
         let reason = match kind {
             DifferenceKind::Taken(dim) => Reason::Taken {
@@ -359,7 +357,7 @@ impl After<'_> {
         })
     }
 
-    /// Returns the first level at which an operation carries anything along a factor; `None` if it never does.
+    /// Returns the first level at which an operation propagates along a factor; `None` if it never does.
     fn first_level(&self, node: &Node, factor: u16) -> Option<u8> {
         let factor = &self.rule.factors[usize::from(factor)];
         let carries = |profile: Profile| profile.direction(factor.kind, factor.blocked) != Direction::None;
@@ -371,7 +369,7 @@ impl After<'_> {
     }
 }
 
-/// Returns the rule by which what stands at `place` came before what a neighbour has had since round `other`.
+/// Returns why the axis at `place` took precedence over one that a neighbor has had since round `other`.
 fn winner(
     recorder: &Recorder,
     op: Option<OpId>,
@@ -394,7 +392,7 @@ fn winner(
     }
 }
 
-/// Returns the bytes that a device holds of a tensor beyond what it would hold if the axis split it too.
+/// Returns the additional bytes of a tensor on each device, compared to sharding along the axis, too.
 fn lost_bytes(
     module: &Module,
     slot: u32,
@@ -408,7 +406,7 @@ fn lost_bytes(
         Subject::Value(value) => module.stored(value),
         Subject::Result(_) => None,
     };
-    // A result of the function has the type of what is returned.
+    // A result of the function has the type of the returned value.
     let Some(ty) = tensor(loser).or_else(|| tensor(recorder.subject(has_slot))) else { return 0 };
     let bytes = ty.num_bytes().unwrap_or(0).unsigned_abs();
     let sharding = |slot: u32| {

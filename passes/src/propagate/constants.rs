@@ -1,10 +1,10 @@
-//! Constants, one copy for each use.
+//! Constant splitting: gives each use of a constant its own copy.
 //!
-//! A constant costs nothing to make where it is needed, so uses that shard it differently must not meet in it.
-//! Before propagation every computation from constants alone, and every broadcast of a scalar, is copied for each
-//! use; afterwards copies that ended with the same sharding become one again. Scalars are never copied.
+//! Uses of a shared constant would have to agree on its sharding, although constants are cheap to create. So before propagation, every
+//! computation from constants alone, and every broadcast of a scalar, is copied for each use. Afterwards, copies with the same sharding
+//! are merged again. Scalars are never copied.
 //!
-//! A named computation and a call count as computations from constants where all that they hold does.
+//! A named computation or a call is a computation from constants if its body is.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
@@ -18,7 +18,7 @@ use crate::analysis::symbols::FreshNames;
 use crate::transforms::clone_functions::give_own_callee;
 use crate::transforms::cse::cse;
 
-/// What was copied from what.
+/// The copies, and what they were copied from.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
     /// The original of each copy.
@@ -26,12 +26,12 @@ pub(super) struct Copies {
     any: bool,
 }
 
-/// What is known of the functions and named computations that were looked at, by the names that they had at first.
+/// Results for functions and named computations, by their original names.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
-    /// Functions whose calls can be judged.
+    /// Functions that were analyzed.
     funcs: FxHashSet<Box<str>>,
-    /// Functions in `funcs` that compute from more than constants.
+    /// Functions in `funcs` whose bodies are not computations from constants.
     varying_funcs: FxHashSet<Box<str>>,
     varying_computations: FxHashSet<Box<str>>,
     names: FreshNames,
@@ -40,23 +40,22 @@ pub(crate) struct Known {
 struct Splitter<'m> {
     module: &'m mut Module,
     known: &'m mut Known,
-    /// Whether an operation computes from constants alone.
+    /// Whether an operation is a computation from constants alone.
     constant: SecondaryMap<OpId, bool>,
     /// Whether it broadcasts a scalar.
     expansion: SecondaryMap<OpId, bool>,
     uses: SecondaryMap<ValueId, u32>,
-    /// Sharding group operations on each value.
+    /// The sharding group operations of each value.
     groups: FxHashMap<ValueId, Vec<OpId>>,
-    /// Copies that go before an operation.
+    /// Copies to insert before an operation.
     before: Insertions,
     copies: Copies,
-    /// From originals to copies, while one use is being served; `copied` lists its entries.
+    /// From originals to copies for the current use; `copied` lists the keys.
     map: ValueMap,
     copied: Vec<ValueId>,
 }
 
-/// Copies constants in a function for each of their uses. The functions that it calls were looked at before, where
-/// calls are to count as constants.
+/// Copies constants in a function for each of their uses. A call counts as a constant only if its callee was split before.
 pub(super) fn split(module: &mut Module, func: FuncId, body: RegionId, known: &mut Known) -> Copies {
     let name: Box<str> = original_name(&module.funcs[func]).into();
     let mut splitter = Splitter {
@@ -80,7 +79,7 @@ pub(super) fn split(module: &mut Module, func: FuncId, body: RegionId, known: &m
             splitter.groups.entry(v).or_default().push(op);
         }
     }
-    // What a named computation holds is known before it is met.
+    // The bodies of named computations are analyzed before their operations are visited.
     let mut computations = splitter.module.walk_inner_first(body);
     computations.retain(|&op| is_named_computation(splitter.module, op));
     for op in computations {
@@ -103,7 +102,7 @@ pub(super) fn split(module: &mut Module, func: FuncId, body: RegionId, known: &m
 }
 
 impl Splitter<'_> {
-    /// Splits what is in a region, but not in named computations in it. Whether it computes from more than constants.
+    /// Splits a region, without the named computations in it. Returns whether it computes from more than constants.
     fn region(&mut self, region: RegionId) -> bool {
         let ops = own_ops(self.module, region);
         let mut varying = false;
@@ -114,7 +113,7 @@ impl Splitter<'_> {
         varying
     }
 
-    /// Whether the operation can be no part of a computation from constants.
+    /// Returns whether the operation cannot be part of a computation from constants.
     fn visit(&mut self, op: OpId) -> bool {
         let data = &self.module.ops[op];
         if matches!(data.kind, OpKind::ShardingGroup { .. }) {
@@ -141,7 +140,7 @@ impl Splitter<'_> {
             if (!self.constant[def] && !self.expansion[def]) || self.module.rank(operand) == 0 {
                 continue;
             }
-            // The last use takes the original, so that a constant with one use is never copied.
+            // The last use takes the original, so a constant with one use is never copied.
             if self.is_exclusive(operand) {
                 continue;
             }
@@ -157,7 +156,7 @@ impl Splitter<'_> {
     fn preserves_constants(&self, op: OpId) -> bool {
         match &self.module.ops[op].kind {
             OpKind::BroadcastInDim { .. } | OpKind::Reshape | OpKind::Slice(_) => true,
-            // It is the user's and must stay single.
+            // The user wrote it, and it must stay single.
             OpKind::ShardingConstraint(_) => false,
             OpKind::Call { .. } => callee_of(self.module, op).is_some_and(|func| {
                 let name = original_name(&self.module.funcs[func]);
@@ -168,7 +167,7 @@ impl Splitter<'_> {
         }
     }
 
-    /// Whether a value and all that it is computed from is used only here.
+    /// Whether a value and everything that computes it have no other users.
     fn is_exclusive(&self, value: ValueId) -> bool {
         let mut stack = vec![value];
         while let Some(value) = stack.pop() {
@@ -177,9 +176,9 @@ impl Splitter<'_> {
             }
             let Some(def) = self.module.def_op(value) else { continue };
             let def = &self.module.ops[def];
-            // Of all results: a reader of another one keeps the original where it is.
+            // The sum over all results: a user of another result keeps the original where it is.
             let uses: u32 = def.results.iter().map(|&result| self.uses[result]).sum();
-            // Calls are always copied: each call has a function of its own afterwards.
+            // Calls are always copied, so that each call has its own callee.
             if uses != 1 || matches!(def.kind, OpKind::Call { .. }) {
                 return false;
             }
@@ -188,7 +187,7 @@ impl Splitter<'_> {
         true
     }
 
-    /// Copies what computes a value, operands first, and returns the copy of the value.
+    /// Copies the computation of a value, operands first, and returns the copied value.
     fn copy(&mut self, value: ValueId) -> ValueId {
         let mut map = std::mem::take(&mut self.map);
         self.copy_into(value, &mut map);
@@ -204,7 +203,7 @@ impl Splitter<'_> {
         let mut stack = vec![(value, false)];
         while let Some((value, operands_done)) = stack.pop() {
             let Some(def) = self.module.def_op(value) else { continue };
-            // A value that is reached twice (`a + a`) is copied once; the map knows it the second time.
+            // A value that is reached twice (`a + a`) is copied once: the map has it the second time.
             if self.module.rank(value) == 0 || map.get(value) != value {
                 continue;
             }
@@ -225,14 +224,13 @@ impl Splitter<'_> {
         }
         self.copies.any = true;
         self.copies.original[copy] = def.into();
-        // Before the original, so that every reader of the original comes behind the copy too, whichever of them it
-        // is for.
+        // Before the original, so that the copy dominates all users of the original.
         let mut place = InsertionPoint::Before(def);
         self.before.insert(&mut place, copy);
         for &v in &self.module.ops[copy].operands {
             self.uses[v] += 1;
         }
-        // The last one first, as MLIR goes through uses.
+        // In reverse order, as MLIR iterates over uses.
         for group in self.groups.get(&value).cloned().unwrap_or_default().into_iter().rev() {
             let group = clone_op(self.module, group, map);
             self.before.insert(&mut place, group);
@@ -240,9 +238,9 @@ impl Splitter<'_> {
         }
     }
 
-    /// Puts the copies into their regions and drops originals that nothing uses any more.
+    /// Inserts the copies into their regions and removes originals without users.
     fn place(&mut self, region: RegionId, ops: &[OpId]) {
-        // Broadcasts before the constants that they read, and constants backwards: users are dropped before what they use.
+        // Broadcasts before the constants that they read, and constants in reverse: users are removed before their operands.
         let expansions = ops.iter().copied().filter(|&op| self.expansion[op]);
         let constants = ops.iter().rev().copied().filter(|&op| self.constant[op]);
         let mut dead: FxHashSet<OpId> = FxHashSet::default();
@@ -251,8 +249,7 @@ impl Splitter<'_> {
             let groups: Vec<OpId> =
                 results.iter().filter_map(|v| self.groups.get(v)).flatten().copied().collect();
             let used: u32 = results.iter().map(|&v| self.uses[v]).sum();
-            // A sharding group reads the value, but does not keep it alive: each copy has group operations of its
-            // own.
+            // A sharding group does not keep its value alive: each copy has its own group operations.
             if used as usize > groups.len() {
                 continue;
             }
@@ -274,7 +271,7 @@ fn is_named_computation(module: &Module, op: OpId) -> bool {
     matches!(module.ops[op].kind, OpKind::NamedComputation(_))
 }
 
-/// Every operation under a region, an operation before those of its regions, but none in a named computation.
+/// All operations under a region in pre-order, except those in named computations.
 fn own_ops(module: &Module, region: RegionId) -> Vec<OpId> {
     let mut out = Vec::new();
     let mut stack: Vec<(RegionId, usize)> = vec![(region, 0)];
@@ -289,7 +286,7 @@ fn own_ops(module: &Module, region: RegionId) -> Vec<OpId> {
     out
 }
 
-/// Makes copies of one original that have the same sharding one operation again.
+/// Merges copies of one original that have the same sharding.
 pub(super) fn merge(module: &mut Module, body: RegionId, copies: &Copies) {
     if !copies.any {
         return;

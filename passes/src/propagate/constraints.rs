@@ -1,8 +1,7 @@
-//! Sharding constraints act on their operand too.
+//! Applies sharding constraints to their operands.
 //!
-//! A constraint says how the user wants a value from here on. Where the value has no sharding yet and no other
-//! constraint contradicts, its producer gets that sharding as well; a value that flows through a region keeps its
-//! freedom, and its other uses read the constrained value instead.
+//! A constraint shards a value for its later users. If the value has no sharding and no other constraint contradicts, its producer gets
+//! the same sharding. A value that flows through a region stays unconstrained; its other users read the constrained value instead.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
@@ -14,23 +13,22 @@ use super::flow::owns_results;
 use super::provenance::AnnotationSource;
 use crate::sharding::access::ShardingAccess;
 
-/// What says that data flows.
+/// The source of data flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flow {
-    /// The operations themselves: loops, branches, barriers and computations.
+    /// Operations imply it: loops, branches, barriers and computations.
     Implied,
-    /// `sdy.data_flow_edge` operations, and nothing else.
+    /// Only `sdy.data_flow_edge` operations define it.
     Edges,
 }
 
-/// Applies every constraint under these function bodies to its operand. Returns the values that got a sharding, with what
-/// gave it.
+/// Applies every constraint under these function bodies to its operand. Returns the values that got a sharding, with its source.
 pub(super) fn apply(
     module: &mut Module,
     bodies: &[RegionId],
     flow: Flow,
 ) -> Vec<(ValueId, AnnotationSource)> {
-    // Listed before anything moves: the constraints that `manual` adds are not visited.
+    // Collected first: constraints that `manual` inserts are not visited.
     let ops: Vec<OpId> = bodies.iter().flat_map(|&body| module.walk_inner_first(body)).collect();
     if !ops.iter().any(|&op| is_constraint(module, op)) {
         return Vec::new();
@@ -64,7 +62,7 @@ fn is_sharding_constraint(module: &Module, op: OpId) -> bool {
     matches!(module.ops[op].kind, OpKind::ShardingConstraint(_))
 }
 
-/// Uses of values while operands are being replaced.
+/// The uses of values while operands are replaced.
 struct LiveUses {
     at_start: Uses,
     changed: FxHashMap<ValueId, Vec<(OpId, u32)>>,
@@ -75,7 +73,7 @@ impl LiveUses {
         self.changed.get(&value).map_or_else(|| self.at_start.of(value), Vec::as_slice)
     }
 
-    /// `new` takes the uses of `old` that `which` selects.
+    /// Moves the uses of `old` that `which` selects to `new`.
     fn replace(
         &mut self,
         module: &mut Module,
@@ -94,14 +92,13 @@ impl LiveUses {
     }
 }
 
-/// Where operations stand while some move to right after where a value is made. The regions are put in order at the
-/// end, at once.
+/// Positions of operations, some of which move to right after the definition of a value. The regions are reordered once, at the end.
 struct Layout {
     region: SecondaryMap<OpId, PackedOption<RegionId>>,
-    /// The place in the region, from 1 on; of what moved, that of what it stands behind, and how far.
+    /// The position in the region, from 1; for a moved operation, the position of the definition, and its order after it.
     place: SecondaryMap<OpId, (u32, u32)>,
     insertions: Insertions,
-    /// How many moved.
+    /// The number of moves.
     moves: u32,
 }
 
@@ -122,7 +119,7 @@ impl Layout {
         out
     }
 
-    /// Moves an operation to right after where a value is made. Nothing has moved that makes the value.
+    /// Moves an operation to right after the definition of a value. The definition itself has not moved.
     fn move_after(&mut self, module: &Module, op: OpId, value: ValueId) {
         let (region, at) = match module.values[value].def() {
             ValueDef::Arg(region, _) => (region, 0),
@@ -131,10 +128,10 @@ impl Layout {
                 (region, self.place[def].0)
             }
         };
-        // The last one comes closest.
+        // The last one moved is closest.
         self.moves += 1;
-        // Between what makes the value, `(at, 0)`, and the operation behind that, `(at + 1, 0)`. Counted down, so
-        // that of two that move behind one value the later sorts first, as `Insertions` puts them.
+        // Between the definition, `(at, 0)`, and the next operation, `(at + 1, 0)`. Counts down, so that of two operations after one value
+        // the later one sorts first, as `Insertions` orders them.
         self.place[op] = (at, u32::MAX - self.moves);
         self.insertions.move_to(&mut InsertionPoint::behind(module, value), op);
         self.region[op] = region.into();
@@ -150,7 +147,7 @@ struct Applier {
     places: ShardingAccess,
     uses: LiveUses,
     layout: Layout,
-    /// The values that got a sharding, with what gave it.
+    /// The values that got a sharding, with its source.
     given: Vec<(ValueId, AnnotationSource)>,
 }
 
@@ -168,7 +165,7 @@ impl Applier {
             self.layout.move_after(module, op, input);
             self.stand_in(module, input, op, result, sharding);
         } else {
-            // Who feeds a parameter that is not annotated gives it whole: an addend is kept of it inside.
+            // Callers pass an unannotated parameter fully reduced; the function makes a partial sum of it inside.
             let is_whole = self.flow == Flow::Implied && self.is_parameter(module, input);
             let sharding = match module.shardings.get(sharding) {
                 given if is_whole && !given.unreduced.is_empty() => {
@@ -203,13 +200,12 @@ impl Applier {
             let result = module.ops[new].results[0];
             self.layout.move_after(module, new, input);
             self.stand_in(module, input, new, result, sharding);
-            // `stand_in` has entered `input` in `changed`; were this the first entry, it would hide all that
-            // `at_start` knows.
+            // `stand_in` has added an entry for `input` to `changed`. If this created the entry, it would hide the uses in `at_start`.
             self.uses.changed.entry(input).or_default().push((new, 0));
         }
     }
 
-    /// All others that read `input` read a constraint's result instead.
+    /// Makes all other users of `input` read a constraint's result.
     fn stand_in(
         &mut self,
         module: &mut Module,
@@ -219,7 +215,7 @@ impl Applier {
         sharding: ShardingId,
     ) {
         self.uses.replace(module, input, result, |_, user| user != constraint);
-        // What is pending does not propagate.
+        // Unreduced axes do not propagate.
         let given = module.shardings.get(sharding);
         if !given.unreduced.is_empty() {
             let pending = TensorSharding {
@@ -232,7 +228,7 @@ impl Applier {
         }
     }
 
-    /// Whether `input` is to get the sharding of a constraint on it.
+    /// Whether `input` gets the sharding of a constraint on it.
     fn should_apply(&self, module: &mut Module, input: ValueId, sharding: ShardingId) -> bool {
         if self.places.owner(module, input).is_none()
             || self.places.get(module, input).is_some()
@@ -249,7 +245,7 @@ impl Applier {
         })
     }
 
-    /// Whether a value shares its sharding with others that data flows to.
+    /// Whether a value shares its sharding with others by data flow.
     fn flows(&self, module: &Module, value: ValueId) -> bool {
         if module.def_op(value).is_some_and(|op| matches!(module.ops[op].kind, OpKind::DataFlowEdge(_))) {
             return true;
@@ -263,8 +259,7 @@ impl Applier {
         }
     }
 
-    /// Where constraints follow each other and nothing else reads the values between them, later uses of the first
-    /// operand read the last constraint's result.
+    /// In a chain of constraints whose intermediate values have no other users, later users of the first operand read the last result.
     fn replace_after_chain(&mut self, module: &mut Module, head: OpId, input: ValueId) {
         let Some(tail) = self.chain_tail(module, head, input) else { return };
         let Some(region) = self.layout.region[tail].expand() else { return };

@@ -1,8 +1,7 @@
-//! Equivalence classes of the dimensions of a function's values.
+//! Equivalence classes of dimensions: dimensions that factors relate, transitively through all operations.
 //!
-//! The dimensions that a factor relates, through all operations, are a *class*: the batch is one, the features between
-//! layers are another. A sharding of one dimension of a class says what the others would like to have. Classes know no axes
-//! and no order, so they tell what annotations compete for before anything is propagated.
+//! The batch is one class, the features between two layers another. A sharding of one dimension suggests the same for the others of its
+//! class. Classes depend neither on axes nor on order, so they show before propagation which annotations compete.
 
 use shardc_ir::{FuncId, Module, OpId, SecondaryMap, ValueId};
 
@@ -13,9 +12,9 @@ use crate::rules::RuleOptions;
 /// The classes of a function's dimensions.
 pub struct DimensionClasses {
     graph: Graph,
-    /// For each slot its first dimension in `leader`.
+    /// For each slot, the index of its first dimension in `leader`.
     first: Vec<u32>,
-    /// For each dimension one that stands for its class.
+    /// For each dimension, a representative of its class (union-find).
     leader: Vec<u32>,
 }
 
@@ -40,8 +39,8 @@ impl DimensionClasses {
         Some(classes)
     }
 
-    /// Joins the dimensions of each factor; of several factors that make up a dimension, the most major counts, since that is
-    /// where an axis goes first. Constants are skipped: what uses them may have nothing else in common.
+    /// Joins the dimensions of each factor. Only the most major factor of a dimension counts: it takes an axis first.
+    /// Constants are skipped, since their users may have nothing else in common.
     fn join_factors(&mut self, shared: &SecondaryMap<ValueId, bool>) {
         let mut of_factor: Vec<u32> = Vec::new();
         for node in &self.graph.nodes {
@@ -54,8 +53,8 @@ impl DimensionClasses {
                     continue;
                 }
                 for (dim, factors) in mapping.dims.iter().enumerate() {
-                    // `reshape` of `[b * s, d]` to `[b, s, d]` joins the first dimension with "b" alone: joined with
-                    // both, batch and sequence would be one class.
+                    // A `reshape` of `[b * s, d]` to `[b, s, d]` joins the first dimension with "b" alone; with both, batch and sequence
+                    // would be one class.
                     let Some(&factor) = factors.first() else { continue };
                     let at = self.first[slot as usize] + dim as u32;
                     match &mut of_factor[usize::from(factor)] {
@@ -73,13 +72,13 @@ impl DimensionClasses {
         self.leader.len()
     }
 
-    /// Returns the class of each dimension of a value; empty where it has none.
+    /// Returns the class of each dimension of a value; empty if it has none.
     #[must_use]
     pub fn of(&self, value: ValueId) -> &[u32] {
         self.graph.slot(value).map_or(&[], |slot| self.of_slot(slot as usize))
     }
 
-    /// Returns the classes of the dimensions of each value that has a slot of its own.
+    /// Returns the classes of the dimensions of each value with its own slot.
     pub fn of_values(&self) -> impl Iterator<Item = &[u32]> {
         (0..self.first.len()).map(|slot| self.of_slot(slot))
     }
@@ -104,7 +103,7 @@ fn constants(module: &Module, ops: &[OpId]) -> SecondaryMap<ValueId, bool> {
     constant
 }
 
-/// Returns the leader of a dimension, halving the path to it.
+/// Returns the representative of a dimension, with path halving.
 fn find(leader: &mut [u32], mut dim: u32) -> u32 {
     while leader[dim as usize] != dim {
         let above = leader[leader[dim as usize] as usize];
@@ -114,7 +113,7 @@ fn find(leader: &mut [u32], mut dim: u32) -> u32 {
     dim
 }
 
-/// Joins two classes. The smaller number leads, so that the order of joining does not matter.
+/// Joins two classes. The smaller index is the representative, so the order of joins does not matter.
 fn join(leader: &mut [u32], a: u32, b: u32) {
     let (a, b) = (find(leader, a), find(leader, b));
     leader[a.max(b) as usize] = a.min(b);

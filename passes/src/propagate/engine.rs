@@ -1,8 +1,7 @@
 //! The fixed-point engine: a work list over the nodes of the graph.
 //!
-//! What a node does depends only on its rule, its directions and the shardings of its tensors, and real programs
-//! repeat the same few thousand combinations in every layer. So each outcome is computed once and remembered; a
-//! visit is a look-up.
+//! The outcome of a visit depends only on the node's rule, its directions and the shardings of its tensors. Real programs repeat the same
+//! few thousand combinations in every layer, so each outcome is memoized and a visit is a lookup.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{EntityRef, Interrupt, Mesh, MeshId, Module, ShardingId, TensorSharding};
@@ -15,28 +14,28 @@ use super::provenance::{Recorder, Via};
 use super::schedule::Profile;
 use super::{PropagateReport, manual};
 
-/// Which tensors of a node get which sharding.
+/// The new shardings of some tensors of a node.
 type Outcome = SmallVec<[(u32, u32); 3]>;
 
-/// Rule, directions and strategy, then the sharding of each tensor.
+/// The rule, the directions and strategy, then the sharding of each tensor.
 type OutcomeKey = Box<[u32]>;
 
-/// Shardings of all slots, and the means to change them.
+/// The shardings of all slots, and the operations that change them.
 pub(super) struct Engine<'m> {
     pub(super) module: &'m mut Module,
     pub(super) graph: &'m Graph,
-    /// Sharding of each slot.
+    /// The sharding of each slot.
     pub(super) shardings: Vec<u32>,
-    /// The mesh that stands for all meshes equal to it.
+    /// For each mesh, the representative of the meshes equal to it.
     meshes: Vec<MeshId>,
     outcomes: FxHashMap<OutcomeKey, Outcome>,
-    /// Directions and strategy with which a visit of each node changed nothing since its tensors last changed.
+    /// The directions and strategy of the last visit of each node that changed nothing, if its tensors have not changed since.
     settled: Vec<u32>,
     waiting: Vec<bool>,
     stack: Vec<u32>,
-    /// Notes where axes come from, if that is wanted.
+    /// Records the origins of axes, if requested.
     pub(super) recorder: Option<Box<Recorder>>,
-    /// What may end propagation early.
+    /// May end propagation early.
     pub(super) interrupt: Interrupt,
     pub(super) report: PropagateReport,
 }
@@ -47,8 +46,8 @@ impl<'m> Engine<'m> {
             .meshes
             .iter()
             .map(|(id, mesh)| {
-                // `IndexMap` compares without order, but an axis is its index: `["x"=2,"y"=2]` and `["y"=2,"x"=2]`
-                // are two meshes here, whatever their names say.
+                // `IndexMap` compares without order, but an axis is its index: `["x"=2,"y"=2]` and `["y"=2,"x"=2]` are different meshes
+                // here.
                 let same = |(other, _): &(MeshId, &Mesh)| {
                     let other = &module.meshes[*other];
                     other.axes == mesh.axes
@@ -73,19 +72,19 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// Runs every node to a fixed point, with directions by node.
+    /// Runs every node to a fixed point, with directions for each node.
     pub(super) fn run(&mut self, strategy: PropagationStrategy, profile: &dyn Fn(&Node) -> Profile) {
         self.func_results(strategy);
         let graph = self.graph;
-        // Everything is on the list at first, also what an earlier level has seen: a node that has nothing to do at
-        // this level costs one comparison with `settled`.
+        // All nodes start on the list, including those that an earlier level visited: one comparison with `settled` skips a node that has
+        // nothing to do at this level.
         self.waiting.fill(true);
         self.stack.clear();
         // Reversed, so that the first operation is on top.
         self.stack.extend((0..graph.nodes.len() as u32).rev());
         let mut until_check = 0_u32;
         while let Some(node) = self.stack.pop() {
-            // The clock takes as long as a visit that changes nothing.
+            // Reading the clock takes as long as a visit that changes nothing.
             until_check = match until_check.checked_sub(1) {
                 Some(left) => left,
                 None if self.interrupt.check().is_err() => return,
@@ -97,17 +96,16 @@ impl<'m> Engine<'m> {
                 self.visit(node, strategy, directions);
             }
         }
-        // Once more, since no node stands for the results: what arrived at a returned value on the way is on its
-        // result only now.
+        // Once more, since results have no node: a returned value may have changed since.
         self.func_results(strategy);
     }
 
     fn visit(&mut self, index: u32, strategy: PropagationStrategy, profile: Profile) {
         let graph = self.graph;
         let node = &graph.nodes[index as usize];
-        // Never NONE, which stands for "not settled": the codes of profiles end below 20.
+        // Never NONE, which means "not settled": the codes of profiles are below 20.
         let code = profile.code() * 2 + strategy as u32;
-        // Most nodes of a large program are settled at most levels; this costs no look-up.
+        // Most nodes of a large program are settled at most levels; this check avoids the lookup.
         if self.settled[index as usize] == code {
             return;
         }
@@ -121,19 +119,19 @@ impl<'m> Engine<'m> {
         if let Some(last) = key.last_mut()
             && node.boundary != Boundary::No
         {
-            // The owner is the last tensor of a node of flow. Replaced before the look-up, so that the remembered
-            // outcome is of what the node sees and not of the slot.
+            // The owner is the last tensor of a flow node. It is replaced before the lookup, so that the memoized outcome depends on the
+            // sharding that the node sees.
             *last = manual::seen_by_node(self.module, node.boundary, *last);
         }
-        // Nothing flows where nothing is known.
+        // Without any sharding nothing propagates.
         if key[2..].iter().all(|&s| s == NONE) {
             return;
         }
         self.report.visits += 1;
         let outcome = self.outcome(&key, strategy, profile);
         if outcome.is_empty() {
-            // Only after a visit without outcome: one that changes a tensor has its own entry reset by `set`, since
-            // it reads or writes that slot.
+            // Only after a visit without outcome: a change of a tensor resets the node's own entry in `set`, since the node reads or
+            // writes that slot.
             self.settled[index as usize] = code;
             return;
         }
@@ -153,15 +151,14 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// Sets a slot and its group, and puts back on the list what reads or writes them, except `by`.
+    /// Sets a slot and its group, and puts the nodes that read or write them back on the list, except `by`.
     fn update(&mut self, slot: u32, sharding: u32, by: Option<u32>) {
         let graph = self.graph;
         self.set(slot, sharding, by);
         if let Some(&group) = graph.groups.get(&slot) {
             for &other in graph.group_members[group as usize].iter().filter(|&&other| other != slot) {
                 self.record_group(slot, other, sharding);
-                // Overwriting drops nothing: members start with one sharding (`groups::join`), or with none that has
-                // axes, and change together.
+                // No axis is lost: members start with one sharding (`groups::join`), or with none that has axes, and change together.
                 self.set(other, sharding, by);
             }
         }
@@ -171,13 +168,12 @@ impl<'m> Engine<'m> {
         self.report.updates += 1;
         self.shardings[slot as usize] = sharding;
         for &node in self.graph.notify(slot) {
-            // `by` is reset too, but not put back on the list: it has seen these shardings, and the next level asks
-            // it again.
+            // `by` is reset but not put back: it has seen these shardings, and the next level visits it again.
             self.settled[node as usize] = NONE;
             if by.is_some() && by != Some(node) && !std::mem::replace(&mut self.waiting[node as usize], true)
             {
-                // On top, so that changes travel depth first, in the order in which Shardy revisits operations: where annotations
-                // conflict, basic propagation gives the axis to whoever comes first.
+                // On top, so that changes propagate depth first, in Shardy's order of revisits. If annotations conflict, basic propagation
+                // gives the axis to the first.
                 self.stack.push(node);
             }
         }
@@ -188,13 +184,13 @@ impl<'m> Engine<'m> {
         self.set(slot, sharding, None);
     }
 
-    /// Carries shardings between what the function returns and its results.
+    /// Propagates between returned values and the results of the function.
     fn func_results(&mut self, strategy: PropagationStrategy) {
         let graph = self.graph;
         self.exchange(&graph.func_results, strategy, Via::Return);
     }
 
-    /// Carries shardings between arguments and the results that take their memory; tells whether any changed.
+    /// Propagates between donated arguments and their results. Returns whether any sharding changed.
     pub(super) fn aliases(&mut self, strategy: PropagationStrategy) -> bool {
         let graph = self.graph;
         self.exchange(&graph.aliases, strategy, Via::Alias)
@@ -218,11 +214,10 @@ impl<'m> Engine<'m> {
             for (tensor, sharding) in outcome {
                 changed = true;
                 if tensor == 0 {
-                    // Wakes nothing. Before the loop all nodes are on the list anyway, and what changes after it is
-                    // seen at the next level.
+                    // Reschedules no node: before the loop all nodes are on the list, and the next level sees later changes.
                     self.update(pair.value, sharding, None);
                 } else {
-                    // No node reads a result of the function, so none is woken.
+                    // No node reads a result of the function, so none is rescheduled.
                     self.shardings[pair.result as usize] = sharding;
                 }
             }
@@ -267,7 +262,7 @@ impl<'m> Engine<'m> {
                 continue;
             }
             let sharding = projection.tensors[i].sharding(mesh, mesh_id, factors, mapping);
-            // An open sharding without axes says no more than none does, and storing it would wake the readers.
+            // An open sharding without axes means the same as no sharding; storing it would reschedule the users.
             let same = match old[i] {
                 Some(old) => *old == sharding,
                 None => {
@@ -283,8 +278,7 @@ impl<'m> Engine<'m> {
         new.into_iter().map(|(i, s)| (i, self.module.shardings.intern(s).index() as u32)).collect()
     }
 
-    /// The mesh that all shardings are on, by the name that the first of them gives it; a mesh without axes goes with
-    /// any.
+    /// The mesh that all shardings are on, as the first of them names it. A mesh without axes is compatible with any.
     fn common_mesh(&self, shardings: &[Option<&TensorSharding>]) -> Option<MeshId> {
         let mut found: Option<MeshId> = None;
         let is_empty = |id: MeshId| {
@@ -292,7 +286,7 @@ impl<'m> Engine<'m> {
             mesh.axes.is_empty() && mesh.device_ids.is_none()
         };
         let same = |a: MeshId, b: MeshId| self.meshes[a.index()] == self.meshes[b.index()];
-        // Axes of different meshes cannot be compared by index, so that nothing propagates between them.
+        // Axes of different meshes cannot be compared by index, so nothing propagates between them.
         for mesh in shardings.iter().flatten().map(|sharding| sharding.mesh) {
             match found {
                 Some(first) if same(first, mesh) || is_empty(mesh) => {}
@@ -303,7 +297,7 @@ impl<'m> Engine<'m> {
         found
     }
 
-    /// Notes that a slot gets the sharding of another of its group.
+    /// Records that a slot gets the sharding of another member of its group.
     fn record_group(&mut self, from: u32, to: u32, sharding: u32) {
         if let Some(recorder) = &mut self.recorder
             && sharding != NONE

@@ -1,9 +1,8 @@
-//! Propagation within one operation, factor by factor.
+//! Propagation within one operation, along its factors.
 //!
-//! *Basic*: an axis is carried along a factor only where no tensor of the operation objects. *Aggressive*: each
-//! tensor takes what it can; where two factors want one axis on a tensor, the factor whose axes come from the
-//! largest tensor goes first. Both are Shardy's, down to the order in which ties are broken: its conformance tests
-//! compare the result axis by axis.
+//! *Basic* propagates an axis along a factor only if no tensor of the operation conflicts. *Aggressive* gives each tensor what fits; if
+//! two factors want one axis on a tensor, the factor whose axes come from the largest tensor is first. Both are Shardy's strategies,
+//! including tie-breaking: its conformance tests compare the result axis by axis.
 
 pub(super) use shardc_ir::PropagationDirection as Direction;
 use shardc_ir::{AxisRef, Mesh};
@@ -15,28 +14,28 @@ use crate::sharding::sub_axes::{
     Axes, Prefix, contains, gcd, is_prefix, part, pre, prefix_of, prefix_without_all,
 };
 
-/// How conflicts are treated.
+/// The strategy for conflicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PropagationStrategy {
-    /// Carry an axis only where nothing objects.
+    /// Propagates an axis only without conflicts.
     Basic,
-    /// Carry it wherever it fits.
+    /// Propagates it wherever it fits.
     Aggressive,
 }
 
-/// An operation as factor propagation sees it: the factors of its rule, and which way each may carry axes.
+/// The factors of an operation's rule, and the directions in which they may propagate.
 pub(super) struct Context<'a> {
     pub(super) mesh: &'a Mesh,
     pub(super) factors: &'a [Factor],
-    /// Which way each factor propagates.
+    /// The direction of each factor.
     pub(super) direction: &'a dyn Fn(usize) -> Direction,
     pub(super) elementwise: bool,
-    /// Whether parts of axes stay where they are (Shardy's conservative propagation): a sub-axis is never carried.
+    /// Whether sub-axes are never propagated (Shardy's conservative propagation).
     pub(super) conservative: bool,
 }
 
 impl Context<'_> {
-    /// Carries axes along factors. Returns for each tensor whether it changed.
+    /// Propagates axes along factors. Returns for each tensor whether it changed.
     pub(super) fn propagate(
         &self,
         strategy: PropagationStrategy,
@@ -51,7 +50,7 @@ impl Context<'_> {
     fn basic(&self, projection: &mut Projection) -> SmallVec<[bool; 8]> {
         let mut changed = SmallVec::from_elem(false, projection.tensors.len());
         for f in 0..self.factors.len() {
-            // All tensors must be able to take an axis, or none gets it: so the result does not depend on the order of tensors.
+            // Either all tensors can take an axis or none gets it, so the result does not depend on their order.
             let mut axes = compatible_axes(projection, f, (self.direction)(f));
             self.truncate(&mut axes, |axis, before| {
                 projection.tensors.iter().try_fold(axis, |axis, tensor| {
@@ -71,17 +70,17 @@ impl Context<'_> {
 
     fn aggressive(&self, projection: &mut Projection) -> SmallVec<[bool; 8]> {
         let mut changed: SmallVec<[bool; 8]> = SmallVec::from_elem(false, projection.tensors.len());
-        // All factors at once, since the order in which they are tried compares them.
+        // For all factors at once: they are compared to find their order.
         let wanted: SmallVec<[Axes; 6]> =
             (0..self.factors.len()).map(|f| compatible_axes(projection, f, (self.direction)(f))).collect();
         if wanted.iter().all(|axes| axes.is_empty()) {
             return changed;
         }
-        // One axis may be wanted by two factors: in `[i,k] x [k,j]` with `i` and `j` both on "x" the result can have
-        // it once. Whoever is earlier in this order gets it.
+        // Two factors may want one axis: in `[i,k] x [k,j]` with `i` and `j` both on "x", the result can use it once. The earlier factor
+        // gets it.
         let order = self.order(projection, &wanted);
         let operands = projection.num_operands;
-        // Results first: operands of an elementwise operation ask them for what they got.
+        // Results first: operands of an element-wise operation depend on what results got.
         let (first, rest) = projection.tensors.split_at_mut(operands);
         for (tensor, changed) in rest.iter_mut().zip(&mut changed[operands..]) {
             for &f in &order {
@@ -96,7 +95,7 @@ impl Context<'_> {
                     continue;
                 }
                 if self.elementwise {
-                    // What the result cannot have is of no use to the other operands.
+                    // An axis that the result cannot have does not help the other operands.
                     for result in rest.iter() {
                         if let Some(sharding) = &result.factors[f]
                             && prefix_of(&sharding.axes, &axes) == Prefix::Strict
@@ -111,8 +110,8 @@ impl Context<'_> {
         changed
     }
 
-    /// Factors whose axes come from larger tensors first; for elementwise operations then those with more
-    /// shards; then those that come from earlier tensors.
+    /// Factors whose axes come from larger tensors first; for element-wise operations, then those with more shards; then those that come
+    /// from earlier tensors.
     fn order(&self, projection: &Projection, wanted: &[Axes]) -> SmallVec<[usize; 6]> {
         let mut source: SmallVec<[(i64, i64); 6]> = SmallVec::from_elem((-1, -1), self.factors.len());
         for (i, tensor) in projection.tensors.iter().enumerate() {
@@ -126,7 +125,7 @@ impl Context<'_> {
             }
         }
         let mut order: SmallVec<[usize; 6]> = (0..self.factors.len()).collect();
-        // The index is part of the key, so that the order is total and an unstable sort is deterministic.
+        // The key contains the index, so the order is total and an unstable sort is deterministic.
         order.sort_unstable_by_key(|&f| {
             let shards = if self.elementwise { self.mesh.axes_size(&wanted[f]) } else { 0 };
             (-source[f].0, -shards, source[f].1, f)
@@ -134,7 +133,7 @@ impl Context<'_> {
         order
     }
 
-    /// Returns what a tensor can take of the wanted axes of a factor; empty where that is nothing new.
+    /// Returns the part of the wanted axes of a factor that a tensor can take; empty if it has that already.
     fn new_axes(&self, tensor: &TensorFactors, f: usize, wanted: &Axes) -> Axes {
         let Some(sharding) = &tensor.factors[f] else { return Axes::new() };
         if wanted.is_empty() {
@@ -147,13 +146,13 @@ impl Context<'_> {
         if prefix_of(&sharding.axes, &axes) != Prefix::Strict {
             return Axes::new();
         }
-        // What is left may be what the tensor has already, which `expand` finds out.
+        // The rest may be what the tensor has already, which `expand` detects.
         self.truncate(&mut axes, |axis, _| free_of_other_factors(axis, tensor, f));
         axes
     }
 
-    /// Cuts a list at the first axis of which `keep` does not keep all. `keep` gets the axis and the product of
-    /// the sizes of those before it, and gives the part that stays.
+    /// Truncates a list after the first axis that `keep` cuts. `keep` gets the axis and the product of the sizes before it, and returns
+    /// the part to keep.
     fn truncate(&self, axes: &mut Axes, keep: impl Fn(AxisRef, i64) -> Option<AxisRef>) {
         let mut before = 1;
         for i in 0..axes.len() {
@@ -172,8 +171,7 @@ impl Context<'_> {
         }
     }
 
-    /// Returns the major part of `axis` that a factor of a tensor has or can take, where axes with product `before` come
-    /// before it.
+    /// Returns the major part of `axis` that a factor of a tensor has or can take, if axes with product `before` precede it.
     fn fitting(
         &self,
         axis: AxisRef,
@@ -188,8 +186,8 @@ impl Context<'_> {
             return Some(axis);
         }
         if !sharding.closed && sharding.overflow.is_empty() {
-            // The last factor of a dimension may be split unevenly: padding goes to the end of the dimension. Padding of any
-            // other factor would lie between its elements.
+            // The last factor of a dimension may be sharded unevenly: its padding is at the end of the dimension. Padding of any other
+            // factor would be between elements.
             if sharding.minor_most {
                 return Some(axis);
             }
@@ -204,12 +202,12 @@ impl Context<'_> {
                 }
             }
         }
-        // A factor that can take no more still agrees with an axis of which it has the major part.
+        // A factor that is full still agrees with an axis of which it has the major part.
         sharding.axes.last().copied().filter(|&last| is_prefix(last, axis))
     }
 }
 
-/// Returns the major part of `axis` that no other factor of the tensor has.
+/// Returns the major part of `axis` that no other factor of the tensor uses.
 fn free_of_other_factors(axis: AxisRef, tensor: &TensorFactors, f: usize) -> Option<AxisRef> {
     let others = tensor.factors.iter().enumerate().filter(|&(g, _)| g != f).filter_map(|(_, s)| s.as_ref());
     others.into_iter().try_fold(axis, |axis, other| {
@@ -217,8 +215,8 @@ fn free_of_other_factors(axis: AxisRef, tensor: &TensorFactors, f: usize) -> Opt
     })
 }
 
-/// Returns the longest list that the tensors of the operation agree on along a factor, conflicts with other factors not
-/// counted. Only tensors on the side that shardings come from may make it longer.
+/// Returns the longest list on which the tensors of the operation agree along a factor, without conflicts with other factors. Only tensors
+/// on the source side may extend it.
 fn compatible_axes(projection: &Projection, f: usize, direction: Direction) -> Axes {
     let (first, second) = match direction {
         Direction::None => return Axes::new(),
@@ -226,8 +224,8 @@ fn compatible_axes(projection: &Projection, f: usize, direction: Direction) -> A
         Direction::Backward => (projection.results(), projection.operands()),
     };
     let mut axes = Axes::new();
-    // `false` once two tensors differ: after `["x","y"]` and `["x","z"]` the list is `["x"]`, and a third tensor with
-    // `["x","w"]` must not make it longer again.
+    // `false` once two tensors differ: `["x","y"]` and `["x","z"]` agree on `["x"]`, and a third tensor with `["x","w"]` must not extend
+    // it.
     let mut grow = true;
     let of = |tensors: &'_ [TensorFactors], axes: &mut Axes, grow: &mut bool| {
         for sharding in tensors.iter().filter_map(|t| t.factors[f].as_ref()) {
@@ -235,7 +233,7 @@ fn compatible_axes(projection: &Projection, f: usize, direction: Direction) -> A
         }
     };
     of(first, &mut axes, &mut grow);
-    // The side that shardings go to has a veto, but no wishes.
+    // Tensors on the target side may truncate the list but not extend it.
     if direction != Direction::Both {
         grow = false;
     }
@@ -243,8 +241,8 @@ fn compatible_axes(projection: &Projection, f: usize, direction: Direction) -> A
     axes
 }
 
-/// Makes `axes` what it has in common with `other`, longer by what `other` has more if `grow`. Returns whether
-/// the list may grow further.
+/// Reduces `axes` to its common prefix with `other`, and extends it by the rest of `other` if `grow`. Returns whether the list may still
+/// be extended.
 fn agree(axes: &mut Axes, other: &[AxisRef], grow: bool) -> bool {
     let common = axes.len().min(other.len());
     for i in 0..common {
@@ -252,7 +250,7 @@ fn agree(axes: &mut Axes, other: &[AxisRef], grow: bool) -> bool {
         if a == b {
             continue;
         }
-        // A sub-axis agrees with a longer part of its axis as far as it goes, as long as nothing comes after it.
+        // A sub-axis agrees with a longer part of its axis up to its own end, if nothing follows it.
         if is_prefix(b, a) {
             if i + 1 < other.len() {
                 axes[i] = b;

@@ -1,4 +1,4 @@
-//! Writes the shardings that propagation found for slots back to the module.
+//! Writes the shardings of slots back to the module after propagation.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
@@ -13,16 +13,15 @@ use crate::report::byte_size::bytes_text;
 use crate::sharding::manual;
 use crate::sharding::sub_axes::{gcd, part, pre};
 
-/// What took a sharding, what it was taken from, and the sharding.
+/// The subject that took a sharding, the subject that had it, and the sharding.
 pub(super) type Agreed = (Subject, Subject, ShardingId);
 
-/// Gives every value its sharding, closed; a value that nothing reached is replicated, where there is a mesh to be
-/// replicated on.
+/// Gives every value its sharding, closed. A value that no axis reached is replicated, if there is a mesh.
 ///
-/// A dimension of an argument or a result of the function that the user did not split keeps only as many inferred
-/// axes as divide it, and no parts of axes: the outside world holds those arrays.
+/// Arguments and results of the function exist outside of it. A dimension of them that the user did not shard keeps only inferred axes
+/// that divide it, and no sub-axes.
 ///
-/// Returns what took the sharding of what, because both share memory; results that lose axes so are added to `uneven`.
+/// Returns which subject took the sharding of which, because they are aliased. Results that lose axes are added to `uneven`.
 pub(super) fn write_back(
     module: &mut Module,
     func: FuncId,
@@ -37,14 +36,14 @@ pub(super) fn write_back(
         (id != NONE).then(|| module.shardings.get(ShardingId::new(id as usize)).clone())
     };
     let num_args = module.regions[body].args.len();
-    // Few distinct shardings stand for many values.
+    // Many values share few distinct shardings.
     let mut closed: FxHashMap<(u32, usize), ShardingId> = FxHashMap::default();
     for (slot, value) in graph.values.iter().enumerate() {
         let Some(value) = *value else { continue };
         let rank = module.rank(value);
         // Parameters have the first slots.
         let is_arg = slot < num_args && module.def_op(value).is_none();
-        // Arrays of the outside world, and what crosses the boundary of a manual computation, must be in even blocks.
+        // Function arguments, and values at the boundary of a manual computation, must have even blocks.
         let at_boundary = is_arg || is_manual_value(module, value);
         if !at_boundary {
             let id = *closed.entry((shardings[slot], rank)).or_insert_with(|| {
@@ -85,14 +84,14 @@ pub(super) fn write_back(
         list.resize(results, PackedOption::default());
         list[i] = id.into();
     }
-    // After trimming, which may have trimmed one of the two only.
+    // After trimming, which may have changed only one of the two.
     agree_on_aliases(module, func, body, graph, given)
 }
 
-/// Where an argument and the result that takes its memory still differ, the one that is annotated decides; among
-/// inferred shardings the argument's. Two annotations stay as they are.
+/// If a donated argument and its result still differ, the annotated one decides; if neither is annotated, the argument. Two annotations
+/// stay.
 ///
-/// Returns which subjects took whose sharding.
+/// Returns which subject took the sharding of which.
 fn agree_on_aliases(
     module: &mut Module,
     func: FuncId,
@@ -136,8 +135,7 @@ fn agree_on_aliases(
     agreed
 }
 
-/// Gives values and results that something reached their sharding, as open as it is, where each holds it. All others
-/// stay as they were.
+/// Gives values and results that an axis reached their sharding, without closing it, in all places that hold it. The others are unchanged.
 pub(super) fn write_changed(
     module: &mut Module,
     main: Option<FuncId>,
@@ -194,7 +192,7 @@ fn write_result(module: &mut Module, op: OpId, i: usize, value: ValueId, id: Sha
                 _ => {}
             }
             module.shardings.set(value, Some(id));
-            // `#sdy.sharding_per_value` is one attribute for all results; those that nothing reached are open in it.
+            // `#sdy.sharding_per_value` is one attribute for all results; results that no axis reached are open in it.
             for (other, &sharding) in module.ops[op].results.clone().into_iter().zip(&open) {
                 if module.shardings.of(other).is_none() && module.stored(other).is_some() {
                     module.shardings.set(other, Some(sharding));
@@ -204,7 +202,7 @@ fn write_result(module: &mut Module, op: OpId, i: usize, value: ValueId, id: Sha
     }
 }
 
-/// Writes the sharding of an argument of a region, as the operation that owns the region holds it.
+/// Writes the sharding of a region argument to the operation that owns the region.
 fn write_arg(module: &mut Module, op: OpId, i: usize, id: ShardingId) {
     match module.ops[op].kind.clone() {
         OpKind::ManualComputation(mut spec) => {
@@ -279,8 +277,7 @@ pub(super) fn keep_dividing_axes(module: &mut Module, func: FuncId, body: Region
     }
 }
 
-/// Copies the shardings of values to where operations hold them. A finished module is closed, and has no sharding groups:
-/// they have done their work.
+/// Copies the shardings of values to operations. The module is then closed, and its sharding groups, which have taken effect, are removed.
 pub(super) fn write_ops(module: &mut Module, body: RegionId) {
     let mut has_groups = false;
     let ops = module.walk(body);
@@ -344,7 +341,7 @@ pub(super) fn write_ops(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Returns the mesh of the first sharding, else the first mesh; a mesh of one named device is for no other values.
+/// Returns the mesh of the first sharding, else the first mesh; maximal meshes (one device) do not count.
 fn default_mesh(module: &Module, shardings: &[u32]) -> Option<MeshId> {
     let used = shardings
         .iter()
@@ -358,8 +355,8 @@ fn is_manual_value(module: &Module, value: ValueId) -> bool {
     module.def_op(value).is_some_and(|op| matches!(module.ops[op].kind, OpKind::ManualComputation(_)))
 }
 
-/// Returns `found` with inferred axes cut to those that divide their dimension; dimensions as the user wrote them stay. With
-/// `only_whole_axes`, inferred parts of axes are taken off too.
+/// Returns `found` with inferred axes cut to those that divide their dimension; dimensions that the user wrote stay. With
+/// `only_whole_axes`, inferred sub-axes are removed, too.
 fn evenly_split(
     module: &Module,
     found: &TensorSharding,
@@ -368,10 +365,10 @@ fn evenly_split(
     only_whole_axes: bool,
 ) -> TensorSharding {
     let mesh = &module.meshes[found.mesh];
-    // Eight rows over `["x"=2, "y"=3]` keep "x". Six over `["x"=4]` keep half of it, `"x":(1)2`; with
-    // `only_whole_axes`, where the dimension is open, nothing.
+    // Eight rows over `["x"=2, "y"=3]` keep "x". Six over `["x"=4]` keep half of it, `"x":(1)2`, or nothing with `only_whole_axes` and an
+    // open dimension.
     let mut out = found.clone();
-    // Nothing divides a size that is not known; what to do about it is for planning to say.
+    // Divisibility of a dynamic size is unknown; planning handles it.
     if shape.contains(&DYNAMIC) {
         return out;
     }
@@ -381,11 +378,11 @@ fn evenly_split(
             continue;
         }
         if n % mesh.axes_size(&dim.axes) != 0 {
-            // The body of a manual computation has the sizes that the axes written for it make, dividing or not.
+            // The body of a manual computation has the sizes that its written axes imply, whether they divide or not.
             let written = given.filter(|g| !only_whole_axes && dim.axes.starts_with(&g.axes));
             let even = dividing(mesh, dim, n);
             let axes = written.filter(|g| g.axes.len() > even.len()).map_or(even, |g| g.axes.clone());
-            // A priority belongs to axes that the user wrote, which these no longer are.
+            // A priority belongs to the axes that the user wrote, and these differ.
             (dim.axes, dim.priority) = (axes, None);
         }
         if only_whole_axes {
@@ -395,8 +392,8 @@ fn evenly_split(
     out
 }
 
-/// Returns a warning (SH0808) where a result of the function could be split as `found`, but is as `even` because axes do not
-/// divide it.
+/// Returns a warning (SH0808) if a result of the function could be sharded as `found`, but is sharded as `even` because axes do not divide
+/// it.
 fn uneven_result(
     module: &Module,
     func: FuncId,
@@ -407,7 +404,7 @@ fn uneven_result(
     let data = &module.funcs[func];
     let ty = module.types.stored(data.results[i])?;
     let mesh = &module.meshes[found.mesh];
-    // One element is in no parts.
+    // A single element cannot be sharded.
     let lost = |d: &usize| {
         let parts = mesh.axes_size(&found.dims[*d].axes);
         ty.shape[*d] > 1 && found.dims[*d].axes.len() > even.dims[*d].axes.len() && ty.shape[*d] % parts != 0
@@ -429,7 +426,7 @@ fn uneven_result(
     )))
 }
 
-/// Keeps the axes before the first part of an axis, of a dimension that the user left open.
+/// Removes the first sub-axis and all later axes of a dimension that the user left open.
 pub fn whole_axes(dim: &mut DimSharding) {
     if dim.open {
         let whole = dim.axes.iter().take_while(|a| a.sub.is_none()).count();

@@ -1,14 +1,14 @@
 //! Data flow between an operation, its regions and its results.
 //!
-//! All values that a piece of data has on its way through a `while` share one sharding: the result, and the
-//! arguments of both regions. That sharding belongs to the *owner*, the result. What flows in (the operand, what
-//! the body returns) are the *sources*. `case` and `if` results, `optimization_barrier` results and both sides of
-//! a manual or named computation are owners in the same way.
+//! All values that hold the same loop-carried data share one sharding: the result of the `while` and the arguments of both regions. The
+//! result is their *owner* and holds the sharding. The values that flow in (the operand, and the value that the body returns) are the
+//! *sources*. Results of `case`, `if` and `optimization_barrier`, and both sides of a manual or named computation, are owners in the same
+//! way.
 
 use shardc_ir::{FuncId, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ValueDef, ValueId};
 use smallvec::SmallVec;
 
-/// The operation that each region belongs to, and the region of each operation.
+/// The parent operation of each region, and the region of each operation.
 #[derive(Debug, Default)]
 pub(super) struct Parents {
     of_region: SecondaryMap<RegionId, PackedOption<OpId>>,
@@ -17,14 +17,14 @@ pub(super) struct Parents {
     func: SecondaryMap<RegionId, PackedOption<FuncId>>,
 }
 
-/// Which value holds a value's sharding.
+/// The value that holds a value's sharding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holder {
     /// The value itself.
     Own,
-    /// The owner of the flow that the value is part of.
+    /// The owner of the value's data flow.
     Flow(ValueId),
-    /// None: an argument of a region that combines or compares elements.
+    /// None: an argument of a reduction or comparison region.
     None,
 }
 
@@ -61,12 +61,12 @@ impl Parents {
         }
     }
 
-    /// Returns the function that a region is the body of; `None` for other regions, and where only one function is looked at.
+    /// Returns the function whose body a region is; `None` for other regions, and if only one function is indexed.
     pub(super) fn func(&self, region: RegionId) -> Option<FuncId> {
         self.func[region].expand()
     }
 
-    /// Returns the operation that a region belongs to.
+    /// Returns the parent operation of a region.
     pub(super) fn parent(&self, region: RegionId) -> Option<OpId> {
         self.of_region[region].expand()
     }
@@ -76,7 +76,7 @@ impl Parents {
         self.of_op[op].expand()
     }
 
-    /// Which value holds the sharding of `value`.
+    /// Returns the value that holds the sharding of `value`.
     pub(super) fn holder(&self, module: &Module, value: ValueId) -> Holder {
         match module.values[value].def() {
             ValueDef::Result(op, _) => {
@@ -99,7 +99,7 @@ impl Parents {
         }
     }
 
-    /// Returns the owner into which operand `i` of `op` flows.
+    /// Returns the owner that operand `i` of `op` flows into.
     pub(super) fn sink(&self, module: &Module, op: OpId, i: usize) -> Option<ValueId> {
         let data = &module.ops[op];
         match &data.kind {
@@ -109,8 +109,7 @@ impl Parents {
                 let region = self.region(op)?;
                 let parent = &module.ops[self.parent(region)?];
                 let returns = match parent.kind {
-                    // The first region of a `while` is its condition: what that returns is a predicate, and flows
-                    // nowhere.
+                    // The first region of a `while` is its condition: it returns a predicate, which flows nowhere.
                     OpKind::While => parent.regions.get(1) == Some(&region),
                     ref kind => owns_results(kind),
                 };
@@ -121,7 +120,7 @@ impl Parents {
     }
 }
 
-/// Whether the results of an operation get what its regions return or its operands hold.
+/// Whether values that regions return, or operands, flow into the results of an operation.
 pub(super) fn owns_results(kind: &OpKind) -> bool {
     matches!(
         kind,
@@ -134,12 +133,12 @@ pub(super) fn owns_results(kind: &OpKind) -> bool {
     )
 }
 
-/// Whether the arguments of an operation's region get what its operands hold, each with a sharding of its own.
+/// Whether operands flow into the arguments of an operation's region, each argument with a sharding of its own.
 pub(super) fn owns_args(kind: &OpKind) -> bool {
     matches!(kind, OpKind::ManualComputation(_) | OpKind::NamedComputation(_))
 }
 
-/// Returns what flows into result `i` of an operation whose results are owners.
+/// Returns the sources of result `i` of an operation whose results are owners.
 pub(super) fn result_sources(module: &Module, op: OpId, i: usize) -> SmallVec<[ValueId; 4]> {
     let data = &module.ops[op];
     let returned =
@@ -160,7 +159,7 @@ pub(super) fn result_sources(module: &Module, op: OpId, i: usize) -> SmallVec<[V
     }
 }
 
-/// Returns the other values that share the sharding of owner `i` of a `while`: arguments of its regions.
+/// Returns the region arguments that share the sharding of owner `i` of a `while`.
 pub(super) fn while_args(module: &Module, op: OpId, i: usize) -> SmallVec<[ValueId; 2]> {
     let data = &module.ops[op];
     match data.kind {

@@ -1,8 +1,8 @@
-//! Sharding groups before propagation: what they ask of their members, and what those have in common.
+//! Sharding groups: checks them and gives their members one initial sharding.
 //!
-//! Propagation gives all members of a group each change of one of them. So they start with one sharding: that of the
-//! first that says anything. Where two say different things neither is dropped: each member is read through an open
-//! constraint from there on, and the constraints are the group.
+//! Propagation applies each change of a member to all others, so members must start with the same sharding: that of the first member that
+//! has one. If two members have different shardings, both are kept. The users of each member then read it through an open sharding
+//! constraint, and the constraints form the group.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
@@ -13,8 +13,8 @@ use shardc_ir::{
 use super::flow::Parents;
 use super::graph::{Graph, NONE};
 
-/// Checks that the values of each group under these function bodies have one shape, and are in the same manual
-/// computation if in any. One error for each group that is wrong.
+/// Checks that the values of each group under these function bodies have one shape, and are in the same manual computation, if in any.
+/// Returns one error for each invalid group.
 pub fn check(module: &Module, bodies: &[RegionId]) -> Vec<Diagnostic> {
     let mut errors = Vec::new();
     let mut first: FxHashMap<i64, (OpId, Option<OpId>)> = FxHashMap::default();
@@ -48,7 +48,7 @@ pub fn check(module: &Module, bodies: &[RegionId]) -> Vec<Diagnostic> {
     errors
 }
 
-/// The innermost manual computation that an operation is in.
+/// The innermost manual computation that encloses an operation.
 fn manual_around(module: &Module, parents: &Parents, op: OpId) -> Option<OpId> {
     let mut at = op;
     loop {
@@ -62,16 +62,16 @@ fn manual_around(module: &Module, parents: &Parents, op: OpId) -> Option<OpId> {
 
 /// A sharding group whose members disagree.
 pub(super) struct GroupConflict {
-    /// The operations that put values into it.
+    /// The operations that add values to it.
     ops: Vec<OpId>,
     /// The sharding of the first member that has one.
     first: ShardingId,
 }
 
-/// Gives the members of each group one sharding; returns the groups where that is not possible.
+/// Gives the members of each group one sharding. Returns the groups whose members disagree.
 pub(super) fn join(module: &Module, graph: &Graph, shardings: &mut [u32]) -> Vec<GroupConflict> {
     let mut conflicts = Vec::new();
-    // By group; looked for once a group disagrees.
+    // By group; collected once a group disagrees.
     let mut ops: Option<Vec<Vec<OpId>>> = None;
     for (index, members) in graph.group_members.iter().enumerate() {
         let get = |&slot: &u32| {
@@ -95,7 +95,7 @@ pub(super) fn join(module: &Module, graph: &Graph, shardings: &mut [u32]) -> Vec
     conflicts
 }
 
-/// The operations that put values into each group, in order.
+/// The operations that add values to each group, in order.
 fn ops_of_groups(module: &Module, graph: &Graph) -> Vec<Vec<OpId>> {
     let mut out = vec![Vec::new(); graph.group_members.len()];
     for op in module.bodies().flat_map(|body| module.walk(body)) {
@@ -115,7 +115,7 @@ fn says_nothing(sharding: &TensorSharding) -> bool {
         && sharding.dims.iter().all(|d| d.open && d.axes.is_empty())
 }
 
-/// Reads the members of groups that disagree through open constraints; returns warnings.
+/// Makes users of members of disagreeing groups read open constraints. Returns warnings.
 pub(super) fn open(module: &mut Module, parents: &Parents, conflicts: &[GroupConflict]) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     let (uses, mut insertions) = (module.uses(), Insertions::default());
@@ -123,8 +123,7 @@ pub(super) fn open(module: &mut Module, parents: &Parents, conflicts: &[GroupCon
         let mut done: FxHashSet<ValueId> = FxHashSet::default();
         for &op in &conflict.ops {
             let Some(&value) = module.ops[op].operands.first() else { continue };
-            // `done` holds the results of constraints: a value that is in the group twice reads its own constraint by
-            // now.
+            // `done` holds the results of constraints: a value that is in the group twice has been replaced by its constraint.
             if done.contains(&value) {
                 continue;
             }
@@ -164,8 +163,8 @@ fn owner_of(module: &Module, body: RegionId) -> Option<shardc_ir::Span> {
     module.funcs.values().find(|func| func.body == Some(body)).map(|func| func.span)
 }
 
-/// Puts a constraint right behind a value, which all others read in its place. No value is constrained twice, so that the uses
-/// of a value are those that it had at first.
+/// Inserts a constraint right after a value and makes all other users read it. No value is constrained twice, so its uses are the initial
+/// ones.
 fn constrain(
     module: &mut Module,
     uses: &Uses,

@@ -1,4 +1,4 @@
-//! Propagation into manual computations and out of them: it carries free axes only (see
+//! Propagation into and out of manual computations: only free axes propagate (see
 //! [`sharding::manual`](crate::sharding::manual)).
 
 use shardc_ir::{AxisList, EntityRef, ManualSpec, Module, OpId, OpKind, RegionId, ShardingId};
@@ -22,7 +22,7 @@ pub(super) fn seen_by_node(module: &mut Module, boundary: Boundary, sharding: u3
     module.shardings.intern(seen).index() as u32
 }
 
-/// The sharding that a boundary slot gets when its node gives it `new`.
+/// The sharding that a boundary slot gets when its node assigns `new`.
 pub(super) fn held_by_slot(module: &mut Module, boundary: Boundary, new: u32) -> u32 {
     let own = module.shardings.get(ShardingId::new(new as usize)).clone();
     let Some((spec, given)) = spec_of(module, boundary) else { return new };
@@ -34,7 +34,7 @@ pub(super) fn held_by_slot(module: &mut Module, boundary: Boundary, new: u32) ->
     module.shardings.intern(held).index() as u32
 }
 
-/// Manual axes that a sharding at the boundary does not mention are replicated, and stay so.
+/// Adds manual axes that a boundary sharding does not use to its replicated axes.
 pub(super) fn name_all_manual_axes(module: &mut Module, body: RegionId) {
     for op in module.walk(body) {
         name_manual_axes(module, op);
@@ -47,7 +47,7 @@ fn name_manual_axes(module: &mut Module, op: OpId) {
     spec.manual_axes.sort_unstable();
     let meshes =
         || spec.in_shardings.iter().chain(&spec.out_shardings).map(|&id| module.shardings.get(id).mesh);
-    // A mesh without axes stands for "no mesh" where the front end had nothing to say of a value.
+    // A mesh without axes means "no mesh": the front end had no sharding for the value.
     let Some(mesh_id) = meshes().find(|&id| !module.meshes[id].axes.is_empty()) else { return };
     let (operands, results) = (module.ops[op].operands.clone(), module.ops[op].results.clone());
     let values =
@@ -63,7 +63,7 @@ fn name_manual_axes(module: &mut Module, op: OpId) {
             .chain(sharding.replicated.iter().copied())
             .chain(sharding.unreduced.iter().copied())
             .collect();
-        // Parts that the sharding uses are subtracted, so that an axis is split in two where it has to be.
+        // Used sub-axes are subtracted, which may split an axis in two.
         let unused: AxisList = spec.manual_axes.iter().flat_map(|&axis| minus(mesh, axis, &used)).collect();
         if unused.is_empty() {
             continue;

@@ -1,14 +1,13 @@
-//! Sharding propagation: from a few annotations to a sharding for every value.
+//! Sharding propagation: derives a sharding for every value from a few annotations.
 //!
-//! The algorithm is the factor propagation that Shardy documents: each operation's rule maps dimensions to
-//! factors; shardings are projected on the factors, carried along them, and projected back, to a fixed point.
-//! Around that, from inside to outside: conflicts are solved within an operation ([`PropagationStrategy`]), operations take
-//! turns by class (`schedule`), and user priorities (`p0` before `p1`) decide what is seen at all. The result is
-//! the one that Shardy gives, including the order in which operations are visited where that matters.
+//! The algorithm is Shardy's factor propagation. The sharding rule of each operation maps dimensions to factors; shardings are projected
+//! onto factors, propagated along them, and projected back, until a fixed point. From inside to outside, conflicts are resolved within an
+//! operation ([`PropagationStrategy`]), operations are scheduled by class (`schedule`), and user priorities (`p0` before `p1`) decide
+//! which annotations are visible. The result is Shardy's, including the visiting order of operations where it matters.
 //!
-//! [`propagate`] is the compiler's own: before it, constants are copied per use and sharding constraints act on their
-//! operands; afterwards every value that can have a sharding has one, closed. [`propagate_module`] is the algorithm
-//! alone, on all functions of a module.
+//! [`propagate`] is the compiler's entry point. It first copies constants for each use and applies sharding constraints to their
+//! operands; afterwards every value that can have a sharding has one, closed. [`propagate_module`] is the algorithm alone, on all
+//! functions of a module.
 
 mod conflicts;
 mod constants;
@@ -49,24 +48,24 @@ use graph::Graph;
 use prepare::Kinds;
 use schedule::{LEVELS, Profile};
 
-/// How to propagate. The default is what users of Shardy get.
+/// Propagation options. The default is Shardy's.
 #[derive(Clone, Debug)]
 pub struct PropagateOptions {
-    /// How conflicts within an operation are treated; each in turn, to a fixed point.
+    /// The strategies for conflicts within an operation, from first to last, each to a fixed point.
     pub strategies: &'static [PropagationStrategy],
-    /// Whether operations take turns by class; otherwise all propagate at once.
+    /// Whether operations are scheduled by class; otherwise all propagate at once.
     pub op_priority: bool,
-    /// Whether dimensions with a later priority wait; otherwise all are seen at once.
+    /// Whether dimensions with a later priority wait; otherwise all propagate at once.
     pub user_priority: bool,
-    /// Whether axes are carried whole or not at all, and not along what may not divide.
+    /// Whether sub-axes are not propagated, nor any axis along dimensions that it may not divide (Shardy's conservative propagation).
     pub conservative: bool,
     /// Which operations have rules.
     pub rules: RuleSet,
-    /// Whether to record where each axis came from ([`PropagateReport::provenance`]).
+    /// Whether to record the origin of each axis ([`PropagateReport::provenance`]).
     pub provenance: bool,
     /// Which of Shardy's debugging attributes to write.
     pub debug: DebugOptions,
-    /// What may end propagation early; the shardings are then not final.
+    /// May end propagation early; the shardings are then not final.
     pub interrupt: Interrupt,
 }
 
@@ -91,16 +90,16 @@ impl PropagateOptions {
     }
 }
 
-/// What propagation did.
+/// The result of propagation, besides the shardings.
 #[derive(Clone, Debug, Default)]
 pub struct PropagateReport {
-    /// How often an operation was looked at.
+    /// The number of node visits.
     pub visits: u64,
-    /// How often the sharding of a value changed.
+    /// The number of changes to shardings of values.
     pub updates: u64,
-    /// Where axes came from, if asked for.
+    /// The origins of axes, if requested.
     pub provenance: Option<Box<Provenance>>,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<Diagnostic>,
     /// Results of the function that must be gathered, because axes do not divide them.
     pub uneven_results: Vec<Diagnostic>,
@@ -108,13 +107,12 @@ pub struct PropagateReport {
 
 /// Propagates the shardings of the entry function to every value in it.
 ///
-/// Afterwards each tensor value that can have a sharding has one in [`Module::shardings`], closed and without
-/// priorities, and so has each result of the function. An argument whose memory a result takes (`tf.aliasing_output`)
-/// has that result's sharding, unless annotations of both say otherwise. The function should have no calls (see
-/// [`inline_calls`](crate::transforms::inline::inline_calls)): nothing propagates through a call.
+/// Afterwards each tensor value that can have a sharding has one in [`Module::shardings`], closed and without priorities, and so has each
+/// result of the function. An argument that is donated to a result (`tf.aliasing_output`) has the sharding of that result, unless both are
+/// annotated differently. Nothing propagates through a call, so calls should be inlined first (see
+/// [`inline_calls`](crate::transforms::inline::inline_calls)).
 ///
-/// # Errors
-/// There is no entry function with a body, or a sharding does not fit its tensor or mesh.
+/// # Errors There is no entry function with a body, or a sharding does not fit its tensor or mesh.
 pub fn propagate(
     module: &mut Module,
     options: &PropagateOptions,
@@ -123,7 +121,7 @@ pub fn propagate(
     Ok(propagate_prepared(module, &prepared, options))
 }
 
-/// Does what comes before propagation in the entry function (see [`prepare_func`]).
+/// Prepares the entry function for propagation (see [`prepare_func`]).
 ///
 /// # Errors
 /// Those of [`propagate`].
@@ -147,8 +145,7 @@ pub fn propagate_func(
     Ok(propagate_prepared(module, &prepared, options))
 }
 
-/// A function that shardings can be propagated in, and what was found out for that. The priorities of annotations make no
-/// difference to any of it.
+/// A function that is ready for propagation, and what the preparation found. It does not depend on the priorities of annotations.
 pub(crate) struct Prepared {
     func: FuncId,
     body: RegionId,
@@ -165,7 +162,7 @@ impl std::fmt::Debug for Prepared {
     }
 }
 
-/// Does what comes before propagation in one function: constants are copied per use, constraints act on their operands.
+/// Prepares one function for propagation: copies constants for each use, and applies constraints to their operands.
 ///
 /// # Errors
 /// Those of [`propagate_func`].
@@ -177,7 +174,7 @@ fn prepare_func(
     let body = body_of(module, func)?;
     let kinds = prepare::check(module, func, body)?;
     drop_size_one_axes(module, func);
-    // Before the graph is made: the copies of a constant are values of their own there.
+    // Before the graph is built, in which copies of a constant are separate values.
     let copies = constants::split(module, func, body, &mut constants::Known::default());
     if kinds.manual {
         manual::name_all_manual_axes(module, body);
@@ -195,8 +192,7 @@ fn prepare_func(
     Ok(Prepared { func, body, kinds, copies, applied, parents, graph })
 }
 
-/// Propagates the shardings of a function that [`prepare_func`] has left, or a copy of what it left whose annotations may have
-/// other priorities.
+/// Propagates the shardings of a function that [`prepare_func`] prepared, or of a copy of it with other priorities.
 pub(crate) fn propagate_prepared(
     module: &mut Module,
     prepared: &Prepared,
@@ -220,14 +216,13 @@ pub(crate) fn propagate_prepared(
     solved.report
 }
 
-/// Propagation alone, in all functions of a module at once, as Shardy's passes do it. Data flows between functions and
-/// through regions where edges (`sdy.data_flow_edge`, `sdy.func_data_flow_edge`) say so, and nowhere else. What nothing
-/// reaches stays as it was; what something reaches is as open afterwards as more could be added.
+/// Propagates in all functions of a module at once, as Shardy's passes do, without preparation. Data flows between functions and through
+/// regions only along edges (`sdy.data_flow_edge`, `sdy.func_data_flow_edge`). Values that no axis reaches are unchanged; the others stay
+/// open as far as axes could still be added.
 ///
 /// Results take part for `main`, or for the only function.
 ///
-/// # Errors
-/// A sharding does not fit its tensor or mesh, or the shape of a tensor is not static.
+/// # Errors A sharding does not fit its tensor or mesh, or the shape of a tensor is not static.
 pub fn propagate_module(
     module: &mut Module,
     options: &PropagateOptions,
@@ -258,7 +253,7 @@ pub fn propagate_module(
     Ok(solved.report)
 }
 
-/// Takes axes of size one out of every sharding of a function.
+/// Removes axes of size 1 from every sharding of a function.
 pub fn drop_size_one_axes(module: &mut Module, func: FuncId) {
     if module.meshes.values().any(|mesh| mesh.axes.values().any(|&n| n == 1)) {
         map::map_func(module, func, &mut |module, s| prepare::without_trivial_axes(module, s));
@@ -280,8 +275,8 @@ pub fn split_constants(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     Ok(())
 }
 
-/// Sharding constraints give their sharding to their operand, where nothing contradicts. Data flows through regions
-/// where `sdy.data_flow_edge` operations say so. Returns what gave an operand its sharding.
+/// Applies sharding constraints to their operands if nothing contradicts. Data flows through regions along `sdy.data_flow_edge`
+/// operations. Returns the operations whose sharding was applied to an operand.
 pub fn apply_sharding_constraints(module: &mut Module, debug: DebugOptions) -> Vec<OpId> {
     let bodies: Vec<RegionId> = module.bodies().collect();
     let given = constraints::apply(module, &bodies, constraints::Flow::Edges);
@@ -291,14 +286,14 @@ pub fn apply_sharding_constraints(module: &mut Module, debug: DebugOptions) -> V
     given.iter().filter_map(|(_, annotation)| annotation.op()).collect()
 }
 
-/// Manual axes that a sharding at the boundary of a manual computation does not mention become replicated axes.
+/// Adds manual axes that a sharding at the boundary of a manual computation does not use to its replicated axes.
 pub fn name_manual_axes(module: &mut Module, func: FuncId) {
     if let Some(body) = module.funcs[func].body {
         manual::name_all_manual_axes(module, body);
     }
 }
 
-/// Closes every dimension of every sharding of a function; replicated axes go. Priorities stay where something is split.
+/// Closes every dimension of every sharding of a function, and removes replicated axes. Sharded dimensions keep their priorities.
 pub fn close_shardings(module: &mut Module, func: FuncId) {
     map::map_func(module, func, &mut |_, sharding| {
         let mut closed = sharding.closed();
@@ -309,8 +304,8 @@ pub fn close_shardings(module: &mut Module, func: FuncId) {
     });
 }
 
-/// Keeps only the longest major part of the axes that divides, for each dimension of an argument or result of a function or
-/// of a manual computation.
+/// For each dimension of an argument or result of a function or manual computation, keeps the longest major part of its axes that divides
+/// its size.
 pub fn keep_dividing_axes(module: &mut Module, func: FuncId) {
     if let Some(body) = module.funcs[func].body {
         finish::keep_dividing_axes(module, func, body);
@@ -324,11 +319,11 @@ fn body_of(module: &Module, func: FuncId) -> Result<RegionId, Vec<Diagnostic>> {
     })
 }
 
-/// What takes part in one run of propagation.
+/// The scope of one run of propagation.
 enum PropagationScope {
-    /// A function without calls, where data flows as operations imply.
+    /// A function without calls, with implied data flow.
     Func(FuncId, RegionId),
-    /// All functions, with the results of one, where data flows along edges.
+    /// All functions, with the results of one of them and data flow along edges.
     Module(Option<(FuncId, RegionId)>),
 }
 
@@ -356,9 +351,9 @@ impl PropagationScope {
     }
 }
 
-/// The outcome of a run: shardings of slots, with those that they started from.
+/// The result of a run: initial and final shardings of slots.
 struct Solved {
-    /// The graph, where groups were opened for it.
+    /// The new graph, if groups were opened.
     opened: Option<Graph>,
     given: Vec<u32>,
     shardings: Vec<u32>,
@@ -384,7 +379,7 @@ fn solve(
         let graph = scope.graph(module, &parents, options.rule_options());
         given = prepare::initial_shardings(module, scope.main(), &graph, &parents);
         shardings.clone_from(&given);
-        // What disagreed is behind constraints now, which are open.
+        // Members that disagreed are now constrained by open shardings.
         groups::join(module, &graph, &mut shardings);
         opened = Some((parents, graph));
     }
@@ -400,15 +395,15 @@ fn solve(
     engine.interrupt = options.interrupt.clone();
     engine.report.warnings = warnings;
     let priorities = if options.user_priority { priority::begin(&mut engine) } else { Vec::new() };
-    // User priorities around operation priorities around strategies, each to a fixed point: the nesting of Shardy's passes.
+    // User priorities enclose operation priorities, which enclose strategies, each to a fixed point: the nesting of Shardy's passes.
     run_levels(&mut engine, options, 0);
     for level in &priorities {
         level.release(&mut engine);
         run_levels(&mut engine, options, level.number());
     }
-    // Only now, so that programs whose pairs agree are as Shardy has them.
+    // Last, so that programs whose pairs agree have Shardy's result.
     for &strategy in options.strategies {
-        // Ends, since axes are only ever added to a slot.
+        // Terminates: axes are only ever added to a slot.
         while engine.aliases(strategy) {
             run_level(&mut engine, options, LEVELS - 1);
         }

@@ -1,4 +1,4 @@
-//! What must hold before propagation, and the shardings that it starts from.
+//! Checks before propagation, and the initial shardings.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
@@ -11,7 +11,7 @@ use super::graph::{Graph, NONE};
 use super::groups;
 use super::provenance::{AnnotationSource, Recorder, Subject};
 
-/// Checks that every sharding fits its tensor and its mesh (SH0802). Returns which kinds of operations there are.
+/// Checks that every sharding fits its tensor and its mesh (SH0802). Returns which kinds of operations the function has.
 pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<Kinds, Vec<Diagnostic>> {
     let mut errors = Vec::new();
     let mut check = |id: ShardingId, rank: Option<usize>, span: Span| {
@@ -62,8 +62,8 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<Kin
     if errors.is_empty() { Ok(kinds) } else { Err(errors) }
 }
 
-/// Kinds of operations that some steps are about: in a program without them those steps need not look for them.
-/// In large programs, going over all operations once more is what costs.
+/// Kinds of operations that only some steps handle. A program without them skips these steps: in large programs, each further walk over
+/// all operations costs time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Kinds {
     /// Sharding groups.
@@ -113,7 +113,7 @@ fn check_one(module: &Module, sharding: &TensorSharding, rank: Option<usize>) ->
         let Some((name, &size)) = mesh.axes.get_index(usize::from(axis.axis)) else {
             return Err("a sharding has an axis that its mesh does not have".to_owned());
         };
-        // Arithmetic of sub-axes is in `u32` from here on (`sharding::sub_axes`), and divides by sizes.
+        // From here on, sub-axis arithmetic uses `u32` (`sharding::sub_axes`) and divides by sizes.
         if size <= 0 || size > i64::from(u32::MAX) {
             return Err(format!("axis \"{name}\" has size {size}"));
         }
@@ -133,7 +133,7 @@ fn check_one(module: &Module, sharding: &TensorSharding, rank: Option<usize>) ->
     Ok(())
 }
 
-/// Checks that the shape of every tensor is static, and that there are no tuples: factors have sizes.
+/// Checks that every tensor shape is static and that there are no tuples: factors need sizes.
 pub(super) fn check_shapes(module: &Module, body: RegionId) -> Result<(), Vec<Diagnostic>> {
     let wrong = |&(_, value): &(OpId, ValueId)| {
         let ty = module.values[value].ty;
@@ -164,7 +164,7 @@ pub(super) fn check_shapes(module: &Module, body: RegionId) -> Result<(), Vec<Di
     }
 }
 
-/// Returns a sharding without axes of size one: they split nothing, but would keep others from their dimension.
+/// Returns a sharding without axes of size 1: they shard nothing, but would keep other axes from their dimension.
 pub(super) fn without_trivial_axes(module: &Module, sharding: &TensorSharding) -> TensorSharding {
     let mesh = &module.meshes[sharding.mesh];
     let keep = |axes: &AxisList| -> AxisList {
@@ -182,7 +182,7 @@ pub(super) fn without_trivial_axes(module: &Module, sharding: &TensorSharding) -
     out.tidied()
 }
 
-/// Returns the sharding that each slot starts with, which is that of the operation where it holds one.
+/// Returns the initial sharding of each slot, which is that of the operation if it holds one.
 pub(super) fn initial_shardings(
     module: &mut Module,
     main: Option<FuncId>,
@@ -230,8 +230,7 @@ pub(super) fn initial_shardings(
     out
 }
 
-/// Records which annotation gave each slot the sharding that it starts with. `applied` lists the values whose sharding
-/// is that of a constraint on them.
+/// Records which annotation gave each slot its initial sharding. `applied` lists the values that a constraint gave its sharding.
 pub(super) fn annotations(
     module: &Module,
     graph: &Graph,
@@ -258,7 +257,7 @@ pub(super) fn annotations(
                 (None, ValueDef::Arg(region, i)) => match parents.parent(region) {
                     None => AnnotationSource::Argument(i),
                     Some(op) => {
-                        // What the computation is given has its manual axes as well; users outside see them.
+                        // The operand has the manual axes of the computation as well; users outside see them.
                         if let OpKind::ManualComputation(spec) = &module.ops[op].kind
                             && let Some(&outside) = spec.in_shardings.get(i as usize)
                         {

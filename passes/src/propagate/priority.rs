@@ -1,21 +1,21 @@
-//! User priorities: dimensions that wait.
+//! User priorities: holds dimensions back until their priority.
 //!
-//! A dimension with priority `n > 0` is empty and closed, and its axes replicated, until all with lower numbers
-//! have propagated.
+//! A dimension with priority `n > 0` is empty and closed, and its axes are replicated, until all dimensions with lower numbers have
+//! propagated.
 
 use shardc_ir::{AxisList, DimSharding, EntityRef, Module, ShardingId, TensorSharding};
 
 use super::engine::Engine;
 use super::graph::NONE;
 
-/// The dimensions that one priority releases.
+/// The dimensions of one priority.
 pub(super) struct Level {
     priority: u32,
     /// Slots with a dimension of this priority, with the sharding that the user gave.
     waiting: Vec<(u32, ShardingId)>,
 }
 
-/// Holds back every dimension with a priority above zero and returns them by priority.
+/// Holds back every dimension with a priority above 0. Returns them by priority.
 pub(super) fn begin(engine: &mut Engine<'_>) -> Vec<Level> {
     let mut levels: Vec<Level> = Vec::new();
     for slot in 0..engine.shardings.len() {
@@ -33,11 +33,10 @@ pub(super) fn begin(engine: &mut Engine<'_>) -> Vec<Level> {
             if priority == 0 {
                 continue;
             }
-            // Closed and with its axes taken: so nobody else can take either before the dimension's turn comes.
+            // Closed, and with its axes used, so that nothing else takes either before the dimension's priority.
             first.replicated.extend(std::mem::take(dim).axes);
             match levels.iter_mut().find(|level| level.priority == priority) {
-                // Two dimensions of one value with one priority: slots come in order, so that it can only be the
-                // last.
+                // Two dimensions of one value with one priority: slots are visited in order, so only the last entry can be the same.
                 Some(level) if level.waiting.last() == Some(&(slot as u32, id)) => {}
                 Some(level) => level.waiting.push((slot as u32, id)),
                 None => levels.push(Level { priority, waiting: vec![(slot as u32, id)] }),
@@ -50,7 +49,7 @@ pub(super) fn begin(engine: &mut Engine<'_>) -> Vec<Level> {
     levels
 }
 
-/// Drops the priorities of functions' results: those that took part have done so.
+/// Removes the priorities of function results, which are no longer needed.
 pub(super) fn forget_of_results(module: &mut Module) {
     for func in module.funcs.values_mut() {
         for id in &mut func.res_shardings {
@@ -70,7 +69,7 @@ impl Level {
         self.priority
     }
 
-    /// Gives the waiting dimensions their axes.
+    /// Gives the held-back dimensions their axes.
     pub(super) fn release(&self, engine: &mut Engine<'_>) {
         for &(slot, given) in &self.waiting {
             let now = engine.shardings[slot as usize];
@@ -79,8 +78,7 @@ impl Level {
             }
             let given = engine.module.shardings.get(given);
             let now = engine.module.shardings.get(ShardingId::new(now as usize));
-            // From `given`: in `now` the waiting dimensions have lost their priority, and those that waited for less
-            // may have grown.
+            // From `given`: in `now` the held-back dimensions have lost their priority, and earlier ones may have grown.
             let is_due = |dim: &DimSharding| dim.priority.unwrap_or(0) == self.priority;
             let axes: AxisList =
                 given.dims.iter().filter(|d| is_due(d)).flat_map(|d| d.axes.iter().copied()).collect();

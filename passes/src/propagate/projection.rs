@@ -1,8 +1,7 @@
-//! Shardings of tensors seen as shardings of factors.
+//! Projection of tensor shardings to factor shardings, and back.
 //!
-//! A dimension whose factors are `[f, g]` gives its axes to `f` until `f` is fully split, then to `g`; an axis is
-//! cut in two where it must be. What cannot be given to a factor because the sizes do not divide is *overflow*:
-//! it stays on the dimension and blocks the factors after it.
+//! A dimension with factors `[f, g]` gives its axes to `f` until `f` is fully sharded, then to `g`; an axis may be cut into sub-axes. Axes
+//! that no factor can take, because sizes do not divide, are *overflow axes*: they stay on the dimension and block its later factors.
 
 use shardc_ir::{AxisList, AxisRef, DimSharding, Mesh, MeshId, ReductionKind, TensorSharding};
 use smallvec::SmallVec;
@@ -10,43 +9,43 @@ use smallvec::SmallVec;
 use crate::rules::sharding_rule::{Factor, ShardingRule, TensorMapping};
 use crate::sharding::sub_axes::{Axes, Prefix, gcd, part, pre, prefix_of, push_merged};
 
-/// How one tensor is split along one factor.
+/// The sharding of one tensor along one factor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FactorSharding {
-    /// The axes that split the factor here, major to minor.
+    /// The axes that shard the factor, major to minor.
     pub axes: Axes,
     /// Axes of the dimension that no factor can take.
     pub overflow: Axes,
-    /// Whether the dimensions that it stands for take no more axes.
+    /// Whether the dimension of the factor is closed.
     pub closed: bool,
     /// Whether this is the last factor of its dimension.
     pub minor_most: bool,
 }
 
-/// One tensor's sharding on factors.
+/// The projection of one tensor's sharding.
 #[derive(Clone, Debug, Default)]
 pub struct TensorFactors {
-    /// One entry per factor of the rule; `None` for those that the tensor does not have.
+    /// One entry per factor of the rule; `None` if the tensor does not have the factor.
     pub factors: SmallVec<[Option<FactorSharding>; 6]>,
-    /// Axes along which the tensor is a copy on purpose.
+    /// Explicitly replicated axes.
     pub replicated: AxisList,
-    /// Axes along which each device has an addend.
+    /// Axes along which the tensor is unreduced.
     pub unreduced: AxisList,
-    /// How addends along those axes are combined.
+    /// The reduction along those axes.
     pub reduction: ReductionKind,
 }
 
-/// All operands and results of an operation on its factors.
+/// The projections of all operands and results of an operation.
 #[derive(Clone, Debug, Default)]
 pub struct Projection {
     /// Operands, then results.
     pub tensors: SmallVec<[TensorFactors; 4]>,
-    /// How many of the tensors are operands; results follow them.
+    /// The number of operands; results follow them.
     pub num_operands: usize,
 }
 
 impl Projection {
-    /// Projects shardings (operands, then results; `None` is open) on the factors of a rule.
+    /// Projects shardings (operands, then results; `None` is open) onto the factors of a rule.
     pub fn new<'a>(
         mesh: &Mesh,
         rule: &ShardingRule,
@@ -71,11 +70,11 @@ impl Projection {
     }
 }
 
-/// The rest of a list of axes while it is dealt out to factors; the first axis may be cut already.
+/// The axes that are not yet given to factors; the first one may be cut.
 struct Rest<'a> {
     mesh: &'a Mesh,
     axes: &'a [AxisRef],
-    /// What is left of the first axis: where it begins (if it is a part) and its size.
+    /// The rest of the first axis: where it begins (if it is a sub-axis) and its size.
     first: Option<(Option<u32>, i64)>,
 }
 
@@ -89,7 +88,7 @@ impl<'a> Rest<'a> {
         *self = Rest::new(self.mesh, &self.axes[1..]);
     }
 
-    /// Returns the first axis, as far as it is left.
+    /// Returns the rest of the first axis.
     fn current(&self) -> Option<AxisRef> {
         let (begin, size) = self.first?;
         let axis = self.axes[0];
@@ -125,8 +124,8 @@ impl TensorFactors {
                 let f = usize::from(f);
                 let mut factor =
                     FactorSharding { closed, minor_most: i + 1 == dim.len(), ..FactorSharding::default() };
-                // Only the next factor is there, and closed: anything given to it would come after the overflow axes, whose blocks
-                // do not end where its own do. Factors after it are absent.
+                // Only the next factor is present, and closed: its axes would follow the overflow axes, whose blocks do not end at its
+                // own. Later factors are absent.
                 if overflowed {
                     factor.closed = true;
                     out.factors[f] = Some(factor);
@@ -137,9 +136,8 @@ impl TensorFactors {
                     out.factors[f] = Some(factor);
                     break;
                 }
-                // A dimension of 6 with factors 3 and 2 that an axis of 2 splits: `deal` gives the 3 nothing, since 2
-                // does not divide it, and the axis is overflow. With an axis of 3 the factor is full and the 2 gets
-                // what follows.
+                // A dimension of 6 with factors 3 and 2 and an axis of 2: `deal` gives the 3 nothing, since 2 does not divide it, and the
+                // axis is an overflow axis. With an axis of 3, the factor is full and the 2 gets the later axes.
                 let left = deal(&mut rest, factors[f].size, &mut factor.axes);
                 if left > 1 && rest.first.is_some() {
                     overflowed = true;
@@ -156,7 +154,7 @@ impl TensorFactors {
         out
     }
 
-    /// Returns the sharding of the tensor that these factor shardings make: the inverse of `TensorFactors::new`.
+    /// Returns the tensor sharding of these factor shardings: the inverse of `TensorFactors::new`.
     pub fn sharding(
         &self,
         mesh: &Mesh,
@@ -165,11 +163,11 @@ impl TensorFactors {
         mapping: &TensorMapping,
     ) -> TensorSharding {
         let dims = mapping.dims.iter().map(|dim| {
-            // A priority has done its work by the time that its dimension changes: until then the dimension is closed
-            // and empty (`priority`).
+            // A dimension with a priority is closed and empty until its turn (`priority`), so the priority is no longer needed when it
+            // changes.
             let mut out = DimSharding { axes: AxisList::new(), open: true, priority: None };
             for &f in dim {
-                // `new` left out the factors after an overflow.
+                // `new` dropped the factors after an overflow.
                 let Some(factor) = &self.factors[usize::from(f)] else { break };
                 out.open &= !factor.closed;
                 let split = append(mesh, &mut out.axes, &factor.axes);
@@ -178,7 +176,7 @@ impl TensorFactors {
                     break;
                 }
                 if split < factors[usize::from(f)].size {
-                    // Splitting a later factor would scatter each device's part over the dimension.
+                    // Sharding a later factor would scatter each device's shard over the dimension.
                     break;
                 }
             }
@@ -193,8 +191,8 @@ impl TensorFactors {
         }
     }
 
-    /// Replaces the axes of a factor by a longer list that they are a prefix of. Returns whether it did: axes are only ever
-    /// added, which is why propagation ends.
+    /// Extends the axes of a factor to a longer list with the same prefix. Returns whether it changed. Axes are only ever added, so
+    /// propagation terminates.
     pub fn expand(&mut self, factor: usize, axes: &[AxisRef]) -> bool {
         let Some(sharding) = &mut self.factors[factor] else { return false };
         let longer = prefix_of(&sharding.axes, axes) == Prefix::Strict;
@@ -205,11 +203,11 @@ impl TensorFactors {
     }
 }
 
-/// Gives axes to a factor of `size` until it is fully split or the sizes do not divide. Returns the size that is not split.
+/// Gives axes to a factor of `size` until it is fully sharded or sizes do not divide. Returns the size that is not sharded.
 fn deal(rest: &mut Rest<'_>, size: i64, out: &mut Axes) -> i64 {
     let mut left = size;
     while let Some((begin, n)) = rest.first {
-        // An axis of size one splits nothing, and goes to whichever factor comes to it.
+        // An axis of size 1 shards nothing and goes to any factor.
         let common = if n == 1 { 1 } else { gcd(left, n) };
         if n != 1 && common <= 1 {
             break;
@@ -230,7 +228,7 @@ fn deal(rest: &mut Rest<'_>, size: i64, out: &mut Axes) -> i64 {
     left
 }
 
-/// Appends axes, merging sub-axes at the seam only. Returns the product of their sizes.
+/// Appends axes and merges sub-axes where the lists meet. Returns the product of their sizes.
 fn append(mesh: &Mesh, out: &mut AxisList, axes: &[AxisRef]) -> i64 {
     let mut size = 1;
     for (i, &axis) in axes.iter().enumerate() {

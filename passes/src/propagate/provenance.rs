@@ -1,12 +1,10 @@
-//! Where every axis on every value comes from.
+//! Provenance: the origin of every axis on every value.
 //!
-//! While propagation runs, each part of an axis that a value gets is one entry of a list, the *arrivals*: where on the
-//! value, and from which annotation, or through which operation from which other value. Entries are only ever
-//! appended, and what an entry came from was there before it. So following entries backwards always ends, and ends at
-//! an annotation.
+//! During propagation, each part of an axis that a value gets is recorded as an *arrival*: its position in the sharding, and either the
+//! annotation, or the operation and value that it came from. Arrivals are only appended, after the arrival that they came from. Following
+//! them backwards therefore terminates, at an annotation.
 //!
-//! What an operation does is computed once for each combination of its rule and its shardings, and so is what it
-//! carried.
+//! Effects of an operation are memoized by rule and shardings, and so are its arrivals.
 
 use std::rc::Rc;
 
@@ -21,7 +19,7 @@ use super::projection::TensorFactors;
 use crate::rules::sharding_rule::ShardingRule;
 use crate::sharding::sub_axes::{Axes, Prefix, contains, minus, overlaps, part, pre, prefix_of};
 
-/// Something that has a sharding: a value, or a result of the function, whose sharding is its own.
+/// Something with a sharding: a value, or a result of the function, which has a sharding of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Subject {
     /// A value.
@@ -30,18 +28,18 @@ pub enum Subject {
     Result(u32),
 }
 
-/// Where in a sharding an axis stands.
+/// The position of an axis in a sharding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AxisRole {
-    /// It splits this dimension.
+    /// It shards this dimension.
     Dim(u32),
     /// It is explicitly replicated.
     Replicated,
-    /// The value is pending along it.
+    /// The value is unreduced along it.
     Unreduced,
 }
 
-/// A sharding that the program was given.
+/// An annotation: a sharding that the program contains before propagation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AnnotationSource {
     /// The sharding of an argument of the function.
@@ -72,69 +70,69 @@ impl AnnotationSource {
     }
 }
 
-/// How an axis got to where it is.
+/// How an axis arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// An annotation put it there.
+    /// An annotation has it.
     Annotation(AnnotationSource),
-    /// An operation carried it from another of its operands and results.
+    /// An operation propagated it from another operand or result.
     Carried {
         /// The operation.
         op: OpId,
-        /// Where it came from.
+        /// The source.
         from: Subject,
-        /// The dimension there.
+        /// The dimension of the source.
         from_dim: u32,
-        /// The tensors of the operation that it came from and went to: operands first, results counted on from them.
+        /// The indices of source and target: operands first, then results.
         tensors: (u32, u32),
     },
-    /// It came from, or went to, what the function returns.
+    /// It was propagated between a returned value and a result of the function.
     Returned {
-        /// Where it came from.
+        /// The source.
         from: Subject,
     },
-    /// The argument gives its memory to the result.
+    /// The argument is donated to the result.
     Donated {
-        /// Where it came from.
+        /// The source.
         from: Subject,
     },
     /// Both values are in one sharding group.
     Group {
-        /// Where it came from.
+        /// The source.
         from: Subject,
     },
 }
 
-/// When propagation did something: rounds are ordered by user priority, then by level of the schedule.
+/// The time of a propagation step: ordered by user priority, then by level of the schedule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Round {
-    /// The user priority that was seen.
+    /// The current user priority.
     pub priority: u32,
     /// The level of the schedule.
     pub level: u8,
 }
 
-/// The event that one part of an axis came to one place in the sharding of a subject.
+/// The event that one part of an axis reached one position in the sharding of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// The value or result that got the axis.
     pub subject: Subject,
-    /// Where in its sharding.
+    /// The position in its sharding.
     pub place: AxisRole,
     /// The part of the axis.
     pub axis: AxisRef,
-    /// How it got there.
+    /// How it arrived.
     pub cause: Cause,
-    /// When it got there.
+    /// When it arrived.
     pub round: Round,
 }
 
-/// The path of a part of an axis from an annotation: arrivals from the value that was asked about back to the annotation.
+/// The path of a part of an axis: arrivals from the requested value back to the annotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
     /// The part of the axis.
     pub axis: AxisRef,
-    /// The arrivals, from the value that was asked about to the annotation.
+    /// The arrivals, from the requested value to the annotation.
     pub links: Vec<Arrival>,
 }
 
@@ -151,17 +149,17 @@ impl Chain {
     }
 }
 
-/// All arrivals of one run of propagation, and the conflicts that it left.
+/// All arrivals of one run of propagation, and the remaining conflicts.
 #[derive(Clone, Debug, Default)]
 pub struct Provenance {
     slot_of: SecondaryMap<ValueId, u32>,
     first_result: u32,
     arrivals: Vec<Arrival>,
-    /// For each arrival the one before it on its slot: a linked list per slot, all in one vector.
+    /// For each arrival the previous one of its slot: a linked list per slot, all in one vector.
     previous: Vec<u32>,
-    /// For each slot its last arrival.
+    /// The last arrival of each slot.
     latest: Vec<u32>,
-    /// For each arrival the first one of its chain.
+    /// The first arrival of each arrival's chain.
     origin: Vec<u32>,
     pub(super) conflicts: Vec<Conflict>,
     pub(super) shardings: Vec<u32>,
@@ -177,7 +175,7 @@ impl Provenance {
         }
     }
 
-    /// Returns everything that came to a slot, last first, with the index of each in the list of all.
+    /// Returns all arrivals of a slot, last first, each with its index.
     fn at(&self, slot: u32) -> impl Iterator<Item = (u32, &Arrival)> {
         let mut next = self.latest[slot as usize];
         std::iter::from_fn(move || {
@@ -188,19 +186,18 @@ impl Provenance {
         })
     }
 
-    /// Every arrival, in the order in which they happened.
+    /// Every arrival, in chronological order.
     #[must_use]
     pub fn arrivals(&self) -> &[Arrival] {
         &self.arrivals
     }
 
-    /// Returns the chains of an axis at a place, one for each part of it that came by its own path; none if it is not there.
+    /// Returns the chains of an axis at a position, one for each part with its own path; none if the axis is not there.
     #[must_use]
     pub fn chains(&self, subject: Subject, place: AxisRole, axis: AxisRef) -> Vec<Chain> {
         let mut out = Vec::new();
-        // Parts that remain to be traced, with the links so far. A part is only ever cut smaller, so this ends.
-        // `before` keeps the way back in time: only arrivals older than the one it came from are looked at, so cycles of
-        // values (loops) are no cycles here.
+        // Parts that remain to be traced, with their links so far. Parts are only ever cut smaller, so this terminates. `before` restricts
+        // the search to older arrivals, so loops in the program cause no cycles.
         let mut stack = vec![(subject, place, axis, NONE, Vec::new())];
         while let Some((subject, place, axis, before, links)) = stack.pop() {
             let Some(slot) = self.slot(subject) else { continue };
@@ -213,12 +210,12 @@ impl Provenance {
                 }
             }
             if found.is_empty() {
-                // At the boundary of a manual computation one side has axes that the other has not.
+                // At the boundary of a manual computation, one side has axes that the other side lacks.
                 let any = self.at(slot).find(|(at, a)| *at < before && overlaps(a.axis, axis));
                 found.extend(any.map(|(at, arrival)| (at, arrival, common_part(axis, arrival.axis))));
             }
             found.sort_by_key(|(.., part)| std::cmp::Reverse(pre(*part)));
-            // The last takes the links along: most ways never part, and some are as long as the program.
+            // The last part takes the links: most paths never fork, and some are as long as the program.
             let (mut rest, last) = (links, found.len().saturating_sub(1));
             for (i, (at, arrival, part)) in found.into_iter().enumerate() {
                 let mut links = if i == last { std::mem::take(&mut rest) } else { rest.clone() };
@@ -237,8 +234,8 @@ impl Provenance {
         out
     }
 
-    /// Returns the annotations that an axis at a place comes from. This is the quick answer: where an operation joined parts
-    /// that came by different paths, it follows the first of them; [`Provenance::chains`] follows all.
+    /// Returns the annotations that an axis at a position comes from. If an operation joined parts with different paths, this fast version
+    /// follows the first one; [`Provenance::chains`] follows all.
     #[must_use]
     pub fn origins(&self, subject: Subject, place: AxisRole, axis: AxisRef) -> Vec<AnnotationSource> {
         let Some(slot) = self.slot(subject) else { return Vec::new() };
@@ -257,13 +254,13 @@ impl Provenance {
         out
     }
 
-    /// What operands and results of operations disagree on, and why.
+    /// The axes on which operands and results of operations disagree, and why.
     #[must_use]
     pub fn conflicts(&self) -> &[Conflict] {
         &self.conflicts
     }
 
-    /// Returns the sharding that propagation gave, before axes that do not divide at the boundary of the function were removed.
+    /// Returns the sharding after propagation, before axes that do not divide were removed at the boundary of the function.
     #[must_use]
     pub fn sharding_before_trimming(&self, subject: Subject) -> Option<ShardingId> {
         let id = *self.shardings.get(self.slot(subject)? as usize)?;
@@ -285,8 +282,8 @@ impl Provenance {
             Cause::Carried { from, from_dim, .. } => Some((from, AxisRole::Dim(from_dim))),
             Cause::Returned { from } | Cause::Donated { from } | Cause::Group { from } => Some((from, place)),
         };
-        // The arrival that this one came from: where it stands is known, but at the boundary of a manual computation one side
-        // has axes in another role than the other.
+        // The arrival that this one came from. Its position is known, except at the boundary of a manual computation, where an axis may
+        // have another role on the other side.
         let before = source.and_then(|(from, place)| {
             let slot = self.slot(from)?;
             let overlapping = || self.at(slot).filter(|(_, a)| overlaps(a.axis, axis));
@@ -298,7 +295,7 @@ impl Provenance {
         self.previous.push(std::mem::replace(&mut self.latest[slot as usize], at));
     }
 
-    /// Records that an argument or result of the function ends with the sharding of the one that it shares its memory with.
+    /// Records that an argument or result of the function took the sharding of the one that it is aliased with.
     pub(super) fn donate(&mut self, module: &Module, to: Subject, from: Subject, sharding: ShardingId) {
         let Some(slot) = self.slot(to) else { return };
         let sharding = module.shardings.get(sharding);
@@ -315,20 +312,20 @@ impl Provenance {
         }
     }
 
-    /// Returns the last arrival of an axis, or a part of it, at a place.
+    /// Returns the last arrival of an axis, or of a part of it, at a position.
     pub(super) fn arrival(&self, slot: u32, place: AxisRole, axis: AxisRef) -> Option<&Arrival> {
         self.at(slot).map(|(_, a)| a).find(|a| a.place == place && overlaps(a.axis, axis))
     }
 }
 
-/// Returns what two overlapping axes have in common.
+/// Returns the intersection of two overlapping axes.
 fn common_part(a: AxisRef, b: AxisRef) -> AxisRef {
     match (a.sub, b.sub) {
         (None, _) => b,
         (_, None) => a,
         (Some(x), Some(y)) => {
-            // They overlap, so that `from < to`; parts that are in one sharding or were propagated from one another
-            // divide each other.
+            // They overlap, so `from < to`. Sub-axes that are in one sharding, or that were propagated from one another, divide each
+            // other.
             let (from, to) = (x.pre.max(y.pre), (x.pre * x.size).min(y.pre * y.size));
             part(a, from, to / from)
         }
@@ -352,22 +349,22 @@ pub(super) struct Recorder {
     subjects: Vec<Subject>,
     known: FxHashMap<Box<[u32]>, Rc<[Added]>>,
     pub(super) round: Round,
-    /// Notes what Shardy's debugging options tell, if that is wanted.
+    /// The log for Shardy's debugging attributes, if requested.
     pub(super) log: Option<Log>,
 }
 
-/// What carries axes from one slot to another.
+/// The cause of propagation from one slot to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Via {
     /// An operation.
     Op(OpId),
-    /// What a function returns and its result.
+    /// A return: a returned value and the result of the function.
     Return,
-    /// An argument and the result that takes its memory.
+    /// A donation: an argument and its result.
     Alias,
 }
 
-/// Shardings as numbers, by tensor or by slot, as the engine has them; [`NONE`] where there is none.
+/// Interned shardings, by tensor or by slot, as in the engine; [`NONE`] means no sharding.
 pub(super) type Ids<'a> = &'a [u32];
 
 impl Recorder {
@@ -410,7 +407,7 @@ impl Recorder {
         self.table.push(self.subjects[slot as usize], slot, place, axis, cause, round);
     }
 
-    /// Records that a slot starts with a sharding.
+    /// Records the initial sharding of a slot.
     pub(super) fn annotated(&mut self, slot: u32, sharding: &TensorSharding, annotation: AnnotationSource) {
         let cause = Cause::Annotation(annotation);
         for (d, dim) in sharding.dims.iter().enumerate() {
@@ -428,7 +425,7 @@ impl Recorder {
         }
     }
 
-    /// Records that a slot gets the whole sharding of another member of its sharding group.
+    /// Records that a slot gets the sharding of another member of its sharding group.
     pub(super) fn grouped(&mut self, mesh: &Mesh, from: u32, to: u32, sharding: &TensorSharding) {
         let cause = Cause::Group { from: self.subjects[from as usize] };
         let dims = sharding.dims.iter().enumerate().map(|(d, dim)| (AxisRole::Dim(d as u32), &dim.axes));
@@ -457,8 +454,8 @@ impl Recorder {
         }
     }
 
-    /// Records that an operation, a `return` or shared memory gives some of its tensors new shardings. `key` is what the outcome
-    /// depends on, its shardings from `key[2]` on; `slots` are the tensors.
+    /// Records that an operation, a `return` or a donation gives some of its tensors new shardings. `key` determines the outcome, its
+    /// shardings from `key[2]` on; `slots` are the tensors.
     pub(super) fn carried(
         &mut self,
         module: &Module,
@@ -472,7 +469,7 @@ impl Recorder {
             Via::Op(op) => Some(op),
             Via::Return | Via::Alias => None,
         };
-        // Shardy knows nothing of donated memory.
+        // Shardy does not propagate along donations.
         if let Some(log) = self.log.as_mut().filter(|_| via != Via::Alias) {
             log.step(module, rule, key, slots, new, op);
         }
@@ -486,7 +483,7 @@ impl Recorder {
             if slot == NONE || source == NONE {
                 continue;
             }
-            // A value that an operation reads twice gets it once.
+            // A value that is two operands of an operation gets the axis once.
             let place = AxisRole::Dim(dim);
             if self.table.at(slot).any(|(_, a)| a.place == place && contains(a.axis, axis)) {
                 continue;
@@ -506,12 +503,13 @@ fn axes_along(tensor: &TensorFactors, factor: u16) -> Option<&Axes> {
     tensor.factors[usize::from(factor)].as_ref().map(|sharding| &sharding.axes)
 }
 
-/// The tensors of an operation that axes along a factor may come from: the first two of each sort, since a tensor gets nothing
-/// from itself. Found once for all that get the same.
+/// The tensors of an operation that axes along a factor may come from: the first two of each kind, since a tensor gets nothing from
+/// itself. Computed once for all targets.
 struct Sources {
-    /// Those that begin with all of it.
+    /// Tensors whose axes begin with the whole list.
     begin: SmallVec<[usize; 2]>,
-    /// Those that have some of it. No single tensor need have all: basic propagation joins what several agree on.
+    /// Tensors that have a part of it. No single tensor need have the whole list: basic propagation joins lists that several tensors agree
+    /// on.
     share: SmallVec<[usize; 2]>,
 }
 
@@ -532,8 +530,8 @@ impl Sources {
     }
 }
 
-/// Returns what the new shardings of some tensors of an operation have that the old ones lack, and where it comes from: the
-/// first tensor whose axes along the factor begin with the new ones.
+/// Returns the axes that new shardings of an operation's tensors add, each with its source: the first tensor whose axes along the factor
+/// begin with the new ones.
 fn added(module: &Module, rule: &ShardingRule, old: Ids<'_>, new: &[(u32, u32)]) -> Vec<Added> {
     let get = |id: u32| (id != NONE).then(|| module.shardings.get(ShardingId::new(id as usize)));
     let Some(mesh) = new.iter().find_map(|&(_, id)| get(id)).map(|s| &module.meshes[s.mesh]) else {

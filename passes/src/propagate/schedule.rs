@@ -1,8 +1,7 @@
-//! Which operations propagate when: Shardy's op-priority propagation.
+//! The schedule of operations: Shardy's op-priority propagation.
 //!
-//! Propagation runs in levels. Operations that keep the layout of a tensor go first, so that they never see a
-//! conflict that a matrix product elsewhere would bring; what costs communication or memory goes later:
-//!
+//! Propagation runs in levels. Operations that preserve the layout of a tensor come first, so that they see no conflict that a matmul
+//! elsewhere would cause; operations that cost communication or memory come later:
 //! | level | operations | along |
 //! |---|---|---|
 //! | 0 | elementwise, reshape, transpose, data flow, dynamic slices (forward), no operand with other uses | all factors |
@@ -23,19 +22,19 @@ pub(super) const LEVELS: u8 = 5;
 /// The classes of operations that the schedule distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum OpClass {
-    /// Keeps the layout; `single` if no operand has another use.
+    /// Preserves the layout; `single` if no operand has another use.
     PassThrough { single: bool },
-    /// Takes or writes a box at a dynamic place.
+    /// Reads or writes a slice at a dynamic index.
     DynamicSlice { single: bool },
     /// A broadcast.
     Broadcast,
-    /// Any operation of no other class: contractions, reductions, gathers.
+    /// Any other operation: contractions, reductions, gathers.
     Other,
-    /// A propagation barrier: one direction, whatever the level.
+    /// A propagation barrier: one direction at every level.
     Fixed(Direction),
 }
 
-/// Directions of all factors of an operation at one level.
+/// The directions of all factors of an operation at one level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Profile {
     /// One direction for every factor.
@@ -69,11 +68,11 @@ impl OpClass {
     /// Returns the class of an operation that has a rule. `uses` gives the number of uses of operand `i`.
     pub(super) fn of(module: &Module, op: OpId, uses: impl Fn(usize) -> usize) -> OpClass {
         let data = &module.ops[op];
-        // Scalars do not count: they have no dimensions to disagree on, and are shared by many operations.
+        // Scalars do not count: they have no dimensions, and many operations share them.
         let single = || (0..data.operands.len()).all(|i| module.rank(data.operands[i]) == 0 || uses(i) == 1);
         match &data.kind {
             OpKind::PropagationBarrier { direction } => OpClass::Fixed(*direction),
-            // The table says of all custom calls that nothing is known; these two are copies.
+            // The operation table assumes nothing of custom calls; these two are copies.
             OpKind::CustomCall(spec) if matches!(&*spec.target, "MoveToDevice" | "MoveToHost") => {
                 OpClass::PassThrough { single: single() }
             }
@@ -91,7 +90,7 @@ impl OpClass {
 }
 
 impl Profile {
-    /// Returns the direction of a factor of this kind; none for factors that the rule blocks.
+    /// Returns the direction of a factor of this kind; none if the rule blocks it.
     pub(super) fn direction(self, kind: FactorKind, blocked: bool) -> Direction {
         match self {
             _ if blocked => Direction::None,
@@ -106,11 +105,11 @@ impl Profile {
         self == Profile::All(Direction::None)
     }
 
-    /// Returns a number that is unique to the profile, for keys of hash maps.
+    /// Returns a unique number of the profile, for keys of hash maps.
     pub(super) fn code(self) -> u32 {
         match self {
             Profile::All(direction) => direction as u32,
-            // There are four directions, so that the two forms cannot meet: 0 to 3, and 4 to 19.
+            // There are four directions, so the two forms are disjoint: 0 to 3, and 4 to 19.
             Profile::ByKind(a, b) => 4 + a as u32 * 4 + b as u32,
         }
     }

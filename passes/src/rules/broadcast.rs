@@ -1,20 +1,19 @@
-//! Rules of operations that repeat elements along dimensions.
+//! Rules of broadcasts.
 
 use shardc_ir::{BroadcastingSpec, Module, OpId};
 
 use super::builder::{RuleBuilder, operand_shape, result_shape, size};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// Relates the dimensions of a `broadcast_in_dim`. One of size one of the operand that repeats is not related to the
-/// result's: every device needs its element.
+/// Relates the dimensions of a `broadcast_in_dim`. An operand dimension of size 1 that is expanded is not related to the result's: every
+/// device needs its element.
 pub(super) fn broadcast_in_dim(module: &Module, op: OpId, dims: &[u32]) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let mut rule = RuleBuilder::new(module, op);
     for (dim, &n) in output.iter().enumerate() {
         let mut from = dims.iter().position(|&d| d as usize == dim);
         if let Some(repeated) = from.filter(|&i| size(input, i) == 1 && n != 1) {
-            // Of size one and the operand's own: were the two dimensions one factor, a split result would ask for a
-            // split of one element.
+            // A factor of its own of size 1: with a common factor, a sharded result would shard one element.
             let factor = rule.factor(1, FactorKind::PassThrough);
             rule.operand(0, repeated, factor);
             from = None;
@@ -28,15 +27,15 @@ pub(super) fn broadcast_in_dim(module: &Module, op: OpId, dims: &[u32]) -> Optio
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `broadcast`: new ones are in front.
+/// Relates the dimensions of a `broadcast`: new ones come first.
 pub(super) fn broadcast(module: &Module, op: OpId, new: usize) -> Option<ShardingRule> {
     let rank = operand_shape(module, op, 0)?.len();
     let dims: Vec<u32> = (new..new + rank).map(|dim| dim as u32).collect();
     broadcast_in_dim(module, op, &dims)
 }
 
-/// An elementwise operation of chlo's: operands of lower rank are aligned at the last dimension, or as the attribute
-/// says, and repeat where their size is one.
+/// Relates the dimensions of a CHLO broadcasting operation: operands of lower rank are aligned at the last dimension, or by the attribute,
+/// and are expanded where their size is 1.
 pub(super) fn broadcasting(module: &Module, op: OpId, spec: &BroadcastingSpec) -> Option<ShardingRule> {
     let output = result_shape(module, op, 0)?;
     let mut rule = RuleBuilder::new(module, op);
@@ -48,7 +47,7 @@ pub(super) fn broadcasting(module: &Module, op: OpId, spec: &BroadcastingSpec) -
                 Some(dims) if shape.len() < output.len() => dims.iter().position(|&d| d as usize == dim),
                 _ => (dim + shape.len()).checked_sub(output.len()),
             };
-            // A dimension that repeats gets its factor of one from `finish`.
+            // `finish` gives an expanded dimension its own factor of size 1.
             if let Some(from) = from.filter(|&from| size(shape, from) == n) {
                 rule.operand(operand, from, factor);
             }

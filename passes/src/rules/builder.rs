@@ -1,12 +1,11 @@
-//! Builds rules, factor by factor.
+//! A builder of sharding rules, factor by factor.
 
 use shardc_ir::{Module, OpId, TensorType};
 
 use crate::rules::sharding_rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
 
-/// Collects the factors of one rule. A dimension takes its factors in the order in which they are mapped,
-/// major to minor; dimensions that do not exist are passed over, so that a malformed operation gives a poor
-/// rule rather than a crash.
+/// Collects the factors of one rule. A dimension takes its factors in the order in which they are mapped, major to minor. Missing
+/// dimensions are ignored, so a malformed operation gets an incomplete rule and does not crash.
 #[derive(Debug)]
 pub(super) struct RuleBuilder {
     rule: ShardingRule,
@@ -24,13 +23,13 @@ impl RuleBuilder {
         }
     }
 
-    /// Adds a factor that no dimension has yet.
+    /// Adds a factor without dimensions.
     pub(super) fn factor(&mut self, size: i64, kind: FactorKind) -> FactorIndex {
         self.rule.factors.push(Factor { size, kind, blocked: false });
         (self.rule.factors.len() - 1) as FactorIndex
     }
 
-    /// Adds a factor; nothing propagates along it if `blocked`.
+    /// Adds a factor; `blocked` blocks propagation along it.
     pub(super) fn blocked(&mut self, size: i64, kind: FactorKind, blocked: bool) -> FactorIndex {
         let factor = self.factor(size, kind);
         self.rule.factors[usize::from(factor)].blocked = blocked;
@@ -55,7 +54,7 @@ impl RuleBuilder {
         self
     }
 
-    /// Maps a factor to this dimension of every operand; scalars are passed over.
+    /// Maps a factor to this dimension of every operand, except scalars.
     pub(super) fn operands(&mut self, dim: usize, factor: FactorIndex) -> &mut Self {
         for i in 0..self.rule.operands.len() {
             self.operand(i, dim, factor);
@@ -63,7 +62,7 @@ impl RuleBuilder {
         self
     }
 
-    /// Maps a factor to this dimension of every result; scalars are passed over.
+    /// Maps a factor to this dimension of every result, except scalars.
     pub(super) fn results(&mut self, dim: usize, factor: FactorIndex) -> &mut Self {
         for i in 0..self.rule.results.len() {
             self.result(i, dim, factor);
@@ -78,7 +77,7 @@ impl RuleBuilder {
         factor
     }
 
-    /// Adds a pass-through factor for each dimension of `shape`, which all tensors have.
+    /// Adds a pass-through factor for each dimension of `shape`, and maps it to all tensors.
     pub(super) fn pointwise(&mut self, shape: &[i64]) -> &mut Self {
         for (dim, &size) in shape.iter().enumerate() {
             self.everywhere(dim, size, FactorKind::PassThrough);
@@ -86,8 +85,8 @@ impl RuleBuilder {
         self
     }
 
-    /// Adds a factor for each dimension, of all tensors: pass-through, or where the size differs between `input` and `output`
-    /// one of the input's size with kind `mismatch`, which is `blocked` or not.
+    /// Adds a factor for each dimension of all tensors. It is pass-through if the size is the same in `input` and `output`; otherwise it
+    /// has the input's size, kind `mismatch`, and may be `blocked`.
     pub(super) fn pointwise_or(
         &mut self,
         input: &[i64],
@@ -99,8 +98,8 @@ impl RuleBuilder {
             let factor = if n == m {
                 self.factor(n, FactorKind::PassThrough)
             } else {
-                // The input's size, as in Shardy: `slice` of 8 to 6 rows over 4 devices takes blocks of 2 on both
-                // sides, and the last device has none of the result.
+                // The input's size, as in Shardy: a `slice` of 8 rows to 6 over 4 devices uses blocks of 2 on both sides, and the last
+                // device has no row of the result.
                 self.blocked(n, mismatch, blocked)
             };
             self.operands(dim, factor).results(dim, factor);
@@ -108,7 +107,7 @@ impl RuleBuilder {
         self
     }
 
-    /// Returns the rule; dimensions without a factor get one of size one of their own, as in Shardy's rules.
+    /// Returns the rule. Dimensions without a factor get their own factor of size 1, as in Shardy.
     pub(super) fn finish(mut self) -> ShardingRule {
         let ShardingRule { factors, operands, results, .. } = &mut self.rule;
         for mapping in operands.iter_mut().chain(results) {
@@ -123,7 +122,7 @@ impl RuleBuilder {
     }
 }
 
-/// Appends a factor to a dimension. One of size one adds nothing to a dimension that has a factor already.
+/// Appends a factor to a dimension. A factor of size 1 is dropped if the dimension has a factor already.
 fn map(mapping: &mut TensorMapping, dim: usize, factor: FactorIndex, size: i64) {
     if let Some(factors) = mapping.dims.get_mut(dim)
         && (size != 1 || factors.is_empty())
@@ -132,33 +131,33 @@ fn map(mapping: &mut TensorMapping, dim: usize, factor: FactorIndex, size: i64) 
     }
 }
 
-/// Returns the shape of an operand; `None` if there is no such operand or it is no tensor.
+/// Returns the shape of an operand; `None` if it is missing or no tensor.
 pub(super) fn operand_shape(module: &Module, op: OpId, i: usize) -> Option<&[i64]> {
     operand_type(module, op, i).map(|t| t.shape.as_slice())
 }
 
-/// Returns the type of an operand; `None` if there is no such operand or it is no tensor.
+/// Returns the type of an operand; `None` if it is missing or no tensor.
 pub(super) fn operand_type(module: &Module, op: OpId, i: usize) -> Option<&TensorType> {
     module.ops[op].operands.get(i).and_then(|&v| module.stored(v))
 }
 
-/// Returns the shape of a result; `None` if there is no such result or it is no tensor.
+/// Returns the shape of a result; `None` if it is missing or no tensor.
 pub(super) fn result_shape(module: &Module, op: OpId, i: usize) -> Option<&[i64]> {
     result_type(module, op, i).map(|t| t.shape.as_slice())
 }
 
-/// Returns the type of a result; `None` if there is no such result or it is no tensor.
+/// Returns the type of a result; `None` if it is missing or no tensor.
 pub(super) fn result_type(module: &Module, op: OpId, i: usize) -> Option<&TensorType> {
     module.ops[op].results.get(i).and_then(|&v| module.stored(v))
 }
 
-/// Returns the size of a dimension; one where there is no such dimension.
+/// Returns the size of a dimension; 1 if it is missing.
 pub(super) fn size(shape: &[i64], dim: usize) -> i64 {
     shape.get(dim).copied().unwrap_or(1)
 }
 
-/// Returns the rule of an elementwise operation: one pass-through factor per dimension of the first result. Scalar operands
-/// take no part.
+/// Returns the rule of an element-wise operation: one pass-through factor per dimension of the first result. Scalar operands have no
+/// factors.
 pub(super) fn pointwise(module: &Module, op: OpId) -> Option<ShardingRule> {
     let shape = result_shape(module, op, 0)?;
     let mut rule = RuleBuilder::new(module, op);

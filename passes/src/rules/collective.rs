@@ -1,12 +1,12 @@
-//! Rules of collectives that the program itself contains.
+//! Rules of collectives in the input program.
 
 use shardc_ir::{Module, OpId};
 
 use super::builder::{RuleBuilder, operand_shape, result_shape, size};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// Relates the dimensions of a collective: those in `dims`, whose size it changes, are needed whole on both sides and are
-/// not related; others pass through.
+/// Relates the dimensions of a collective. Those in `dims`, whose size it changes, need replication on both sides and are not related; the
+/// others are pass-through.
 pub(super) fn replicated_dims(module: &Module, op: OpId, dims: &[usize]) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let mut rule = RuleBuilder::new(module, op);
@@ -16,7 +16,7 @@ pub(super) fn replicated_dims(module: &Module, op: OpId, dims: &[usize]) -> Opti
         }
     }
     for (i, &dim) in dims.iter().enumerate() {
-        // An `all_to_all` may split and join the same dimension.
+        // An `all_to_all` may split and concatenate the same dimension.
         if dims[..i].contains(&dim) {
             continue;
         }

@@ -1,11 +1,12 @@
-//! Rules of products that contract dimensions: `dot_general`, `convolution`, `ragged_dot`.
+//! Rules of contractions: `dot_general`, `convolution`, `ragged_dot`.
 
 use shardc_ir::{ConvSpec, DimList, DotSpec, Module, OpId, RaggedDotSpec};
 
 use super::builder::{RuleBuilder, operand_shape, result_shape, size};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// Relates the dimensions of a `dot_general`: batching, left free, right free, then contracting ones, which are reductions.
+/// Relates the dimensions of a `dot_general`: batching, free ones of the left and of the right operand, then contracting ones
+/// (reductions).
 pub(super) fn dot_general(module: &Module, op: OpId, spec: &DotSpec) -> Option<ShardingRule> {
     let (lhs, rhs) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
     let mut rule = RuleBuilder::new(module, op);
@@ -33,9 +34,9 @@ pub(super) fn dot_general(module: &Module, op: OpId, spec: &DotSpec) -> Option<S
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `convolution`. Groups and batch pass through, the input features are contracted. A spatial
-/// dimension of the input may be split by windows (with an exchange at the borders) or, where the window is wide, within the
-/// window; the larger of the two is the major factor. A conservative rule leaves spatial dimensions alone.
+/// Relates the dimensions of a `convolution`. Groups and batch are pass-through, input features are contracting. A spatial dimension of
+/// the input may be sharded by windows (with a halo exchange), or within the window if that is wide; the larger of the two is the major
+/// factor. A conservative rule does not relate spatial dimensions.
 pub(super) fn convolution(
     module: &Module,
     op: OpId,
@@ -48,7 +49,7 @@ pub(super) fn convolution(
     let (k_in, k_out) = (spec.kernel.input_feature as usize, spec.kernel.output_feature as usize);
     let (out_batch, out_feature) = (spec.output.batch as usize, spec.output.feature as usize);
     let mut rule = RuleBuilder::new(module, op);
-    // Groups are major in the features, so that their factor is mapped first.
+    // Groups are major in the features, so their factor is mapped first.
     if spec.batch_group_count > 1 {
         let factor = rule.factor(spec.batch_group_count, FactorKind::PassThrough);
         rule.operand(0, in_batch, factor).operand(1, k_out, factor).result(0, out_feature, factor);
@@ -61,9 +62,8 @@ pub(super) fn convolution(
         let (l, r, o) = (l as usize, r as usize, o as usize);
         let (windows, window) = (size(out, o), size(rhs, r));
         let mut left = size(lhs, l);
-        // The gradient of a convolution's kernel is a convolution whose window is nearly the whole image (222
-        // positions) and that has few windows (3): what can be split usefully lies within the window, and partial
-        // sums follow.
+        // The kernel gradient is a convolution with few windows (3), each nearly as large as the image (222 positions). Only sharding
+        // within the window is useful, and gives partial sums.
         let by_window = windows < window;
         for within in [by_window, !by_window] {
             let n = left.min(if within { window } else { windows });
@@ -75,7 +75,7 @@ pub(super) fn convolution(
                     let factor = rule.factor(n, FactorKind::Permutation);
                     rule.operand(0, l, factor).result(0, o, factor);
                 }
-                // Rounded down: windows may overlap, so that the two sizes need not multiply up to the dimension's.
+                // Rounded down: windows may overlap, so the product of both sizes may differ from that of the dimension.
                 left /= n;
             }
         }
@@ -88,7 +88,7 @@ pub(super) fn convolution(
     let factor = rule.factor(size(rhs, k_in), FactorKind::Reduction);
     rule.operand(0, in_feature, factor).operand(1, k_in, factor);
 
-    // What is left of the output features within one group.
+    // The rest of the output features, within one group.
     let groups = spec.batch_group_count.max(1).saturating_mul(spec.feature_group_count.max(1));
     let features = size(out, out_feature) / groups;
     if features > 1 {
@@ -98,9 +98,9 @@ pub(super) fn convolution(
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `ragged_dot`, in which groups of the ragged dimension have products of their own. Where a
-/// group begins depends on the sizes of all before it, so the ragged dimension and the groups are needed whole. The groups
-/// are a dimension of the right operand, or, where the ragged dimension is contracted, the first one of the result.
+/// Relates the dimensions of a `ragged_dot`, which multiplies each group of the ragged dimension separately. The start of a group depends
+/// on the sizes of all earlier ones, so the ragged dimension and the groups need replication. The groups are a dimension of the right
+/// operand, or the first one of the result if the ragged dimension is contracting.
 pub(super) fn ragged_dot(module: &Module, op: OpId, spec: &RaggedDotSpec) -> Option<ShardingRule> {
     let (lhs, rhs) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
     let sizes = operand_shape(module, op, 2)?;

@@ -1,9 +1,9 @@
-//! Rules of custom calls whose meaning is known.
+//! Rules of known custom calls.
 //!
-//! A custom call works on parts where its rule says so: that of a target known here, of a front end
-//! ([`registry`](super::registry)) or of the program (`sdy.sharding_rule` on the call). Any other is done by every device on whole
-//! operands, with a warning if these are split. Some rules let shardings propagate further than parts can be computed, as for the
-//! matrices of a decomposition: [`works_on_parts`] tells the two apart.
+//! A custom call runs on shards if its rule allows it: the rule of a known target, of a front end ([`registry`](super::registry)) or of
+//! the program (`sdy.sharding_rule` on the call). Any other call runs on replicated operands, with a warning if these are sharded. Some
+//! rules propagate shardings that the call cannot compute on, such as those of the matrices of a decomposition. [`works_on_parts`] tells
+//! these apart.
 
 use shardc_ir::{Attr, AttrDict, Module, OpId, OpKind, RAGGED_ALL_TO_ALL};
 
@@ -11,16 +11,16 @@ use super::builder::{RuleBuilder, operand_shape, pointwise, result_shape, size};
 use super::linalg;
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// What a custom call does, as far as its dimensions go.
+/// The semantics of a custom call, as far as its dimensions matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Known {
-    /// The operand itself, of which the call says where it is to be or how it is to lie.
+    /// The identity: the call specifies the memory space or layout of its operand.
     Identity,
-    /// Each element of the results comes from the same place of the operands.
+    /// Each result element depends on the operand elements at the same position.
     Elementwise,
-    /// Something on the matrices in the last two dimensions, whose results have the shape of the operands.
+    /// An operation on the matrices in the last two dimensions, with results of the shape of the operands.
     Matrix,
-    /// An exchange between devices, after which each value has the shape that it had.
+    /// An exchange between devices that preserves the shape of each value.
     Exchange,
     Eigh,
     Qr,
@@ -30,17 +30,17 @@ enum Known {
     X64Combine,
     /// An exchange of ranges of rows between devices.
     RaggedAllToAll,
-    /// The first dimensions are of a batch; the call works on the given number of others.
+    /// The first dimensions are batch dimensions; the call works on the given number of others.
     Batch {
         inner: usize,
     },
-    /// The call has a sharding rule of its own: JAX's `custom_partitioning` calls a function for the shapes of each part.
+    /// The call has its own sharding rule: JAX's `custom_partitioning` calls a function with the shapes of each shard.
     Partitioned,
-    /// Nothing, or something that only the program can say.
+    /// Unknown, or known only to the program.
     Nothing,
 }
 
-/// Returns what a custom call of this name does; `None` for a target that shardc does not know.
+/// Returns the semantics of a target; `None` if shardc does not know it.
 fn known(target: &str) -> Option<Known> {
     Some(match target {
         "annotate_device_placement" | "LayoutConstraint" | "MoveToDevice" | "MoveToHost" => Known::Identity,
@@ -88,8 +88,8 @@ fn known(target: &str) -> Option<Known> {
     })
 }
 
-/// Whether a target is LAPACK or its likes on batches of matrices, as JAX calls them by XLA's FFI, which tells the callee
-/// all shapes. The older interface has shapes among the operands, and would compute on the wrong ones.
+/// Whether a target is a LAPACK-like function on batches of matrices that JAX calls by XLA's FFI, which passes all shapes to the callee.
+/// The older interface passes shapes as operands, which would be wrong for shards.
 fn is_linear_algebra(target: &str) -> bool {
     let families = ["lapack_", "cusolver_", "hipsolver_"];
     let hybrid = ["cuhybrid_", "hiphybrid_"];
@@ -117,32 +117,31 @@ pub(super) fn custom_call(module: &Module, op: OpId, target: &str) -> Option<Sha
             batch(module, op, stated.unwrap_or(most.saturating_sub(inner)))
         }
         Some(Known::Partitioned | Known::Nothing) => None,
-        // XLA goes by the attribute where the call was registered as one that works on batches.
+        // XLA uses the attribute if the call is registered as one on batches.
         None => batch(module, op, stated?),
     }
 }
 
-/// Whether shardc knows what a custom call of this name does, or knows that it cannot: calls of the host's code, and
-/// kernels of which the program says itself how they are split.
+/// Whether shardc knows the semantics of a target, or knows that it cannot: host callbacks, and kernels whose sharding the program
+/// defines.
 #[must_use]
 pub fn is_known_target(target: &str) -> bool {
     known(target).is_some()
 }
 
-/// Whether a call gives its operand as it is. One that says it has an effect says so in order to stay where it is.
+/// Whether a call returns its operand unchanged. A declared side effect only keeps such a call in place.
 #[must_use]
 pub fn is_identity(target: &str) -> bool {
     known(target) == Some(Known::Identity)
 }
 
-/// Whether the code behind a target is made for the shapes that it was written with, so that no rule makes it work on parts.
+/// Whether the code of a target is compiled for fixed shapes, so that no rule can make it work on shards.
 pub(crate) fn is_kernel(target: &str) -> bool {
     known(target) == Some(Known::Nothing)
 }
 
-/// Whether a call does its work on each part of dimension `dim` of operand `operand` alone, where its rule says that the
-/// dimension passes through. Propagation may carry a sharding further than that: the matrices of a decomposition are
-/// needed whole all the same.
+/// Whether a call can work on each shard of dimension `dim` of operand `operand`, if its rule says that the dimension is pass-through.
+/// Propagation may carry shardings further: the matrices of a decomposition still need replication.
 pub(crate) fn works_on_parts(module: &Module, op: OpId, target: &str, operand: usize, dim: usize) -> bool {
     let shape = operand_shape(module, op, operand).unwrap_or(&[]);
     let output = result_shape(module, op, 0).unwrap_or(&[]);
@@ -151,16 +150,16 @@ pub(crate) fn works_on_parts(module: &Module, op: OpId, target: &str, operand: u
         Some(Known::Matrix | Known::Eigh | Known::Qr | Known::HouseholderProduct) => dim + 2 < shape.len(),
         Some(Known::TopK) => dim + 1 < shape.len(),
         Some(Known::RaggedAllToAll) => operand < 2 && dim > 0,
-        // The dimension that is searched is the one whose size changes; where none does, any may be.
+        // The searched dimension is the one whose size changes; if none changes, it may be any.
         Some(Known::ApproxTopK) => shape != output,
-        // Kernels and calls of the host's code are made for the shapes that they were written with.
+        // Kernels and host callbacks are made for fixed shapes.
         Some(Known::Exchange | Known::Nothing) => false,
-        // Its rule is the front end's own.
+        // The front end defines its rule.
         Some(Known::Partitioned) | None => true,
     }
 }
 
-/// Returns how many leading dimensions the front end says to be of a batch.
+/// Returns how many leading dimensions the front end declares as batch dimensions.
 fn stated_batch(attrs: &AttrDict) -> Option<usize> {
     match attrs.frontend()?.get("num_batch_dims")? {
         Attr::Str(text) => text.parse().ok(),
@@ -168,16 +167,15 @@ fn stated_batch(attrs: &AttrDict) -> Option<usize> {
     }
 }
 
-/// Returns the rule of a call on batches: the first `count` dimensions pass through all tensors that have these, the others
-/// are needed whole.
+/// Returns the rule of a call on batches: the first `count` dimensions are pass-through in all tensors that have them, the others need
+/// replication.
 fn batch(module: &Module, op: OpId, count: usize) -> Option<ShardingRule> {
     let data = &module.ops[op];
     let operand = |i: usize| operand_shape(module, op, i).unwrap_or(&[]);
     let result = |i: usize| result_shape(module, op, i).unwrap_or(&[]);
     let (operands, results) = (0..data.operands.len(), 0..data.results.len());
     let mut shapes = operands.clone().map(operand).chain(results.clone().map(result));
-    // The batch is that of the first tensor with enough dimensions; a scalar or a flag beside the matrices is no
-    // reason to give up.
+    // The first tensor with enough dimensions defines the batch; there may be scalar operands, too.
     let sizes = shapes.find(|shape| shape.len() >= count)?.get(..count)?.to_vec();
     let has = |shape: &[i64]| shape.len() >= count && shape[..count] == sizes[..];
     let mut rule = RuleBuilder::new(module, op);
@@ -206,7 +204,7 @@ fn batch(module: &Module, op: OpId, count: usize) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Returns the rule of `Eigh`: a matrix in; eigenvectors and eigenvalues out.
+/// Returns the rule of `Eigh`: from a matrix to eigenvectors and eigenvalues.
 fn eigh(module: &Module, op: OpId) -> Option<ShardingRule> {
     let shape = operand_shape(module, op, 0)?;
     let (row, column) = (shape.len().checked_sub(2)?, shape.len() - 1);
@@ -219,7 +217,7 @@ fn eigh(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Returns the rule of `Qr`: a matrix in; packed factors and the scalars of the reflectors out.
+/// Returns the rule of `Qr`: from a matrix to packed factors and the scalars of the reflectors.
 fn qr(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (shape, taus) = (operand_shape(module, op, 0)?, result_shape(module, op, 1)?);
     let (row, column) = (shape.len().checked_sub(2)?, shape.len() - 1);
@@ -234,8 +232,7 @@ fn qr(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Returns the rule of a product of Householder reflectors: packed factors and the scalars of the reflectors in; an
-/// orthogonal matrix out.
+/// Returns the rule of a product of Householder reflectors: from packed factors and the scalars of the reflectors to an orthogonal matrix.
 fn householder_product(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (shape, taus) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
     let (row, column) = (shape.len().checked_sub(2)?, shape.len() - 1);
@@ -250,8 +247,8 @@ fn householder_product(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Returns the rule of `ApproxTopK`: values, their indices and two scalars in. Each device may reduce its own part of the
-/// searched dimension.
+/// Returns the rule of `ApproxTopK`, whose operands are values, indices and two scalars. Each device may reduce its shard of the searched
+/// dimension.
 fn approx_top_k(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let mut rule = RuleBuilder::new(module, op);
@@ -268,8 +265,8 @@ fn approx_top_k(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Returns the rule of `ragged_all_to_all`. Offsets and sizes count whole rows, so dimension 0 needs replication along the axes
-/// that the exchange is not along; the other dimensions of a row pass through.
+/// Returns the rule of `ragged_all_to_all`. Offsets and sizes count whole rows, so dimension 0 needs replication along axes over which
+/// nothing is exchanged; the other dimensions are pass-through.
 fn ragged_all_to_all(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (operand, output) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
     let mut rule = RuleBuilder::new(module, op);
@@ -291,7 +288,7 @@ fn ragged_all_to_all(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Returns the rule of `X64Combine`, which is elementwise; but the state of a random number generator stays whole.
+/// Returns the rule of `X64Combine`, which is element-wise, except that the state of a random number generator is replicated.
 fn x64_combine(module: &Module, op: OpId) -> Option<ShardingRule> {
     let result = *module.ops[op].results.first()?;
     // A state is a list of two or three numbers.
@@ -299,8 +296,8 @@ fn x64_combine(module: &Module, op: OpId) -> Option<ShardingRule> {
         && module
             .ops
             .values()
-            // Over all operations, since a rule is made without a table of uses. The call is rare: XLA makes it where
-            // 64-bit integers are emulated.
+            // A scan of all operations, since rules have no table of uses. The call is rare: XLA emits it where 64-bit integers are
+            // emulated.
             .any(|o| matches!(o.kind, OpKind::RngBitGenerator { .. }) && o.operands.contains(&result));
     if !is_state {
         return pointwise(module, op);

@@ -1,4 +1,4 @@
-//! Rules of operations that compute addresses: `gather`, `scatter`, `torch_index_select`.
+//! Rules of indexed operations: `gather`, `scatter`, `torch_index_select`.
 
 use shardc_ir::{DType, DimList, GatherSpec, Module, OpId, ReductionKind, ScatterSpec, ValueId};
 
@@ -6,22 +6,21 @@ use super::builder::{RuleBuilder, operand_shape, result_shape, size};
 use crate::analysis::reducer::reduction_of;
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// What gather and scatter have in common: an indexed tensor, indices, and slices (the result of a gather, the
-/// updates of a scatter).
+/// The common parts of gather and scatter: an indexed tensor, indices, and slices (the result of a gather, the updates of a scatter).
 struct Indexing<'a> {
     indexed: &'a [i64],
     indices: &'a [i64],
     slices: &'a [i64],
-    /// Slice dimensions that index into a slice.
+    /// Slice dimensions that are offsets into the indexed tensor.
     offset: &'a DimList,
-    /// Indexed dimensions that a slice does not have.
+    /// Indexed dimensions that slices drop.
     collapsed: &'a DimList,
     indexed_batching: &'a DimList,
     indices_batching: &'a DimList,
     vector_dim: usize,
 }
 
-/// A factor with the dimension that it is in: of the indexed tensor, the indices, the slices.
+/// A factor with its dimensions in the indexed tensor, the indices and the slices.
 struct IndexFactor {
     dims: [Option<usize>; 3],
     size: i64,
@@ -30,8 +29,8 @@ struct IndexFactor {
 }
 
 impl Indexing<'_> {
-    /// Returns the factors in order. `batch` is the kind of a dimension of indices and slices alone; `scatter` tells
-    /// which of the two operations it is.
+    /// Returns the factors in order. `batch` is the kind of a dimension that only indices and slices have; `scatter` selects the
+    /// operation.
     fn factors(&self, scatter: bool, batch: FactorKind) -> Vec<IndexFactor> {
         let mut out = Vec::new();
         let mut add = |dims, size, kind, blocked| out.push(IndexFactor { dims, size, kind, blocked });
@@ -39,8 +38,8 @@ impl Indexing<'_> {
         let mut batch_dim = 0;
         for (slice_dim, &n) in self.slices.iter().enumerate() {
             if self.offset.contains(&(slice_dim as u32)) {
-                // Offset dimensions stand for the indexed dimensions that are neither collapsed nor batching, in
-                // order (StableHLO specification, `gather` and `scatter`).
+                // Offset dimensions correspond, in order, to the indexed dimensions that are neither collapsed nor batching (StableHLO
+                // specification, `gather` and `scatter`).
                 while self.collapsed.contains(&(dim as u32)) || self.indexed_batching.contains(&(dim as u32))
                 {
                     dim += 1;
@@ -52,7 +51,7 @@ impl Indexing<'_> {
                     add([Some(dim), None, None], m, FactorKind::NeedReplication, false);
                     add([None, None, Some(slice_dim)], n, FactorKind::NeedReplication, false);
                 } else if n == 1 {
-                    // Only the device that holds the element contributes; the others add zero.
+                    // Only the device with the element contributes; the others add zero.
                     add([Some(dim), None, None], m, FactorKind::Reduction, false);
                     add([None, None, Some(slice_dim)], n, FactorKind::NeedReplication, false);
                 } else {
@@ -60,7 +59,7 @@ impl Indexing<'_> {
                 }
                 dim += 1;
             } else {
-                // The index vector's dimension may stand anywhere among the batch dimensions of the indices.
+                // The index vector's dimension may be at any position among the batch dimensions of the indices.
                 let index_dim = if batch_dim < self.vector_dim { batch_dim } else { batch_dim + 1 };
                 let along = self.indices_batching.iter().position(|&d| d as usize == index_dim);
                 let indexed = along.and_then(|i| self.indexed_batching.get(i)).map(|&d| d as usize);
@@ -72,8 +71,8 @@ impl Indexing<'_> {
         for &dim in self.collapsed {
             let n = size(self.indexed, dim as usize);
             let kind = match (scatter, n) {
-                // Each device writes the updates that hit its part and drops the others, so that no sum over devices
-                // is needed; a gather has to add what the devices found.
+                // A scatter needs no reduction: each device writes the updates that fall into its shard and drops the others. A gather
+                // sums the results of all devices.
                 (true, _) => FactorKind::PassThrough,
                 (false, 1) => FactorKind::NeedReplication,
                 (false, _) => FactorKind::Reduction,
@@ -87,8 +86,8 @@ impl Indexing<'_> {
     }
 }
 
-/// Relates the dimensions of a `gather`. An indexed one may be split: each device looks up what it holds, and the parts are
-/// summed.
+/// Relates the dimensions of a `gather`. An indexed dimension may be sharded: each device looks up its own elements, and the partial
+/// results are summed.
 pub(super) fn gather(module: &Module, op: OpId, spec: &GatherSpec) -> Option<ShardingRule> {
     let indexing = Indexing {
         indexed: operand_shape(module, op, 0)?,
@@ -117,7 +116,7 @@ pub(super) fn gather(module: &Module, op: OpId, spec: &GatherSpec) -> Option<Sha
     Some(rule.finish())
 }
 
-/// Whether a `scatter` combines updates of one element in a way that does not depend on their order.
+/// Whether a `scatter` combines updates of one element independently of their order.
 fn is_reduction(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let is_bool = |&v: &ValueId| module.tensor(v).is_some_and(|t| t.dtype == DType::I1);
@@ -129,8 +128,8 @@ fn is_reduction(module: &Module, op: OpId) -> bool {
     }
 }
 
-/// Relates the dimensions of a `scatter`. An indexed one passes through: each device writes what falls into its part.
-/// Splitting the updates needs a reduction over the results, so the combiner must be one that devices can do among themselves.
+/// Relates the dimensions of a `scatter`. An indexed dimension is pass-through: each device writes the updates of its shard. Sharded
+/// updates need a reduction of the results, so the combiner must be one that collectives support.
 pub(super) fn scatter(module: &Module, op: OpId, spec: &ScatterSpec) -> Option<ShardingRule> {
     let inputs = module.ops[op].results.len();
     let indexing = Indexing {
@@ -162,7 +161,7 @@ pub(super) fn scatter(module: &Module, op: OpId, spec: &ScatterSpec) -> Option<S
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `torch_index_select`: slices of the operand along a dimension, where the index says.
+/// Relates the dimensions of a `torch_index_select`: slices of the operand along a dimension, at the indices.
 pub(super) fn torch_index_select(module: &Module, op: OpId, dim: i64, batch: i64) -> Option<ShardingRule> {
     let (indexed, index) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
     let from_end = |n: i64, rank: usize| usize::try_from(if n < 0 { n + rank as i64 } else { n }).ok();

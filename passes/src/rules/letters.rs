@@ -7,32 +7,32 @@ use shardc_ir::{Module, OpId, ValueId};
 use super::builder::RuleBuilder;
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// Why letters are no rule of an operation; its text is the end of a sentence about them.
+/// Why letters do not fit an operation; the message completes a sentence about them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LettersFault {
-    /// Nothing tells operands from results.
+    /// There is no `->` between operands and results.
     #[error("has no `->` between the letters of the operands and those of the results")]
     NoArrow,
-    /// Something else than letters, commas and blanks.
+    /// A character other than letters, commas and blanks.
     #[error("has `{found}`, which is no letter, in {tensor}")]
     NoLetter {
         /// The character.
         found: char,
-        /// The operand or result that it stands for.
+        /// Its operand or result.
         tensor: TensorRef,
     },
-    /// Letters of more or fewer tensors than there are.
+    /// More or fewer tensors than the operation has.
     #[error("has letters of {}, the call has {actual}", plural(*.letters, .side))]
     Count {
         /// Whether of operands or of results.
         side: Side,
-        /// How many the letters are of.
+        /// The number of tensors in the letters.
         letters: usize,
-        /// How many there are.
+        /// The number of tensors of the operation.
         actual: usize,
     },
-    /// Letters of something without dimensions that could be split.
+    /// Letters of a value without dimensions.
     #[error("has letters of {tensor}, which is {ty} and no tensor of known rank")]
     NoTensor {
         /// The operand or result.
@@ -62,7 +62,7 @@ pub enum LettersFault {
         /// The letter.
         letter: char,
     },
-    /// One letter stands for dimensions of different sizes.
+    /// One letter for dimensions of different sizes.
     #[error(
         "gives the letter `{letter}` two sizes: {} along dimension {} of {}, which is {}, and {} along dimension {} of {}, which is {}",
         first.size, first.dim, first.tensor, first.ty, second.size, second.dim, second.tensor, second.ty
@@ -70,9 +70,9 @@ pub enum LettersFault {
     Sizes {
         /// The letter.
         letter: char,
-        /// Where it has the one size.
+        /// A dimension with the first size.
         first: Box<LetterPlace>,
-        /// Where it has the other.
+        /// A dimension with the other size.
         second: Box<LetterPlace>,
     },
 }
@@ -85,16 +85,16 @@ pub enum Side {
     Result,
 }
 
-/// An operand or a result by its number.
+/// An operand or a result by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TensorRef {
     /// Whether it is an operand or a result.
     pub side: Side,
-    /// Its number.
+    /// Its index.
     pub index: usize,
 }
 
-/// A dimension that a letter stands for.
+/// A dimension with a letter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LetterPlace {
     /// The operand or result.
@@ -145,11 +145,10 @@ impl Lettered<'_> {
     }
 }
 
-/// Returns the rule of an operation each of whose dimensions is a letter. A letter of operands alone is a factor of the kind
-/// `inner`; one of results alone has nothing to do with the operands.
+/// Returns the rule of an operation from one letter for each dimension. A letter that only operands have is a factor of kind `inner`; one
+/// that only results have is not related to the operands.
 ///
-/// # Errors
-/// The letters do not fit the shapes, or leave dimensions out (`...`), or one tensor has a letter twice.
+/// # Errors The letters do not fit the shapes, omit dimensions (`...`), or repeat within one tensor.
 pub(super) fn rule(
     module: &Module,
     op: OpId,
@@ -194,14 +193,14 @@ pub(super) fn rule(
     Ok(rule.finish())
 }
 
-/// Parses the letters of each tensor of one side; blanks do not count.
+/// Parses the letters of each tensor of one side; blanks are ignored.
 fn tensors<'m>(
     module: &'m Module,
     side: Side,
     values: &[ValueId],
     text: &str,
 ) -> Result<Vec<Lettered<'m>>, LettersFault> {
-    // No letters at all stand for one scalar, or for no tensors where there are none.
+    // An empty side is one scalar, or no tensors if the operation has none.
     let parts: Vec<&str> =
         if values.is_empty() && text.trim().is_empty() { Vec::new() } else { text.split(',').collect() };
     let tensor = |index| TensorRef { side, index };

@@ -1,16 +1,16 @@
-//! Rules of sorting, transforms, random numbers and linear algebra: batch dimensions pass through, the rest is needed whole.
+//! Rules of sorting, FFT, random numbers and linear algebra: batch dimensions are pass-through, others need replication.
 
 use shardc_ir::{Module, OpId, Transposition, TriangularSpec};
 
 use super::builder::{RuleBuilder, operand_shape, result_shape, size};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// Relates the dimensions of a `sort`: nothing propagates along the sorted one where it is the only one that could be split.
+/// Relates the dimensions of a `sort`. The sorted one is blocked if it is the only one that can be sharded.
 pub(super) fn sort(module: &Module, op: OpId, along: i64) -> Option<ShardingRule> {
     let shape = operand_shape(module, op, 0)?;
     let along = usize::try_from(if along < 0 { along + shape.len() as i64 } else { along }).ok()?;
-    // With another dimension to split, an axis on the sorted one can be moved there by an all-to-all, so that it may
-    // as well be carried; with none, carrying it would only spread what has to be gathered.
+    // With another dimension, an all-to-all can move an axis from the sorted dimension to it, so the axis may propagate. Without one,
+    // propagation would only spread values that must be gathered.
     let alone = shape.iter().enumerate().all(|(dim, &n)| dim == along || n == 1);
     let mut rule = RuleBuilder::new(module, op);
     for (dim, &n) in shape.iter().enumerate() {
@@ -24,8 +24,7 @@ pub(super) fn sort(module: &Module, op: OpId, along: i64) -> Option<ShardingRule
     Some(rule.finish())
 }
 
-/// Relates the dimensions of an `rng_bit_generator`: the state is needed whole on each device, and shares none with the
-/// random bits.
+/// Relates the dimensions of an `rng_bit_generator`: the state needs replication and is not related to the random bits.
 pub(super) fn rng_bit_generator(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (state, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 1)?);
     let mut rule = RuleBuilder::new(module, op);
@@ -49,12 +48,12 @@ pub(super) fn rng(module: &Module, op: OpId) -> Option<ShardingRule> {
         rule.result(0, dim, factor);
     }
     let factor = rule.blocked(output.len() as i64, FactorKind::NeedReplication, true);
-    // The third operand is the shape as a list, of as many elements as the result has dimensions.
+    // The third operand is the shape as a list, with as many elements as the result has dimensions.
     rule.operand(2, 0, factor);
     Some(rule.finish())
 }
 
-/// Relates the dimensions of an `fft`: the last one of a real transform changes its size; nothing propagates along it then.
+/// Relates the dimensions of an `fft`. A real transform changes the size of the last one, which is then blocked.
 pub(super) fn fft(module: &Module, op: OpId, transformed: usize) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let batch = input.len().saturating_sub(transformed);
@@ -86,16 +85,16 @@ pub(super) fn cholesky(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `triangular_solve`, `op(a) x = b` or `x op(a) = b`: the dimension of `a` that meets `x`, the
-/// one that meets `b`, and the free one.
+/// Relates the dimensions of a `triangular_solve`, `op(a) x = b` or `x op(a) = b`: the dimension of `a` that contracts with `x`, the one
+/// that corresponds to `b`, and the free one.
 pub(super) fn triangular_solve(module: &Module, op: OpId, spec: &TriangularSpec) -> Option<ShardingRule> {
     let (a, b) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
     let (row, column) = (a.len().checked_sub(2)?, a.len() - 1);
     let mut rule = RuleBuilder::new(module, op);
     rule.pointwise(&a[..row]);
     let transposed = spec.transpose_a != Transposition::None;
-    // For `a x = b`, rows of `a` meet rows of `b` and columns meet rows of `x`; transposing `a` exchanges the two,
-    // and so does standing on the right.
+    // For `a x = b`, rows of `a` correspond to rows of `b` and columns to rows of `x`. A transposed `a` swaps the two, and so does `x` on
+    // the left.
     let (free, contracted) = if spec.left_side != transposed { (row, column) } else { (column, row) };
     let kind = FactorKind::NeedReplication;
     let meets_b = |rule: &mut RuleBuilder, dim: usize| {
@@ -120,7 +119,7 @@ pub(super) fn triangular_solve(module: &Module, op: OpId, spec: &TriangularSpec)
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `top_k`: the one that is searched is needed whole.
+/// Relates the dimensions of a `top_k`: the searched one needs replication.
 pub(super) fn top_k(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let mut rule = RuleBuilder::new(module, op);
@@ -128,8 +127,8 @@ pub(super) fn top_k(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `chlo.top_k`. Shardings do not propagate through it in Shardy, which is what users see, but
-/// batches may be split.
+/// Relates the dimensions of a `chlo.top_k`. Nothing propagates through it in Shardy, which is what users see, but batch dimensions may be
+/// sharded.
 pub(super) fn chlo_top_k(module: &Module, op: OpId) -> Option<ShardingRule> {
     let mut rule = top_k(module, op)?;
     rule.factors.iter_mut().for_each(|factor| factor.blocked = true);

@@ -1,13 +1,11 @@
 //! The sharding rule of each operation.
 //!
-//! [`rule_of`] is the one table that says which dimensions of an operation correspond. Factors, their order
-//! (major to minor) and their kinds are those that Shardy assigns, so that shardings propagate as users of
-//! Shardy expect; `sdy.sharding_rule` on an operation overrides the table.
+//! [`rule_of`] is the only table of corresponding dimensions. Factors, their order (major to minor) and their kinds are Shardy's, so that
+//! shardings propagate as users of Shardy expect. `sdy.sharding_rule` on an operation overrides the table.
 //!
-//! Operations that move values between regions or functions (`while`, `case`, `if`, calls, terminators, manual
-//! computations) and those without operands have no rule: what they do is not a relation of dimensions. Nor have those
-//! that are only other ways to say a loop or a call (`scan`, `async_start`, `composite`): the compiler works on what they stand
-//! for (see [`decompose`](crate::transforms::decompose) and [`inline`](crate::transforms::inline)).
+//! Operations that move values between regions or functions (`while`, `case`, `if`, calls, terminators, manual computations) and
+//! operations without operands have no rule: they do not relate dimensions. Nor have `scan`, `async_start` and `composite`, which are
+//! expanded before (see [`decompose`](crate::transforms::decompose) and [`inline`](crate::transforms::inline)).
 
 mod broadcast;
 mod builder;
@@ -37,30 +35,30 @@ use shardc_ir::{Access, Attr, AttrDict, Module, Op, OpId, OpKind, RegionId};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 use builder::{RuleBuilder, pointwise};
 
-/// Name of the attribute by which a program gives an operation's rule itself.
+/// The name of the attribute with a program's own rule for an operation.
 pub const SHARDING_RULE_ATTR: &str = shardc_ir::discardable::SHARDING_RULE;
 
-/// What a rule may say.
+/// Options of rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RuleOptions {
-    /// Whether nothing propagates along a dimension whose parts may not fit those of the other side: one that is
-    /// sliced, padded, concatenated, or covered by windows.
+    /// Whether to block propagation along dimensions whose blocks may not match those of the other side: dimensions that are sliced,
+    /// padded, concatenated, or covered by windows.
     pub conservative: bool,
-    /// Whose rules apply.
+    /// Which set of rules applies.
     pub set: RuleSet,
 }
 
-/// Which operations have rules.
+/// The set of operations with rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RuleSet {
-    /// All whose dimensions hang together.
+    /// All operations that relate dimensions.
     #[default]
     Whole,
-    /// Operations that Shardy has rules for, so that exactly its shardings come out: nothing propagates through CHLO, for example.
+    /// Operations with a rule in Shardy, for exactly its result: nothing propagates through CHLO, for example.
     Shardy,
 }
 
-/// Returns the sharding rule of an operation; `None` for one that has none.
+/// Returns the sharding rule of an operation; `None` if it has none.
 #[must_use]
 pub fn rule_of(module: &Module, op: OpId) -> Option<ShardingRule> {
     rule_with(module, op, RuleOptions::default())
@@ -174,8 +172,8 @@ pub fn rule_with(module: &Module, op: OpId, options: RuleOptions) -> Option<Shar
     }
 }
 
-/// Whether the kind of an operation and the types of its tensors tell its rule and how its factors split. Others are looked
-/// at more closely: at their regions, at where their operands come from, at what the program says about a call.
+/// Whether the rule of an operation, and how its factors are sharded, depends only on its kind and types. For other operations, regions,
+/// producers of operands or attributes matter, too.
 pub(crate) fn is_told_by_types(data: &Op) -> bool {
     let by_place =
         matches!(data.kind.def().access, Access::SamePlace | Access::Broadcasts | Access::Rearranges);
@@ -183,7 +181,7 @@ pub(crate) fn is_told_by_types(data: &Op) -> bool {
     by_kind && data.regions.is_empty() && data.attrs.sharding_rule().is_none()
 }
 
-/// Whether a set has a rule for such an operation, if there is any.
+/// Whether a set of rules includes such an operation.
 pub(crate) fn has_rule(kind: &OpKind, set: RuleSet) -> bool {
     match set {
         RuleSet::Whole => true,
@@ -191,7 +189,7 @@ pub(crate) fn has_rule(kind: &OpKind, set: RuleSet) -> bool {
     }
 }
 
-/// Takes the rules that passes wrote off all operations under a function body. Those that the program gives stay.
+/// Removes the rules that passes wrote on operations under a function body. Rules of the program stay.
 pub fn drop_written_rules(module: &mut Module, body: RegionId) {
     for op in module.walk(body) {
         let attrs = &mut module.ops[op].attrs;
@@ -202,12 +200,12 @@ pub fn drop_written_rules(module: &mut Module, body: RegionId) {
     }
 }
 
-/// The rule that the program gives, where it fits the operation.
+/// The rule that the program specifies, if it fits the operation.
 fn custom_rule(module: &Module, op: OpId, attrs: &AttrDict) -> Option<ShardingRule> {
     let rule = parse_rule(attrs.sharding_rule()?).ok()?;
     let shell = RuleBuilder::new(module, op).finish();
-    // The verifier has refused a rule that does not fit; this is for modules that were built or changed without it,
-    // whose mappings would be indexed out of range.
+    // The verifier rejects a rule that does not fit. Modules that were built or changed without it need the check, since mappings would be
+    // indexed out of range.
     let fits = rule.operands.len() == shell.operands.len()
         && rule.results.len() == shell.results.len()
         && rule.tensors().zip(shell.tensors()).all(|(a, b)| a.dims.len() == b.dims.len());

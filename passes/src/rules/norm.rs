@@ -5,8 +5,8 @@ use shardc_ir::{BatchNormKind, BatchNormSpec, Module, OpId};
 use super::builder::{RuleBuilder, operand_shape};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// Relates the dimensions of a batch normalization: the feature is in all tensors. Training and its gradient look at all
-/// other dimensions at once; inference does not.
+/// Relates the dimensions of a batch normalization: all tensors have the feature. Training and its gradient reduce over all other
+/// dimensions; inference does not.
 pub(super) fn batch_norm(
     module: &Module,
     op: OpId,
@@ -24,8 +24,8 @@ pub(super) fn batch_norm(
                 rule.operand(i, if whole { dim } else { 0 }, factor);
             }
             for i in 0..data.results.len() {
-                // The first result has the operand's shape; mean and variance, or the gradients of scale and offset,
-                // have the feature alone.
+                // The first result has the operand's shape; mean and variance, or the gradients of scale and offset, have only the
+                // feature.
                 rule.result(i, if i == 0 { dim } else { 0 }, factor);
             }
         } else {
@@ -43,7 +43,7 @@ pub(super) fn batch_norm(
     Some(rule.finish())
 }
 
-/// Whether an operand has all dimensions, not the feature alone.
+/// Whether an operand has all dimensions, not only the feature.
 fn is_whole_operand(kind: BatchNormKind, i: usize) -> bool {
     match kind {
         BatchNormKind::Training | BatchNormKind::Inference => i == 0,

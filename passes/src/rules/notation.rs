@@ -9,7 +9,7 @@ use super::text::{RuleParseError, parse_rule};
 /// A sharding rule in one of three notations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notation {
-    /// `pointwise`: operands and results have one shape, and each element is computed by itself.
+    /// `pointwise`: operands and results have one shape, and the operation is element-wise.
     Pointwise,
     /// `bqd,bkd->bqe`: one letter for each dimension ([`CustomCall::letters`]).
     Letters(String),

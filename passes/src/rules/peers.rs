@@ -1,4 +1,4 @@
-//! The rules that Shardy has, too: its own passes must not propagate further than Shardy does.
+//! The rules that Shardy has: its own passes must not propagate further.
 
 use shardc_ir::OpKind;
 
@@ -32,8 +32,7 @@ const TARGETS: &[&str] = &[
     "xla.megascale.provide_metadata",
 ];
 
-/// Whether Shardy has a rule for such an operation. It has none for CHLO, which XLA expands before Shardy sees it, nor for
-/// some rare operations.
+/// Whether Shardy has a rule for such an operation. It has none for CHLO, which XLA expands earlier, and for some rare operations.
 pub(super) fn shardy_has(kind: &OpKind) -> bool {
     match kind {
         OpKind::CustomCall(spec) => TARGETS.contains(&&*spec.target),

@@ -25,8 +25,7 @@ pub(super) fn reduce(module: &Module, op: OpId, dims: &[u32]) -> Option<Sharding
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `reduce_window`: one may be split by windows; devices exchange what windows at the borders
-/// need.
+/// Relates the dimensions of a `reduce_window`: a dimension may be sharded by windows, with a halo exchange.
 pub(super) fn reduce_window(
     module: &Module,
     op: OpId,
@@ -46,8 +45,8 @@ pub(super) fn reduce_window(
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `select_and_scatter`: operand and result share theirs; the source is needed whole where
-/// windows are not single elements.
+/// Relates the dimensions of a `select_and_scatter`: operand and result correspond. The source needs replication, unless windows are
+/// single elements.
 pub(super) fn select_and_scatter(
     module: &Module,
     op: OpId,
@@ -69,7 +68,7 @@ pub(super) fn select_and_scatter(
     Some(rule.finish())
 }
 
-/// Whether each window along `dim` is one element and windows neither skip nor pad.
+/// Whether windows along `dim` have one element, stride 1 and no padding.
 fn is_identity(spec: &WindowSpec, dim: usize) -> bool {
     let one = |list: &[i64]| list.get(dim).is_none_or(|&n| n == 1);
     spec.padding.get(dim).is_none_or(|&p| p == (0, 0)) && one(&spec.strides) && one(&spec.dimensions)

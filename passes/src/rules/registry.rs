@@ -1,12 +1,10 @@
 //! Rules for the custom calls of a front end.
 //!
-//! Only the front end knows which dimensions of its own kernels correspond. It registers a function per target;
-//! [`RuleRegistry::resolve`] asks it for each call in a module and writes the answer on the call as
-//! `sdy.sharding_rule`, which is what propagation and planning go by. So there is no second way for a rule to be known,
-//! and the program says by itself what it was compiled with.
+//! Only the front end knows which dimensions of its own kernels correspond. It registers a function per target.
+//! [`RuleRegistry::resolve`] calls it for each call in a module and writes the result to the call as `sdy.sharding_rule`, which propagation
+//! and planning read. All rules are therefore visible in the program.
 //!
-//! A rule that does not fit its call is a mistake of the front end, and an error; that nothing is known of a call is
-//! something that it says on purpose ([`CallRule::Unknown`]).
+//! A rule that does not fit its call is an error of the front end. [`CallRule::Unknown`] states that nothing is known of a call.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::{fmt, sync::Arc};
@@ -22,12 +20,12 @@ use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
 type Rule = dyn Fn(&CustomCall<'_>) -> Result<CallRule, RuleError> + Send + Sync;
 
-/// What a front end says of one of its calls.
+/// A front end's knowledge of one of its calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallRule {
-    /// Which of its dimensions correspond.
+    /// Its sharding rule.
     Known(Box<ShardingRule>),
-    /// Nothing is known. Unless shardc knows the target itself, nothing propagates through the call, and it sees whole values.
+    /// Nothing. Unless shardc knows the target itself, nothing propagates through the call, and its operands are replicated.
     Unknown,
 }
 
@@ -37,7 +35,7 @@ impl From<ShardingRule> for CallRule {
     }
 }
 
-/// Why a rule does not fit the call that it is for.
+/// Why a rule does not fit its call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuleError {
@@ -46,39 +44,39 @@ pub enum RuleError {
     Letters {
         /// The rule as it was given.
         letters: Box<str>,
-        /// What does not fit.
+        /// The mismatch.
         fault: LettersFault,
     },
-    /// The operands and results are not of one shape.
+    /// The shapes of operands and results differ.
     #[error("works on each element by itself, but {tensor} is {ty} and {reference} is {reference_ty}")]
     Pointwise {
         /// The operand or result.
         tensor: TensorRef,
         /// Its type.
         ty: String,
-        /// The one that it differs from.
+        /// The tensor that it differs from.
         reference: TensorRef,
         /// Its type.
         reference_ty: String,
     },
-    /// Something that the front end found wrong with the call.
+    /// An error that the front end reports for the call.
     #[error("{0}")]
     Other(String),
 }
 
-/// What a rule is for.
+/// The kind of callee that a rule applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Callee {
     /// A `stablehlo.custom_call`, by its target.
     CustomCall,
     /// A function of the program: its calls are not inlined.
     Function,
-    /// A `stablehlo.composite`, by its name: it is not replaced by its decomposition.
+    /// A `stablehlo.composite`, by its name: it is not decomposed.
     Composite,
 }
 
 impl Callee {
-    /// What it is called in messages.
+    /// Its name in messages.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -89,17 +87,17 @@ impl Callee {
     }
 }
 
-/// The rules of a front end, by what they are for.
+/// The rules of a front end, by kind and name of the callee.
 #[derive(Clone, Default)]
 pub struct RuleRegistry {
     rules: BTreeMap<(Callee, Box<str>), Arc<Rule>>,
-    /// The functions and composites that are kept whole, with or without a rule.
+    /// The functions and composites that are not inlined, with or without a rule.
     kept: BTreeSet<(Callee, Box<str>)>,
-    /// What a user named, so that a name that the program does not have is a mistake.
+    /// Names that the user wrote; the program must have them.
     named: BTreeSet<(Callee, Box<str>)>,
 }
 
-/// A custom call, as the function that gives its rule sees it.
+/// A custom call, as passed to the function that returns its rule.
 #[derive(Clone, Copy, Debug)]
 pub struct CustomCall<'m> {
     module: &'m Module,
@@ -108,25 +106,25 @@ pub struct CustomCall<'m> {
 }
 
 impl CustomCall<'_> {
-    /// What is called.
+    /// The target or name of the callee.
     #[must_use]
     pub fn target(&self) -> &str {
         &self.spec.target
     }
 
-    /// The sizes of an operand; `None` if there is no such operand or it is no tensor.
+    /// The shape of an operand; `None` if it is missing or no tensor.
     #[must_use]
     pub fn operand(&self, i: usize) -> Option<&[i64]> {
         operand_shape(self.module, self.op, i)
     }
 
-    /// The sizes of a result; `None` if there is no such result or it is no tensor.
+    /// The shape of a result; `None` if it is missing or no tensor.
     #[must_use]
     pub fn result(&self, i: usize) -> Option<&[i64]> {
         result_shape(self.module, self.op, i)
     }
 
-    /// Whether a rule has as many tensors, dimensions and elements as the call.
+    /// Whether a rule has the same tensors, dimensions and sizes as the call.
     pub(super) fn fits(&self, rule: &CallRule) -> bool {
         match rule {
             CallRule::Known(rule) => {
@@ -142,12 +140,11 @@ impl CustomCall<'_> {
         self.spec.props.get(name).or_else(|| self.module.ops[self.op].attrs.get(name))
     }
 
-    /// The rule by which each dimension is a letter: `bmk,bkn->bmn`. Letters that operands and results share pass
-    /// through; the call needs the dimensions of all others whole.
+    /// The rule with one letter for each dimension: `bmk,bkn->bmn`. Letters that operands and results share are pass-through; dimensions
+    /// with other letters need replication.
     ///
-    /// # Errors
-    /// The text is not of that form, has letters of more or fewer tensors or dimensions than the call has, or gives
-    /// one letter two sizes.
+    /// # Errors The text has another form, has letters for more or fewer tensors or dimensions than the call has, or gives one letter two
+    /// sizes.
     pub fn letters(&self, letters: &str) -> Result<CallRule, RuleError> {
         match letters::rule(self.module, self.op, letters, FactorKind::NeedReplication) {
             Ok(rule) => Ok(rule.into()),
@@ -155,18 +152,15 @@ impl CustomCall<'_> {
         }
     }
 
-    /// The rule of a call whose operands and results have one shape, and which works on each element by itself.
-    /// Scalar operands are for all elements alike.
+    /// The rule of an element-wise call whose operands and results have one shape. Scalar operands are broadcast.
     ///
-    /// # Errors
-    /// The shapes are not one.
+    /// # Errors The shapes differ.
     pub fn pointwise(&self) -> Result<CallRule, RuleError> {
         let data = &self.module.ops[self.op];
         let operands = data.operands.iter().enumerate().map(|(index, &v)| (Side::Operand, index, v));
         let results = data.results.iter().enumerate().map(|(index, &v)| (Side::Result, index, v));
         let shape = self.result(0);
-        // Results first: the first of them is what the others are compared with, and a call without a tensor there is
-        // named by it.
+        // Results first: the first of them is the reference for the others, and a call without a tensor there is named by it.
         for (side, index, value) in results.chain(operands) {
             let own = self.module.stored(value).map(|t| t.shape.as_slice());
             let is_scalar = side == Side::Operand && own.is_some_and(<[i64]>::is_empty);
@@ -193,8 +187,7 @@ impl RuleRegistry {
         RuleRegistry::default()
     }
 
-    /// Sets the function that gives the rule of each call of `target`. A second function for one target replaces the
-    /// first.
+    /// Sets the function that returns the rule of each call of `target`, in place of an earlier function.
     pub fn register(
         &mut self,
         target: &str,
@@ -203,8 +196,8 @@ impl RuleRegistry {
         self.rules.insert((Callee::CustomCall, target.into()), Arc::new(rule));
     }
 
-    /// Sets the rule that a user wrote for what has this name, in the first of the notations that fits it. A function or a
-    /// composite is kept whole.
+    /// Sets the rule that a user wrote for this name, in the first of the notations that fits. A function or composite is then not
+    /// inlined.
     pub fn write(&mut self, callee: Callee, name: &str, notations: Vec<Notation>) {
         let key: (Callee, Box<str>) = (callee, name.into());
         self.rules.insert(key.clone(), Arc::new(move |call| Notation::first_rule(&notations, call)));
@@ -214,13 +207,13 @@ impl RuleRegistry {
         self.named.insert(key);
     }
 
-    /// Keeps a function or a composite whole. Without a rule, the function's own body says which dimensions correspond.
+    /// Excludes a function or composite from inlining. Without a rule, the function's body defines which dimensions correspond.
     pub fn keep(&mut self, callee: Callee, name: &str) {
         self.kept.insert((callee, name.into()));
         self.named.insert((callee, name.into()));
     }
 
-    /// The registry without what is to be kept whole: all calls are inlined.
+    /// The registry without functions and composites that are excluded from inlining: all calls are inlined.
     #[must_use]
     pub fn inlining_all(mut self) -> Self {
         self.kept.clear();
@@ -228,13 +221,13 @@ impl RuleRegistry {
         self
     }
 
-    /// Whether any function or composite is to be kept whole.
+    /// Whether any function or composite is excluded from inlining.
     #[must_use]
     pub fn keeps_any(&self) -> bool {
         !self.kept.is_empty()
     }
 
-    /// Whether a function or a composite is to be kept whole.
+    /// Whether a function or composite is excluded from inlining.
     #[must_use]
     pub fn keeps(&self, callee: Callee, name: &str) -> bool {
         self.kept.contains(&(callee, name.into()))
@@ -276,11 +269,9 @@ impl RuleRegistry {
         self.named.iter().filter(is_unused).map(warning).collect()
     }
 
-    /// Writes on each call of a registered target the rule that its function gives. A rule that the program gives
-    /// itself stays.
+    /// Writes to each call of a registered target the rule that its function returns. A rule that the program has already stays.
     ///
-    /// # Errors
-    /// SH0807 for each call whose rule does not fit its operands and results.
+    /// # Errors SH0807 for each call whose rule does not fit its operands and results.
     pub fn resolve(&self, module: &mut Module) -> Result<(), Vec<Diagnostic>> {
         if self.is_empty() {
             return Ok(());
@@ -297,17 +288,15 @@ impl RuleRegistry {
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
-    /// The rule that is to be written on an operation.
+    /// The rule to write to an operation.
     fn rule_text(&self, module: &Module, op: OpId) -> Result<Option<String>, Box<Diagnostic>> {
         let OpKind::CustomCall(spec) = &module.ops[op].kind else { return Ok(None) };
         self.rule_of_call(module, op, Callee::CustomCall, &spec.target)
     }
 
-    /// The rule that is to be written on a custom call, or on the custom call that stands for a call of a function or for a
-    /// composite of this name.
+    /// The rule to write to a custom call, or to the custom call that represents a call of a function or a composite of this name.
     ///
-    /// # Errors
-    /// SH0807 if the rule does not fit the operands and results.
+    /// # Errors SH0807 if the rule does not fit the operands and results.
     pub(crate) fn rule_of_call(
         &self,
         module: &Module,
@@ -332,7 +321,7 @@ impl RuleRegistry {
             Box::new(error)
         };
         let rule = match rule(&CustomCall { module, op, spec }) {
-            // `custom` keeps `drop_written_rules` from removing it and marks it as the program's own.
+            // `custom` protects it from `drop_written_rules` and marks it as the program's own.
             Ok(CallRule::Known(rule)) => ShardingRule { custom: true, ..*rule },
             Ok(CallRule::Unknown) => return Ok(None),
             Err(error) => {

@@ -5,7 +5,7 @@ use shardc_ir::{Module, OpId, OpKind, ValueId};
 use super::builder::{RuleBuilder, operand_shape, operand_type, result_shape, result_type, size};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// Relates the dimensions of a `bitcast_convert`; one that appears or vanishes holds the bits of one element.
+/// Relates the dimensions of a `bitcast_convert`. A dimension that is added or removed holds the bits of one element.
 pub(super) fn bitcast_convert(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let mut rule = RuleBuilder::new(module, op);
@@ -33,7 +33,7 @@ pub(super) fn transpose(module: &Module, op: OpId, permutation: &[u32]) -> Optio
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `reverse`: a reversed one exchanges blocks between devices.
+/// Relates the dimensions of a `reverse`: devices exchange blocks of a reversed dimension.
 pub(super) fn reverse(module: &Module, op: OpId, dims: &[u32]) -> Option<ShardingRule> {
     let shape = result_shape(module, op, 0)?;
     let mut rule = RuleBuilder::new(module, op);
@@ -44,7 +44,7 @@ pub(super) fn reverse(module: &Module, op: OpId, dims: &[u32]) -> Option<Shardin
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `slice` or `pad`: where the size changes, elements shift by a distance known at compile time.
+/// Relates the dimensions of a `slice` or `pad`: where the size changes, elements shift by a static distance.
 pub(super) fn shifted(module: &Module, op: OpId, conservative: bool) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let mut rule = RuleBuilder::new(module, op);
@@ -52,7 +52,7 @@ pub(super) fn shifted(module: &Module, op: OpId, conservative: bool) -> Option<S
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `dynamic_slice`: where the size changes, the distance is not known, so nothing propagates.
+/// Relates the dimensions of a `dynamic_slice`: where the size changes, the distance is unknown, so nothing propagates.
 pub(super) fn dynamic_slice(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let mut rule = RuleBuilder::new(module, op);
@@ -60,8 +60,8 @@ pub(super) fn dynamic_slice(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `dynamic_update_slice`: each device writes the part of the whole update that falls into its
-/// block, so the operand may be split where the update is smaller.
+/// Relates the dimensions of a `dynamic_update_slice`: each device writes the part of the replicated update that falls into its block, so
+/// the operand may be sharded where the update is smaller.
 pub(super) fn dynamic_update_slice(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (operand, update) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
     let is_constant = |&v: &ValueId| {
@@ -77,8 +77,8 @@ pub(super) fn dynamic_update_slice(module: &Module, op: OpId) -> Option<Sharding
         if n == m {
             rule.operand(1, dim, factor);
         } else {
-            // A constant place says at compile time which devices the update falls to; one that is known only at run
-            // time may be any device's, so that each needs the whole update.
+            // A constant index shows at compile time which devices the update falls to. A dynamic index may be any device's, so each
+            // device needs the whole update.
             let factor = rule.factor(m, update_kind);
             rule.operand(1, dim, factor);
         }
@@ -86,8 +86,8 @@ pub(super) fn dynamic_update_slice(module: &Module, op: OpId) -> Option<Sharding
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `concatenate`: the joined one is one factor. Where every operand is a slice, or is cut from
-/// one tensor (as `jnp.roll` is written), the elements only shift between devices.
+/// Relates the dimensions of a `concatenate`: the concatenated dimension is one factor. If every operand is a slice, or all are slices of
+/// one tensor (as in `jnp.roll`), elements only shift between devices.
 pub(super) fn concatenate(
     module: &Module,
     op: OpId,
@@ -134,12 +134,12 @@ pub(super) fn splice(module: &Module, op: OpId, along: usize) -> Option<Sharding
 
 /// Relates the dimensions of a `reshape`: splits and merges them into common factors.
 ///
-/// Both shapes are walked from the major end. While the products of the factors found so far agree, the greatest
-/// common divisor of what is left of the two current dimensions is a common factor; where it is one, and until
-/// the products agree again, each side gets factors of its own.
+/// Both shapes are walked from the major end. While the products of the factors so far are equal, the greatest common divisor of the rests
+/// of the two current dimensions is a common factor. If it is 1, and until the products are equal again, each side gets factors of its
+/// own.
 pub(super) fn reshape(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (input, output) = (operand_type(module, op, 0)?, result_type(module, op, 0)?);
-    // The products of the walk stay below this number, so that none overflows.
+    // The products of the walk stay below this number and cannot overflow.
     let elements = input.num_elements()?;
     if elements == 0 || output.num_elements() != Some(elements) {
         return None;
@@ -148,8 +148,8 @@ pub(super) fn reshape(module: &Module, op: OpId) -> Option<ShardingRule> {
     let mut from = Side::new(&input.shape);
     let mut to = Side::new(&output.shape);
     while !from.done() || !to.done() {
-        // A one is closed at once: as a step of the walk it would have the common divisor 1 with the other side's
-        // dimension, and `[1, 8] -> [8]` would lose the 8 that both have.
+        // A dimension of size 1 is closed at once: as a step of the walk, its common divisor with the other side would be 1, and `[1, 8]
+        // -> [8]` would lose the common 8.
         if from.at_one() {
             let factor = rule.factor(1, FactorKind::PassThrough);
             rule.operand(0, from.dim, factor);
@@ -164,7 +164,7 @@ pub(super) fn reshape(module: &Module, op: OpId) -> Option<ShardingRule> {
         }
         from.open();
         to.open();
-        // Only while the products of factors agree is a factor at one place on both sides.
+        // Only while the products are equal is a factor at one position on both sides.
         let gcd = gcd(from.left(), to.left());
         match from.factors.cmp(&to.factors) {
             std::cmp::Ordering::Equal if gcd > 1 => {
@@ -173,8 +173,8 @@ pub(super) fn reshape(module: &Module, op: OpId) -> Option<ShardingRule> {
                 from.factors *= gcd;
                 to.factors *= gcd;
             }
-            // `[2, 3, 4] -> [3, 2, 4]`: 2 and 3 have nothing in common, so each side takes all of its dimension. The
-            // products agree again at 6, and the 4 is a common factor.
+            // `[2, 3, 4] -> [3, 2, 4]`: 2 and 3 have no common divisor, so each side takes its whole dimension. The products are equal
+            // again at 6, and the 4 is a common factor.
             std::cmp::Ordering::Equal => {
                 let factor = rule.factor(from.left(), FactorKind::PassThrough);
                 rule.operand(0, from.dim, factor);
@@ -202,14 +202,14 @@ pub(super) fn reshape(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// The walk of a reshape's rule along one shape.
+/// The walk along one shape in the rule of a reshape.
 struct Side<'a> {
     shape: &'a [i64],
-    /// The dimension at which the walk stands.
+    /// The current dimension.
     dim: usize,
-    /// Product of the dimensions up to and, once opened, with `dim`.
+    /// The product of the dimensions before `dim`, and of `dim` once it is open.
     sizes: i64,
-    /// Product of the factors so far.
+    /// The product of the factors so far.
     factors: i64,
 }
 
@@ -238,13 +238,13 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Returns what is left of the current dimension, in elements.
+    /// Returns the rest of the current dimension, in elements.
     fn left(&self) -> i64 {
         self.sizes / self.factors
     }
 
-    /// Returns the next factor of the side that lags behind: one that makes the products agree, if there is one; else
-    /// one that leaves the common divisor for the next step.
+    /// Returns the next factor of the side with the smaller product: one that makes the products equal, if possible; else one that leaves
+    /// the common divisor for the next step.
     fn catch_up(&self, gcd: i64, ahead: i64) -> i64 {
         let left = self.left();
         if ahead % self.factors == 0 && left % (ahead / self.factors) == 0 {

@@ -1,24 +1,23 @@
 //! Sharding rules: which dimensions of an operation's operands and results correspond.
 //!
-//! A rule names *factors*, in the manner of the letters of an einsum. Each dimension of each operand and result
-//! is a product of factors, major to minor: in `[b, h * d]` the second dimension is the product of `h` and `d`.
-//! A device that holds the part of every operand that belongs to its part of a factor can compute its part of
-//! every result. Propagation, planning and cost all read this one table; the format and the kinds are Shardy's
-//! (`sdy.op_sharding_rule`).
+//! A rule names *factors*, like the letters of an einsum. Each dimension of each operand and result is a product of factors, major to
+//! minor: in `[b, h * d]` the second dimension is the product of `h` and `d`. A device that holds the shard of every operand for its part
+//! of a factor can compute its shard of every result. Propagation, planning and cost all read this table; the format and the kinds are
+//! Shardy's (`sdy.op_sharding_rule`).
 
 use shardc_ir::TensorType;
 use smallvec::SmallVec;
 
-/// What splitting a factor means for the operation.
+/// The effect of sharding a factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FactorKind {
-    /// Each device computes its part of the results.
+    /// Each device computes its shard of the results.
     PassThrough,
-    /// The factor is in operands only: each device's result is a pending reduction.
+    /// Only operands have the factor: results are unreduced.
     Reduction,
-    /// The operation needs the whole factor on each device.
+    /// The operation needs the factor replicated.
     NeedReplication,
-    /// Splitting it makes devices exchange data with neighbours (slice, pad, concatenate, ...).
+    /// Devices exchange data with neighbors (slice, pad, concatenate, ...).
     Permutation,
 }
 
@@ -30,14 +29,13 @@ pub type FactorIndex = u16;
 pub struct Factor {
     /// Number of elements along the factor.
     pub size: i64,
-    /// What splitting the factor means.
+    /// The effect of sharding the factor.
     pub kind: FactorKind,
-    /// Whether propagation must not carry shardings along it.
+    /// Whether propagation along it is blocked.
     pub blocked: bool,
 }
 
-/// The factors of each dimension of one tensor, major to minor; no factors for a scalar or a size that no
-/// factor stands for.
+/// The factors of each dimension of one tensor, major to minor; none for a scalar or a size without factor.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TensorMapping {
     /// One entry per dimension.
@@ -53,7 +51,7 @@ pub struct ShardingRule {
     pub operands: SmallVec<[TensorMapping; 3]>,
     /// One entry per result.
     pub results: SmallVec<[TensorMapping; 1]>,
-    /// Whether this is a rule that the program itself gives (`sdy.sharding_rule`).
+    /// Whether the program specifies this rule (`sdy.sharding_rule`).
     pub custom: bool,
 }
 
@@ -63,7 +61,7 @@ impl ShardingRule {
         self.operands.iter().chain(&self.results)
     }
 
-    /// Returns a rule without factors over tensors of these types; `None` stands for something that is no tensor.
+    /// Returns a rule without factors over values of these types; `None` is a value that is no tensor.
     pub fn empty<'a>(
         operands: impl IntoIterator<Item = Option<&'a TensorType>>,
         results: impl IntoIterator<Item = Option<&'a TensorType>>,
@@ -81,7 +79,7 @@ impl ShardingRule {
 }
 
 impl TensorMapping {
-    /// Returns the dimension that `factor` is in and its index among the factors of that dimension.
+    /// Returns the dimension that has `factor`, and the factor's index among those of the dimension.
     #[must_use]
     pub fn find(&self, factor: FactorIndex) -> Option<(usize, usize)> {
         self.dims

@@ -87,9 +87,9 @@ fn write_group(f: &mut fmt::Formatter<'_>, name: &str, members: impl Iterator<It
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("sharding rule, at byte {at}: {message}")]
 pub struct RuleParseError {
-    /// Where in the text.
+    /// The position in the text.
     pub at: usize,
-    /// What is wrong there.
+    /// The error at that position.
     pub message: &'static str,
 }
 
@@ -136,7 +136,7 @@ pub fn parse_rule(text: &str) -> Result<ShardingRule, RuleParseError> {
 struct Reader<'a> {
     text: &'a str,
     at: usize,
-    /// Index of each factor that `sizes` declares, by its number among symbols.
+    /// The index of each factor that `sizes` declares, by the number of its symbol.
     symbols: Vec<usize>,
 }
 
@@ -172,7 +172,7 @@ impl Reader<'_> {
         Ok(number)
     }
 
-    /// Reads a symbol, if one comes next, and returns its number.
+    /// Parses a symbol, if one is next, and returns its number.
     fn symbol(&mut self) -> Result<Option<usize>, RuleParseError> {
         self.skip();
         let Some(c @ b'i'..=b'z') = self.text.as_bytes().get(self.at).copied() else { return Ok(None) };
@@ -222,8 +222,7 @@ impl Reader<'_> {
                     self.expect(",", "expected ',' or '}'")?;
                 }
                 let symbol = self.symbol()?.ok_or_else(|| self.error("expected a factor"))?;
-                // The mappings were read before this and name factors by the number of their symbol, so that the sizes
-                // have to come in that order.
+                // The mappings were parsed before and name factors by the number of their symbol, so the sizes must be in that order.
                 if symbol != self.symbols.len() {
                     return Err(self.error("factors must be in order"));
                 }
@@ -233,7 +232,7 @@ impl Reader<'_> {
                 rule.factors.push(Factor { size, kind: FactorKind::PassThrough, blocked: false });
             }
         }
-        // After the sizes, which come behind the mappings in the text; from here on a mapping may index `factors`.
+        // After the sizes, which follow the mappings in the text: only now can mappings index `factors`.
         let known = |f: &FactorIndex| usize::from(*f) < rule.factors.len();
         if rule.tensors().flat_map(|t| &t.dims).flatten().all(known) {
             Ok(())

@@ -1,17 +1,25 @@
-//! Collectives between processes, for a back end that has none.
+//! Cross-process collectives: replaces collectives between processes by calls of the runtime, for a plugin whose client has none.
 //!
-//! XLA's CPU client knows the devices of one process. A program for the devices of several is then run by a client in each, and
-//! what crosses processes is a call of a function that the runtime gives to the client:
+//! XLA's CPU client knows only the devices of its own process. For a mesh of several processes, each process runs one client, and the
+//! runtime registers the functions that this pass calls.
 //!
-//! * A collective whose groups all lie within processes, and are the same in each, stays XLA's, with the numbers that devices
-//!   have within their process.
-//! * Any other one becomes a call of `@shardc.collective`, whose attribute says in words what it does, and whose last operand is
-//!   the number of the device among all of them.
-//! * `replica_id` and `partition_id` count within a process: the number of its first device, which `@shardc.first_device` gives,
-//!   is added. So the program is one text for all processes.
+//! * A collective stays if all of its groups lie within processes and are the same in each. Its groups then use local device numbers.
+//! * Any other collective becomes a call of `@shardc.collective`. An attribute describes it as text; the last operand is the global device
+//!   number.
+//! * `replica_id` and `partition_id` count within a process. Their users get this number plus `@shardc.first_device`, the number of the
+//!   first device of the process. All processes therefore run the same text.
 //!
-//! The runtime tells collectives apart by their channel and by how often a device was there. So no two collectives that could run
-//! in any order may be one in the text: calls are inlined first.
+//! The runtime identifies a collective by its channel and by how often a device has reached it. Two collectives that may run in any order
+//! must therefore have different channels, so calls are inlined first.
+//!
+//! ```mlir
+//! %1 = "stablehlo.all_gather"(%0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2], [1, 3]]> ...}>
+//! ```
+//! becomes, in two processes with two devices each,
+//! ```mlir
+//! %1 = stablehlo.custom_call @shardc.collective(%0, %device) {backend_config =
+//!   {collective = "all_gather channel=0 per=2 dim=0 types=f32 groups=0,2;1,3"}, has_side_effect = true, ...}
+//! ```
 
 use std::fmt::Write as _;
 
@@ -23,19 +31,19 @@ use shardc_ir::{
 
 use super::inline::inline_calls;
 
-/// Of devices that run a program, which process has which: each has as many, in order.
+/// The assignment of devices to processes: each process has the same number of consecutive devices.
 #[derive(Clone, Copy)]
 struct Processes {
     devices: usize,
-    /// Devices of each process.
+    /// Devices per process.
     per: usize,
     mode: SpmdMode,
 }
 
-/// Makes the program that each of `count` processes runs on its part of `devices` devices.
+/// Makes the program that each of `count` processes runs on its share of `devices` devices.
 ///
-/// # Errors
-/// The devices cannot be dealt out evenly (`SH0512`); a collective between processes that the runtime does not know (`SH0511`).
+/// # Errors The number of devices is no multiple of the number of processes (`SH0512`); the runtime does not know a collective between
+/// processes (`SH0511`).
 pub(super) fn split(
     module: &mut Module,
     devices: usize,
@@ -101,7 +109,7 @@ fn unknown(what: &str) -> Diagnostic {
         .hint("run the program in one process, or on devices whose plugin connects processes itself")
 }
 
-/// Keeps a collective within processes, or makes it a call.
+/// Keeps a collective within processes, or replaces it by a call.
 fn collective(
     rw: &mut Rewriter<'_>,
     op: OpId,
@@ -109,7 +117,7 @@ fn collective(
     processes: Processes,
     channel: &mut u64,
 ) -> Result<(), Diagnostic> {
-    // Among the devices of the other kind, of which there is one: nothing is exchanged.
+    // It runs over the other kind of device id (replica or partition), which has one member: nothing is exchanged.
     if spec.crosses_partitions() != (processes.mode == SpmdMode::Partition) {
         return Ok(());
     }
@@ -152,10 +160,10 @@ fn is_permute(kind: &OpKind) -> bool {
     matches!(kind, OpKind::CollectivePermute(_))
 }
 
-/// The elements of an array of this rank in row-major order, as a call says that it takes them.
+/// The row-major layout of an array of this rank, as an element of `operand_layouts` or `result_layouts`.
 fn row_major(rank: usize) -> Attr {
     let order: Vec<String> = (0..rank).rev().map(|d| d.to_string()).collect();
-    // Of one element as MLIR prints it, so that the text reads back as it was.
+    // Printed as MLIR prints a tensor with one element, so that the text round-trips.
     let order = match rank {
         0 | 1 => order.concat(),
         _ => format!("[{}]", order.join(", ")),
@@ -163,7 +171,7 @@ fn row_major(rank: usize) -> Attr {
     Attr::Raw(format!("dense<{order}> : tensor<{rank}xindex>").into())
 }
 
-/// The number of the device among all of them.
+/// The global device number.
 fn device_number(rw: &mut Rewriter<'_>, processes: Processes) -> ValueId {
     let kind = match processes.mode {
         SpmdMode::Replica => OpKind::ReplicaId,
@@ -173,7 +181,7 @@ fn device_number(rw: &mut Rewriter<'_>, processes: Processes) -> ValueId {
     plus_first(rw, local)
 }
 
-/// The number of a device of a process plus that of the first.
+/// A local device number plus the number of the first device of the process.
 fn plus_first(rw: &mut Rewriter<'_>, local: ValueId) -> ValueId {
     let mut call = CustomCallSpec { target: "shardc.first_device".into(), ..CustomCallSpec::default() };
     call.props.set("api_version", Attr::Int(4, "i32".into()));
@@ -181,14 +189,14 @@ fn plus_first(rw: &mut Rewriter<'_>, local: ValueId) -> ValueId {
     rw.binary(BinaryOp::Add, first, local)
 }
 
-/// The groups as each process has them for its own devices; `None` where some of them cross, or processes differ.
+/// The groups in local device numbers; `None` if a group crosses processes, or if processes have different groups.
 fn within(groups: &[Vec<i64>], processes: Processes) -> Option<ReplicaGroups> {
     let per = processes.per as i64;
     let count = processes.devices / processes.per;
     let mut of: Vec<Vec<Vec<i64>>> = vec![Vec::new(); count];
     for group in groups {
         let process = group.iter().find(|id| **id >= 0)? / per;
-        // A filler of ragged groups stays what it is.
+        // -1 pads the rows of ragged groups and stays.
         let local = |&id: &i64| match id {
             id if id < 0 => Some(id),
             id => (id / per == process).then_some(id % per),
@@ -204,7 +212,7 @@ fn within(groups: &[Vec<i64>], processes: Processes) -> Option<ReplicaGroups> {
     })
 }
 
-/// What the runtime is told of a collective; `shardc_runtime::processes` reads it.
+/// The text that describes a collective to the runtime; `shardc_runtime::processes` parses it.
 fn describe(
     module: &Module,
     op: OpId,
@@ -228,7 +236,7 @@ fn describe(
         OpKind::AllToAll { split_dim, concat_dim, .. } => {
             ("all_to_all", format!("split={split_dim} concat={concat_dim}"))
         }
-        // The first device of a group sends to all of it, and those of no group get zeros: a permute of another name.
+        // The first device of each group sends to the group, and devices in no group get zeros: this is a collective_permute.
         OpKind::CollectiveBroadcast(spec) if !spec.has_dynamic_root => ("collective_permute", String::new()),
         OpKind::CollectivePermute(_) => ("collective_permute", String::new()),
         _ => return Err(refused()),
@@ -261,7 +269,7 @@ fn describe(
     Ok(text)
 }
 
-/// The word of a reduction for the runtime.
+/// The name of a reduction in this text.
 fn word(by: ReductionKind) -> &'static str {
     match by {
         ReductionKind::Add => "add",
@@ -287,7 +295,7 @@ mod tests {
         assert_eq!(local.to_lists(), [[0, 1]]);
         let local = within(&lists(&[&[1], &[0], &[3], &[2]]), FOUR_IN_TWO).unwrap();
         assert_eq!(local.to_lists(), [[1], [0]]);
-        // One process has them in another order, or they cross.
+        // One process has another order of the devices, or a group crosses processes.
         assert!(within(&lists(&[&[0, 1], &[3, 2]]), FOUR_IN_TWO).is_none());
         assert!(within(&lists(&[&[0, 2], &[1, 3]]), FOUR_IN_TWO).is_none());
         assert!(within(&lists(&[&[0, 1]]), FOUR_IN_TWO).is_none());

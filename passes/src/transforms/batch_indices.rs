@@ -1,12 +1,28 @@
-//! Gathers and scatters whose index counts a batch become batched ones.
+//! Batch index recognition: turns an index component that is an iota over a batch into a batching dimension of `gather` or `scatter`.
 //!
-//! In `x[arange(n), i]` one component of each index is the position of the index itself. Taken for an address, it could be
-//! any row, so that a batch that is split would have to be gathered, or its results added up. As a batching dimension, which
-//! gather and scatter have of their own, it is split as one of a product is, and each device looks at its part alone. XLA
-//! calls such dimensions parallel, and finds them where an `iota` is concatenated with other components; here the numbers
-//! are folded, so that it does not matter how they were computed (`analysis/integer_fold.rs`).
+//! In `x[arange(n), i]`, one component of each index equals the position of the index. As an index component it could address any row, so
+//! a sharded batch would need an all-gather or an all-reduce. As a batching dimension it is sharded like one of a `dot_general`. XLA calls
+//! these dimensions parallel and finds them where an `iota` is concatenated with other components. This pass folds the integers instead,
+//! so the expression that computes them does not matter (`analysis/integer_fold.rs`).
 //!
-//! One component stays even where all count, since an index must have some.
+//! Conditions, for each component:
+//! * its value is the position along one dimension of the indices, and that dimension is as long as the indexed one;
+//! * slices have one element of the indexed dimension and drop it (`collapsed_slice_dims`, `inserted_window_dims`);
+//! * another component is left, since an index needs at least one.
+//!
+//! ```mlir
+//! %a = stablehlo.broadcast_in_dim %iota, dims = [0] : (tensor<4xi32>) -> tensor<4x1xi32>
+//! %b = stablehlo.broadcast_in_dim %i, dims = [0] : (tensor<4xi32>) -> tensor<4x1xi32>
+//! %ab = stablehlo.concatenate %a, %b, dim = 1 : (tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x2xi32>
+//! %0 = "stablehlo.gather"(%x, %ab) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1],
+//!   start_index_map = [0, 1], index_vector_dim = 1>, ...}> : (tensor<4x8xf32>, tensor<4x2xi32>) -> tensor<4xf32>
+//! ```
+//! becomes
+//! ```mlir
+//! %0 = "stablehlo.gather"(%x, %b) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0],
+//!   start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 1>, ...}>
+//!   : (tensor<4x8xf32>, tensor<4x1xi32>) -> tensor<4xf32>
+//! ```
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
@@ -17,18 +33,18 @@ use smallvec::SmallVec;
 use crate::analysis::integer_fold::IntegerFold;
 use crate::analysis::regions::program_ops;
 
-/// A component of the indices that counts one of their dimensions.
+/// An index component that equals the position along a dimension of the indices.
 #[derive(Clone, Copy, Debug)]
 struct Counting {
-    /// Which component.
+    /// The component.
     component: usize,
-    /// The dimension of the indexed tensor that it is for.
+    /// The dimension of the indexed tensor that it addresses.
     indexed: u32,
-    /// The dimension of the indices that it counts.
+    /// The dimension of the indices whose position it is.
     along: u32,
 }
 
-/// Makes indexed dimensions batching ones everywhere under `body`. What computed the indices stays, unused.
+/// Makes such dimensions batching dimensions everywhere under `body`. The operations that computed the indices stay, unused.
 pub fn batch_indices(module: &mut Module, body: RegionId) {
     let found = find(module, body);
     if found.is_empty() {
@@ -44,7 +60,7 @@ pub fn batch_indices(module: &mut Module, body: RegionId) {
     });
 }
 
-/// Returns the operations whose indices count, with the components that do, in the order of these.
+/// Returns the operations to change, each with its components in ascending order.
 fn find(module: &Module, body: RegionId) -> FxHashMap<OpId, SmallVec<[Counting; 2]>> {
     let mut fold = IntegerFold::new(module);
     let mut found = FxHashMap::default();
@@ -61,15 +77,15 @@ fn find(module: &Module, body: RegionId) -> FxHashMap<OpId, SmallVec<[Counting; 
     found
 }
 
-/// What gather and scatter have in common.
+/// The attributes that gather and scatter share.
 struct View<'a> {
     indexed: ValueId,
     indices: ValueId,
     /// The dimension of the indexed tensor for each component.
     map: &'a DimList,
-    /// Dimensions of the indexed tensor of which one element is taken, and which the slices do not have.
+    /// Dimensions of the indexed tensor of which slices have one element, and which they drop.
     single: &'a DimList,
-    /// Dimensions of the indices that are batching ones already.
+    /// Dimensions of the indices that are batching dimensions already.
     batching: &'a DimList,
     vector_dim: u32,
 }
@@ -90,7 +106,7 @@ impl<'a> View<'a> {
     fn of_scatter(spec: &'a ScatterSpec, operands: &[ValueId]) -> Option<Self> {
         Some(View {
             indexed: *operands.first()?,
-            // Inputs, indices, and as many updates as inputs.
+            // Operands: inputs, indices, and as many updates as inputs.
             indices: *operands.get(operands.len() / 2)?,
             map: &spec.scatter_dims_to_operand_dims,
             single: &spec.inserted_window_dims,
@@ -99,7 +115,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Returns the components that count a dimension of the indices which is as long as the indexed one; not all of them.
+    /// Returns the components that meet the conditions of the module documentation, at most all but one.
     fn counting(&self, module: &Module, fold: &mut IntegerFold<'_>) -> Option<SmallVec<[Counting; 2]>> {
         let (sizes, lengths) = (module.shape(self.indexed), module.shape(self.indices));
         let mut found: SmallVec<[Counting; 2]> = SmallVec::new();
@@ -134,7 +150,7 @@ fn make_batched(rw: &mut Rewriter<'_>, op: OpId, counting: &[Counting]) -> Optio
     let indices = rw.module.ops[op].operands[place];
     let dropped = |component: usize| counting.iter().any(|c| c.component == component);
     let mut kind = rw.module.ops[op].kind.clone();
-    // Batching dimensions of the indexed tensor are in order (StableHLO specification, `gather` and `scatter`).
+    // Batching dimensions of the indexed tensor are in ascending order (StableHLO specification, `gather` and `scatter`).
     let (map, single, indexed, along, sorted, vector_dim) = match &mut kind {
         OpKind::Gather(spec) => (
             &mut spec.start_index_map,
@@ -162,7 +178,7 @@ fn make_batched(rw: &mut Rewriter<'_>, op: OpId, counting: &[Counting]) -> Optio
     single.retain(|dim| !counting.iter().any(|c| c.indexed == *dim));
     let kept: Vec<usize> = (0..map.len()).filter(|&i| !dropped(i)).collect();
     *map = kept.iter().map(|&i| map[i]).collect();
-    // Sorted were the whole indices.
+    // Only the complete indices were known to be sorted.
     *sorted = sorted.map(|_| false);
     let fewer = columns(rw, indices, vector_dim, &kept)?;
     rw.module.ops[op].kind = kind;
@@ -170,7 +186,7 @@ fn make_batched(rw: &mut Rewriter<'_>, op: OpId, counting: &[Counting]) -> Optio
     Some(())
 }
 
-/// Returns the indices with these components alone, which are in order.
+/// Returns the indices reduced to the components `kept`, in ascending order.
 fn columns(rw: &mut Rewriter<'_>, indices: ValueId, vector_dim: u32, kept: &[usize]) -> Option<ValueId> {
     let dim = vector_dim as usize;
     let parts: Vec<ValueId> = match joined(rw.module, indices, vector_dim) {
@@ -186,7 +202,7 @@ fn columns(rw: &mut Rewriter<'_>, indices: ValueId, vector_dim: u32, kept: &[usi
     Some(rw.op1(OpKind::Concatenate { dim: vector_dim }, &parts, ty))
 }
 
-/// The components of indices that are a concatenation of these.
+/// The components of indices that are a concatenation of their components.
 fn joined(module: &Module, indices: ValueId, vector_dim: u32) -> Option<Vec<ValueId>> {
     let data = &module.ops[module.def_op(indices)?];
     let is_one = |&v: &ValueId| module.shape(v).get(vector_dim as usize) == Some(&1);
@@ -194,7 +210,7 @@ fn joined(module: &Module, indices: ValueId, vector_dim: u32) -> Option<Vec<Valu
     (joins && data.operands.iter().all(is_one)).then(|| data.operands.to_vec())
 }
 
-/// Inserts the slice of one component.
+/// Inserts a slice of one component.
 fn column(rw: &mut Rewriter<'_>, indices: ValueId, dim: usize, component: i64) -> Option<ValueId> {
     let (mut shape, dtype) = rw.module.tensor(indices).map(|ty| (ty.shape.clone(), ty.dtype))?;
     let mut spec = SliceSpec {

@@ -5,17 +5,17 @@ use shardc_ir::{Attr, Func, FuncId, Module, OpId, OpKind, ValueMap, clone_region
 use crate::analysis::call_graph::{ORIGINAL_FUNC_NAME, callee_of, original_name};
 use crate::analysis::symbols::FreshNames;
 
-/// Makes a call its callee's only one: it calls a copy, which calls copies too. No function may call itself.
+/// Gives a call a callee of its own: a copy, whose calls call copies too. No function may call itself.
 pub fn give_own_callee(module: &mut Module, call: OpId, names: &mut FreshNames) {
     let Some(func) = callee_of(module, call) else { return };
     let copy = clone_func(module, func, names);
     module.ops[call].kind = OpKind::Call { callee: module.funcs[copy].name.clone() };
 }
 
-/// Copies a function and those that it calls, these first, under new names, to the end of the module.
+/// Copies a function and its callees, callees first, under new names, to the end of the module.
 fn clone_func(module: &mut Module, func: FuncId, names: &mut FreshNames) -> FuncId {
-    // A post-order without recursion: a call that is still to be looked at, or one whose callee was copied by then. Names
-    // are made callees first.
+    // A post-order walk without recursion. A step is a call to visit, or a call whose callee has been copied. Names are made callees
+    // first.
     enum CloneStep {
         Call(OpId),
         Named(Option<OpId>, Box<Func>),

@@ -1,8 +1,19 @@
-//! Sums of complex numbers that are scattered, for a back end that scatters real ones alone.
+//! Complex reduce-scatter expansion: writes a `reduce_scatter` of complex numbers as one of their real and imaginary parts.
 //!
-//! The TPU compiler takes complex numbers apart, and has no rule for those that a `reduce_scatter` sums ("rewriting is not implemented").
-//! A sum is that of the real parts and that of the imaginary ones: both go through one collective, side by side in a dimension of
-//! their own.
+//! XLA's TPU compiler expands complex numbers and has no rule for a complex `reduce_scatter` ("rewriting is not implemented"). Real and
+//! imaginary parts are concatenated along a new last dimension, so that one collective sums both.
+//!
+//! Conditions: one operand, and the reduction is an addition.
+//!
+//! ```mlir
+//! %0 = "stablehlo.reduce_scatter"(%x) <{scatter_dimension = 1, ...}> : (tensor<8x6xcomplex<f32>>) -> tensor<8x3xcomplex<f32>>
+//! ```
+//! becomes
+//! ```mlir
+//! %p = stablehlo.concatenate %re, %im, dim = 2 : (tensor<8x6x1xf32>, tensor<8x6x1xf32>) -> tensor<8x6x2xf32>  // real, imag, reshaped
+//! %s = "stablehlo.reduce_scatter"(%p) <{scatter_dimension = 1, ...}> : (tensor<8x6x2xf32>) -> tensor<8x3x2xf32>
+//! %0 = stablehlo.complex %sum_re, %sum_im : tensor<8x3xcomplex<f32>>                                          // slices of %s, reshaped
+//! ```
 
 use shardc_ir::reducer::{collective_reduction, reducer};
 use shardc_ir::{
@@ -10,7 +21,7 @@ use shardc_ir::{
     UnaryOp, ValueId,
 };
 
-/// Scatters the parts of complex numbers.
+/// Replaces each complex `reduce_scatter`.
 pub(super) fn take_apart(module: &mut Module) {
     let mut rw = Rewriter::new(module);
     for body in rw.module.bodies().collect::<Vec<_>>() {

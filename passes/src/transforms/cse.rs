@@ -1,15 +1,14 @@
-//! Common subexpression elimination, by a key of the caller's.
+//! Common subexpression elimination with a key that the caller defines.
 
 use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{Module, OpId, RegionId, Rewriter};
 
-/// Keeps the first of the operations under a function body that have one key, and lets it stand for the others. Only
-/// operations with one result are merged. `key` sees operands as they are after what came before was merged; it has to
-/// see to it that the first stands where the others are used.
+/// Merges the operations under a function body that have the same key: the first one replaces the others. Only operations with one result
+/// are merged. `key` sees operands after earlier merges. It must ensure that the first operation dominates the users of the others.
 ///
-/// Regions are visited with an operation before those nested in it, so what is kept comes before its uses.
+/// An operation is visited before the operations nested in its regions, so the kept operation precedes its users.
 pub fn cse<K: Hash + Eq>(
     module: &mut Module,
     body: RegionId,

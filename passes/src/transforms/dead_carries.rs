@@ -1,12 +1,17 @@
-//! What loops carry for nobody: values whose last state is not read, and that no other state is computed from.
+//! Dead loop-carried value elimination: removes a carried value of a `while` if neither its result nor any live carried value depends on
+//! it.
 //!
-//! The gradient of a loop adds stacks to it; where that gradient computes the loop again, the first one carries them in vain.
+//! Differentiation adds stacks of residuals to a loop. If the backward pass recomputes the loop, the stacks of the first one are dead.
+//!
+//! Conditions, for each carried value:
+//! * the loop's result has no users, and the condition does not use the value;
+//! * no live carried value, and no operation of the body with side effects, is computed from it.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{Effect, Module, OpId, OpKind, RegionId, UseCounts, ValueDef, ValueId};
 
-/// Takes out of the loops under `region` what they carry for nobody, with the operations that only compute that. Tells whether there
-/// was any.
+/// Removes dead loop-carried values from the loops under `region`, with the operations that compute only those. Returns whether there were
+/// any.
 pub(super) fn drop_dead_carries(module: &mut Module, region: RegionId) -> bool {
     let order = module.walk(region);
     let loops: Vec<OpId> =
@@ -31,16 +36,16 @@ pub(super) fn drop_dead_carries(module: &mut Module, region: RegionId) -> bool {
     any
 }
 
-/// What of a loop somebody reads.
+/// The live part of a loop.
 struct Live {
-    /// Whether each value that is carried is.
+    /// Whether each carried value is live.
     carries: Vec<bool>,
-    /// The operations of the body that compute it, and those that have effects.
+    /// The operations of the body that are live: they compute live values or have side effects.
     ops: FxHashSet<OpId>,
 }
 
 impl Live {
-    /// `None` where the loop is not what the specification says.
+    /// `None` if the loop is not as the specification requires.
     fn of(module: &Module, op: OpId, uses: &UseCounts) -> Option<Live> {
         let data = &module.ops[op];
         let &[cond, body] = data.regions.as_slice() else { return None };
@@ -77,7 +82,7 @@ impl Live {
         Some(live)
     }
 
-    /// Somebody reads what an operation makes.
+    /// Marks an operation as live.
     fn op(&mut self, module: &Module, op: OpId, todo: &mut Vec<ValueId>) {
         if self.ops.insert(op) {
             todo.extend(&module.ops[op].operands);
@@ -86,7 +91,7 @@ impl Live {
         }
     }
 
-    /// Takes the rest out.
+    /// Removes everything that is not live.
     fn keep(&self, module: &mut Module, op: OpId) {
         let [cond, body] = [module.ops[op].regions[0], module.ops[op].regions[1]];
         module.retain_ops(body, |module, inner| {
@@ -108,7 +113,7 @@ impl Live {
     }
 }
 
-/// Whether an operation, with what it does inside, only makes its results; a loop that ended once may be left out.
+/// Whether an operation, with its regions, has no side effects. A `while` counts as one that terminates.
 fn has_no_effect(module: &Module, op: OpId) -> bool {
     let is_harmless = |op: OpId| {
         let effect = module.ops[op].kind.def().effect;

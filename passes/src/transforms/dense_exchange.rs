@@ -1,10 +1,10 @@
 //! Dense ragged exchange: writes `ragged_all_to_all` with an `all_gather` and a `gather`.
 //!
-//! XLA's CPU client has no `ragged_all_to_all`, and XLA's compilers end their process on one between replicas. Each device gathers
-//! the operands of its group and picks the rows that the group sends to it. It learns where they come from and go to by an
-//! `all_to_all` of both lists of offsets. Where received slices overlap, the last one is kept.
+//! XLA's CPU client has no `ragged_all_to_all`, and XLA's compilers abort the process on one between replicas. Each device all-gathers the
+//! operands of its group and picks the rows that the group sends to it. An `all_to_all` of both lists of offsets gives their source and
+//! target rows. If received slices overlap, the last one is kept.
 //!
-//! Conditions: static shapes, and replica groups of one size that divides the number of slices.
+//! Conditions: static shapes, and replica groups of equal size, which divides the number of slices.
 //!
 //! ```mlir
 //! %r = stablehlo.custom_call @ragged_all_to_all(%x, %init, %input_offsets, %send_sizes, %output_offsets, %receive_sizes)
@@ -62,14 +62,14 @@ fn dense(rw: &mut Rewriter<'_>, op: OpId, spec: &CollectiveSpec) -> Option<Value
     let [from, first, count] = [input_offsets, output_offsets, receive_sizes].map(|v| rw.convert(v, index));
     let [from, first] = [from, first].map(|v| exchange(rw, v, size, spec));
 
-    // Row `from + sender * rows` of the gathered operands is the first one of a slice.
+    // In the gathered operands, a slice begins at row `from + sender * rows`.
     let sender: Vec<u8> =
         (0..slices).flat_map(|slice| ((slice / (slices / size) * rows) as i32).to_le_bytes()).collect();
     let sender = rw.elements(sender, &[slices], index);
     let from = rw.binary(BinaryOp::Add, from, sender);
     let end = rw.binary(BinaryOp::Add, first, count);
 
-    // `[slices, result_rows]`: whether a row of the result is in a slice.
+    // `[slices, result_rows]`: whether a slice covers a row of the result.
     let square = [slices, result_rows];
     let over = |rw: &mut Rewriter<'_>, v: ValueId| rw.spread(v, DimList::from_slice(&[0]), &square);
     let (from, first, end) = (over(rw, from)?, over(rw, first)?, over(rw, end)?);
@@ -79,7 +79,7 @@ fn dense(rw: &mut Rewriter<'_>, op: OpId, spec: &CollectiveSpec) -> Option<Value
     let goes_on = rw.tensor(compare(CompareDirection::LT), &[row, end], &square, DType::I1);
     let inside = rw.binary(BinaryOp::And, begun, goes_on);
 
-    // The last slice that has the row, counted from 1, then the row of the gathered operands.
+    // The last slice that covers the row, counted from 1; then the row of the gathered operands.
     let number: Vec<u8> = (1..=slices).flat_map(|slice| (slice as i32).to_le_bytes()).collect();
     let number = rw.elements(number, &[slices], index);
     let number = over(rw, number)?;
@@ -114,7 +114,7 @@ fn dense(rw: &mut Rewriter<'_>, op: OpId, spec: &CollectiveSpec) -> Option<Value
     Some(rw.alike_to(OpKind::Select, &[is_received, picked, init], init))
 }
 
-/// Sends each member of the group its part of a list; the parts that it is sent are in the order of their senders.
+/// Sends each member of the group its chunk of a list. Received chunks are in the order of their senders.
 fn exchange(rw: &mut Rewriter<'_>, list: ValueId, size: i64, spec: &CollectiveSpec) -> ValueId {
     let kind = OpKind::AllToAll {
         split_dim: 0,
@@ -134,7 +134,7 @@ fn gathered(rw: &mut Rewriter<'_>, operand: ValueId, size: i64, spec: &Collectiv
     rw.op1(OpKind::AllGather { dim: 0, spec }, &[operand], ty)
 }
 
-/// Returns the largest elements of the columns of `value`, no less than 0.
+/// Returns the maximum of each column of `value`, at least 0.
 fn maximum(rw: &mut Rewriter<'_>, value: ValueId, columns: i64, dtype: DType) -> Option<ValueId> {
     let least = identity(ReductionKind::Max, dtype)?;
     let least = rw.splat(&least, &[], dtype);

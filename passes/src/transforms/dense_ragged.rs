@@ -1,15 +1,27 @@
-//! Matrix products in groups as plain products.
+//! Ragged dot expansion: writes `chlo.ragged_dot` as a masked `dot_general`.
 //!
-//! XLA's CPU client has no `ragged_dot`. Rows that a mask gives to their groups, zeros elsewhere, and the groups as one more
-//! dimension give the same: contracted where groups are a dimension of the right operand, a batch where the result has them.
-//! This computes as much for each group as for all rows, as JAX does on CPU.
+//! XLA's CPU client has no `ragged_dot`. The left operand gets a leading group dimension, in which a mask keeps the rows of each group and
+//! sets the others to zero. The group dimension is contracted if the right operand has one, and a batching dimension if the result has
+//! one; if the ragged dimension is a batch, the groups are summed first. Each group then costs as much as all rows together, as in JAX on
+//! CPU.
+//!
+//! Conditions: static shapes, one ragged dimension of the left operand, and one list of group sizes.
+//!
+//! ```mlir
+//! %0 = "chlo.ragged_dot"(%x, %w, %sizes) ... : (tensor<11x5xf32>, tensor<3x5x7xf32>, tensor<3xi32>) -> tensor<11x7xf32>
+//! ```
+//! becomes
+//! ```mlir
+//! %rows = stablehlo.select %mask, %x3, %zeros : tensor<3x11x5xi1>, tensor<3x11x5xf32>     // %x3: %x, broadcast to all groups
+//! %0 = stablehlo.dot_general %rows, %w, contracting_dims = [0, 2] x [0, 1] : (tensor<3x11x5xf32>, tensor<3x5x7xf32>) -> tensor<11x7xf32>
+//! ```
 
 use shardc_ir::{
     BinaryOp, CompareDirection, CompareType, DType, DimList, DotSpec, Module, OpId, OpKind, RaggedDotSpec,
     Rewriter, TensorBuild, ValueId,
 };
 
-/// Writes the products in groups, of one list of sizes, as plain ones.
+/// Replaces every `ragged_dot` that meets the conditions.
 pub(super) fn write_dense(module: &mut Module) {
     let mut rw = Rewriter::new(module);
     for body in rw.module.bodies().collect::<Vec<_>>() {
@@ -23,7 +35,7 @@ pub(super) fn write_dense(module: &mut Module) {
     }
 }
 
-/// The product of `op`; `None` where sizes differ along other dimensions or are not known.
+/// The dense form of `op`; `None` if it does not meet the conditions.
 fn dense(rw: &mut Rewriter<'_>, op: OpId, spec: &RaggedDotSpec) -> Option<ValueId> {
     let data = &rw.module.ops[op];
     let (&[lhs, rhs, sizes], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else {
@@ -68,7 +80,7 @@ fn dense(rw: &mut Rewriter<'_>, op: OpId, spec: &RaggedDotSpec) -> Option<ValueI
         product.rhs_contract = after(&spec.rhs_contract);
         (lhs, rw.spread(rhs, all(of_rhs.len() - 1), &of_rhs)?)
     } else {
-        // Each row of a batch is in one group at most: the groups add up to it.
+        // The ragged dimension is a batching dimension: each row is in at most one group, so summing the groups gives the masked operand.
         let lhs = rw.sum(lhs, DimList::from_slice(&[0]))?;
         product.lhs_batch = spec.lhs_batch.clone();
         product.lhs_contract = spec.lhs_contract.clone();
@@ -77,7 +89,7 @@ fn dense(rw: &mut Rewriter<'_>, op: OpId, spec: &RaggedDotSpec) -> Option<ValueI
     Some(rw.alike_to(OpKind::DotGeneral(Box::new(product)), &[lhs, rhs], result))
 }
 
-/// Which of `rows` rows are in which of `groups` groups, which follow one another: a tensor `[groups, rows]` of truth values.
+/// Whether row `r` is in group `g`: a tensor `[groups, rows]` of `i1`. Groups are consecutive.
 fn rows_of_groups(rw: &mut Rewriter<'_>, sizes: ValueId, groups: i64, rows: i64) -> Option<ValueId> {
     let dtype = rw.dtype(sizes)?;
     let signed = OpKind::Compare(CompareDirection::LT, CompareType::of_integers(dtype));
@@ -94,6 +106,6 @@ fn rows_of_groups(rw: &mut Rewriter<'_>, sizes: ValueId, groups: i64, rows: i64)
     let row = rw.tensor(OpKind::Iota { dim: 1 }, &[], &shape, dtype);
     let before_first = rw.tensor(signed.clone(), &[row, first?], &shape, DType::I1);
     let before_end = rw.tensor(signed, &[row, end?], &shape, DType::I1);
-    // No row is before the first one of a group and not before its end.
+    // `row < first` implies `row < end`, so exclusive or is `first <= row < end`.
     Some(rw.tensor(OpKind::Binary(BinaryOp::Xor), &[before_first, before_end], &shape, DType::I1))
 }

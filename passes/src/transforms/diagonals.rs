@@ -1,16 +1,28 @@
-//! Sums that take the diagonal out of a masked tensor run along the dimension that is not split.
+//! Diagonal reduction: reduces a masked diagonal along the dimension that is not sharded.
 //!
-//! `einsum("ii->i")` is written as `reduce(select(i == j, x, 0))` along one of the two dimensions. Along the other it adds up
-//! the same elements in the same order: the one of the diagonal, at the same place among as many fills. Where the dimension
-//! that is reduced is split and the other is not, the sum would have to be completed over devices; along the other each
-//! device has its part of the diagonal.
+//! `einsum("ii->i")` is written as `reduce(select(i == j, x, 0))` along one of two dimensions. Along the other one, the reduction combines
+//! the same elements in the same order: one element of the diagonal, at the same position among as many fill values. If the reduced
+//! dimension is sharded, the result is unreduced and needs an all-reduce. Along the other dimension, each device computes its shard of the
+//! diagonal.
+//!
+//! Conditions:
+//! * the mask compares two iotas along different dimensions, and all other elements are one fill value;
+//! * the reduced dimension is sharded, the other one is not;
+//! * every dimension between the two is reduced, so that the result keeps its order of dimensions.
+//!
+//! ```mlir
+//! %m = stablehlo.select %is_diagonal, %x, %zeros                                        // [{"x"}, {}]
+//! %0 = stablehlo.reduce(%m init: %zero) applies stablehlo.add across dimensions = [0]
+//! // becomes
+//! %0 = stablehlo.reduce(%m init: %zero) applies stablehlo.add across dimensions = [1]
+//! ```
 
 use shardc_ir::{CompareDirection, Dense, DimList, Module, OpId, OpKind, RegionId, ValueId};
 
 use crate::analysis::integer_fold::IntegerFold;
 use crate::analysis::regions::program_ops;
 
-/// Changes reductions of diagonals under `body`, of which values have shardings.
+/// Changes reductions of diagonals under `body`, after propagation.
 pub fn diagonals(module: &mut Module, body: RegionId) {
     let reductions: Vec<OpId> = program_ops(module, body)
         .into_iter()
@@ -23,7 +35,7 @@ pub fn diagonals(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Returns the dimensions along which `op` had better reduce; `None` if it stays.
+/// Returns the new reduced dimensions of `op`; `None` if it stays.
 fn other_dims(module: &Module, op: OpId) -> Option<DimList> {
     let data = &module.ops[op];
     let (OpKind::Reduce { dims }, &[value, _]) = (&data.kind, data.operands.as_slice()) else { return None };
@@ -38,7 +50,7 @@ fn other_dims(module: &Module, op: OpId) -> Option<DimList> {
     if !is_reduced(from) || is_reduced(to) || !is_split(from) || is_split(to) {
         return None;
     }
-    // The dimension that is left takes the other's place in the result.
+    // The remaining dimension takes the position of the other one in the result.
     if (a.min(b) + 1..a.max(b)).any(|dim| !is_reduced(dim)) {
         return None;
     }
@@ -47,7 +59,7 @@ fn other_dims(module: &Module, op: OpId) -> Option<DimList> {
     Some(dims)
 }
 
-/// Returns the two dimensions of which `value` has the diagonal, and one fill elsewhere.
+/// Returns the two dimensions whose diagonal `value` keeps, with one fill value elsewhere.
 fn masked_diagonal(module: &Module, value: ValueId) -> Option<[usize; 2]> {
     let select = &module.ops[module.def_op(value)?];
     let (OpKind::Select, &[mask, yes, no]) = (&select.kind, select.operands.as_slice()) else { return None };
@@ -65,13 +77,13 @@ fn masked_diagonal(module: &Module, value: ValueId) -> Option<[usize; 2]> {
     }
     let mut fold = IntegerFold::new(module);
     let (a, b) = (fold.fold(a, None)?, fold.fold(b, None)?);
-    // The numbers of places differ, or several would be equal.
+    // Both count the same distinct numbers, in ascending order.
     let is_diagonal = a.values == b.values && a.values.windows(2).all(|pair| pair[0] < pair[1]);
     let (a, b) = (a.dim?, b.dim?);
     (is_diagonal && a != b).then_some([a, b])
 }
 
-/// Whether all elements are one.
+/// Whether all elements are equal.
 fn is_fill(module: &Module, value: ValueId) -> bool {
     let Some(op) = module.def_op(value) else { return false };
     let data = &module.ops[op];

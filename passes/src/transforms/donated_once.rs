@@ -1,13 +1,18 @@
-//! Programs for a back end that mixes up arguments whose memory one value is to take several times.
+//! Duplicate donation removal: a value that is returned several times keeps only the first of its input-output aliases.
 //!
-//! XLA's compiler for GPUs copies a value that is returned in the memory of several arguments. That of CUDA plugin 0.11.2 takes some
-//! of these copies out again and gives the arguments one buffer: what reads them reads one of them. An accumulator of gradients that
-//! is set to zero after a step, one for each parameter, is such a program.
+//! XLA's GPU compiler copies a value that is returned in the buffers of several donated arguments. CUDA plugin 0.11.2 removes some of
+//! these copies and gives the arguments one buffer, so users of the arguments read the same buffer. A step that resets several gradient
+//! accumulators to the same zero is such a program.
+//!
+//! ```mlir
+//! func.func @main(%a: tensor<4xf32> {tf.aliasing_output = 0 : i32}, %b: tensor<4xf32> {tf.aliasing_output = 1 : i32}) ... {
+//!   return %zero, %zero : tensor<4xf32>, tensor<4xf32>    // the alias of %b is removed
+//! ```
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{Module, ValueId};
 
-/// Lets the caller keep an argument's memory where a result before has the same value.
+/// Removes the donation of an argument to a result if an earlier result is the same value.
 pub(super) fn keep(module: &mut Module) {
     let Some(entry) = module.entry() else { return };
     let Some(results) = module.funcs[entry].body.and_then(|body| module.terminator(body)) else { return };

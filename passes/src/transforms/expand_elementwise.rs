@@ -53,7 +53,7 @@ pub(super) fn expand_mhlo(rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
     }
 }
 
-/// Expands every element-wise operation of a module that plugins may lack.
+/// Expands every element-wise operation that plugins may lack.
 pub(super) fn expand_for_plugin(module: &mut Module) {
     let mut rw = Rewriter::new(module);
     for body in rw.module.bodies().collect::<Vec<_>>() {
@@ -71,13 +71,13 @@ pub(super) fn expand_for_plugin(module: &mut Module) {
     }
 }
 
-/// A constant like `value`, which may be complex. `None` if the shape of `value` is not static.
+/// A constant with the type of `value`, which may be complex. `None` if the shape of `value` is not static.
 fn number(rw: &mut Rewriter<'_>, number: f64, value: ValueId) -> Option<ValueId> {
     rw.module.tensor(value).filter(|ty| ty.is_static())?;
     rw.full(number, value)
 }
 
-/// The upper half of a product of integers.
+/// The upper half of an integer product.
 fn expand_mulhi(rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
     let &[a, b] = rw.module.ops[op].operands.as_slice() else { return None };
     let dtype = rw.module.tensor(a).filter(|ty| ty.is_static() && ty.encoding.is_none())?.dtype;
@@ -95,7 +95,7 @@ fn expand_mulhi(rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
     if !is_signed {
         return Some(high);
     }
-    // Two's complement: a negative operand counts 2^64 too much, which adds the other operand to the upper half.
+    // Two's complement: a negative operand is read as 2^64 too much, which adds the other operand to the upper half.
     let high = rw.convert(high, dtype);
     let high = subtract_if_negative(rw, high, a, b)?;
     subtract_if_negative(rw, high, b, a)
@@ -116,7 +116,7 @@ fn subtract_if_negative(
     Some(rw.binary(BinaryOp::Subtract, high, excess))
 }
 
-/// The upper half of a product of `ui64`, from four products of halves (Knuth, The Art of Computer Programming, 4.3.1).
+/// The upper half of a `ui64` product, from four half-width products (Knuth, The Art of Computer Programming, 4.3.1).
 fn expand_mulhi_u64(rw: &mut Rewriter<'_>, a: ValueId, b: ValueId) -> Option<ValueId> {
     use BinaryOp as B;
     let half = rw.full(32.0, a)?;

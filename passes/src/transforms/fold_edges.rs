@@ -1,12 +1,15 @@
-//! Folds slices into the pads and concatenations that they cut off.
+//! Folds slices into the pads and concatenations whose edges they remove.
 //!
-//! A shift is often written as a pad (or concatenation) that makes a dimension longer, and a slice that makes it as long as
-//! before. Split over devices, the longer dimension has other blocks than both neighbours, so that every device would
-//! exchange elements twice. One pad with negative edges sends only the rows that cross a border.
+//! A shift is often a pad (or concatenation) that lengthens a dimension, then a slice that restores its size. If the dimension is sharded,
+//! the longer value has other block boundaries than its producer and user, so devices exchange elements twice. One pad with negative edges
+//! exchanges only the rows that cross a block boundary.
 //!
-//! A pad that adds nothing is removed. Otherwise the conditions are: both operations are in one region, all strides are 1, and the sliced dimensions have no interior padding.
-//! A slice, negation or conversion of a sort's results reads the slice of the sort, so that only candidates are exchanged
-//! (`plan/two_stage_sort.rs`).
+//! Conditions:
+//! * both operations are in one region, and no sharding annotates the longer value;
+//! * all strides are 1, and the sliced dimensions have no interior padding.
+//!
+//! A pad that adds and removes nothing is erased; a pad that only removes edges becomes a slice. A slice of a reversed, negated or
+//! converted sort result is moved to the sort, so that only candidates are exchanged (`plan/two_stage_sort.rs`).
 //!
 //! ```mlir
 //! %0 = stablehlo.pad %x, %z, low = [1], high = [0], interior = [0]
@@ -32,10 +35,10 @@ use shardc_ir::{
     Module, OpId, OpKind, PadSpec, RegionId, Rewriter, SliceSpec, TensorBuild, UnaryOp, ValueId,
 };
 
-/// How many operations between a sort and a slice are looked through.
+/// How many operations are followed between a sort and a slice.
 const MAX_STEPS: usize = 8;
 
-/// Folds slices everywhere under `body`. What they cut off stays, unused.
+/// Folds slices everywhere under `body`. Folded pads and concatenations stay, unused.
 pub fn fold_edges(module: &mut Module, body: RegionId) {
     let cuts = |&op: &OpId| match &module.ops[op].kind {
         OpKind::Slice(_) => true,
@@ -47,12 +50,12 @@ pub fn fold_edges(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Whether a pad neither adds nor cuts off anything.
+/// Whether a pad adds and removes nothing.
 fn is_nothing(spec: &PadSpec) -> bool {
     spec.low.iter().chain(&spec.high).chain(&spec.interior).all(|&n| n == 0)
 }
 
-/// Whether a pad adds nothing, and only cuts off edges.
+/// Whether a pad adds nothing and only removes edges.
 fn is_crop(spec: &PadSpec) -> bool {
     let mut edges = spec.low.iter().chain(&spec.high);
     spec.interior.iter().all(|&n| n == 0) && edges.clone().any(|&n| n < 0) && edges.all(|&n| n <= 0)
@@ -80,7 +83,7 @@ fn visit(rw: &mut Rewriter<'_>, region: RegionId) {
     }
 }
 
-/// Makes a slice of a pad that only cuts off edges, as the derivative of a pad does.
+/// Turns a pad that only removes edges into a slice. The derivative of a pad is such a pad.
 fn crop(module: &mut Module, op: OpId) -> Option<()> {
     let OpKind::Pad(spec) = &module.ops[op].kind else { return None };
     let input = *module.ops[op].operands.first()?;
@@ -99,7 +102,7 @@ fn crop(module: &mut Module, op: OpId) -> Option<()> {
     Some(())
 }
 
-/// Folds one slice with what produces its operand; a slice that this emits is folded in turn.
+/// Folds one slice into the producer of its operand. A slice that this creates is folded in turn.
 fn fold(rw: &mut Rewriter<'_>, slice: OpId, local: &FxHashSet<OpId>, depth: usize) -> Option<()> {
     let module = &*rw.module;
     let data = &module.ops[slice];
@@ -109,7 +112,7 @@ fn fold(rw: &mut Rewriter<'_>, slice: OpId, local: &FxHashSet<OpId>, depth: usiz
         return None;
     };
     let producer = module.def_op(operand).filter(|op| local.contains(op))?;
-    // An annotation of the longer value is kept.
+    // An annotated longer value is kept.
     let is_plain = spec.stride.iter().all(|&n| n == 1)
         && module.shardings.of(operand).is_none()
         && module.tensor(operand).is_some_and(|ty| ty.is_static());
@@ -125,7 +128,7 @@ fn fold(rw: &mut Rewriter<'_>, slice: OpId, local: &FxHashSet<OpId>, depth: usiz
                 OpKind::Concatenate { dim } => fold_concatenate(rw, slice, producer, &spec, *dim as usize)?,
                 _ => {}
             }
-            // It may still be a slice, of what was padded or of one operand.
+            // The result may be a slice again, of the pad's input or of one operand.
             fold(rw, slice, local, depth + 1)
         }
         OpKind::Reverse { .. } | OpKind::Unary(UnaryOp::Negate) | OpKind::Convert
@@ -150,7 +153,7 @@ fn fold(rw: &mut Rewriter<'_>, slice: OpId, local: &FxHashSet<OpId>, depth: usiz
     }
 }
 
-/// Makes a slice of a pad one pad, with edges that cut off; a slice of what is padded where nothing is added.
+/// Turns a slice of a pad into one pad with negative edges, or into a slice of the pad's input if nothing is added.
 fn fold_pad(module: &mut Module, slice: OpId, pad: OpId, spec: &SliceSpec, old: &PadSpec) -> Option<()> {
     let &[input, value] = module.ops[pad].operands.as_slice() else { return None };
     let (sizes, padded) = (module.tensor(input)?.shape.to_vec(), module.shape(module.ops[slice].operands[0]));
@@ -159,7 +162,7 @@ fn fold_pad(module: &mut Module, slice: OpId, pad: OpId, spec: &SliceSpec, old: 
         let is_whole = spec.start[d] == 0 && spec.limit[d] == padded[d];
         new.low[d] -= spec.start[d];
         new.high[d] -= padded[d] - spec.limit[d];
-        // A negative edge cuts off elements of the operand; it has to have so many.
+        // Negative edges cannot remove more elements than the operand has.
         let cuts = (-new.low[d]).max(0) + (-new.high[d]).max(0);
         if !is_whole && (old.interior[d] != 0 || cuts > size) {
             return None;
@@ -181,7 +184,7 @@ fn fold_pad(module: &mut Module, slice: OpId, pad: OpId, spec: &SliceSpec, old: 
     Some(())
 }
 
-/// Makes a slice of a concatenation along `dim` a concatenation of slices of its operands.
+/// Turns a slice of a concatenation along `dim` into a concatenation of slices of its operands.
 fn fold_concatenate(
     rw: &mut Rewriter<'_>,
     slice: OpId,
@@ -196,7 +199,7 @@ fn fold_concatenate(
         return Some(());
     }
     let total = *rw.module.shape(rw.module.ops[join].results[0]).get(dim)?;
-    // Only the joined dimension is cut: operands would be cut along others, too.
+    // The slice may cut only the concatenated dimension: otherwise all operands would be cut in other dimensions, too.
     let (low, high) = (spec.start[dim], spec.limit[dim]);
     let sizes = rw.module.shape(rw.module.ops[join].results[0]);
     let cuts_others = sizes.iter().enumerate().any(|(d, &n)| d != dim && spec.limit[d] - spec.start[d] != n);
@@ -235,7 +238,7 @@ fn fold_concatenate(
     Some(())
 }
 
-/// Whether the operand of an operation is a sort's result, by way of operations on each element and reversals.
+/// Whether the operand of an operation is a sort result, through reversals, negations and conversions.
 fn is_sorted(module: &Module, op: OpId, local: &FxHashSet<OpId>) -> bool {
     let mut op = op;
     for _ in 0..MAX_STEPS {

@@ -1,8 +1,22 @@
-//! Folds padding into the operation with windows that reads it.
+//! Pad folding: moves explicit padding into the window of a convolution or `reduce_window`.
 //!
-//! Where a tensor is padded with zeros for a convolution, or with the initial value for a `reduce_window`, the window pads
-//! instead. Of a dimension that is split, the padded tensor has other blocks than the tensor itself: its devices would first
-//! shift their parts by what the padding adds, and then exchange borders. Folded, they exchange borders alone.
+//! A padded tensor has other block boundaries than its input. If a padded dimension is sharded, devices would first shift blocks by the
+//! padding, then exchange halos. After folding they only exchange halos.
+//!
+//! Conditions:
+//! * edges are not negative, and there is no interior padding;
+//! * a convolution is padded with positive zero, in spatial dimensions without `lhs_dilation`;
+//! * a `reduce_window` with one input is padded with its neutral initial value, and has no base dilation;
+//! * the input is not quantized.
+//!
+//! ```mlir
+//! %0 = stablehlo.pad %x, %zero, low = [0, 1, 0, 0], high = [0, 2, 1, 0], interior = [0, 0, 0, 0]
+//! %1 = stablehlo.convolution(%0, %k) ... window = {pad = [[0, 1], [0, 0]], ...}
+//! ```
+//! becomes
+//! ```mlir
+//! %1 = stablehlo.convolution(%x, %k) ... window = {pad = [[1, 3], [0, 1]], ...}
+//! ```
 
 use shardc_ir::{Dense, Module, OpId, OpKind, PadSpec, RegionId, ValueId};
 use smallvec::SmallVec;
@@ -10,7 +24,7 @@ use smallvec::SmallVec;
 use crate::analysis::reducer::init_counts_for_nothing;
 use crate::analysis::regions::program_ops;
 
-/// Folds padding everywhere under `body`. Paddings that are no longer needed stay, unused.
+/// Folds padding everywhere under `body`. Folded pads stay, unused.
 pub fn fold_pads(module: &mut Module, body: RegionId) {
     for op in program_ops(module, body) {
         let folded = match &module.ops[op].kind {
@@ -25,7 +39,7 @@ pub fn fold_pads(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Returns the convolution that pads its input itself, and that input.
+/// Returns the convolution with the padding folded in, and its unpadded input.
 fn into_convolution(module: &Module, op: OpId) -> Option<(OpKind, ValueId)> {
     let OpKind::Convolution(spec) = &module.ops[op].kind else { return None };
     let (pad, input, value) = padding_of(module, op)?;
@@ -40,7 +54,7 @@ fn into_convolution(module: &Module, op: OpId) -> Option<(OpKind, ValueId)> {
             continue;
         }
         let i = spec.input.spatial.iter().position(|&d| d as usize == dim)?;
-        // Dilation would put gaps between the elements of the padding too, which the window's own padding has not.
+        // Dilation would put gaps between padded elements, too; the window's own padding has none.
         if spec.lhs_dilation.get(i).is_some_and(|&n| n != 1) {
             return None;
         }
@@ -50,7 +64,7 @@ fn into_convolution(module: &Module, op: OpId) -> Option<(OpKind, ValueId)> {
     Some((OpKind::Convolution(spec), input))
 }
 
-/// Returns the `reduce_window` that pads its only input itself, and that input.
+/// Returns the `reduce_window` with the padding folded in, and its unpadded input.
 fn into_window(module: &Module, op: OpId) -> Option<(OpKind, ValueId)> {
     let data = &module.ops[op];
     let (OpKind::ReduceWindow(spec), &[_, init]) = (&data.kind, data.operands.as_slice()) else {
@@ -70,17 +84,16 @@ fn into_window(module: &Module, op: OpId) -> Option<(OpKind, ValueId)> {
     Some((OpKind::ReduceWindow(spec), input))
 }
 
-/// Returns how operand 0 of `op` is padded, what is padded and with what, if only around it: cutting off and interior padding
-/// are no window's.
+/// Returns the pad that produces operand 0 of `op`, its input and its padding value, under the conditions of [`padding`].
 fn padding_of(module: &Module, op: OpId) -> Option<(&PadSpec, ValueId, ValueId)> {
     padding(module, module.def_op(*module.ops[op].operands.first()?)?)
 }
 
-/// Returns how a pad pads what with what, if only around it.
+/// Returns a pad, its input and its padding value, if edges are not negative and there is no interior padding.
 pub(super) fn padding(module: &Module, pad: OpId) -> Option<(&PadSpec, ValueId, ValueId)> {
     let pad = &module.ops[pad];
     let (OpKind::Pad(spec), &[input, value]) = (&pad.kind, pad.operands.as_slice()) else { return None };
-    // A window pads with the number zero, which the stored zero of a quantized tensor need not be.
+    // A window pads with zero, but the stored zero of a quantized tensor may stand for another number.
     if module.is_quantized(input) {
         return None;
     }
@@ -88,7 +101,7 @@ pub(super) fn padding(module: &Module, pad: OpId) -> Option<(&PadSpec, ValueId, 
     around.then_some((&**spec, input, value))
 }
 
-/// Whether every element is zero, and not the negative one, whose products have other signs.
+/// Whether every element is positive zero: products with -0.0 have other signs.
 pub(super) fn is_zero(module: &Module, mut value: ValueId) -> bool {
     while let Some(op) = module.def_op(value) {
         let op = &module.ops[op];
@@ -101,7 +114,7 @@ pub(super) fn is_zero(module: &Module, mut value: ValueId) -> bool {
     false
 }
 
-/// Returns the bytes of an element of a constant of equal elements.
+/// Returns the element bytes of a splat constant.
 fn scalar(module: &Module, mut value: ValueId) -> Option<SmallVec<[u8; 16]>> {
     loop {
         let op = &module.ops[module.def_op(value)?];

@@ -1,18 +1,30 @@
-//! Folds reshapes that undo others.
+//! Reshape folding: replaces a reshape that undoes earlier ones by their source.
 //!
-//! A row that gets a dimension of one element and loses it again, as padding with the nearest row is written, is the row:
-//! readers take that. What it is a slice of is then seen by what joins it with others.
+//! Padding with the nearest row is written with a unit dimension that is added and dropped again. After folding, the users of such a row
+//! see the slice that produced it.
+//!
+//! Conditions: the reshape and its source have the same type and the same sharding, and only reshapes and broadcasts that add unit
+//! dimensions are between them.
+//!
+//! ```mlir
+//! %0 = stablehlo.broadcast_in_dim %a, dims = [0, 2] : (tensor<1x8xf32>) -> tensor<1x1x8xf32>
+//! %1 = stablehlo.reshape %0 : (tensor<1x1x8xf32>) -> tensor<1x8xf32>
+//! %2 = stablehlo.negate %1 : tensor<1x8xf32>
+//! ```
+//! becomes
+//! ```mlir
+//! %2 = stablehlo.negate %a : tensor<1x8xf32>
+//! ```
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId};
 
 use crate::analysis::regions::program_ops;
 
-/// No more operations than these are looked through.
+/// How many operations are followed.
 const MAX_STEPS: usize = 4;
 
-/// Lets readers of reshapes under `body`, of a propagated module, read what these give back. Reshapes that are no longer
-/// needed stay, unused.
+/// Replaces uses of such reshapes under `body`, after propagation. The reshapes stay, unused.
 pub fn fold_reshapes(module: &mut Module, body: RegionId) {
     let mut folded: FxHashMap<ValueId, ValueId> = FxHashMap::default();
     for op in program_ops(module, body) {
@@ -27,7 +39,7 @@ pub fn fold_reshapes(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Returns the value that a reshape gives back as it was: of the same type, on the same devices.
+/// Returns the source that a reshape restores: the same type and the same sharding.
 fn given_back(module: &Module, op: OpId) -> Option<ValueId> {
     if !matches!(module.ops[op].kind, OpKind::Reshape) {
         return None;
@@ -52,7 +64,7 @@ fn given_back(module: &Module, op: OpId) -> Option<ValueId> {
     None
 }
 
-/// Whether an operation only changes the shape: a reshape, or a broadcast that adds dimensions of one element.
+/// Whether an operation only changes the shape: a reshape, or a broadcast that adds unit dimensions.
 fn keeps_order(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let elements = |v: Option<&ValueId>| v.and_then(|&v| module.tensor(v)?.num_elements());

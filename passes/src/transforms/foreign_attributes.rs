@@ -14,11 +14,11 @@
 
 use shardc_ir::{Attr, AttrDict, Module};
 
-/// Prefixes of attribute names, and dialects of attribute values, that plugins of XLA know.
+/// Prefixes of attribute names, and dialects of attribute values, that XLA's plugins know.
 const KNOWN: [&str; 12] =
     ["arith", "builtin", "chlo", "func", "jax", "mhlo", "sdy", "shape", "stablehlo", "tensor", "tf", "xla"];
 
-/// Drops them from the module, its functions and their operations.
+/// Drops foreign attributes of the module, its functions and their operations.
 pub(super) fn drop_all(module: &mut Module) {
     drop_foreign(&mut module.attrs);
     for func in module.funcs.values_mut() {
@@ -43,7 +43,7 @@ fn drop_foreign(attrs: &mut AttrDict) {
     }
 }
 
-/// Whether a dialect is one of [`KNOWN`]. XLA writes some names with an underscore first.
+/// Whether a dialect is in [`KNOWN`]. XLA writes some names with a leading underscore.
 fn is_known(dialect: &str) -> bool {
     let dialect = dialect.trim_start_matches('_');
     KNOWN.contains(&dialect) || dialect.starts_with("xla_") || dialect == "shardc"
@@ -60,7 +60,7 @@ fn has_foreign_value(value: &Attr) -> bool {
     }
 }
 
-/// The dialects of attributes (`#dialect.name`, `#dialect<...>`) and types (`!dialect.name`) in a text, outside of strings.
+/// The dialects of attributes (`#dialect.name`, `#dialect<...>`) and types (`!dialect.name`) in a text, outside of string literals.
 fn dialects(text: &str) -> impl Iterator<Item = &str> {
     let outside_of_strings = text.split('"').step_by(2);
     outside_of_strings.flat_map(|part| {

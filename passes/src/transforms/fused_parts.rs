@@ -1,12 +1,27 @@
-//! Parts of a fused dimension, written along that dimension.
+//! Fused dimension splitting: takes parts of a fused dimension as slices of it, and joins parts along it.
 //!
-//! `qkv.reshape(b, s, 3, heads, d)` and then one of the three is how many programs take queries, keys and values out of one product. A
-//! dimension of 3 is not split by 4 devices, so that a sharding of the product ends there, and with it that of the heads. A part
-//! is as well a range of the product that is reshaped after that, and then its heads are split as the columns of the weight are.
-//! The same goes for the gradient: parts that are stacked and then reshaped into one dimension are reshaped, and joined along it.
+//! Many programs take queries, keys and values from one matmul by `qkv.reshape(b, s, 3, heads, d)` and a slice of the dimension of size 3.
+//! Four devices cannot shard a dimension of 3, so the sharding of the matmul would end at the reshape, before the heads. The equal slice
+//! of the unreshaped matmul keeps it: heads are then sharded like the columns of the weight. The backward pass is the reverse: parts that
+//! are stacked and then reshaped into one dimension are reshaped first, then concatenated along it.
 //!
-//! Where a gradient is a sum of parts that are padded to all of it, as that of slices is, it is their concatenation: no elements
-//! are added but to zeros.
+//! The gradient of such slices is a sum of parts that are padded with zeros. It becomes their concatenation.
+//!
+//! Conditions:
+//! * the sliced or stacked dimension is the major factor of the fused one; transposes may be between it and the reshape;
+//! * intermediate values have no annotated sharding; every user of the reshaped value is such a slice, and other intermediates have one
+//!   user;
+//! * padded parts cover the dimension without gaps and overlaps, and the padding value is zero.
+//!
+//! ```mlir
+//! %0 = stablehlo.reshape %qkv : (tensor<8x96xf32>) -> tensor<8x3x4x8xf32>
+//! %1 = stablehlo.slice %0 [0:8, 1:2, 0:4, 0:8] : (tensor<8x3x4x8xf32>) -> tensor<8x1x4x8xf32>
+//! ```
+//! becomes
+//! ```mlir
+//! %0 = stablehlo.slice %qkv [0:8, 32:64] : (tensor<8x96xf32>) -> tensor<8x32xf32>
+//! %1 = stablehlo.reshape %0 : (tensor<8x32xf32>) -> tensor<8x1x4x8xf32>
+//! ```
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{BinaryOp, Build, Module, OpId, OpKind, RegionId, Rewriter, TensorBuild, UseCounts, ValueId};
@@ -16,10 +31,10 @@ use super::fold_pads::{is_zero, padding};
 use crate::analysis::regions::program_regions;
 use crate::rules::rule_of;
 
-/// More parts than these are not looked for.
+/// The largest number of parts that the pass looks for.
 const MAX_PARTS: usize = 64;
 
-/// Writes parts of fused dimensions everywhere under `body` as ranges of them. What was read before stays, unused.
+/// Rewrites slices and joins of fused dimensions everywhere under `body`. Replaced operations stay, unused.
 pub fn fused_parts(module: &mut Module, body: RegionId) {
     let regions = program_regions(module, body);
     for &region in &regions {
@@ -46,7 +61,7 @@ pub fn fused_parts(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Makes concatenations of sums of what is padded with zeros to one size, each elsewhere.
+/// Replaces sums of parts that are padded with zeros, without overlap, by concatenations.
 fn join_pads(module: &mut Module, region: RegionId) {
     for i in 0..module.regions[region].ops.len() {
         let op = module.regions[region].ops[i];
@@ -57,7 +72,7 @@ fn join_pads(module: &mut Module, region: RegionId) {
     }
 }
 
-/// Returns what a sum joins along which dimension, if its addends are padded parts that make up all of it.
+/// Returns the dimension and the parts that a sum concatenates, if its addends are padded parts that cover the result.
 fn padded_parts(module: &Module, op: OpId) -> Option<(usize, SmallVec<[ValueId; 4]>)> {
     let is_sum = |op: OpId| matches!(module.ops[op].kind, OpKind::Binary(BinaryOp::Add));
     let mut todo: SmallVec<[OpId; 8]> = is_sum(op).then_some(op).into_iter().collect();
@@ -71,7 +86,7 @@ fn padded_parts(module: &Module, op: OpId) -> Option<(usize, SmallVec<[ValueId; 
                 (todo.len() <= MAX_PARTS).then_some(())?;
                 continue;
             }
-            // What the program says of an addend would be said of nobody.
+            // The addend is removed, and an annotation on it would be lost.
             module.shardings.of(addend).is_none().then_some(())?;
             let (spec, part, zero) = padding(module, def)?;
             let (shape, whole) = (module.shape(part), module.shape(addend));
@@ -93,30 +108,30 @@ fn padded_parts(module: &Module, op: OpId) -> Option<(usize, SmallVec<[ValueId; 
     Some((dim, parts.into_iter().map(|(_, part)| part).collect()))
 }
 
-/// What of a region is written along fused dimensions.
+/// The slices and joins of a region that are rewritten.
 #[derive(Default)]
 struct Parts {
     slices: FxHashMap<OpId, Slice>,
     joins: FxHashMap<OpId, Join>,
 }
 
-/// A slice of a fused dimension that was reshaped, and perhaps transposed.
+/// A slice of the major factor of a fused dimension, after a reshape and perhaps transposes.
 struct Slice {
     fused: Fused,
     /// The reshape.
     reshape: OpId,
-    /// What transposes its result, first to last.
+    /// The transposes of its result, in program order.
     transposes: SmallVec<[OpId; 2]>,
-    /// The dimension that is sliced.
+    /// The sliced dimension.
     dim: usize,
 }
 
-/// A concatenation that is reshaped into a fused dimension, perhaps transposed before.
+/// A concatenation that is reshaped into a fused dimension, perhaps after transposes.
 struct Join {
     fused: Fused,
     concatenation: OpId,
     transposes: SmallVec<[OpId; 2]>,
-    /// The dimension that parts are joined along.
+    /// The concatenated dimension.
     dim: usize,
 }
 
@@ -124,9 +139,9 @@ struct Join {
 #[derive(Clone, Copy)]
 struct Fused {
     dim: usize,
-    /// The dimension that is the factor.
+    /// The dimension that is the major factor.
     major: usize,
-    /// How many elements an index of that stands for.
+    /// How many elements of the fused dimension one index of the major factor spans.
     row: i64,
 }
 
@@ -135,7 +150,7 @@ impl Parts {
         let ops = &module.regions[region].ops;
         let local: FxHashSet<OpId> = ops.iter().copied().collect();
         let mut parts = Parts::default();
-        // How many slices of a value along its factor were found.
+        // The number of slices of each value along its major factor.
         let mut counts: FxHashMap<ValueId, u32> = FxHashMap::default();
         for &op in ops {
             match module.ops[op].kind {
@@ -153,7 +168,7 @@ impl Parts {
                 _ => {}
             }
         }
-        // Who reads all of it had better have it once.
+        // Another user needs the reshaped value anyway.
         parts.slices.retain(|&op, _| {
             let value = module.ops[op].operands[0];
             counts.get(&value) == Some(&readers.get(value))
@@ -162,8 +177,8 @@ impl Parts {
     }
 }
 
-/// Follows transposes back from a value and one of its dimensions, each read once but for the first where `is_shared`. Returns what they
-/// begin with, that dimension of it, and the transposes, first to last.
+/// Follows transposes back from a value and one of its dimensions. Each value has one user, except the first if `is_shared`. Returns the
+/// producer, the dimension of its result, and the transposes in program order.
 fn through_transposes(
     module: &Module,
     (mut value, mut dim): (ValueId, usize),
@@ -173,7 +188,7 @@ fn through_transposes(
     let mut transposes = SmallVec::new();
     loop {
         let def = module.def_op(value).filter(|op| local.contains(op))?;
-        // What the program says of the value would be said of nobody.
+        // The value is replaced, and an annotation on it would be lost.
         if module.shardings.of(value).is_some() || !is_shared && readers.get(value) != 1 {
             return None;
         }
@@ -199,7 +214,7 @@ impl Slice {
         Some(Slice { fused, reshape, transposes, dim })
     }
 
-    /// Makes the slice of what is not reshaped yet, and then what was done with that.
+    /// Inserts the slice of the unreshaped value, then the reshape and the transposes.
     fn range(self, rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
         let OpKind::Slice(spec) = &rw.module.ops[op].kind else { return None };
         let (start, limit) = (spec.start[self.dim], spec.limit[self.dim]);
@@ -229,7 +244,7 @@ impl Join {
         })
     }
 
-    /// Does with each part what is done with all of them, and joins the parts after that.
+    /// Transposes and reshapes each part, then concatenates the parts.
     fn along(self, rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
         let result = rw.module.ops[op].results[0];
         let Fused { dim, row, .. } = self.fused;
@@ -251,8 +266,8 @@ impl Join {
 }
 
 impl Fused {
-    /// Returns the fused dimension of the operand of a reshape whose major factor is dimension `major` of its result, or of the result
-    /// and `major` of its operand.
+    /// Returns the fused dimension of which dimension `major` on the other side of a reshape is the major factor. If `is_apart`, the fused
+    /// dimension is in the operand and `major` in the result; otherwise the reverse.
     fn of(module: &Module, reshape: OpId, major: usize, is_apart: bool) -> Option<Fused> {
         let data = &module.ops[reshape];
         let is_known = |&v: &ValueId| module.tensor(v).is_some_and(|ty| ty.is_static());

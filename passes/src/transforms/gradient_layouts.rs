@@ -1,24 +1,35 @@
-//! Gradients as the parameters lie that they update, for a back end that would have these lie as gradients do.
+//! Gradient layout assignment: pins gradients to the layout of the parameter that they update, for XLA's TPU compiler.
 //!
-//! XLA's TPU compiler lets operations on elements take over the order of dimensions of what they read. Some values are made in an
-//! order of their own:
+//! XLA's TPU compiler gives element-wise operations the layout of their operands. Some operations choose a layout of their own:
 //!
 //! * a `scatter` adds to whole rows, along the lanes of a tile;
-//! * an `all_to_all` that joins the parts along another dimension than the first is one of whole parts and a transpose, which becomes a
-//!   matter of order;
-//! * so does the transpose behind the product of which most gradients come, and devices sum small ones in that order.
+//! * an `all_to_all` whose concatenated dimension is not the first one is an exchange of whole blocks and a transpose, which becomes a
+//!   layout change;
+//! * the transpose after the matmul that produces most gradients becomes a layout change, too, and devices sum small gradients in it.
 //!
-//! Where such a value is a gradient, the update is in its order: the parameter and the optimiser's state, which lie as pads them
-//! least, are copied into it as the step starts and back at its end, and have their memory twice meanwhile, and many times if rows are
-//! few elements: each takes a tile's 128. Where the gradient is kept in the order of the parameter, it alone is copied, if anything is:
-//! most products can be made in either order.
+//! If such a value is a gradient, its update runs in that layout. The parameter and the optimizer state have the layout with the least
+//! padding, so they are copied at the start of the step and back at its end. Until then they are in memory twice, or many times if rows
+//! are short: each row is padded to the 128 lanes of a tile. With a pinned gradient, at most the gradient is copied: most matmuls can
+//! produce either layout.
+//!
+//! ```mlir
+//! %g = "stablehlo.all_to_all"(%rows) <{concat_dimension = 1 : i64, split_dimension = 0 : i64, ...}>
+//!   : (tensor<8x128xf32>) -> tensor<4x256xf32>
+//! %m = stablehlo.add %momentum, %g : tensor<4x256xf32>
+//! ```
+//! becomes
+//! ```mlir
+//! %g = "stablehlo.all_to_all"(%rows) ...
+//! %p = stablehlo.custom_call @LayoutConstraint(%g) {operand_layouts = [dense<[1, 0]> : tensor<2xindex>], ...}
+//! %m = stablehlo.add %momentum, %p : tensor<4x256xf32>
+//! ```
 
 use shardc_ir::{Module, Rewriter};
 
 use super::layout_constraint::pin;
 use crate::analysis::gradient_orders::orders_of_gradients;
 
-/// Pins gradients that would be in another order than parameters lie in.
+/// Pins gradients whose layout would differ from that of parameters.
 pub(super) fn pin_gradients(module: &mut Module) {
     let Some(body) = module.entry().and_then(|entry| module.funcs[entry].body) else { return };
     let orders = orders_of_gradients(module, body);

@@ -1,8 +1,8 @@
-//! Replica groups as axes of a mesh, `#stablehlo.replica_group_mesh_axes<...>`, in place of lists of devices.
+//! Replica groups by mesh axes: writes replica groups as `#stablehlo.replica_group_mesh_axes<...>` in place of lists of device ids.
 //!
-//! A list is as long as there are devices. StableHLO's groups by axes name a mesh of the module and some of its axes or parts of
-//! axes; all-gathers, reductions, all-to-alls and broadcasts take them, permutes do not. The groups are the same, in the same
-//! order, and stay known beside the text.
+//! A list is as long as the number of devices. The axes form names a mesh of the module and some of its axes or sub-axes. All-gathers,
+//! reductions, all-to-alls and broadcasts accept it; permutes do not. The groups and their order are the same, and the lists stay in the
+//! module's data.
 
 use std::fmt::Write as _;
 
@@ -11,18 +11,18 @@ use shardc_ir::{AxisRef, Mesh, Module, OpId, OpKind, ReplicaGroups};
 
 use crate::analysis::symbols::FreshNames;
 
-/// How replica groups are written.
+/// The form in which replica groups are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GroupForm {
-    /// As lists of device ids, which everyone reads.
+    /// Lists of device ids, which every reader accepts.
     #[default]
     Lists,
-    /// As axes of a mesh that stands in the module, where groups are along axes.
+    /// Axes of a mesh in the module, for groups that are along axes.
     MeshAxes,
 }
 
-/// Writes the groups of all collectives along axes of `mesh` as these axes. The module gets the mesh, under a name that is
-/// free, if that was so of any.
+/// Writes the groups of all collectives that are along axes of `mesh` in the axes form. If there are any, the mesh is added to the module
+/// under an unused name.
 pub fn write_mesh_axes(module: &mut Module, mesh: &Mesh) {
     let name = FreshNames::default().make(module, "mesh");
     let mut texts: FxHashMap<ReplicaGroups, Option<Box<str>>> = FxHashMap::default();
@@ -47,14 +47,14 @@ pub fn write_mesh_axes(module: &mut Module, mesh: &Mesh) {
     }
 }
 
-/// The attribute that says these groups; `None` where they are not along axes.
+/// The attribute for these groups; `None` if they are not along axes.
 fn text(mesh: &Mesh, name: &str, groups: &ReplicaGroups) -> Option<Box<str>> {
     let axes = mesh.axes_of_groups(groups).filter(|axes| !axes.is_empty())?;
     let mut text = format!("#stablehlo.replica_group_mesh_axes<mesh = @{name}, axes = [");
     for (i, &axis) in axes.iter().enumerate() {
         let AxisRef { sub, .. } = axis;
         let axis = mesh.axis_name(axis);
-        // Names that would have to be escaped stay out of it.
+        // Names that need escapes are not written.
         if axis.bytes().any(|byte| !byte.is_ascii_graphic() || matches!(byte, b'"' | b'\\')) {
             return None;
         }

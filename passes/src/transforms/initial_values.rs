@@ -1,11 +1,12 @@
-//! Normalize initial values of reductions: a `reduce` whose initial value is not known to be neutral starts from the neutral value, and
-//! its result is combined with the initial value afterwards.
+//! Reduction initial value normalization: starts a `reduce` from the neutral value and combines its result with the initial value
+//! afterwards.
 //!
-//! StableHLO leaves open how often an implementation uses the initial value. XLA's CPU compiler adds it once for each partial sum of a
-//! vectorized loop, and drops it where one element is reduced; so one program gives several results for several shapes. After
-//! this pass each result contains it once.
+//! StableHLO does not say how often an implementation uses the initial value. XLA's CPU compiler adds it once for each partial sum of a
+//! vectorized loop, and drops it if one element is reduced; so the result depends on the shape. After this pass each result contains it
+//! once.
 //!
-//! Conditions: the body is one commutative operation ([`reduction_of`]), and the element type has a neutral value for it.
+//! Conditions: the initial value is not known to be neutral, the body is one commutative operation ([`reduction_of`]), and the element
+//! type has a neutral value for it.
 //!
 //! ```mlir
 //! %0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [0] : (tensor<128xf32>, tensor<f32>) -> tensor<f32>
@@ -43,7 +44,7 @@ fn combine(rw: &mut Rewriter<'_>, op: OpId) {
     let neutral_element = |rw: &Rewriter<'_>, value: ValueId| {
         let dtype = rw.module.stored(value)?.dtype;
         let element = identity(kind, dtype)?;
-        // The sum with 0.0 would turn -0.0 into 0.0.
+        // Adding 0.0 would turn -0.0 into 0.0.
         Some((if kind == ReductionKind::Add { exact_zero(dtype) } else { element }, dtype))
     };
     let elements: Option<Vec<_>> = initial.iter().map(|&value| neutral_element(rw, value)).collect();

@@ -1,8 +1,25 @@
-//! Call inlining.
+//! Call inlining: replaces each call by a copy of the callee's body.
 //!
-//! Passes after this one see one function body without calls, so that shardings, reshards and costs need no
-//! summary of a callee. A callee that is called from several places is copied to each, since each place may
-//! shard it differently.
+//! Later passes then see one function body without calls, and shardings, reshards and costs need no summaries of callees. Each call gets
+//! its own copy, since each may need other shardings.
+//!
+//! ```mlir
+//! func.func public @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+//!   %0 = func.call @inner(%a) : (tensor<4xf32>) -> tensor<4xf32>
+//!   return %0 : tensor<4xf32>
+//! }
+//! func.func private @inner(%a: tensor<4xf32>) -> tensor<4xf32> {
+//!   %0 = stablehlo.sine %a : tensor<4xf32>
+//!   return %0 : tensor<4xf32>
+//! }
+//! ```
+//! becomes
+//! ```mlir
+//! func.func public @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+//!   %0 = stablehlo.sine %a : tensor<4xf32>
+//!   return %0 : tensor<4xf32>
+//! }
+//! ```
 
 use petgraph::algo::{kosaraju_scc, toposort};
 use petgraph::graph::{DiGraph, EdgeIndex, NodeIndex};
@@ -16,18 +33,18 @@ use smallvec::SmallVec;
 use crate::analysis::inlined_size::{check_size, check_size_except};
 use crate::analysis::symbols::drop_unused_funcs;
 
-/// Where operations stood before calls were inlined.
+/// The call stacks of operations before inlining.
 #[derive(Clone, Debug, Default)]
 pub struct CallSites {
-    /// For each operation that a call brought the last entry of its way, plus one.
+    /// For each inlined operation, the index of its innermost entry in `calls`, plus one.
     of: SecondaryMap<OpId, u32>,
-    /// Each call, and the entry of the call before it: inside of what it calls.
+    /// Each call, and the entry of the enclosing call.
     calls: Vec<(OpId, Option<u32>)>,
     known: FxHashMap<(OpId, Option<u32>), u32>,
 }
 
 impl CallSites {
-    /// The calls through which an operation came to where it stands, innermost first.
+    /// The calls through which an operation was inlined, innermost first.
     #[must_use]
     pub fn of(&self, op: OpId) -> Vec<OpId> {
         let mut out = Vec::new();
@@ -40,12 +57,12 @@ impl CallSites {
         out
     }
 
-    /// `copies` stand for `originals` after `call`.
+    /// Records that `copies` replace `originals` after `call` was inlined.
     fn note(&mut self, call: OpId, originals: &[OpId], copies: &[OpId]) {
         for (&original, &copy) in originals.iter().zip(copies) {
             let entry = (call, self.of[original].checked_sub(1));
             let next = self.calls.len() as u32;
-            // One entry for all operations of a body that came the same way: there are as many as calls were inlined.
+            // Operations of a body with the same call stack share one entry, so there are as many entries as inlined calls.
             let at = *self.known.entry(entry).or_insert(next);
             if at == next {
                 self.calls.push(entry);
@@ -55,7 +72,7 @@ impl CallSites {
     }
 }
 
-/// Inlines as [`inline_calls`] does, and returns where each operation comes from.
+/// Inlines as [`inline_calls`] does, and returns the call stack of each operation.
 ///
 /// # Errors
 /// Those of [`inline_calls`].
@@ -63,25 +80,21 @@ pub fn inline_calls_tracing(module: &mut Module) -> Result<CallSites, Vec<Diagno
     inline_all(module, Some(CallSites::default())).map(Option::unwrap_or_default)
 }
 
-/// Replaces every call that the program can reach by a copy of the callee's body, and drops private functions
-/// that nothing names any more. Calls of functions without a body stay.
+/// Replaces every reachable call by a copy of the callee's body, and drops private functions that are no longer referenced. Calls of
+/// functions without a body stay.
 ///
-/// A sharding of a callee's parameter, of a call's result or of a callee's result becomes a sharding constraint
-/// at the place of the call. A named computation is what is left of a call, and is replaced by its body in the same way; a
-/// composite by what it decomposes into.
+/// A sharding of a callee's parameter, of a call's result or of a callee's result becomes a sharding constraint in place of the call. A
+/// named computation (an outlined call) is replaced by its body in the same way, and a composite by its decomposition.
 ///
-/// # Errors
-/// A function calls itself, directly or through others, a call names no function, or so many operations would be made
-/// that no machine could hold them (SH0323).
+/// # Errors A function calls itself, directly or through others; a call names no function; or the result would have more operations than
+/// any machine can hold (SH0323).
 pub fn inline_calls(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     inline_all(module, None).map(|_| ())
 }
 
-/// Replaces calls as [`inline_calls`] does, save those of the functions of these names, and composites that they are the
-/// meaning of. No function is dropped.
+/// Replaces calls as [`inline_calls`] does, except calls of the functions `names` and composites that they decompose. Drops no function.
 ///
-/// # Errors
-/// Those of [`inline_calls`].
+/// # Errors Those of [`inline_calls`].
 pub fn inline_calls_except(module: &mut Module, names: &[&str]) -> Result<(), Vec<Diagnostic>> {
     let order = callees_first(module)?;
     let mut keep = SecondaryMap::new();
@@ -100,11 +113,10 @@ fn inline_all(module: &mut Module, sites: Option<CallSites>) -> Result<Option<Ca
     Ok(sites)
 }
 
-/// Replaces calls as [`inline_calls`] does, in the functions of `order`, each after those that it calls; save those of the
-/// functions that `keep` names, which stay as they are. No function is dropped.
+/// Replaces calls as [`inline_calls`] does in the functions `order`, in which callees come first. Calls of the functions in `keep` stay.
+/// Drops no function.
 ///
-/// # Errors
-/// So many operations would be made that no machine could hold them (SH0323).
+/// # Errors The result would have more operations than any machine can hold (SH0323).
 pub(crate) fn inline_except(
     module: &mut Module,
     order: &[FuncId],
@@ -114,7 +126,7 @@ pub(crate) fn inline_except(
     check_size_except(module, order, keep)?;
     let mut inliner = Inliner { map: ValueMap::new(), named: true, sites, keep };
     let mut rw = Rewriter::new(module);
-    // Callees first: what is copied has no calls left, so that no copy is walked again.
+    // Callees first: copied bodies then contain no calls, and no copy is walked again.
     for &func in order {
         if let Some(body) = rw.module.funcs[func].body {
             inliner.region(&mut rw, body);
@@ -123,11 +135,10 @@ pub(crate) fn inline_except(
     Ok(inliner.sites)
 }
 
-/// Replaces every call in these regions, and in what takes its place, by the body of the function; then drops private
-/// functions that nothing names any more.
+/// Replaces every call in these regions, and in the bodies that replace calls, by the callee's body. Then drops private functions that are
+/// no longer referenced.
 ///
-/// # Errors
-/// So many operations would be made that no machine could hold them (SH0323).
+/// # Errors The result would have more operations than any machine can hold (SH0323).
 pub(crate) fn inline_calls_in(module: &mut Module, regions: &[RegionId]) -> Result<(), Vec<Diagnostic>> {
     check_size(module, &crate::analysis::call_graph::callees_first(module))?;
 
@@ -135,7 +146,7 @@ pub(crate) fn inline_calls_in(module: &mut Module, regions: &[RegionId]) -> Resu
     let mut inliner = Inliner { map: ValueMap::new(), named: false, sites: None, keep: &keep };
     let mut rw = Rewriter::new(module);
     for &region in regions {
-        // A body that was copied brings the calls in it along.
+        // A copied body may contain calls.
         let calls = |module: &Module| module.walk(region).iter().any(|&op| callee(module, op).is_some());
         while calls(rw.module) {
             inliner.region(&mut rw, region);
@@ -148,21 +159,19 @@ pub(crate) fn inline_calls_in(module: &mut Module, regions: &[RegionId]) -> Resu
 
 /// Checks that every call names a function and that none calls itself.
 ///
-/// # Errors
-/// One for each such call, and for each group of functions that call each other.
+/// # Errors One for each invalid call, and one for each group of mutually recursive functions.
 pub fn check_calls(module: &Module) -> Result<(), Vec<Diagnostic>> {
     callees_first(module).map(drop)
 }
 
-/// Every function, each after those that it calls.
+/// All functions, callees first.
 ///
-/// # Errors
-/// A function calls itself, directly or through others, or a call names no function that shardc works on.
+/// # Errors A function calls itself, directly or through others, or a call names no function of the module.
 pub(crate) fn callees_first(module: &Module) -> Result<Vec<FuncId>, Vec<Diagnostic>> {
     let mut graph: DiGraph<FuncId, OpId> = DiGraph::new();
     let nodes: Vec<NodeIndex> = module.funcs.keys().map(|func| graph.add_node(func)).collect();
     let mut errors = Vec::new();
-    // `update_edge` would go over all that a function calls for each of its calls.
+    // `update_edge` would scan all callees of a function for each of its calls.
     let mut edges: FxHashMap<(FuncId, FuncId), EdgeIndex> = FxHashMap::default();
     for (caller, func) in module.funcs.iter() {
         let Some(body) = func.body else { continue };
@@ -200,7 +209,7 @@ pub(crate) fn callees_first(module: &Module) -> Result<Vec<FuncId>, Vec<Diagnost
     }
 }
 
-/// One error for each group of functions that call each other.
+/// One error for each group of mutually recursive functions.
 fn cycles(module: &Module, graph: &DiGraph<FuncId, OpId>) -> Vec<Diagnostic> {
     let mut groups = kosaraju_scc(graph);
     for group in &mut groups {
@@ -216,7 +225,7 @@ fn cycles(module: &Module, graph: &DiGraph<FuncId, OpId>) -> Vec<Diagnostic> {
         let mut names = vec![&*module.funcs[graph[first]].name];
         let mut at = first;
         let mut span = Span::NONE;
-        // Following the first edge inside of the group leads back to where it started or to a function on the way.
+        // Following the first edge within the group leads back to the start or to a function on the path.
         loop {
             let next = graph.neighbors(at).filter(|n| group.contains(n)).min();
             let Some(next) = next else { break };
@@ -241,13 +250,13 @@ fn cycles(module: &Module, graph: &DiGraph<FuncId, OpId>) -> Vec<Diagnostic> {
     errors
 }
 
-/// The function that an operation calls, and its body.
+/// The callee of an operation, and its body.
 fn callee(module: &Module, op: OpId) -> Option<(FuncId, RegionId)> {
     let OpKind::Call { callee } = &module.ops[op].kind else { return None };
     body_of(module, callee)
 }
 
-/// The function that says what a composite does, and its body.
+/// The function that decomposes a composite, and its body.
 fn decomposition(module: &Module, op: OpId) -> Option<(FuncId, RegionId)> {
     let OpKind::Composite(spec) = &module.ops[op].kind else { return None };
     body_of(module, &spec.decomposition)
@@ -259,11 +268,11 @@ fn body_of(module: &Module, callee: &str) -> Option<(FuncId, RegionId)> {
 }
 
 struct Inliner<'a> {
-    /// From values of the callee to values of the copy that is being made.
+    /// From values of the callee to values of the copy.
     map: ValueMap,
-    /// Where operations come from, if that is wanted.
+    /// Call stacks, if they are recorded.
     sites: Option<CallSites>,
-    /// Whether named computations and composites are replaced too.
+    /// Whether named computations and composites are replaced, too.
     named: bool,
     /// Functions whose calls stay.
     keep: &'a SecondaryMap<FuncId, bool>,
@@ -276,12 +285,12 @@ impl Inliner<'_> {
             let data = &rw.module.ops[op];
             if let (&[operand], &[result]) = (data.operands.as_slice(), data.results.as_slice()) {
                 match data.kind {
-                    // Between functions nothing flows any more.
+                    // No data flows between functions after inlining.
                     OpKind::FuncDataFlowEdge => {
                         rw.replace(&[operand]);
                         continue;
                     }
-                    // The compiler knows flow into and out of regions without edges; what they say of it stays said.
+                    // The compiler knows region data flow without edges; their shardings stay as constraints.
                     OpKind::DataFlowEdge(said) if self.named => {
                         let said = said.or(rw.module.shardings.of(result));
                         let value = constrain(rw, operand, said);
@@ -307,7 +316,7 @@ impl Inliner<'_> {
         }
     }
 
-    /// The body of a named computation in its place.
+    /// Replaces a named computation by its body.
     fn named(&mut self, rw: &mut Rewriter<'_>, op: OpId) {
         let OpKind::NamedComputation(spec) = rw.module.ops[op].kind.clone() else { return };
         let Some(&body) = rw.module.ops[op].regions.first() else { return };
@@ -360,13 +369,13 @@ impl Inliner<'_> {
     }
 }
 
-/// An operation and those under it.
+/// An operation and all operations nested in it.
 fn with_inner(module: &Module, op: OpId) -> Vec<OpId> {
     let regions = module.ops[op].regions.iter();
     std::iter::once(op).chain(regions.flat_map(|&region| module.walk(region))).collect()
 }
 
-/// Inserts a sharding constraint, unless the value has this very sharding.
+/// Inserts a sharding constraint, unless the value has this sharding already.
 pub(crate) fn constrain(rw: &mut Rewriter<'_>, value: ValueId, sharding: Option<ShardingId>) -> ValueId {
     let Some(sharding) = sharding else { return value };
     let made_here = rw.module.def_op(value).is_some();

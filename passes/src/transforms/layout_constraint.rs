@@ -1,9 +1,8 @@
-//! Calls that keep a value in an order of its dimensions, for which XLA has a name: `LayoutConstraint`.
+//! Layout pinning by XLA's custom call `LayoutConstraint`.
 
 use shardc_ir::{Attr, Build, CustomCallSpec, OpKind, Rewriter, ValueId};
 
-/// Has what follows read a result of the operation at hand through a call that keeps it in an order of its dimensions, the one whose
-/// elements lie side by side first.
+/// Makes users of a result of the current operation read it through a `LayoutConstraint` with this layout, most minor dimension first.
 pub(super) fn pin(rw: &mut Rewriter<'_>, result: ValueId, minor_to_major: &[usize]) {
     let order: Vec<String> = minor_to_major.iter().map(usize::to_string).collect();
     let order = format!("dense<[{}]> : tensor<{}xindex>", order.join(", "), order.len());

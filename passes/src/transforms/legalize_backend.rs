@@ -1,29 +1,30 @@
-//! Legalizing for back ends: a module in which nothing is left that only a partitioner understands.
+//! Back-end legalization: removes everything that only a partitioner understands, and works around limits of PJRT plugins.
 //!
-//! [`legalize`] takes a module whose every value is what one device holds (a partitioned program, or one that was never
-//! partitioned) and makes it the module that is handed to a PJRT plugin, as text or as bytecode:
+//! [`legalize`] takes a module whose values are local to one device: a partitioned program, or one that was never partitioned. The
+//! result is passed to a PJRT plugin as text or bytecode.
 //!
-//! * Annotations that are the identity on one device (`sdy.sharding_constraint`, `sdy.reshard`,
-//!   `sdy.propagation_barrier`, data-flow edges, `@Sharding`) are replaced by their operands; sharding groups go.
-//! * Meshes, shardings, and attributes that hold them are dropped. Plugins need not know the `sdy` dialect.
+//! For all back ends:
+//! * Annotations that are the identity on one device (`sdy.sharding_constraint`, `sdy.reshard`, `sdy.propagation_barrier`, data-flow
+//!   edges, `@Sharding`) are replaced by their operands. Sharding groups are removed.
+//! * Meshes, shardings, and attributes that contain them are dropped: plugins need not know the `sdy` dialect.
 //! * Discardable attributes of dialects that plugins do not register are dropped (`foreign_attributes.rs`).
 //! * Element-wise operations that plugins may lack are expanded (`expand_elementwise.rs`).
-//! * Comparisons of integers say whether these have a sign.
-//! * A `reduce` starts from a neutral initial value; another one is combined with its result (`initial_values.rs`).
-//! * The module says how many replicas or partitions run it, and its entry function is called `main`.
-//! * For XLA's CPU and TPU compilers, which have no `collective_broadcast`, it is a sum (`rooted_collectives.rs`).
-//! * Among several partitions ([`SpmdMode::Partition`]) operations and the entry's signature are marked `{manual}`, which XLA asks
-//!   for; of one alone nothing is, since its partitioner, which would take the marks away, does not run then.
-//! * For XLA's CPU client values stay in its one memory, products in groups are plain ones, those that are wider than their operands
-//!   have them widened, the results of Fourier transforms are pinned to row-major order, and collectives in loops and branches take
-//!   turns with those around them ([`Backend::Cpu`]).
-//! * But for the CPU and for GPUs sums of complex numbers are scattered as those of their parts ([`Backend::Any`]).
-//! * For XLA's TPU compiler gradients lie as the parameters that they update do, and what goes to the host's memory is no part of something
-//!   larger ([`Backend::Tpu`]).
-//! * For XLA's CPU client, and for all back ends in [`SpmdMode::Replica`], `ragged_all_to_all` is an `all_gather` and a `gather`
-//!   (`dense_exchange.rs`).
-//! * For XLA's compiler for GPUs a value that is returned several times takes the memory of one argument ([`Backend::Gpu`]).
-//! * Where several processes share the devices ([`BackendOptions::processes`]), collectives between them are calls of the runtime.
+//! * Integer comparisons get an explicit signedness.
+//! * A `reduce` starts from the neutral value; another initial value is combined with its result (`initial_values.rs`).
+//! * The module gets its number of replicas or partitions, and its entry function is called `main`.
+//! * With several partitions ([`SpmdMode::Partition`]), operations and the entry signature get `mhlo.sharding = "{manual}"`, which XLA
+//!   requires. With one partition nothing is marked: XLA's partitioner, which removes the marks, does not run.
+//! * If several processes share the devices ([`BackendOptions::processes`]), collectives between them become calls of the runtime
+//!   (`across_processes.rs`).
+//!
+//! For some back ends ([`Backend`]):
+//! * CPU and TPU: `collective_broadcast` becomes an `all_reduce` (`rooted_collectives.rs`).
+//! * CPU: memory-placement calls are removed, `ragged_dot` becomes `dot_general`, operands of a widening `dot_general` are converted to
+//!   the result type, FFT results are pinned to row-major layout, and collectives in loops and branches are ordered with those outside.
+//! * All but CPU and GPU: a `reduce_scatter` of complex numbers becomes one of their parts (`complex_sums.rs`).
+//! * TPU: gradients get the layout of the parameters that they update, and slices that go to host memory are cut off by a barrier.
+//! * CPU, and all back ends in [`SpmdMode::Replica`]: `ragged_all_to_all` becomes an `all_gather` and a `gather` (`dense_exchange.rs`).
+//! * GPU: a value that is returned several times is donated only once (`donated_once.rs`).
 
 use shardc_ir::discardable::{GSPMD_SHARDING, SHARDING, SHARDING_RULE};
 use shardc_ir::{
@@ -37,48 +38,46 @@ use super::{
     row_major_fft, whole_to_host, wide_products,
 };
 
-/// Regions within regions, so that neither this nor the recursion of MLIR's readers overflows the stack.
+/// The deepest nesting of regions. It keeps this pass and the recursive readers of MLIR from overflowing the stack.
 const MAX_DEPTH: usize = 128;
 
-/// Which of XLA's compilers takes a program, where it makes a difference.
+/// The XLA compiler that takes a program, as far as it matters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
-    /// One that takes what StableHLO says, but for sums of complex numbers that are scattered.
+    /// Any compiler of StableHLO, except that it may lack complex `reduce_scatter`.
     #[default]
     Any,
-    /// That for TPUs. It lets the update of a parameter take over the order of dimensions of a gradient that is added to rows or
-    /// exchanged, and copies parameter and state into that and back; and it takes all of a value to the host's memory of which a part
-    /// goes there.
+    /// XLA's TPU compiler. It gives parameter updates the layout of a gradient that was scattered or exchanged, and copies parameter and
+    /// state to that layout and back. If a slice of a value goes to host memory, it moves the whole value.
     Tpu,
-    /// That of the CPU client. It has one memory, and knows no call that moves values to another. It has no `ragged_dot`, and no
-    /// product of `bf16` that gives `f32`. It lets a Fourier transform take over the order of dimensions that an `all_gather` after
-    /// it wants, and then refuses at run time to do it in that order; and it mixes up collectives in loops with others.
+    /// XLA's CPU client. It has one memory space and no memory-placement call, no `ragged_dot`, and no `dot_general` of `bf16` with an
+    /// `f32` result. It may give an FFT the layout that a following `all_gather` wants, and then fails at run time. It runs collectives in
+    /// loops concurrently with others.
     Cpu,
-    /// That for GPUs. Some versions give several arguments one buffer where a value is returned in the memory of each.
+    /// XLA's GPU compiler. Some versions give several donated arguments one buffer if one value is returned in each of them.
     Gpu,
 }
 
-/// What a back end is told about the devices that run a program.
+/// Options about the devices that run a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BackendOptions {
-    /// What a device is to the back end.
+    /// Whether a device is a replica or a partition.
     pub spmd_mode: SpmdMode,
-    /// Number of devices that run the program, written as `mhlo.num_replicas` or `mhlo.num_partitions`; its entry
-    /// function is then called `main`, as back ends ask. `None` takes the size of the module's largest mesh; where it has
-    /// none, the numbers stay that it says itself, one if it says nothing.
+    /// The number of devices, written as `mhlo.num_replicas` or `mhlo.num_partitions`; the entry function is then called `main`, as back
+    /// ends require. `None` takes the size of the module's largest mesh. Without a mesh, the module's own counts stay, or 1 if it has
+    /// none.
     pub num_devices: Option<usize>,
-    /// Who compiles the program.
+    /// The compiler of the program.
     pub backend: Backend,
-    /// How many processes run the program, where XLA's CPU client does, which knows the devices of one; none is one. What
-    /// crosses them becomes calls of the runtime, and `num_devices`, which then has to be said, is that of all.
+    /// The number of processes that run the program through XLA's CPU client, whose clients know one process each; 0 means 1. Collectives
+    /// that cross processes become calls of the runtime. `num_devices` is then required and counts the devices of all processes.
     pub processes: usize,
 }
 
-/// Makes the module what a back end takes.
+/// Legalizes the module for a back end.
 ///
-/// # Errors
-/// The module holds operations on global values (`SH0501`: it has to be partitioned first), regions nested too deep
-/// (`SH0507`), or a part that is kept as text (`SH0508`); what cannot be done in several processes (`SH0511`, `SH0512`).
+/// # Errors The module contains operations on global values (`SH0501`: partition it first), regions that are nested too deep (`SH0507`),
+/// an operation that is kept as text (`SH0508`), or something that cannot run in several processes (`SH0511`, `SH0512`).
 pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Diagnostic> {
     if let Some(kept) = module.kept.first() {
         return Err(kept.unsupported("SH0508"));
@@ -131,7 +130,7 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
     if options.num_devices.is_some() {
         rename_entry(module);
     }
-    // Groups that are written as axes are known as lists too, and their meshes go.
+    // Groups in the axes form are known as lists, too, and their meshes are removed.
     for op in module.ops.values_mut() {
         if let Some(spec) = op.kind.collective_mut().filter(|spec| !spec.groups.is_empty()) {
             spec.mesh_axes = None;
@@ -164,8 +163,8 @@ fn legalize_region(rw: &mut Rewriter<'_>, region: RegionId, depth: usize) -> Res
     Ok(())
 }
 
-/// Says of a comparison of integers with a sign that they have one: the specification takes that from the element type where it
-/// is not written, and XLA, where both sides are constants, compares them as if they had none.
+/// Adds the signedness to a comparison of signed integers. StableHLO takes a missing one from the element type, but XLA compares two
+/// constants as unsigned.
 fn legalize_comparison(module: &mut Module, op: OpId) {
     let Some(dtype) = module.ops[op].operands.first().and_then(|&v| module.stored(v)).map(|ty| ty.dtype)
     else {
@@ -191,11 +190,11 @@ fn legalize_signature(module: &mut Module, func: FuncId) {
     func.res_shardings.fill(None.into());
 }
 
-/// Marks values as what one device holds.
+/// Marks values as local to one device.
 fn mark_manual(module: &mut Module) {
     let manual = || Attr::Str("{manual}".into());
     for op in module.ops.values_mut() {
-        // One mark goes for all results of an operation, since XLA may change their number.
+        // One mark covers all results of an operation, since XLA may change their number.
         if takes_mark(&op.kind) {
             op.attrs.set(GSPMD_SHARDING, manual());
         }
@@ -214,9 +213,8 @@ fn mark_manual(module: &mut Module) {
 
 /// Whether an operation of a partitioned program may carry `mhlo.sharding = "{manual}"`.
 ///
-/// A terminator has no counterpart in XLA that could carry a mark. A loop or branch is left to XLA, which wants the shardings
-/// inside and outside to agree, but takes values out of their tuples and puts others in. XLA refuses the attribute on
-/// `@ApproxTopK`, which it expands into other operations.
+/// XLA has no counterpart of a terminator that could carry a mark. Loops and branches are not marked: XLA requires equal shardings inside
+/// and outside, but adds and removes tuple elements. XLA rejects the attribute on `@ApproxTopK`, which it expands.
 pub(crate) fn takes_mark(kind: &OpKind) -> bool {
     match kind {
         OpKind::Return | OpKind::While | OpKind::Case | OpKind::If => false,
@@ -225,19 +223,19 @@ pub(crate) fn takes_mark(kind: &OpKind) -> bool {
     }
 }
 
-/// Gives the function that runs the name that back ends ask for.
+/// Gives the entry function the name that back ends require.
 fn rename_entry(module: &mut Module) {
     let Some(entry) = module.entry() else { return };
     let old = std::mem::replace(&mut module.funcs[entry].name, "main".into());
-    // The position is kept: it is the order of printing.
+    // Keeps the position, which is the order of printing.
     if let Some(at) = module.func_names.get_index_of(&old) {
         let _ = module.func_names.replace_index(at, "main".into());
     }
 }
 
-/// Says how many replicas and partitions run the program.
+/// Sets the number of replicas and partitions.
 fn set_device_counts(module: &mut Module, options: &BackendOptions) {
-    // A partitioned program, whose meshes are gone, says itself how many run it.
+    // A partitioned program, whose meshes are removed, has its own counts.
     let is_said = module.num_partitions().is_some() && module.num_replicas().is_some();
     if options.num_devices.is_none() && module.mesh_names.is_empty() && is_said {
         return;
@@ -251,20 +249,20 @@ fn set_device_counts(module: &mut Module, options: &BackendOptions) {
     module.set_process_counts(replicas as i64, partitions as i64);
 }
 
-/// How many devices run the program.
+/// The number of devices that run the program.
 fn num_devices(module: &Module, options: &BackendOptions) -> usize {
     let of_meshes = || module.meshes.values().map(|mesh| mesh.num_devices()).max();
     options.num_devices.or_else(of_meshes).unwrap_or(1)
 }
 
-/// Drops attributes that speak of global values, and the reader's notes for the printer.
+/// Drops attributes about global values, and the reader's notes for the printer.
 fn strip(attrs: &mut AttrDict) {
     let is_dropped =
         |name: &str| matches!(name, GSPMD_SHARDING | SHARDING | SHARDING_RULE) || name.starts_with("shardc.");
     attrs.retain(|name| !is_dropped(name));
 }
 
-/// Gives a diagnostic that has no place yet that of `op`.
+/// Gives a diagnostic without a location that of `op`.
 fn located(module: &Module, op: OpId, diagnostic: Diagnostic) -> Diagnostic {
     if diagnostic.user_loc.is_some() || diagnostic.span.is_some() {
         return diagnostic;
@@ -272,17 +270,17 @@ fn located(module: &Module, op: OpId, diagnostic: Diagnostic) -> Diagnostic {
     Diagnostic { user_loc: module.user_loc(op), ..diagnostic.at(module.ops[op].span) }
 }
 
-/// What legalizing makes of an operation.
+/// The treatment of an operation.
 enum Fate {
-    /// Nothing is left of it.
+    /// It is removed.
     Erase,
-    /// Its results are its operands.
+    /// Its results are replaced by its operands.
     Forward,
-    /// It is what a device does.
+    /// It stays.
     Keep,
 }
 
-/// Calls with which GSPMD goes from global values to those of one device and back.
+/// GSPMD's custom calls that convert between global and per-device values.
 const CROSSINGS: [&str; 2] = ["SPMDFullToShardShape", "SPMDShardToFullShape"];
 
 fn fate(module: &Module, id: OpId) -> Result<Fate, Diagnostic> {

@@ -1,21 +1,28 @@
-//! Merges reductions: adds and transposes pending sums before they are completed.
+//! Reduction merging: adds and transposes unreduced values before the all-reduce or reduce-scatter that completes them.
 //!
-//! The sum of two values that are each completed by the same reduction is completed once: where an addition
-//! reads two reshards from the same pending sharding, and nothing else reads them, it adds the pending values
-//! and the reshard comes after it. The gradient that flows into a layer through several products is such a
-//! sum, so a transformer's backward pass needs one all-reduce where it would take three.
+//! * An addition of two values that the same reduction completes becomes an addition of unreduced values, with one reshard after it. The
+//!   incoming gradient of a layer with several matmuls is such a sum, so a transformer's backward pass needs one all-reduce in place of
+//!   three.
+//! * Cheap linear operations may be between the reduction and the addition, such as a reshape, a scale or a conversion
+//!   (`analysis/linear_forms.rs`). If both values are `bf16`, the sum is reduced in `bf16`.
+//! * `(x + a) + b`, with unreduced `a` and `b`, becomes `x + (a + b)`. The order of a sum over devices is unspecified in any case.
+//! * If one value is reduced over more axes than the other, it is reduced over the additional axes first, then both are reduced as one. An
+//!   example is a tied embedding, whose two gradients have different shardings within a node.
+//! * A transpose of a reduced value moves before the reduction. The gradient of a weight is a transposed matmul, which back ends fuse if
+//!   no collective is in between.
 //!
-//! The sums may pass through light linear operations before they are added (`analysis/linear_forms.rs`), such as a reshape, a
-//! scale or a conversion: `convert(a) + convert(b)` of `bf16` sums is completed once, in `bf16`, where both were.
+//! Conditions: every reduced value has one user, and completed values have the sharding of the result.
 //!
-//! Where such sums are added to something else one after the other, `(x + a) + b`, they are added to each other first,
-//! `x + (a + b)`: devices add their parts in no particular order either.
-//!
-//! Where one of them is summed over more axes, as of a tied embedding whose two gradients are split over the devices of a node in
-//! different ways, it is summed over the others first: across nodes both are then summed as one.
-//!
-//! The transpose of a completed sum that nothing else reads is completed after it. The gradient of a weight is a product
-//! that is transposed, which back ends make one product of, as long as no collective stands between.
+//! ```mlir
+//! %2 = sdy.reshard %0 <@mesh, [{"fsdp"}, {}]>        // %0 and %1 are unreduced over "node"
+//! %3 = sdy.reshard %1 <@mesh, [{"fsdp"}, {}]>
+//! %4 = stablehlo.add %2, %3
+//! ```
+//! becomes
+//! ```mlir
+//! %2 = stablehlo.add %0, %1
+//! %3 = sdy.reshard %2 <@mesh, [{"fsdp"}, {}]>
+//! ```
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{
@@ -26,7 +33,7 @@ use shardc_ir::{
 use crate::analysis::linear_forms;
 use crate::analysis::regions::program_regions;
 
-/// Merges reductions everywhere under `body` of a planned module. The reshards that are no longer needed stay, unused.
+/// Merges reductions everywhere under `body` of a planned module. Reshards that are no longer needed stay, unused.
 pub fn merge_reductions(module: &mut Module, body: RegionId) {
     let mut readers = UseCounts::under(module, body);
     let mut rounded = FxHashSet::default();
@@ -34,7 +41,7 @@ pub fn merge_reductions(module: &mut Module, body: RegionId) {
     for region in program_regions(rw.module, body) {
         rw.enter(region);
         while let Some(op) = rw.next_op() {
-            // Regrouping first: it may make the operand that `merge` then looks at.
+            // `regroup` runs first: it may create the operand that `merge` then handles.
             regroup(&mut rw, op, &mut readers);
             level(&mut rw, op, &mut readers);
             rw.keep();
@@ -47,11 +54,11 @@ pub fn merge_reductions(module: &mut Module, body: RegionId) {
     }
 }
 
-/// A value that completes a pending sum.
+/// The reshard result that completes an unreduced value.
 #[derive(Clone, Copy)]
 struct Completed {
     value: ValueId,
-    /// The pending sum, and its sharding.
+    /// The unreduced value, and its sharding.
     source: ValueId,
     pending: ShardingId,
 }
@@ -65,14 +72,14 @@ fn addends(module: &Module, op: OpId) -> Option<[ValueId; 2]> {
     }
 }
 
-/// Whether one reduction completes both sums as `wanted`.
+/// Whether one reduction to `wanted` completes both values.
 fn complete_alike(module: &Module, one: Completed, other: Completed, wanted: ShardingId) -> bool {
     let same = |s: ShardingId, t: ShardingId| module.shardings.get(s).same_placement(module.shardings.get(t));
     let is_wanted = |v: ValueId| module.shardings.of(v).is_some_and(|s| same(s, wanted));
     same(one.pending, other.pending) && is_wanted(one.value) && is_wanted(other.value)
 }
 
-/// Inserts the reshard that completes the sum which `op` now makes, if it is an addition of two sums that are completed alike.
+/// Moves the reduction after `op`, if that adds two values that the same reduction completes.
 fn merge(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option<()> {
     let module = &mut *rw.module;
     let [a, b] = addends(module, op)?;
@@ -87,7 +94,7 @@ fn merge(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option<()>
     Some(())
 }
 
-/// Does as [`merge`] where the sums pass through other operations first. `rounded` has the narrow sums that this inserted.
+/// Does as [`merge`] through linear operations. `rounded` collects the narrow sums that this inserts.
 fn merge_forms(
     rw: &mut Rewriter<'_>,
     op: OpId,
@@ -110,7 +117,7 @@ fn merge_forms(
     for (chain, lies) in chains.iter().zip(&mut lies) {
         for &(form, i) in &chain.forms {
             *lies = linear_forms::formed(module, form, i, lies)?;
-            // Merging makes no constants, so the scale must be split as the addends are.
+            // Merging creates no constants, so the scale must be sharded like the addends.
             if linear_forms::needs_new_scale(module, form, i, lies).is_some() {
                 return None;
             }
@@ -123,7 +130,7 @@ fn merge_forms(
     };
     let sent = |value| linear_forms::bytes(module, value);
     let before = sent(chains[0].completed)?.checked_add(sent(chains[1].completed)?)?;
-    // The sum is sent in the narrow type, if both were.
+    // The sum is sent in the narrow type if both addends were.
     let bits = |dtype: DType| i64::from(dtype.bits());
     let after = sent(result)?.checked_mul(bits(narrow.unwrap_or(wide)))? / bits(wide);
     if !lies[0].same_placement(&lies[1]) || !values.into_iter().all(is_wanted) || after > before {
@@ -137,7 +144,7 @@ fn merge_forms(
     }
     for (side, chain) in chains.iter().enumerate() {
         let (user, i) = chain.forms.first().copied().unwrap_or((op, side));
-        // A sum that was rounded to be sent is added as it was before.
+        // A sum that an earlier merge rounded for sending is added unrounded.
         let exact = rounded.contains(&chain.source).then(|| rw.module.def_op(chain.source)).flatten();
         match (exact, chain.forms.as_slice()) {
             (Some(round), &[(widen, _)]) if matches!(rw.module.ops[widen].kind, OpKind::Convert) => {
@@ -168,8 +175,8 @@ fn merge_forms(
     Some(())
 }
 
-/// Completes an operand of an addition in two steps, where it is summed over more axes than the other one: the second step is then
-/// what completes the other one, too.
+/// If one operand of an addition is reduced over more axes than the other, splits its reduction in two: the second one can then be merged
+/// with that of the other operand.
 fn level(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option<()> {
     let module = &*rw.module;
     let [a, b] = addends(module, op)?;
@@ -198,13 +205,13 @@ fn level(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option<()>
     Some(())
 }
 
-/// Whether a sum is split as `wanted` before it is completed: only its addends are left to add.
+/// Whether an unreduced value is sharded as `wanted` already, so that only its all-reduce is left.
 fn leaves(module: &Module, side: Completed, wanted: ShardingId) -> bool {
     let pending = module.shardings.get(side.pending);
     pending.completed().same_placement(module.shardings.get(wanted))
 }
 
-/// Inserts the reshard that completes the sum which `op` now makes, if it transposes a sum that is completed.
+/// Moves the reduction after `op`, if that transposes a reduced value.
 fn transpose(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option<()> {
     let module = &mut *rw.module;
     let data = &module.ops[op];
@@ -227,7 +234,7 @@ fn transpose(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option
     Some(())
 }
 
-/// Inserts the reshard that completes the `pending` result of `op` as `wanted`, and is read in its stead.
+/// Inserts the reshard that completes the `pending` result of `op` as `wanted`, and replaces its uses.
 fn complete_after(
     rw: &mut Rewriter<'_>,
     op: OpId,
@@ -243,8 +250,8 @@ fn complete_after(
     readers.add(&[sum]);
 }
 
-/// Rewrites `(x + a) + b`, of completed sums `a` and `b`, to `x + (a + b)`, in place of the outer addition: the inner sum and
-/// the reshard that completes it come before `op`. The other addition stays, unused.
+/// Rewrites `(x + a) + b`, with reduced `a` and `b`, to `x + (a + b)` in place of the outer addition. The inner sum and its reshard are
+/// inserted before `op`. The other addition stays, unused.
 fn regroup(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option<()> {
     let module = &*rw.module;
     let [a, b] = addends(module, op)?;
@@ -276,7 +283,7 @@ fn is_read_once(value: ValueId, readers: &UseCounts) -> bool {
     readers.get(value) == 1
 }
 
-/// Returns `value`, if it is the reshard of a pending sum and read once: with a second reader it has to be completed anyway.
+/// Returns `value` if it is the reshard of an unreduced value and has one user: a second user needs the reduction anyway.
 fn completed(module: &Module, value: ValueId, readers: &UseCounts) -> Option<Completed> {
     if !is_read_once(value, readers) {
         return None;

@@ -1,5 +1,4 @@
-//! Rewrites that are not about sharding: inlining, dead code, common subexpressions, decomposition of operations into
-//! others, and what back ends want.
+//! Passes that do not change shardings: inlining, DCE, CSE, decompositions, and legalization for back ends.
 
 mod across_processes;
 pub mod batch_indices;

@@ -1,11 +1,20 @@
-//! Programs for a back end that has one memory.
+//! Memory placement removal, for a back end with one memory space.
 //!
-//! XLA's CPU client takes a value's memory kind on arguments and results, and refuses the call that moves it inside of a program:
-//! there, device and host are one memory, and the call hands its operand on.
+//! XLA's CPU client accepts memory kinds of arguments and results, but rejects `annotate_device_placement` within a program. Its device
+//! and host memory are the same, so the call is replaced by its operand.
+//!
+//! ```mlir
+//! %0 = stablehlo.custom_call @annotate_device_placement(%x) {...} : (tensor<8xf32>) -> tensor<8xf32>
+//! %1 = stablehlo.sine %0 : tensor<8xf32>
+//! ```
+//! becomes
+//! ```mlir
+//! %1 = stablehlo.sine %x : tensor<8xf32>
+//! ```
 
 use shardc_ir::{Module, OpKind, Rewriter};
 
-/// Takes out the calls that move values between memories.
+/// Removes the calls that move values between memory spaces.
 pub(super) fn stay(module: &mut Module) {
     let mut rw = Rewriter::new(module);
     for body in rw.module.bodies().collect::<Vec<_>>() {

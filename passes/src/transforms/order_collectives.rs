@@ -1,14 +1,27 @@
-//! Collectives in loops and branches take turns with those around them, for a back end that would run both at once.
+//! Collective ordering: orders collectives in loops and branches with those outside, for XLA's CPU client.
 //!
-//! XLA's CPU client starts the operations of a program in an order, and an operation that waits for no value of one before it
-//! does not wait for its end. Collectives end before the next is started. Not so a loop: where its body goes on in another
-//! thread, collectives behind it begin while it runs, on some devices before those in the loop and on others after them. Devices
-//! then wait for each other for ever, or take each other's blocks of other values (seen in jaxlib 0.10.2, for half the runs of a
-//! program).
+//! XLA's CPU client starts operations in program order, but an operation waits only for its operands. Collectives complete before the next
+//! operation starts, loops do not: if a loop body continues in another thread, later collectives start while it runs. Devices may then run
+//! them in different orders, and deadlock or receive blocks of other values (seen in jaxlib 0.10.2, in half of the runs of a program).
 //!
-//! [`order`] has every loop and branch with collectives read a value that the collectives before it make, and every collective
-//! behind it one that it makes: in a choice that always falls the same way, which XLA cannot tell, and only where the program
-//! does not say so itself.
+//! [`order`] adds data dependences that the program lacks:
+//! * each loop or branch with collectives reads a result of every collective since the previous one;
+//! * each later collective reads a result of the last loop or branch with collectives.
+//!
+//! A dependence is a `select` whose predicate is always false, which XLA cannot prove.
+//!
+//! ```mlir
+//! %g = "stablehlo.all_gather"(%f) ...
+//! %l:2 = stablehlo.while(%i = %zero, %v = %x)          // with collectives in its body
+//! ```
+//! becomes
+//! ```mlir
+//! %g = "stablehlo.all_gather"(%f) ...
+//! %bit = stablehlo.convert %nonzero : (tensor<i1>) -> tensor<ui32>      // whether the first element of %g is not zero
+//! %never = stablehlo.compare GT, %bit, %one, UNSIGNED
+//! %start = stablehlo.select %never, %other, %x
+//! %l:2 = stablehlo.while(%i = %zero, %v = %start)
+//! ```
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
@@ -16,7 +29,7 @@ use shardc_ir::{
     Rewriter, SizeList, SliceSpec, TensorBuild, TensorType, UnaryOp, ValueId,
 };
 
-/// Puts all collectives of each function in one order.
+/// Orders all collectives of each function.
 pub(super) fn order(module: &mut Module) {
     let mut rw = Rewriter::new(module);
     for body in rw.module.bodies().collect::<Vec<_>>() {
@@ -24,7 +37,7 @@ pub(super) fn order(module: &mut Module) {
     }
 }
 
-/// Puts all collectives of a region, and those in loops and branches in it, in one order. Returns whether there are any.
+/// Orders all collectives of a region, including those in nested loops and branches. Returns whether there are any.
 fn order_region(rw: &mut Rewriter<'_>, region: RegionId) -> bool {
     let mut turns = Turns::default();
     let mut has_any = false;
@@ -49,15 +62,15 @@ fn order_region(rw: &mut Rewriter<'_>, region: RegionId) -> bool {
     has_any
 }
 
-/// What is known of a region while it is gone through.
+/// The state of the walk over a region.
 #[derive(Default)]
 struct Turns {
-    /// The last loop or branch with collectives, and how many there were.
+    /// The last loop or branch with collectives, and how many there have been.
     last: Option<OpId>,
     count: u32,
-    /// How many of those each value waits for, where that is any.
+    /// For each value, the last of these that it depends on, counted from 1; absent if none.
     waits: FxHashMap<ValueId, u32>,
-    /// The operations since the last of those, and which of them are collectives.
+    /// The operations since the last of these, and whether each is a collective.
     since: Vec<(OpId, bool)>,
 }
 
@@ -84,7 +97,7 @@ impl Turns {
         most
     }
 
-    /// Has the operation at hand read a value of the last loop or branch, if it does not yet.
+    /// Makes the current operation depend on the last loop or branch, unless it does already.
     fn wait_for_turn(&self, rw: &mut Rewriter<'_>, op: OpId) {
         let Some(last) = self.last.filter(|_| self.waits_of(rw.module, op) < self.count) else { return };
         if let Some(made) = made_by_collectives(rw.module, last) {
@@ -92,7 +105,8 @@ impl Turns {
         }
     }
 
-    /// Has the loop or branch at hand read a value of each collective since the last one that no other of them needs.
+    /// Makes the current loop or branch depend on each collective since the last one, except those on which another operand or collective
+    /// depends.
     fn wait_for_collectives(&self, rw: &mut Rewriter<'_>, op: OpId) {
         let mut needed = FxHashSet::default();
         for_each_operand(rw.module, op, &mut |value| {
@@ -118,7 +132,7 @@ impl Turns {
     }
 }
 
-/// Goes through what an operation reads, in its regions too.
+/// Visits the operands of an operation, and those of operations in its regions.
 fn for_each_operand(module: &Module, op: OpId, visit: &mut impl FnMut(ValueId)) {
     module.ops[op].operands.iter().copied().for_each(&mut *visit);
     for &region in &module.ops[op].regions {
@@ -128,14 +142,14 @@ fn for_each_operand(module: &Module, op: OpId, visit: &mut impl FnMut(ValueId)) 
     }
 }
 
-/// Whether a value has an element that can be looked at.
+/// Whether a value has an element that can be read.
 fn can_be_read(module: &Module, value: ValueId) -> bool {
     let is_simple = |ty: &TensorType| ty.is_static() && ty.encoding.is_none() && !ty.shape.contains(&0);
     module.tensor(value).is_some_and(is_simple)
 }
 
-/// Returns a result of a loop or branch that a collective in it has a part in; others may be known before it runs, such as what it
-/// counted.
+/// Returns a result of a loop or branch that depends on a collective in it. Other results, such as a counter, may be available before it
+/// has run.
 fn made_by_collectives(module: &Module, op: OpId) -> Option<ValueId> {
     let results = &module.ops[op].results;
     let mut made = None;
@@ -165,7 +179,7 @@ fn has_collective(module: &Module, op: OpId) -> bool {
     op.kind.collective().is_some() || op.regions.iter().any(in_region)
 }
 
-/// The places of what a loop is given of which its body computes something; other values do not hold it up.
+/// Whether the body of a loop computes with each of its operands; a dependence on other operands would not delay the loop.
 fn read_places(module: &Module, op: OpId) -> Vec<bool> {
     let Some(&body) = module.ops[op].regions.last() else { return Vec::new() };
     let (args, ops) = (&module.regions[body].args, &module.regions[body].ops);
@@ -178,11 +192,11 @@ fn read_places(module: &Module, op: OpId) -> Vec<bool> {
     args.iter().map(|arg| read.contains(arg)).collect()
 }
 
-/// Has the operation at hand wait for values: the smallest tensor that it reads goes through a choice between itself and another
-/// that they make, and that never falls on the other.
+/// Makes the current operation depend on values. Its smallest operand goes through a `select` between itself and a constant, whose
+/// predicate is computed from the values and always false.
 fn wait(rw: &mut Rewriter<'_>, op: OpId, values: &[ValueId]) {
     let module = &*rw.module;
-    // Of what a loop begins with, not the number that it counts in: XLA knows how often a loop runs where that is a constant.
+    // Prefers an operand of a loop other than its counter: XLA finds the trip count if the counter starts from a constant.
     let size = |&(_, value): &(usize, ValueId)| {
         let ty = module.tensor(value);
         let is_count = ty.is_some_and(|ty| ty.rank() == 0) && module.ops[op].operands.len() > 1;
@@ -207,13 +221,13 @@ fn wait(rw: &mut Rewriter<'_>, op: OpId, values: &[ValueId]) {
     let never = rw.tensor(compare, &[sum, most], &[], DType::I1);
     let (shape, dtype) = (rw.module.shape(operand).to_vec(), rw.dtype(operand));
     let Some(dtype) = dtype else { return };
-    // No number that anyone writes: what is equal is not chosen between.
+    // An unlikely constant: XLA folds a `select` between equal values.
     let other = rw.splat(&vec![1; dtype.bytes()], &shape, dtype);
     let after = rw.tensor(OpKind::Select, &[never, other, operand], &shape, dtype);
     rw.module.ops[op].operands[place] = after;
 }
 
-/// Whether the first element of a value is not zero, as a number.
+/// 1 if the first element of a value is not zero, otherwise 0.
 fn zero_or_one(rw: &mut Rewriter<'_>, value: ValueId) -> ValueId {
     let (rank, dtype) = (rw.module.rank(value), rw.dtype(value).unwrap_or(DType::F32));
     let mut first = value;

@@ -1,11 +1,10 @@
-//! Rooted collectives: writes collectives that have a root with an `all_reduce`.
+//! Rooted collective expansion: writes collectives that have a root with an `all_reduce`.
 //!
-//! * `collective_broadcast` becomes the sum of the root's value and the zeros of the others. The sum is one of bit patterns, so
-//!   that every value arrives unchanged (`-0.0`, NaN payloads). The root is an operand (`has_dynamic_root`), or else the first
-//!   device of each group; XLA's CPU and TPU compilers have no `collective_broadcast`, so [`expand_broadcasts`] writes both
-//!   kinds for them.
-//! * `collective_reduce` becomes an `all_reduce`: StableHLO defines its result on the root alone, and the root may be known
-//!   only at run time.
+//! * `collective_broadcast` becomes the sum of the root's value and the zeros of the others. The sum is one of bit patterns, so that every
+//!   value arrives unchanged (`-0.0`, NaN payloads). The root is an operand (`has_dynamic_root`), or else the first device of each group.
+//!   XLA's CPU and TPU compilers have no `collective_broadcast`, so [`expand_broadcasts`] expands both kinds for them.
+//! * `collective_reduce` becomes an `all_reduce`: StableHLO defines its result on the root alone, and the root may be known only at run
+//!   time.
 //!
 //! No plugin of XLA takes a dynamic root or `collective_reduce` yet (StableHLO 1.20 and 1.21 introduced them).
 //!
@@ -31,8 +30,8 @@ use smallvec::SmallVec;
 
 type Values = SmallVec<[ValueId; 3]>;
 
-/// Replaces each `collective_broadcast` of a program that `devices` devices run, for a compiler that has none. One whose groups
-/// are not lists, or whose types are not plain tensors, stays.
+/// Expands each `collective_broadcast` of a program that runs on `devices` devices, for a compiler without it. One stays if its groups are
+/// not lists or its types are not plain tensors.
 pub(super) fn expand_broadcasts(module: &mut Module, devices: i64) {
     let mut rw = Rewriter::new(module);
     for body in rw.module.bodies().collect::<Vec<_>>() {
@@ -46,8 +45,8 @@ pub(super) fn expand_broadcasts(module: &mut Module, devices: i64) {
     }
 }
 
-/// Inserts the sums that a `collective_broadcast` stands for, in a program that at least `devices` devices run. `None` if it
-/// stays: its groups are not lists, or its types are not plain tensors.
+/// Inserts the sums that replace a `collective_broadcast`, in a program that runs on at least `devices` devices. `None` if it stays: its
+/// groups are not lists, or its types are not plain tensors.
 pub(super) fn broadcast(
     rw: &mut Rewriter<'_>,
     op: OpId,
@@ -104,7 +103,7 @@ pub(super) fn reduce(rw: &mut Rewriter<'_>, op: OpId, spec: &CollectiveSpec) -> 
     Some(values)
 }
 
-/// The place of the device at hand in its group, as a scalar; -1 if it is in none.
+/// The index of the current device in its group, as a scalar; -1 if it is in none.
 fn place_in_group(
     rw: &mut Rewriter<'_>,
     groups: &[Vec<i64>],
@@ -127,13 +126,13 @@ fn place_in_group(
     Some(rw.tensor(OpKind::Reshape, &[place], &[], DType::I32))
 }
 
-/// Groups with one more for each device that is in none: every device has to take part in an `all_reduce`.
+/// Adds a group of one for each device without a group: every device must take part in an `all_reduce`.
 fn with_all_devices(mut groups: Vec<Vec<i64>>, devices: i64) -> ReplicaGroups {
     let missing: Vec<i64> =
         (0..devices).filter(|id| !groups.iter().flatten().any(|other| other == id)).collect();
     let longest = groups.iter().map(Vec::len).max().unwrap_or(0);
     groups.extend(missing.into_iter().map(|id| vec![id]));
-    // `replica_groups` is a matrix; StableHLO fills short rows with -1.
+    // `replica_groups` is a matrix; StableHLO pads short rows with -1.
     groups.iter_mut().for_each(|group| group.resize(longest, -1));
     ReplicaGroups::matrix(groups.concat(), longest)
 }
@@ -156,7 +155,7 @@ fn from_root(
         }
         return Some(rw.tensor(OpKind::Binary(BinaryOp::Complex), &parts, &shape, dtype));
     }
-    // Back ends add numbers of 32 and 64 bits; narrower ones are widened, bit by bit.
+    // Back ends add 32-bit and 64-bit numbers; narrower bit patterns are widened.
     let same_width = match dtype.bits() {
         8 => DType::UI8,
         16 => DType::UI16,

@@ -1,13 +1,23 @@
-//! Results of Fourier transforms in row-major order, for a back end that could not make them in another.
+//! FFT layout pinning: pins `fft` results to row-major layout, for XLA's CPU client.
 //!
-//! XLA's CPU client lets a transform take over the order of dimensions that an `all_gather` after it wants, and then refuses at
-//! run time to do it in that order.
+//! The client may give an `fft` the layout that a following `all_gather` wants, and then fails at run time.
+//!
+//! ```mlir
+//! %f = stablehlo.fft %y, type = FFT, length = [2] : (tensor<4x2xcomplex<f32>>) -> tensor<4x2xcomplex<f32>>
+//! %g = "stablehlo.all_gather"(%f) ...
+//! ```
+//! becomes
+//! ```mlir
+//! %f = stablehlo.fft %y, type = FFT, length = [2] : (tensor<4x2xcomplex<f32>>) -> tensor<4x2xcomplex<f32>>
+//! %p = stablehlo.custom_call @LayoutConstraint(%f) {operand_layouts = [dense<[1, 0]> : tensor<2xindex>], ...}
+//! %g = "stablehlo.all_gather"(%p) ...
+//! ```
 
 use shardc_ir::{Module, OpKind, Rewriter};
 
 use super::layout_constraint::pin;
 
-/// Pins the results of all transforms.
+/// Pins the results of all `fft` operations.
 pub(super) fn pin_transforms(module: &mut Module) {
     let mut rw = Rewriter::new(module);
     for body in rw.module.bodies().collect::<Vec<_>>() {

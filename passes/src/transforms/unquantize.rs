@@ -1,10 +1,21 @@
-//! Quantized numbers as the integers that are stored, for back ends that know no others.
+//! Quantization lowering: replaces quantized tensors by tensors of their storage type, for back ends without quantized types.
 //!
-//! What moves elements moves the integers. What computes with them computes with the real numbers that they stand for, and
-//! rounds what comes out: `dequantize_op_quantize` of StableHLO's specification ("Quantization computations"). A reducer computes
-//! so at each step.
+//! * Operations that only move elements move the stored integers.
+//! * Other operations are computed on dequantized operands, and their results are quantized again: `dequantize_op_quantize` of the
+//!   StableHLO specification ("Quantization computations"). A reducer does so at each step.
 //!
-//! Afterwards no value has a quantized type, and results have the storage types that a manifest names.
+//! Afterwards no value has a quantized type. Results have the storage types that the manifest names.
+//!
+//! ```mlir
+//! %0 = stablehlo.uniform_dequantize %q : (tensor<4x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<4xf32>
+//! ```
+//! becomes
+//! ```mlir
+//! %i = stablehlo.convert %q : (tensor<4xi8>) -> tensor<4xi32>
+//! %d = stablehlo.subtract %i, %zero_point : tensor<4xi32>
+//! %f = stablehlo.convert %d : (tensor<4xi32>) -> tensor<4xf32>
+//! %0 = stablehlo.multiply %f, %scale : tensor<4xf32>
+//! ```
 
 use shardc_ir::{
     BinaryOp, Build, DType, DYNAMIC, Diagnostic, DimList, Elements, EntityRef, Module, OpId, OpKind, Quant,
@@ -14,7 +25,7 @@ use smallvec::SmallVec;
 
 use crate::analysis::reducer::encode;
 
-/// Whether there are quantized values.
+/// Whether the module has quantized values.
 #[must_use]
 pub fn is_needed(module: &Module) -> bool {
     let in_body = |op: &OpId| {
@@ -24,10 +35,10 @@ pub fn is_needed(module: &Module) -> bool {
     module.bodies().any(|body| module.walk(body).iter().any(in_body))
 }
 
-/// Rewrites the whole module.
+/// Lowers all quantized values of the module.
 ///
-/// # Errors
-/// A quantized value is of a type that says too little (`SH0371`), or an operation with one is opaque to shardc (`SH0370`).
+/// # Errors A quantized type lacks information (`SH0371`), or shardc does not know the semantics of an operation on a quantized value
+/// (`SH0370`).
 pub fn unquantize(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     let mut errors = Vec::new();
     let mut rw = Rewriter::new(module);
@@ -51,7 +62,7 @@ pub fn unquantize(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     Ok(())
 }
 
-/// The type of what is stored.
+/// The storage type of a quantized type; any other type itself.
 fn stored(module: &mut Module, ty: TypeId) -> TypeId {
     match module.types.stored(ty) {
         Some(tensor) if module.types.as_quantized(ty).is_some() => {
@@ -97,13 +108,12 @@ fn unquantize_op(rw: &mut Rewriter<'_>, op: OpId) -> Result<(), Diagnostic> {
     }
 }
 
-/// Whether the same integers stand for the same real numbers. Positions with scales of their own may be along another
-/// dimension.
+/// Whether equal integers represent equal real numbers. The quantized dimension may differ.
 fn is_alike(a: &Quant, b: &Quant) -> bool {
     a.storage == b.storage && a.expressed == b.expressed && a.params() == b.params()
 }
 
-/// The operation between conversions from and to quantized numbers.
+/// Computes the operation on dequantized operands and quantizes its results.
 fn in_real_numbers(rw: &mut Rewriter<'_>, op: OpId) -> Option<()> {
     let module = &*rw.module;
     let (kind, attrs) = (module.ops[op].kind.clone(), module.ops[op].attrs.clone());
@@ -131,7 +141,7 @@ fn in_real_numbers(rw: &mut Rewriter<'_>, op: OpId) -> Option<()> {
     Some(())
 }
 
-/// The type of the real numbers of a quantized value; that of any other.
+/// The expressed type of a quantized value; the type of any other value.
 fn real_type(module: &mut Module, value: ValueId) -> Option<TypeId> {
     let ty = module.values[value].ty;
     let Some(tensor) = module.types.as_quantized(ty) else { return Some(ty) };
@@ -139,13 +149,13 @@ fn real_type(module: &mut Module, value: ValueId) -> Option<TypeId> {
     Some(module.types.tensor(&shape, dtype))
 }
 
-/// The real numbers that `value` stands for: `(value - zero_point) * scale`.
+/// The real numbers that `value` represents: `(value - zero_point) * scale`.
 fn dequantized(rw: &mut Rewriter<'_>, value: ValueId) -> Option<ValueId> {
     let ty = rw.module.values[value].ty;
     let Some(tensor) = rw.module.types.as_quantized(ty).cloned() else { return Some(value) };
     let (real, storage) = (tensor.element.expressed_dtype()?, tensor.element.storage?);
     let params = tensor.element.params();
-    // The difference may be larger than what is stored.
+    // The difference may not fit the storage type.
     let wide = if storage.bits < 32 { DType::I32 } else { DType::I64 };
     let mut integers = rw.tensor(OpKind::Convert, &[value], &tensor.shape, wide);
     if params.iter().any(|p| p.zero_point != 0) {
@@ -157,7 +167,7 @@ fn dequantized(rw: &mut Rewriter<'_>, value: ValueId) -> Option<ValueId> {
     Some(rw.binary(BinaryOp::Multiply, numbers, scales))
 }
 
-/// What stands for `value` in the type of `like`: `value / scale + zero_point`, rounded and kept in range.
+/// `value` in the quantized type of `like`: `value / scale + zero_point`, clamped and rounded.
 fn quantized(rw: &mut Rewriter<'_>, value: ValueId, like: ValueId) -> Option<ValueId> {
     let ty = rw.module.values[like].ty;
     let Some(tensor) = rw.module.types.as_quantized(ty).cloned() else { return Some(value) };
@@ -175,7 +185,7 @@ fn quantized(rw: &mut Rewriter<'_>, value: ValueId, like: ValueId) -> Option<Val
     Some(rw.op1(OpKind::Convert, &[rounded], ty))
 }
 
-/// A number for each element of a quantized tensor, which its type says.
+/// A tensor with one quantization parameter for each element of a quantized tensor.
 fn each(
     rw: &mut Rewriter<'_>,
     tensor: &QuantTensor,
@@ -196,7 +206,7 @@ fn each(
             rw.spread(line, dims, shape)
         }
         QuantKind::SubChannel { counts, .. } => {
-            // A block of each dimension follows the number of blocks.
+            // Each dimension becomes the number of blocks, then the block size.
             let blocks = rw.elements(bytes.concat(), counts, dtype);
             let sizes = shape.iter().zip(counts).flat_map(|(&n, &count)| [count, n / count.max(1)]);
             let dims = (0..counts.len() as u32).map(|d| 2 * d).collect::<DimList>();

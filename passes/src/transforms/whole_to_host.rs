@@ -1,14 +1,29 @@
-//! What goes to the host's memory is whole on the device before.
+//! Host offload isolation: puts an optimization barrier between a slice and its move to host memory, for XLA's TPU compiler.
 //!
-//! XLA's compiler for TPUs moves a call that puts a value into the host's memory up through what only gives the value another form. Where
-//! that is a part of something larger, as of one `all_gather` of several parameters, all of it goes to the host, which is then asked for
-//! parts: it gives none but of whole tiles, and the program is refused. XLA follows host memory through no barrier.
+//! XLA's TPU compiler moves host-placement calls up through reshapes and transposes. If it meets a slice of a larger value, such as one
+//! `all_gather` of several parameters, it places the whole value on the host. It then slices there, which it supports for whole tiles
+//! only, and rejects the program. XLA does not move host placement through barriers.
+//!
+//! Conditions: the moved value is a `slice` or `dynamic_slice`, perhaps reshaped or transposed.
+//!
+//! ```mlir
+//! %part = stablehlo.slice %all [0:2, 0:16] : (tensor<2x24xf32>) -> tensor<2x16xf32>
+//! %0 = stablehlo.reshape %part : (tensor<2x16xf32>) -> tensor<32xf32>
+//! %1 = stablehlo.custom_call @annotate_device_placement(%0) {... _xla_buffer_placement = "pinned_host" ...}
+//! ```
+//! becomes
+//! ```mlir
+//! %part = stablehlo.slice %all [0:2, 0:16] : (tensor<2x24xf32>) -> tensor<2x16xf32>
+//! %0 = stablehlo.reshape %part : (tensor<2x16xf32>) -> tensor<32xf32>
+//! %held = stablehlo.optimization_barrier %0 : tensor<32xf32>
+//! %1 = stablehlo.custom_call @annotate_device_placement(%held) {... _xla_buffer_placement = "pinned_host" ...}
+//! ```
 
 use shardc_ir::{Build, Module, OpKind, Rewriter, ValueId};
 
 use crate::analysis::host_memory::moved_to_host;
 
-/// Puts barriers before what takes parts of a value to the host's memory.
+/// Inserts barriers before slices are moved to host memory.
 pub(super) fn hold(module: &mut Module) {
     for body in module.bodies().collect::<Vec<_>>() {
         Rewriter::new(module).each_op(body, &mut |rw, op| {
@@ -21,7 +36,7 @@ pub(super) fn hold(module: &mut Module) {
     }
 }
 
-/// Whether a value is a part of another one, perhaps in another form.
+/// Whether a value is a slice of another one, perhaps reshaped or transposed.
 fn is_part(module: &Module, mut value: ValueId) -> bool {
     while let Some(op) = module.def_op(value) {
         let data = &module.ops[op];

@@ -1,11 +1,22 @@
-//! Products that are wider than their operands, as products of widened operands.
+//! Widening matmul legalization: converts the operands of a `dot_general` or `convolution` to its wider result type, for XLA's CPU client.
 //!
-//! XLA's CPU client multiplies `bf16` and `f16` into the same type alone. Operands are widened without loss, so that the values are
-//! those of the product that was asked for.
+//! The client supports `bf16` and `f16` matmuls only with a result of the same type. Widening is lossless, so the result is the same.
+//!
+//! Conditions: all operands are floats narrower than the result, the result is `f32` or `f64`, and the `dot_general` has no algorithm.
+//!
+//! ```mlir
+//! %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4x8xbf16>, tensor<8x2xbf16>) -> tensor<4x2xf32>
+//! ```
+//! becomes
+//! ```mlir
+//! %wx = stablehlo.convert %x : (tensor<4x8xbf16>) -> tensor<4x8xf32>
+//! %wy = stablehlo.convert %y : (tensor<8x2xbf16>) -> tensor<8x2xf32>
+//! %0 = stablehlo.dot_general %wx, %wy, contracting_dims = [1] x [0] : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+//! ```
 
 use shardc_ir::{DType, Module, OpId, OpKind, Rewriter, TensorBuild, ValueId};
 
-/// Widens the operands of products that give `f32` or `f64` of a narrower type of floats.
+/// Converts the operands of every such operation.
 pub(super) fn widen(module: &mut Module) {
     let mut rw = Rewriter::new(module);
     for body in rw.module.bodies().collect::<Vec<_>>() {

@@ -1,17 +1,17 @@
-//! The exponentially scaled modified Bessel function `i0e(x) = exp(-|x|) I0(x)`, which the derivative of `bessel_i1e` reads
-//! and no operation computes.
+//! The exponentially scaled modified Bessel function `i0e(x) = exp(-|x|) I0(x)`. The derivative of `bessel_i1e` uses it, and no operation
+//! computes it.
 //!
 //! Two Chebyshev series: of `i0e(x)` in `x / 4 - 1` up to 8, and of `sqrt(x) i0e(x)` in `16 / x - 1` beyond, each of the
-//! absolute value. Their coefficients are the discrete cosine transform of the function at 60 Chebyshev nodes, computed with
-//! 70 decimal digits from the power series of `I0`, for `x > 90` from its asymptotic expansion (DLMF 10.25.2, 10.40.1); terms
-//! below `1e-18` are left out.
+//! absolute value. Their coefficients are the discrete cosine transform of the function at 60 Chebyshev nodes. They were computed
+//! with 70 decimal digits from the power series of `I0`, for `x > 90` from its asymptotic expansion (DLMF 10.25.2, 10.40.1). Terms
+//! below `1e-18` are omitted.
 
 use shardc_ir::{BinaryOp, CompareDirection, DType, Module, OpKind, TensorBuild, UnaryOp, ValueId};
 
 use super::numbers::number;
 use crate::emit::{Arithmetic, Emit};
 
-/// Of `i0e(x)` in `x / 4 - 1`, from degree zero.
+/// Coefficients of `i0e(x)` in `x / 4 - 1`, from degree zero.
 const NEAR: [f64; 30] = [
     0.338_397_637_204_738_03,
     -0.304_682_672_343_198_4,
@@ -45,7 +45,7 @@ const NEAR: [f64; 30] = [
     -4.415_341_646_479_339_5e-18,
 ];
 
-/// Of `sqrt(x) i0e(x)` in `16 / x - 1`, from degree zero.
+/// Coefficients of `sqrt(x) i0e(x)` in `16 / x - 1`, from degree zero.
 const FAR: [f64; 26] = [
     0.402_245_205_507_054_4,
     0.003_369_116_478_255_694_3,
@@ -75,13 +75,13 @@ const FAR: [f64; 26] = [
     1.193_650_890_845_982e-18,
 ];
 
-/// Where the second series takes over.
+/// The argument from which the second series is used.
 const BORDER: f64 = 8.0;
 
-/// `i0e(x)` of floats, element by element: as JAX writes it, so that what a program has is not computed again.
+/// `i0e(x)` of floats, element by element, in JAX's form, so that a program's own `i0e` is reused.
 pub(super) fn i0e(e: &mut Emit<'_>, x: ValueId) -> ValueId {
     let dtype = e.type_of(x).dtype;
-    // Sixteen bits are too few to add up a series.
+    // Sixteen bits are too imprecise to sum a series.
     let wide = if dtype.bits() < 32 { DType::F32 } else { dtype };
     let x = e.convert(x, wide);
     let size = e.unary(UnaryOp::Abs, x);
@@ -101,7 +101,7 @@ pub(super) fn i0e(e: &mut Emit<'_>, x: ValueId) -> ValueId {
     e.convert(value, dtype)
 }
 
-/// A Chebyshev series of half of `twice`, by Clenshaw's recurrence, as many terms as the element type tells apart.
+/// A Chebyshev series of half of `twice`, by Clenshaw's recurrence, with as many terms as the element type resolves.
 fn series(e: &mut Emit<'_>, coefficients: &[f64], twice: ValueId) -> ValueId {
     let least = if e.type_of(twice).dtype == DType::F64 { 0.0 } else { 3e-9 };
     let count = coefficients.iter().rposition(|c| c.abs() > least).map_or(1, |last| last + 1);
@@ -117,7 +117,7 @@ fn series(e: &mut Emit<'_>, coefficients: &[f64], twice: ValueId) -> ValueId {
     e.mul(half, difference)
 }
 
-/// `x`, where a value is `i0e(x)` as it is written above: its terms have no derivative at zero, but it has.
+/// `x`, if a value is `i0e(x)` in the form above, whose terms have no derivative at zero although it has one.
 pub(super) fn argument_of_i0e(module: &Module, value: ValueId) -> Option<ValueId> {
     let &[is_near, near, far] = made(module, value, &OpKind::Select)? else { return None };
     let compare = &module.ops[module.def_op(is_near)?];
@@ -140,13 +140,13 @@ pub(super) fn argument_of_i0e(module: &Module, value: ValueId) -> Option<ValueId
     is_it.then_some(x)
 }
 
-/// `v`, where a value is `v - 2`.
+/// `v`, if a value is `v - 2`.
 fn shifted(module: &Module, value: ValueId) -> Option<ValueId> {
     let [v, two] = pair(module, value, BinaryOp::Subtract)?;
     (number(module, two)? == 2.0).then_some(v)
 }
 
-/// What a series with these coefficients is of, if a value is one.
+/// The argument of a series with these coefficients, if a value is one.
 fn argument_of(module: &Module, value: ValueId, coefficients: &[f64]) -> Option<ValueId> {
     let [half, difference] = pair(module, value, BinaryOp::Multiply)?;
     let [mut last, one_before] = pair(module, difference, BinaryOp::Subtract)?;
@@ -158,7 +158,7 @@ fn argument_of(module: &Module, value: ValueId, coefficients: &[f64]) -> Option<
         let [product, next_but_one] = pair(module, rest, BinaryOp::Subtract)?;
         let [twice, next] = pair(module, product, BinaryOp::Multiply)?;
         let coefficient = if k == 0 { 2.0 * coefficient } else { coefficient };
-        // The last terms of a double's are not told apart from their rounding.
+        // The last terms of a double are within rounding error.
         let is_near = (number(module, c)? - coefficient).abs() <= 1e-6 * coefficient.abs() + 1e-18;
         let goes_on =
             before.is_none_or(|before| is_same(module, before, next)) && of.is_none_or(|of| of == twice);
@@ -175,7 +175,7 @@ fn argument_of(module: &Module, value: ValueId, coefficients: &[f64]) -> Option<
     (ends && is_all && number(module, half)? == 0.5).then_some(of?)
 }
 
-/// The operands that an operation of this kind makes a value of.
+/// The operands of a value's producer, if it is of this kind.
 fn made<'a>(module: &'a Module, value: ValueId, kind: &OpKind) -> Option<&'a [ValueId]> {
     let data = &module.ops[module.def_op(value)?];
     (data.kind == *kind).then_some(data.operands.as_slice())
@@ -185,7 +185,7 @@ fn pair(module: &Module, value: ValueId, op: BinaryOp) -> Option<[ValueId; 2]> {
     made(module, value, &OpKind::Binary(op))?.try_into().ok()
 }
 
-/// Whether two values are one value, or the same number: scalar programs write each zero of a series as its own constant.
+/// Whether two values are the same, or the same number: scalar programs have a constant for each zero of a series.
 fn is_same(module: &Module, a: ValueId, b: ValueId) -> bool {
     a == b || number(module, a).is_some_and(|a| number(module, b) == Some(a))
 }

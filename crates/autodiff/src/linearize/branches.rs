@@ -1,11 +1,11 @@
-//! `case` and `if`.
+//! Linearization of `case` and `if`.
 
 use shardc_ir::{Build, Diagnostic, TypeId, ValueId};
 use smallvec::SmallVec;
 
 use super::{At, Nested, Tangents, Tape};
 
-/// Linearizes every branch; on the tape stands the choice between their tapes.
+/// Linearizes every branch; the tape gets the choice between the branches' tapes.
 pub(super) fn branches(at: &mut At<'_, '_>) -> Result<Tangents, Box<Diagnostic>> {
     let captured = at.linear.captured(at.op);
     let (kind, which) = (at.kind(), at.operand(0));

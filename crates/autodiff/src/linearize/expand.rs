@@ -1,5 +1,5 @@
-//! Operations that are written as others, of which each has a derivative: reductions by any combiner, of all elements, of those
-//! before each, and of windows, as trees of the combiner on whole tensors.
+//! Expansion of reductions, cumulative reductions and window reductions with any combiner to trees of the combiner on whole tensors, so
+//! that each operation has a derivative.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
@@ -15,7 +15,7 @@ pub(super) struct Combiner {
 }
 
 impl Combiner {
-    /// The combiner that a region of scalars is; `None` where something in it is not elementwise.
+    /// The combiner in a region of scalars; `None` if it is not element-wise.
     pub(super) fn of(module: &Module, region: RegionId) -> Option<Combiner> {
         let data = &module.regions[region];
         let is_elementwise = |op: &OpId| {
@@ -26,14 +26,14 @@ impl Combiner {
                     || op.kind.def().access == Access::SamePlace;
             known && op.regions.is_empty() && op.operands.iter().chain(&op.results).all(is_scalar)
         };
-        // What is read from around would have to be spread first.
+        // Captured values would have to be broadcast.
         let inside =
             |v: &ValueId| module.def_op(*v).map_or(data.args.contains(v), |op| data.ops.contains(&op));
         let closed = data.ops.iter().all(|&op| module.ops[op].operands.iter().all(inside));
         (closed && data.ops.iter().all(is_elementwise)).then_some(Combiner { region })
     }
 
-    /// Combines tensors: all left ones, then all right ones.
+    /// Combines tensors: all left operands, then all right ones.
     pub(super) fn apply(&self, e: &mut Emit<'_>, args: &[ValueId]) -> Vec<ValueId> {
         let shape = e.type_of(args[0]).shape;
         let module = e.module();
@@ -69,7 +69,7 @@ fn every(e: &mut Emit<'_>, value: ValueId, dim: usize, (start, limit, stride): (
     e.tensor(OpKind::Slice(Box::new(spec)), &[value], &shape, ty.dtype)
 }
 
-/// Cumulative results along a dimension, from the first element on: Blelloch's scan, of logarithmic depth.
+/// Cumulative results along a dimension, from the first element: Blelloch's scan, of logarithmic depth.
 pub(super) fn cumulate(e: &mut Emit<'_>, combiner: &Combiner, value: ValueId, dim: usize) -> Option<ValueId> {
     let n = e.type_of(value).shape[dim];
     if n < 2 {
@@ -101,7 +101,7 @@ fn concatenate(e: &mut Emit<'_>, parts: &[ValueId], dim: usize) -> ValueId {
     e.op1(OpKind::Concatenate { dim: dim as u32 }, parts, ty)
 }
 
-/// Elements of both in turns, `n` in all.
+/// Interleaves elements of both, `n` in all.
 fn interleave(e: &mut Emit<'_>, even: ValueId, odd: ValueId, dim: usize, n: i64) -> ValueId {
     let spread = |e: &mut Emit<'_>, value: ValueId, low: i64| {
         let ty = e.type_of(value);
@@ -123,7 +123,7 @@ pub(super) fn reversed(e: &mut Emit<'_>, value: ValueId, dim: usize) -> ValueId 
     e.alike(OpKind::Reverse { dims: DimList::from_slice(&[dim as u32]) }, &[value])
 }
 
-/// Combines all elements along dimensions, halves with halves, and `init` with what comes out.
+/// Combines all elements along dimensions by halving, then combines `init` with the result.
 pub(super) fn reduce(
     e: &mut Emit<'_>,
     combiner: &Combiner,
@@ -174,8 +174,8 @@ pub(super) fn reduce(
     Some(combiner.apply(e, &args))
 }
 
-/// Combines the elements of windows. `spec` has every list written out. What lies around and between elements is `init`, as
-/// it is where windows are counted one by one.
+/// Combines the elements of windows. `spec` has every list in full. Padding around and between elements is `init`, as if windows were
+/// computed one by one.
 pub(super) fn windows(
     e: &mut Emit<'_>,
     combiner: &Combiner,
@@ -206,7 +206,7 @@ pub(super) fn windows(
             false => e.tensor(OpKind::Pad(Box::new(pad)), &[value, init], &shape, ty.dtype),
         });
     }
-    // One dimension after the other: a sum of window sizes is less than their product.
+    // One dimension after the other: the sum of window sizes is less than their product.
     for d in 0..rank {
         let (n, gap, stride) = (spec.dimensions[d], spec.window_dilations[d], spec.strides[d]);
         let room = e.type_of(padded[0]).shape[d] - ((n - 1) * gap + 1);

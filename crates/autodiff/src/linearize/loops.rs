@@ -1,4 +1,4 @@
-//! `while`.
+//! Linearization of `while`.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::trip_count::known_trips;
@@ -6,7 +6,7 @@ use shardc_ir::{Build, Diagnostic, Module, OpId, OpKind, RegionId, ValueId};
 
 use super::{At, LoopTape, Nested, Tangents};
 
-/// Linearizes the body of a loop; on the tape stands the loop over its tape.
+/// Linearizes the body of a loop; the tape gets a loop over the body's tape.
 pub(super) fn while_loop(at: &mut At<'_, '_>) -> Result<Tangents, Box<Diagnostic>> {
     carry_captured(at);
     let (op, num_carried) = (at.op, at.num_operands());
@@ -18,7 +18,7 @@ pub(super) fn while_loop(at: &mut At<'_, '_>) -> Result<Tangents, Box<Diagnostic
     let carried = changing(at, body);
     let args: Vec<ValueId> = at.linear.module.regions[body].args.clone();
     let types: Vec<_> = carried.iter().map(|&i| at.linear.module.values[args[i]].ty).collect();
-    // They are arguments of a region that nobody keeps.
+    // They are arguments of a temporary region.
     let scratch = at.linear.module.add_region(&types);
     let tangents = at.linear.module.regions[scratch].args.clone();
     for (&i, &tangent) in carried.iter().zip(&tangents) {
@@ -37,7 +37,7 @@ pub(super) fn while_loop(at: &mut At<'_, '_>) -> Result<Tangents, Box<Diagnostic
     Ok(out)
 }
 
-/// Makes what changes and is read from around the loop part of what it carries.
+/// Makes captured values with tangents loop-carried.
 fn carry_captured(at: &mut At<'_, '_>) {
     for value in at.linear.captured(at.op) {
         let (op, module) = (at.op, &mut *at.linear.module);
@@ -61,7 +61,7 @@ fn carry_captured(at: &mut At<'_, '_>) {
     }
 }
 
-/// Which carried values change at the start of some trip.
+/// Which carried values have a tangent at the start of some trip.
 fn changing(at: &At<'_, '_>, body: RegionId) -> Vec<usize> {
     let module = &*at.linear.module;
     let args = &module.regions[body].args;
@@ -85,7 +85,7 @@ fn changing(at: &At<'_, '_>, body: RegionId) -> Vec<usize> {
     is_changing.iter().enumerate().filter(|(_, is)| **is).map(|(i, _)| i).collect()
 }
 
-/// Adds to `changed` what operations under a region make of it.
+/// Adds to `changed` the values under a region that depend on it.
 fn reach(at: &At<'_, '_>, module: &Module, region: RegionId, changed: &mut FxHashSet<ValueId>) {
     for &op in &module.regions[region].ops {
         let data = &module.ops[op];

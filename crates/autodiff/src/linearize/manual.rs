@@ -1,11 +1,11 @@
-//! Manual computations: a program for each device, as a function of global values.
+//! Linearization of manual computations.
 
 use shardc_ir::{AxisList, Build, Diagnostic, ManualSpec, MeshId, Module, ShardingId, TypeId, ValueId};
 use smallvec::SmallVec;
 
 use super::{At, ManualTape, Nested, Tangents};
 
-/// The mesh of a manual computation; `None` where it takes and returns nothing.
+/// The mesh of a manual computation; `None` if it has no operands and results.
 pub(crate) fn mesh_of(module: &Module, spec: &ManualSpec) -> Option<MeshId> {
     let mut meshes = spec.in_shardings.iter().chain(&spec.out_shardings);
     meshes
@@ -15,7 +15,7 @@ pub(crate) fn mesh_of(module: &Module, spec: &ManualSpec) -> Option<MeshId> {
         .or_else(|| meshes.next().map(|&id| module.shardings.get(id).mesh))
 }
 
-/// The manual axes along which devices hold the same of what has a sharding, and how many devices they are.
+/// The manual axes along which a value with this sharding is replicated, and the number of replicas.
 pub(crate) fn repeated(module: &Module, spec: &ManualSpec, sharding: ShardingId) -> (AxisList, i64) {
     let sharding = module.shardings.get(sharding);
     let splits: Vec<_> = sharding.split_axes().collect();
@@ -24,7 +24,7 @@ pub(crate) fn repeated(module: &Module, spec: &ManualSpec, sharding: ShardingId)
     (axes, count)
 }
 
-/// Linearizes the body; on the tape stands the computation over its tape.
+/// Linearizes the body; the tape gets a manual computation over the body's tape.
 pub(super) fn manual_computation(at: &mut At<'_, '_>) -> Result<Tangents, Box<Diagnostic>> {
     let (region, operands, results) = {
         let data = &at.linear.module.ops[at.op];
@@ -33,7 +33,7 @@ pub(super) fn manual_computation(at: &mut At<'_, '_>) -> Result<Tangents, Box<Di
     let args = at.linear.module.regions[region].args.clone();
     let changing: Vec<usize> = (0..operands.len()).filter(|&i| at.tangent(i).is_some()).collect();
     let types: Vec<TypeId> = changing.iter().map(|&i| at.linear.module.values[args[i]].ty).collect();
-    // They are arguments of a region that nobody keeps.
+    // They are arguments of a temporary region.
     let scratch = at.linear.module.add_region(&types);
     let tangents = at.linear.module.regions[scratch].args.clone();
     for (&i, &tangent) in changing.iter().zip(&tangents) {

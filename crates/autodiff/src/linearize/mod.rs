@@ -1,15 +1,15 @@
-//! Linearization: what a small change of the arguments goes through.
+//! Linearization: the tangents of a region's values as a linear program.
 //!
-//! A region is walked in its order. For each operation of which some operand has a tangent, its [rule](rules) writes to the
-//! *tape* what makes the tangents of its results, and into the region, behind the operation, what that needs as coefficients.
-//! What is on the tape stands in no region: it is read by [`transpose`](crate::transpose), or put behind the operations that it
-//! belongs to by [`forward`](crate::forward).
+//! A region is walked in program order. For each operation with a tangent among its operands, its [rule](rules) writes the operations for
+//! the tangents of its results to the *tape*, and their coefficients into the region, after the operation. Operations on the tape are in
+//! no region: [`transpose`](crate::transpose) reads them, or [`forward`](crate::forward) inserts them after the operations that they
+//! belong to.
 //!
-//! ## What holds
+//! ## Invariants
 //!
-//! * An operation on the tape is linear in those of its operands that are tangents, taken together, and does nothing else than
-//!   what its [kind](OpKind) says; operations with regions of the program are entered in [`Linear::nested`].
-//! * The region does what it did: only pure operations were added.
+//! * An operation on the tape is jointly linear in those operands that are tangents, and has the semantics of its [kind](OpKind).
+//!   Operations with regions of the program are recorded in [`Linear::nested`].
+//! * The region computes the same as before: only pure operations were added.
 
 mod bessel;
 mod branches;
@@ -39,62 +39,62 @@ use crate::emit::Emit;
 use crate::linearize::offsets::Readers;
 use crate::request::Request;
 
-/// A region that was linearized.
+/// A linearized region.
 #[derive(Debug, Default)]
 pub(crate) struct Tape {
-    /// What makes tangents, in order.
+    /// The operations that compute tangents, in order.
     pub(crate) ops: Vec<OpId>,
-    /// For each of them, how many operations of the region stand before it where it is put among them.
+    /// For each of them, the number of operations of the region before its insertion point.
     pub(crate) places: Vec<usize>,
-    /// The tangent of each value that the region returns; none where it does not change.
+    /// The tangent of each value that the region returns; `None` if it is zero.
     pub(crate) returned: Vec<Option<ValueId>>,
 }
 
-/// What is known of tangents while a function is linearized.
+/// State of the linearization of a function.
 #[derive(Debug)]
 pub(crate) struct Linear<'m> {
     pub(crate) module: &'m mut Module,
-    /// Whether constraints say nothing of tangents.
+    /// Whether sharding constraints do not apply to tangents.
     pub(crate) free_shardings: bool,
     /// The tangent of each value.
     tangents: SecondaryMap<ValueId, PackedOption<ValueId>>,
     /// Whether a value is a tangent.
     is_tangent: SecondaryMap<ValueId, bool>,
-    /// Derivatives that are given.
+    /// Custom derivative rules.
     pub(crate) rules: &'m [CustomRule],
-    /// What is kept for the backward pass.
+    /// The checkpointing policy.
     pub(crate) checkpoint: &'m Checkpoint,
-    /// Values of copies that are being made; an entry holds for one copy alone.
+    /// Values of copies under construction; an entry is valid for one copy.
     pub(crate) map: ValueMap,
-    /// What operations on the tape stand for that have regions of the program.
+    /// Operations on the tape that represent operations with regions of the program.
     pub(crate) nested: FxHashMap<OpId, Nested>,
-    /// Stacks that lie in the host's memory.
+    /// Stacks in host memory.
     pub(crate) at_host: FxHashSet<ValueId>,
-    /// Loops over blocks of trips, of which nothing is kept but what a block begins from.
+    /// Loops over blocks of trips, which keep only the initial state of each block.
     pub(crate) blocks: FxHashSet<OpId>,
-    /// The operations of a region that a derivative is of; nobody asks for tangents of the others.
+    /// The operations of a region that are differentiated; the others need no tangents.
     pub(crate) needed: Option<Needed>,
-    /// The last number of a channel of the program, once it was asked for.
+    /// The last channel number of the program, once it was computed.
     pub(crate) last_channel: Option<i64>,
-    /// What goes into the program before operations that are to return more.
+    /// Operations to insert before operations that get more results.
     pub(crate) insertions: Insertions,
     /// The tangent of the orthogonal factor of each result of `geqrf`.
     pub(crate) orthogonal: FxHashMap<ValueId, ValueId>,
-    /// Where values are read, once that is asked for.
+    /// The users of values, once they were computed.
     readers: Option<Readers>,
 }
 
-/// What of a region some of its values are made of.
+/// The part of a region that some of its values depend on.
 #[derive(Debug)]
 pub(crate) struct Needed {
     region: RegionId,
     ops: FxHashSet<OpId>,
-    /// Operations from this number on are written for those.
+    /// Operations from this index on were created for them.
     first_new: usize,
 }
 
 impl Needed {
-    /// Finds what `values` are made of within a region.
+    /// Finds the operations of a region that `values` depend on.
     pub(crate) fn of(module: &Module, region: RegionId, values: &[ValueId]) -> Needed {
         let local: FxHashSet<OpId> = module.regions[region].ops.iter().copied().collect();
         let mut ops = FxHashSet::default();
@@ -117,28 +117,28 @@ impl Needed {
     }
 }
 
-/// What an operation on a tape stands for whose regions have tapes of their own.
+/// The operation of the program that one on a tape represents, if its regions have tapes.
 #[derive(Debug)]
 pub(crate) enum Nested {
-    /// One of several regions is done.
+    /// One of several regions runs.
     Branches {
         /// The operation of the program.
         op: OpId,
-        /// The tape of each region. They read tangents from around the operation as they are.
+        /// The tape of each region. They capture tangents.
         tapes: Vec<Tape>,
     },
-    /// A region is done once.
+    /// A region runs once.
     Once {
         /// The operation of the program.
         op: OpId,
-        /// Its tape, which reads tangents of what the operation is given as they are.
+        /// Its tape, which reads the tangents of operands directly.
         tape: Tape,
     },
-    /// A region is done again and again.
+    /// A region runs repeatedly.
     Loop(LoopTape),
-    /// A region is done by each device.
+    /// A region runs on each device.
     Manual(ManualTape),
-    /// A function says what is asked of operands.
+    /// A function computes the cotangents of operands.
     Given(Given),
 }
 
@@ -147,19 +147,19 @@ pub(crate) enum Nested {
 pub(crate) struct Given {
     /// That function.
     pub(crate) backward: FuncId,
-    /// What it takes before the cotangents of the results.
+    /// Its operands before the cotangents of the results.
     pub(crate) residuals: Vec<ValueId>,
     /// The tangent of each operand that it returns a cotangent for.
     pub(crate) operands: Vec<Option<ValueId>>,
 }
 
-/// A manual computation that was linearized. Operands of the operation on the tape are the tangents of those that change; the
-/// results are those of all results.
+/// A linearized manual computation. The operation on the tape has tangents of the differentiable operands as operands, and tangents of all
+/// results as results.
 #[derive(Debug)]
 pub(crate) struct ManualTape {
     /// The operation of the program.
     pub(crate) op: OpId,
-    /// Which of its operands change.
+    /// The indices of its differentiable operands.
     pub(crate) operands: Vec<usize>,
     /// The tangent of each of them in the body.
     pub(crate) args: Vec<ValueId>,
@@ -167,20 +167,20 @@ pub(crate) struct ManualTape {
     pub(crate) tape: Tape,
 }
 
-/// A loop that was linearized. Operands and results of the operation on the tape are those of the carried values that change.
+/// A linearized loop. The operation on the tape has the tangents of the differentiable carried values as operands and results.
 #[derive(Debug)]
 pub(crate) struct LoopTape {
     /// The operation of the program.
     pub(crate) op: OpId,
-    /// How often the body is done, if the program says so.
+    /// The trip count, if known.
     pub(crate) trips: Option<i64>,
-    /// Which of the carried values change.
+    /// The indices of the differentiable carried values.
     pub(crate) carried: Vec<usize>,
     /// The tangent of each of them at the start of the body.
     pub(crate) args: Vec<ValueId>,
     /// The tangent of each of them before the loop.
     pub(crate) inits: Vec<Option<ValueId>>,
-    /// The tape of the body, which returns all that it carries.
+    /// The tape of the body, which returns the tangents of all of them.
     pub(crate) tape: Tape,
 }
 
@@ -210,50 +210,49 @@ impl<'m> Linear<'m> {
         self.tangents[value].expand()
     }
 
-    /// Whether some result of an operation that can change is read.
+    /// Whether some differentiable result of an operation has users.
     pub(crate) fn is_result_read(&mut self, op: OpId) -> bool {
         let module = &*self.module;
         self.readers.get_or_insert_with(|| Readers::of(module)).reads(module, op)
     }
 
-    /// Whether a value is read by these operations alone.
+    /// Whether these operations are the only users of a value.
     pub(crate) fn is_read_only_by(&mut self, value: ValueId, by: &[OpId]) -> bool {
         let module = &*self.module;
         self.readers.get_or_insert_with(|| Readers::of(module)).reads_only(value, by)
     }
 
-    /// The operations of the program that read a value.
+    /// The operations of the program that use a value.
     pub(crate) fn users(&mut self, value: ValueId) -> Vec<OpId> {
         let module = &*self.module;
         self.readers.get_or_insert_with(|| Readers::of(module)).users(value)
     }
 
-    /// Whether what is returned does not depend on a value that it is computed with, other than by rounding.
+    /// Whether returned values do not depend on a value that they are computed with, except by rounding.
     pub(crate) fn cancels(&mut self, value: ValueId) -> bool {
         let module = &*self.module;
         self.readers.get_or_insert_with(|| Readers::of(module)).cancels(module, value)
     }
 
-    /// Whether a value is a tangent: made on a tape, or given to it.
+    /// Whether a value is a tangent: computed on a tape, or an input of it.
     pub(crate) fn is_tangent(&self, value: ValueId) -> bool {
         self.is_tangent[value]
     }
 
-    /// From now on `tangent` is the tangent of `value`.
+    /// Sets the tangent of `value`.
     pub(crate) fn set_tangent(&mut self, value: ValueId, tangent: ValueId) {
         self.tangents[value] = tangent.into();
         self.is_tangent[tangent] = true;
     }
 
-    /// Linearizes a region, of which the arguments that change have their tangents.
+    /// Linearizes a region whose differentiable arguments have tangents.
     ///
-    /// # Errors
-    /// An operation has no derivative.
+    /// # Errors An operation has no derivative.
     pub(crate) fn region(&mut self, region: RegionId) -> Result<Tape, Box<Diagnostic>> {
         let ops = self.module.regions[region].ops.clone();
         let mut primal = Vec::with_capacity(ops.len() + ops.len() / 2);
         let mut tape = Tape::default();
-        // An operation that is written as others comes back as those.
+        // An expanded operation is visited again in its expanded form.
         let mut todo: Vec<OpId> = ops.iter().rev().copied().collect();
         while let Some(op) = todo.pop() {
             if matches!(self.module.ops[op].kind, OpKind::Return) {
@@ -309,7 +308,7 @@ impl<'m> Linear<'m> {
 }
 
 impl Linear<'_> {
-    /// The values that change and that regions of an operation read from around it, each once, in order.
+    /// The values with tangents that regions of an operation capture, each once, in order.
     pub(crate) fn captured(&self, op: OpId) -> Vec<ValueId> {
         let data = &self.module.ops[op];
         if matches!(data.kind.def().region_kind, RegionKind::None | RegionKind::Elements) {
@@ -317,7 +316,7 @@ impl Linear<'_> {
         }
         let mut seen = FxHashSet::default();
         let mut out = Vec::new();
-        // What is inside has no tangent yet.
+        // Values inside have no tangent yet.
         for inner in data.regions.iter().flat_map(|&region| self.module.walk(region)) {
             for &value in &self.module.ops[inner].operands {
                 if self.tangent(value).is_some() && seen.insert(value) {
@@ -328,31 +327,31 @@ impl Linear<'_> {
         out
     }
 
-    /// Puts what was inserted in its place under a region.
+    /// Applies pending insertions under a region.
     pub(crate) fn finish(&mut self, region: RegionId) {
         let insertions = std::mem::take(&mut self.insertions);
         insertions.apply(self.module, region, &ValueMap::new(), |_| false);
     }
 }
 
-/// What a rule of differentiation says.
+/// The result of a differentiation rule.
 #[derive(Debug)]
 pub(crate) enum Rule {
     /// The tangents of the results.
     Tangents(Tangents),
-    /// The operation is gone, and what it made is made by those that the rule put in its place. The tangents of the results.
+    /// The operation was removed; operations of the rule compute its results. The tangents of the results.
     Replaced(Tangents),
-    /// The operation is to be written as those that the rule put behind it, which make these values in place of its results.
+    /// The operation is to be replaced by operations that the rule inserted after it, with these results.
     Instead(Vec<ValueId>),
 }
 
 impl Rule {
-    /// The only result changes so.
+    /// The tangent of the only result.
     pub(crate) fn one(tangent: ValueId) -> Rule {
         Rule::Tangents(smallvec![Some(tangent)])
     }
 
-    /// None of `n` results changes.
+    /// None of `n` results has a tangent.
     pub(crate) fn nothing(n: usize) -> Rule {
         Rule::Tangents(std::iter::repeat_n(None, n).collect())
     }
@@ -361,7 +360,7 @@ impl Rule {
 /// The tangent of each result of an operation.
 pub(crate) type Tangents = SmallVec<[Option<ValueId>; 1]>;
 
-/// An operation that is linearized.
+/// The operation that is linearized.
 #[derive(Debug)]
 pub(crate) struct At<'a, 'm> {
     pub(crate) linear: &'a mut Linear<'m>,
@@ -394,12 +393,12 @@ impl At<'_, '_> {
         self.linear.module.ops[self.op].kind.clone()
     }
 
-    /// Writes behind the operation.
+    /// Emits operations after the operation.
     pub(crate) fn primal(&mut self) -> Emit<'_> {
         Emit::new(self.linear.module, self.primal, self.op)
     }
 
-    /// Puts an operation where it belongs: onto the tape if it works on tangents, else behind the one at hand.
+    /// Puts an operation onto the tape if it uses tangents, else after the current operation.
     pub(crate) fn place(&mut self, op: OpId) {
         let data = &self.linear.module.ops[op];
         if data.operands.iter().any(|&v| self.linear.is_tangent(v)) {
@@ -412,7 +411,7 @@ impl At<'_, '_> {
         }
     }
 
-    /// Writes onto the tape.
+    /// Emits operations onto the tape.
     pub(crate) fn tape(&mut self) -> Emit<'_> {
         Emit::new(self.linear.module, self.tape, self.op)
     }

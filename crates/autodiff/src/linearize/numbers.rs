@@ -1,9 +1,9 @@
-//! Values that are one known number.
+//! Values that are a known number.
 
 use half::{bf16, f16};
 use shardc_ir::{DType, Dense, Module, OpKind, UnaryOp, ValueId};
 
-/// The number that all elements of a value are, if a constant says so.
+/// The number that all elements of a value equal, if it is a constant.
 pub(crate) fn number(module: &Module, mut value: ValueId) -> Option<f64> {
     loop {
         let data = &module.ops[module.def_op(value)?];

@@ -1,9 +1,8 @@
-//! Offsets that cancel: `softmax(x - m)` does not depend on `m`, so that the largest element taken as `m` needs no derivative.
+//! Cancelling offsets: `softmax(x - m)` does not depend on `m`, so the maximum that is used as `m` needs no derivative.
 //!
-//! A value is moved by a small amount, and what follows from it is watched: a difference is moved by as much the other way, its
-//! exponential multiplied, so are sums of such, and a quotient of two that are multiplied alike, or a logarithm plus what was
-//! taken off, is what it was. Where all that follows comes out as it was, the derivative by that value is zero, and so is the
-//! derivative through what it was made of.
+//! The analysis shifts a value by a small amount and follows its effect. A difference shifts by the opposite amount, its exponential is
+//! scaled, and so are sums of exponentials. A quotient of two equally scaled values is unchanged, and so is a logarithm plus the offset.
+//! If all final effects cancel, the derivative by that value is zero, and so is the derivative through its operands.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,10 +15,10 @@ use shardc_ir::{
 };
 use smallvec::SmallVec;
 
-/// How many operations are looked at before it is given up: what cancels does so within a few.
+/// How many operations are followed: offsets cancel within a few.
 const MANY: usize = 64;
 
-/// Where values of a program are read, as it was before it was linearized.
+/// The users of values in the program before linearization.
 #[derive(Debug)]
 pub(super) struct Readers {
     uses: Uses,
@@ -35,27 +34,27 @@ impl Readers {
         Readers { uses: module.uses(), places }
     }
 
-    /// Whether a result that can change is read, or no result at all, as it is of an operation that was put in later.
+    /// Whether a differentiable result has users. Holds for operations that were inserted later, whose users are unknown.
     pub(super) fn reads(&self, module: &Module, op: OpId) -> bool {
         let is_read = |value: &&ValueId| !self.uses.of(**value).is_empty();
         let mut read = module.ops[op].results.iter().filter(is_read).peekable();
         read.peek().is_none() || read.any(|&value| can_change(module, value))
     }
 
-    /// Whether a value is read by these operations alone.
+    /// Whether these operations are the only users of a value.
     pub(super) fn reads_only(&self, value: ValueId, by: &[OpId]) -> bool {
         self.uses.of(value).iter().all(|(op, _)| by.contains(op))
     }
 
-    /// The operations that read a value.
+    /// The users of a value.
     pub(super) fn users(&self, value: ValueId) -> Vec<OpId> {
         self.uses.of(value).iter().map(|&(op, _)| op).collect()
     }
 
-    /// Whether no result changes where `root` is moved by a little. What is not understood counts as a change.
+    /// Whether no result changes if `root` shifts a little. Unknown effects count as changes.
     pub(super) fn cancels(&self, module: &Module, root: ValueId) -> bool {
         let mut root = root;
-        // It may go on through one operation alone, such as one that keeps it finite.
+        // It may pass through one operation, such as one that keeps it finite.
         for _ in 0..8 {
             if self.cancels_from(module, root) {
                 return true;
@@ -122,26 +121,26 @@ fn can_change(module: &Module, value: ValueId) -> bool {
     !matches!(class, Some(DTypeClass::Bool | DTypeClass::Signed | DTypeClass::Unsigned))
 }
 
-/// By what a value is moved, in amounts of the root's.
+/// The effect on a value, in multiples of the root's shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
-    /// The amount, so many times, is added.
+    /// Shifted by this multiple.
     Plus(i32),
-    /// It is multiplied by the exponential of the amount, so many times.
+    /// Scaled by the exponential of this multiple.
     Times(i32),
 }
 
-/// How a value is moved.
+/// The effect on a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Moved {
     how: How,
-    /// For each dimension the one of the root that it goes along with; none where all elements are moved alike.
+    /// For each dimension, the dimension of the root that it corresponds to; none if all elements change alike.
     along: Along,
 }
 
 type Along = SmallVec<[Option<usize>; 4]>;
 
-/// One operation with a moved operand.
+/// One operation with an affected operand.
 struct Step<'a> {
     module: &'a Module,
     moved: &'a FxHashMap<ValueId, Moved>,
@@ -157,7 +156,7 @@ impl Step<'_> {
         self.moved.get(&self.operand(i))
     }
 
-    /// How the only result is moved; `None` where that is not so simple.
+    /// The effect on the only result; `None` if it is not of this form.
     fn result(&self) -> Option<Moved> {
         let data = &self.module.ops[self.op];
         if data.results.len() != 1 {
@@ -232,7 +231,7 @@ impl Step<'_> {
             (None, Some(no)) => (no, self.operand(1)),
             _ => return None,
         };
-        // What is not a number is none with an amount added, and zero is zero times anything.
+        // NaN plus a shift is NaN, and zero times a scale is zero.
         let stays = match moved.how {
             How::Plus(_) => is_not_a_number(self.module, other),
             How::Times(_) => is_identity(self.module, other, ReductionKind::Add),
@@ -250,7 +249,7 @@ impl Step<'_> {
         Some(Moved { how: from.how, along })
     }
 
-    /// Dimensions of one element come and go.
+    /// Dimensions of size 1 are added or removed.
     fn reshape(&self) -> Option<Moved> {
         let from = self.moved(0)?;
         let (old, new) =
@@ -266,7 +265,7 @@ impl Step<'_> {
         left.next().is_none().then_some(Moved { how: from.how, along })
     }
 
-    /// A sum of what is multiplied alike is multiplied so.
+    /// A sum of equally scaled values is scaled alike.
     fn sum(&self, dims: &DimList) -> Option<Moved> {
         let data = &self.module.ops[self.op];
         let from = self.moved(0).filter(|moved| matches!(moved.how, How::Times(_)))?;
@@ -282,7 +281,7 @@ impl Step<'_> {
         Some(Moved { how: from.how, along: along.collect() })
     }
 
-    /// A product with what stays is multiplied as the one side is.
+    /// A matmul with an unaffected operand is scaled like the other one.
     fn product(&self, spec: &DotSpec) -> Option<Moved> {
         let (from, i) = match (self.moved(0), self.moved(1)) {
             (Some(from), None) => (from, 0),
@@ -305,13 +304,13 @@ impl Step<'_> {
         Some(Moved { how: from.how, along })
     }
 
-    /// Elements are taken along dimensions in which all are moved alike.
+    /// Gathers along dimensions in which all elements change alike.
     fn gather(&self, spec: &GatherSpec) -> Option<Moved> {
         let (operand, indices) = (self.operand(0), self.operand(1));
         let from = self.moved(0)?;
         let result = self.module.ops[self.op].results[0];
         let mut along: Along = SmallVec::from_elem(None, self.module.rank(result));
-        // The dimensions of the result that are those of the indices, in order.
+        // The result dimensions that correspond to indices, in order.
         let batch: Vec<usize> =
             (0..along.len()).filter(|&d| !spec.offset_dims.contains(&(d as u32))).collect();
         let of_index: Vec<u32> =
@@ -334,7 +333,7 @@ impl Step<'_> {
     }
 }
 
-/// Whether a value is a constant that is not a number, everywhere.
+/// Whether a value is a constant with all elements NaN.
 fn is_not_a_number(module: &Module, mut value: ValueId) -> bool {
     while let Some(op) = module.def_op(value) {
         let data = &module.ops[op];

@@ -1,11 +1,11 @@
-//! Regions that are done once: named computations, which is what calls become that are parts of their own.
+//! Linearization of regions that run once: named computations, including outlined calls.
 
 use shardc_ir::{Build, Diagnostic, OpKind, TypeId, ValueId, ValueMap, clone_region};
 use smallvec::SmallVec;
 
 use super::{At, Nested, Rule, Tangents};
 
-/// Linearizes the region; on the tape stands that its tape is done.
+/// Linearizes the region; the tape gets an operation that runs the region's tape.
 pub(super) fn named_computation(at: &mut At<'_, '_>) -> Result<Tangents, Box<Diagnostic>> {
     let captured = at.linear.captured(at.op);
     let (region, operands, results) = {
@@ -33,7 +33,7 @@ pub(super) fn named_computation(at: &mut At<'_, '_>) -> Result<Tangents, Box<Dia
     Ok(out)
 }
 
-/// A call of a function that is a part of its own becomes a named computation.
+/// Turns a call of a checkpointed function into a named computation.
 pub(super) fn call(at: &mut At<'_, '_>, callee: &str) -> Option<Rule> {
     let func = *at.linear.module.func_names.get(callee)?;
     let body = at.linear.module.funcs[func].body?;

@@ -1,15 +1,15 @@
-//! Products of one value with itself: `x x x` is `x^3`, and changes by `3 x^2 dx`.
+//! Powers by repeated multiplication: `x x x` is `x^3`, with the tangent `3 x^2 dx`.
 
 use shardc_ir::{BinaryOp, Build, Module, OpKind, ValueId};
 
 use super::At;
 use crate::emit::{Arithmetic, Emit};
 
-/// Factors of a product that are looked at.
+/// How many factors of a product are visited.
 const MANY: usize = 64;
 
-/// The tangent of a product whose factors are all one value, of which there are more than two; `None` where it is none such, or
-/// a part of the product that has a derivative of its own is read elsewhere too, so that this is made anyway.
+/// The tangent of a product of more than two equal factors. `None` for other products, or if a partial product with its own derivative has
+/// other users and is computed anyway.
 pub(super) fn of_product(at: &mut At<'_, '_>) -> Option<ValueId> {
     let product = at.result();
     let (base, exponent) = factors(at.linear.module, product)?;
@@ -18,7 +18,7 @@ pub(super) fn of_product(at: &mut At<'_, '_>) -> Option<ValueId> {
         return None;
     }
     let tangent = at.linear.tangent(base)?;
-    // `x^(n-1) x` needs no more than `x^(n-1)`, which is there.
+    // `x^(n-1) x` needs only `x^(n-1)`, which exists.
     let is_step = a == base || b == base;
     if !is_step && !is_read_by_itself(at, product, base) {
         return None;
@@ -32,7 +32,7 @@ pub(super) fn of_product(at: &mut At<'_, '_>) -> Option<ValueId> {
     Some(tape.mul(change, count))
 }
 
-/// The tangent of `1 / product` of more than one factor, all one value: `1 / x^n` changes by `-n dx / x^(n+1)`.
+/// The tangent of `1 / product` of several equal factors: that of `1 / x^n` is `-n dx / x^(n+1)`.
 pub(super) fn of_inverse(at: &mut At<'_, '_>, product: ValueId) -> Option<ValueId> {
     let (base, exponent) = factors(at.linear.module, product)?;
     let tangent = at.linear.tangent(base)?;
@@ -49,9 +49,9 @@ pub(super) fn of_inverse(at: &mut At<'_, '_>, product: ValueId) -> Option<ValueI
     Some(tape.mul(change, count))
 }
 
-/// The value that a product multiplies with itself, and how often it is a factor; of two such values the one further back.
+/// The value that a product is a power of, and the exponent; of two such values the earlier one.
 fn factors(module: &Module, product: ValueId) -> Option<(ValueId, usize)> {
-    // From what is furthest back on.
+    // From the earliest one on.
     let mut chain = vec![product];
     while let Some((a, _)) = chain.last().and_then(|&last| parts(module, last)).filter(|_| chain.len() < MANY)
     {
@@ -63,7 +63,7 @@ fn factors(module: &Module, product: ValueId) -> Option<(ValueId, usize)> {
     Some((base, exponent))
 }
 
-/// How often `base` is a factor of `value`, if nothing else is.
+/// How often `base` is a factor of `value`, if it has no other factors.
 fn count(module: &Module, value: ValueId, base: ValueId, left: &mut usize) -> Option<usize> {
     if value == base {
         return Some(1);
@@ -74,7 +74,7 @@ fn count(module: &Module, value: ValueId, base: ValueId, left: &mut usize) -> Op
     Some(of_a + if a == b { of_a } else { count(module, b, base, left)? })
 }
 
-/// Whether the parts of a product, down to `base`, are read by it and its parts alone.
+/// Whether the partial products of a product, down to `base`, have only it and each other as users.
 fn is_read_by_itself(at: &mut At<'_, '_>, product: ValueId, base: ValueId) -> bool {
     let (mut todo, mut inner, mut by) = (vec![product], Vec::new(), Vec::new());
     while let Some(part) = todo.pop() {

@@ -1,9 +1,9 @@
-//! Windows: their attributes with nothing left out, and a combiner of pairs.
+//! Windows: attributes with defaults filled in, and a combiner of pairs.
 
 use shardc_ir::{CompareDirection, DType, Module, OpKind, RegionId, SizeList, ValueId, WindowSpec};
 use smallvec::SmallVec;
 
-/// A window in which every list is written out.
+/// A window with every list in full.
 pub(crate) fn full(spec: &WindowSpec) -> WindowSpec {
     let rank = spec.dimensions.len();
     let ones = |list: &SizeList| if list.is_empty() { SizeList::from_elem(1, rank) } else { list.clone() };
@@ -20,8 +20,8 @@ pub(crate) fn full(spec: &WindowSpec) -> WindowSpec {
     }
 }
 
-/// The only dimension along which each window of `n` elements, where there are as many windows, ends (`true`) or begins with
-/// its own element and reaches over all before or behind: a cumulative reduction.
+/// The only dimension along which a window is a cumulative reduction: each of `n` windows has `n` elements and ends (`true`) or begins
+/// with its own element.
 pub(crate) fn cumulative(spec: &WindowSpec, shape: &[i64]) -> Option<(usize, bool)> {
     let spec = full(spec);
     let is_plain = |d: usize| spec.dimensions[d] == 1 && spec.padding[d] == (0, 0);
@@ -39,7 +39,7 @@ pub(crate) fn cumulative(spec: &WindowSpec, shape: &[i64]) -> Option<(usize, boo
     }
 }
 
-/// A region that takes of two pairs the one whose first item compares so.
+/// A region that selects the one of two pairs whose first item compares so.
 pub(crate) fn pairs(module: &mut Module, direction: CompareDirection, dtype: DType) -> RegionId {
     let (scalar, truth) = (module.types.tensor(&[], dtype), module.types.tensor(&[], DType::I1));
     let region = module.add_region(&[scalar; 4]);

@@ -1,4 +1,4 @@
-//! `case` and `if`, backward: the same choice between the transposed tapes.
+//! Transposition of `case` and `if`: the same branch selection over the transposed tapes.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{Build, Diagnostic, Module, OpId, RegionId, TensorBuild, TypeId, ValueId};
@@ -8,7 +8,7 @@ use super::{Transposed, recompute};
 use crate::emit::{Arithmetic, Emit};
 use crate::linearize::Tape;
 
-/// Hands on what is asked for the results of `choice`, which stands for `op`, through the tapes of its branches.
+/// Passes the cotangents of the results of `choice`, which is `op` on the tape, through the tapes of its branches.
 pub(super) fn transpose(
     t: &mut Transposed<'_, '_>,
     choice: OpId,
@@ -17,7 +17,7 @@ pub(super) fn transpose(
     asked: &[Option<ValueId>],
 ) -> Result<(), Box<Diagnostic>> {
     let outside: Vec<ValueId> = t.linear.module.ops[choice].operands[1..].to_vec();
-    // What each branch gives for each tangent from around.
+    // The cotangents that each branch computes for captured tangents.
     let mut given: Vec<Vec<Option<ValueId>>> = Vec::new();
     let mut bodies: Vec<Vec<OpId>> = Vec::new();
     let regions = t.linear.module.ops[op].regions.clone();
@@ -57,10 +57,10 @@ pub(super) fn transpose(
     Ok(())
 }
 
-/// Lets the branches of the program return what the backward ones read of them.
+/// Makes the branches of the program return the residuals of the backward branches.
 fn keep_for_backward(t: &mut Transposed<'_, '_>, op: OpId, regions: &[RegionId], bodies: &mut [Vec<OpId>]) {
     let checkpoint = t.linear.checkpoint;
-    // Branches share a result for values of one type: only one of them is done.
+    // Branches share a result for residuals of one type: only one of them runs.
     let mut slots: Vec<TypeId> = Vec::new();
     let mut placed: Vec<Vec<(usize, ValueId)>> = Vec::new();
     let mut plans = Vec::new();
@@ -92,7 +92,7 @@ fn keep_for_backward(t: &mut Transposed<'_, '_>, op: OpId, regions: &[RegionId],
     }
 }
 
-/// Lets a region return a value, or zeros, for each slot.
+/// Makes a region return a value, or zeros, for each slot.
 fn return_more(module: &mut Module, region: RegionId, slots: &[TypeId], placed: &[(usize, ValueId)]) {
     let Some(end) = module.terminator(region) else { return };
     let mut ops = module.regions[region].ops.to_vec();

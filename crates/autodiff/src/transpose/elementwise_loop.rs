@@ -1,8 +1,8 @@
-//! Elementwise loops with an unknown trip count: the derivative is a diagonal, which one loop computes forward.
+//! Element-wise loops with an unknown trip count: the Jacobian is diagonal, and a forward loop computes it.
 //!
-//! Series and continued fractions (`igamma`, `igammac`, `betainc`) run until every element has converged, so that nothing says
-//! how often. Reverse mode cannot keep the values of each trip. Where each element of a result depends on the same element of
-//! the initial values alone, their derivatives are tensors of the same shape, and a second loop carries them along:
+//! Series and continued fractions (`igamma`, `igammac`, `betainc`) run until every element has converged, so the trip count is unknown,
+//! and reverse mode cannot keep the residuals of each trip. If each element of a result depends only on the same element of the initial
+//! values, the derivatives are tensors of the same shape, and a second loop carries them:
 //!
 //! ```mlir
 //! // before
@@ -51,7 +51,7 @@ pub(super) fn transpose(
     true
 }
 
-/// Whether each operation on the tape of the body works on tangents element by element.
+/// Whether each operation on the tape of the body is element-wise.
 fn is_elementwise(t: &Transposed<'_, '_>, looped: &LoopTape) -> bool {
     let module = &*t.linear.module;
     let Some(&first) = looped.args.first() else { return false };
@@ -81,8 +81,8 @@ fn is_elementwise(t: &Transposed<'_, '_>, looped: &LoopTape) -> bool {
         })
 }
 
-/// Places in [`LoopTape::carried`] of an initial value that has a tangent and of a carried value, where the carried value
-/// depends on the initial value and a result with a cotangent depends on the carried value.
+/// Pairs of indices in [`LoopTape::carried`]: an initial value with a tangent, and a carried value that depends on it and that a result
+/// with a cotangent depends on.
 fn pairs(t: &Transposed<'_, '_>, looped: &LoopTape, asked: &[Option<ValueId>]) -> Vec<(usize, usize)> {
     let count = looped.args.len();
     // For each carried value, those that depend on it after one trip.
@@ -122,7 +122,7 @@ fn pairs(t: &Transposed<'_, '_>, looped: &LoopTape, asked: &[Option<ValueId>]) -
     out
 }
 
-/// Writes the loop again, with the derivative of each pair; returns these.
+/// Repeats the loop with the derivative of each pair. Returns the derivatives.
 fn slopes(
     t: &mut Transposed<'_, '_>,
     whole: OpId,
@@ -182,13 +182,13 @@ fn slopes(
 /// One trip of the loop that carries derivatives.
 struct Trip<'a> {
     looped: &'a LoopTape,
-    /// The values of the body that was copied.
+    /// The values of the copied body.
     map: &'a ValueMap,
     end: OpId,
 }
 
 impl Trip<'_> {
-    /// Copies the tape into a body; `tangents` has those that are not zero, first at the start of a trip, then all.
+    /// Copies the tape into a body; `tangents` has the nonzero ones, first at the start of a trip, then all.
     fn copy(
         &self,
         module: &mut Module,

@@ -1,4 +1,4 @@
-//! Calls whose gradient a function of the program computes.
+//! Calls with a custom gradient function.
 
 use shardc_ir::{OpId, OpKind, ValueId, ValueMap, clone_op};
 

@@ -1,7 +1,7 @@
-//! `while`, backward: the transposed tape of the body, from the last trip to the first.
+//! Transposition of `while`: the transposed tape of the body, from the last trip to the first.
 //!
-//! The forward loop keeps what the tape reads of each trip in stacks; what each trip can tell anew (its counter, what the
-//! counter takes from values that stay the same) and what stays the same is not kept.
+//! The forward loop keeps the residuals of each trip in stacks. Not kept are invariant values, and values that a trip can compute again:
+//! its counter, and slices of invariant values at the counter.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::trip_count::counter;
@@ -19,7 +19,7 @@ use crate::checkpoint::Keep;
 use crate::emit::{Arithmetic, Emit};
 use crate::linearize::LoopTape;
 
-/// Hands on what is asked for the results of `whole`, which stands for the loop.
+/// Passes the cotangents of the results of `whole`, the loop on the tape, to its operands.
 pub(super) fn transpose(
     t: &mut Transposed<'_, '_>,
     whole: OpId,
@@ -35,7 +35,7 @@ pub(super) fn transpose(
     let live = live(t, looped, asked);
     let at_hand = AtHand::of(t.linear.module, looped.op);
     let mut carried: Vec<usize> = (0..live.len()).filter(|&i| live[i]).collect();
-    // State first, then what is gathered for values that the loop only reads, as a scan has it.
+    // Carried state first, then sums for values that the loop only reads, as in a transposed scan.
     let body = t.linear.module.ops[looped.op].regions[1];
     let args = &t.linear.module.regions[body].args;
     carried.sort_by_key(|&i| at_hand.of.contains_key(&args[looped.carried[i]]));
@@ -68,8 +68,7 @@ pub(super) fn transpose(
     let (module, op) = (&mut *t.linear.module, looped.op);
     let gone = slots::simplify(Body { module, op, trips, ops: &mut ops, next: &mut next }, &of_carried);
 
-    // What it reads of the forward body.
-    // What it hands to the trip before may be a value of the forward body itself.
+    // The values of the forward body that it uses. A value that it returns may be one of the forward body itself.
     let end = t.linear.module.add_op(OpKind::Return, &next, &[], &[]);
     ops.push(end);
     let needed = free_values(t.linear.module, body, &ops);
@@ -90,7 +89,7 @@ pub(super) fn transpose(
     before.extend(ops);
     let mut ops = before;
 
-    // The next trip is the one before.
+    // The next trip is the previous one of the forward loop.
     {
         let mut e = Emit::new(t.linear.module, &mut ops, whole);
         let one = e.splat(&1i32.to_le_bytes(), &[], DType::I32);
@@ -125,7 +124,7 @@ pub(super) fn transpose(
     Ok(())
 }
 
-/// Which of the carried values that change are asked of in some trip.
+/// Which of the differentiable carried values have a cotangent in some trip.
 fn live(t: &Transposed<'_, '_>, looped: &LoopTape, asked: &[Option<ValueId>]) -> Vec<bool> {
     let module = &*t.linear.module;
     let mut live: Vec<bool> = asked.iter().map(Option::is_some).collect();
@@ -149,16 +148,16 @@ fn live(t: &Transposed<'_, '_>, looped: &LoopTape, asked: &[Option<ValueId>]) ->
     }
 }
 
-/// What each trip of a loop can tell of the arguments of its body.
+/// The arguments of a loop's body that each trip can compute again.
 struct AtHand {
     of: FxHashMap<ValueId, Told>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Told {
-    /// It is what it was before the loop.
+    /// It is invariant.
     Same(ValueId),
-    /// It counts from a number by a number.
+    /// A counter: start and step.
     Counts(i64, i64),
 }
 
@@ -180,7 +179,7 @@ impl AtHand {
     }
 }
 
-/// What the backward loop carries along without change.
+/// The values that the backward loop carries unchanged.
 struct Outer {
     inits: Vec<ValueId>,
     types: Vec<TypeId>,
@@ -201,7 +200,7 @@ impl Outer {
     }
 }
 
-/// Lets the forward loop keep values of its body, one stack for each; returns the stacks.
+/// Makes the forward loop keep values of its body, one stack for each. Returns the stacks.
 fn keep(t: &mut Transposed<'_, '_>, op: OpId, trips: i64, values: &[ValueId]) -> Vec<ValueId> {
     if values.is_empty() {
         return Vec::new();
@@ -238,7 +237,7 @@ fn keep(t: &mut Transposed<'_, '_>, op: OpId, trips: i64, values: &[ValueId]) ->
     stacks
 }
 
-/// Puts one operation before a loop.
+/// Inserts one operation before a loop.
 fn before(t: &mut Transposed<'_, '_>, op: OpId, make: impl FnOnce(&mut Emit<'_>) -> ValueId) -> ValueId {
     let mut ops = Vec::new();
     let value = make(&mut Emit::new(t.linear.module, &mut ops, op));
@@ -248,7 +247,7 @@ fn before(t: &mut Transposed<'_, '_>, op: OpId, make: impl FnOnce(&mut Emit<'_>)
     value
 }
 
-/// Lets a loop carry one more value; returns the body's argument and the loop's result. The body has still to return it.
+/// Adds a carried value to a loop. Returns the body's argument and the loop's result. The body does not return it yet.
 fn carry(module: &mut Module, op: OpId, init: ValueId) -> (ValueId, ValueId) {
     let ty = module.values[init].ty;
     module.ops[op].operands.push(init);
@@ -257,7 +256,7 @@ fn carry(module: &mut Module, op: OpId, init: ValueId) -> (ValueId, ValueId) {
     (args[1], module.add_result(op, ty))
 }
 
-/// The number of the trip in the body of a forward loop, an `i32` scalar.
+/// The trip number in the body of a forward loop, an `i32` scalar.
 fn trip_number(t: &mut Transposed<'_, '_>, op: OpId) -> ValueId {
     let module = &*t.linear.module;
     let body = module.ops[op].regions[1];
@@ -283,7 +282,7 @@ fn trip_number(t: &mut Transposed<'_, '_>, op: OpId) -> ValueId {
     arg
 }
 
-/// Brings what the backward body reads of the forward one to where it is read; returns what stands for it there.
+/// Makes values of the forward body available in the backward body. Returns their replacements.
 #[allow(clippy::too_many_arguments, reason = "each is another side of the two loops")]
 fn bring(
     t: &mut Transposed<'_, '_>,
@@ -336,7 +335,7 @@ fn bring(
     map
 }
 
-/// The condition of the backward loop: there is a trip left.
+/// The condition of the backward loop: a trip is left.
 fn condition(t: &mut Transposed<'_, '_>, whole: OpId, types: &[TypeId]) -> RegionId {
     let region = t.linear.module.add_region(types);
     let k = t.linear.module.regions[region].args[0];

@@ -1,8 +1,8 @@
-//! Manual computations, backward: another one.
+//! Transposition of manual computations: another manual computation.
 //!
-//! What devices hold alike of a result is asked of each in equal parts, and what they hold alike of an operand is asked by all
-//! of them: their parts are stacked along the axes, and added up outside, where the sum may stay pending. So are values stacked
-//! that the backward computation reads of the forward one.
+//! The cotangent of a result that is replicated along manual axes is divided equally between devices. The cotangent of a replicated
+//! operand is the sum over all devices: contributions are stacked along the axes and summed outside, where the sum may stay unreduced.
+//! Residuals of the forward computation are stacked in the same way.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
@@ -16,7 +16,7 @@ use crate::emit::{Arithmetic, Emit};
 use crate::linearize::ManualTape;
 use crate::linearize::manual::{mesh_of, repeated};
 
-/// Hands on what is asked for the results of `whole`, which stands for the computation.
+/// Passes the cotangents of the results of `whole`, the computation on the tape, to its operands.
 pub(super) fn transpose(
     t: &mut Transposed<'_, '_>,
     whole: OpId,
@@ -35,7 +35,7 @@ pub(super) fn transpose(
         operands: Vec::new(),
     };
 
-    // What is asked of each device.
+    // The cotangents on each device.
     let mut inner = Transposed::new(t.linear);
     for (i, &tangent) in manual.tape.returned.iter().enumerate() {
         let (Some(tangent), Some(ct)) = (tangent, asked[i]) else { continue };
@@ -56,7 +56,7 @@ pub(super) fn transpose(
     }
     inner.tape(&manual.tape, body)?;
 
-    // What each device has to say of operands.
+    // The contributions of each device to the cotangents of operands.
     let outside = inner.linear.module.ops[whole].operands.to_vec();
     let (mut values, mut given, mut types) = (Vec::new(), Vec::new(), Vec::new());
     for ((&i, &arg), &tangent) in manual.operands.iter().zip(&manual.args).zip(&outside) {
@@ -80,7 +80,7 @@ pub(super) fn transpose(
     if values.is_empty() {
         return Ok(());
     }
-    // What is handed on may be a value of the forward body itself.
+    // A returned value may be one of the forward body itself.
     let end = t.linear.module.add_op(OpKind::Return, &values, &[], &[]);
     ops.push(end);
 
@@ -124,13 +124,13 @@ pub(super) fn transpose(
     Ok(())
 }
 
-/// The backward computation, as far as it is known.
+/// The backward computation under construction.
 struct Back {
     spec: ManualSpec,
     operands: Vec<ValueId>,
 }
 
-/// Lets the forward computation return values of its body, of each device one, in stacks; returns these and their shardings.
+/// Makes the forward computation return values of its body as stacks, one per device. Returns these and their shardings.
 fn keep_stacked(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -161,21 +161,21 @@ fn keep_stacked(
     out
 }
 
-/// The value with a dimension of size one in front.
+/// The value with a leading dimension of size 1.
 fn in_front(e: &mut Emit<'_>, value: ValueId) -> ValueId {
     let ty = e.type_of(value);
     let shape: Vec<i64> = std::iter::once(1).chain(ty.shape.iter().copied()).collect();
     e.tensor(OpKind::Reshape, &[value], &shape, ty.dtype)
 }
 
-/// A type with a dimension in front.
+/// A type with a leading dimension.
 fn with_count(module: &mut Module, ty: TypeId, count: i64) -> TypeId {
     let Some(mut tensor) = module.types.as_tensor(ty).cloned() else { return ty };
     tensor.shape.insert(0, count);
     module.types.intern(Type::Tensor(tensor))
 }
 
-/// A sharding with a dimension in front that is split along axes.
+/// A sharding with a leading dimension that is sharded along axes.
 fn stacked(module: &mut Module, mesh: MeshId, axes: &AxisList, rest: ShardingId) -> ShardingId {
     let rest = module.shardings.get(rest).dims.clone();
     let dims = std::iter::once(DimSharding::closed(axes)).chain(rest);

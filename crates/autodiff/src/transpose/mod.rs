@@ -1,7 +1,7 @@
-//! Transposition: from changes of results to those of arguments.
+//! Transposition: from cotangents of results to cotangents of arguments.
 //!
-//! A tape is read backward. What an operation takes for each of its results is the sum of what their readers asked for; its
-//! [rule](rules) says what of that goes to each operand that is a tangent.
+//! The tape is read backward. The cotangent of an operation's result is the sum of the contributions of its users. The operation's
+//! [rule](rules) maps it to contributions for each operand that is a tangent.
 
 mod branches;
 mod convergence;
@@ -25,19 +25,19 @@ use crate::checkpoint::Keep;
 use crate::emit::Emit;
 use crate::linearize::{Linear, Nested, Tape};
 
-/// Cotangents of what a tape makes and takes, while it is read backward.
+/// Cotangents of the values of a tape while it is read backward.
 #[derive(Debug)]
 pub(crate) struct Transposed<'l, 'm> {
     pub(crate) linear: &'l mut Linear<'m>,
-    /// What readers of a tangent ask for, to be added or taken off.
+    /// The contributions of a tangent's users, to be added or subtracted.
     asked: SecondaryMap<ValueId, SmallVec<[(Sign, ValueId); 1]>>,
-    /// What was made of a cotangent that is to be taken off.
+    /// Negated cotangents.
     negated: FxHashMap<ValueId, ValueId>,
-    /// The operations that make cotangents, in order.
+    /// The operations that compute cotangents, in order.
     pub(crate) ops: Vec<OpId>,
 }
 
-/// Whether what is asked for is added, or taken off.
+/// Whether a contribution is added or subtracted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sign {
     Plus,
@@ -58,23 +58,23 @@ impl<'l, 'm> Transposed<'l, 'm> {
         Transposed { linear, asked: SecondaryMap::new(), negated: FxHashMap::default(), ops: Vec::new() }
     }
 
-    /// A reader of `tangent` asks for this much of its change.
+    /// Adds a contribution to the cotangent of `tangent`.
     pub(crate) fn ask(&mut self, tangent: ValueId, cotangent: ValueId) {
         self.ask_signed(tangent, Sign::Plus, cotangent);
     }
 
-    /// A reader of `tangent` asks for this much of its change, or for as much less.
+    /// Adds a contribution to the cotangent of `tangent`, or subtracts it.
     fn ask_signed(&mut self, tangent: ValueId, sign: Sign, cotangent: ValueId) {
         self.asked[tangent].push((sign, cotangent));
     }
 
-    /// What all readers of `tangent` ask for together, made for `like`.
+    /// The cotangent of `tangent`: the sum of its contributions, computed for `like`.
     pub(crate) fn take(&mut self, tangent: ValueId, like: OpId) -> Option<ValueId> {
         let (sign, sum) = self.take_signed(tangent, like)?;
         Some(self.signed(sign, sum, like))
     }
 
-    /// The same, without its sign: a sum is taken off rather than negated, if it can be.
+    /// The same, with its sign apart: sums are subtracted where possible, not negated.
     fn take_signed(&mut self, tangent: ValueId, like: OpId) -> Option<(Sign, ValueId)> {
         let mut asked = std::mem::take(&mut self.asked[tangent]);
         self.put_together(&mut asked, like);
@@ -90,7 +90,7 @@ impl<'l, 'm> Transposed<'l, 'm> {
         Some((sign, sum))
     }
 
-    /// A value, or what it lacks to zero.
+    /// A value, or its negation.
     fn signed(&mut self, sign: Sign, value: ValueId, like: OpId) -> ValueId {
         if sign == Sign::Plus {
             return value;
@@ -99,16 +99,15 @@ impl<'l, 'm> Transposed<'l, 'm> {
         *self.negated.entry(value).or_insert_with(|| emit.unary(UnaryOp::Negate, value))
     }
 
-    /// Reads the tape of a region backward; the cotangents of what it returns have been asked for. What the region is to do for
-    /// that stands in it afterwards.
+    /// Reads the tape of a region backward, after contributions to its returned tangents were added. Afterwards the region contains the
+    /// operations that the backward pass needs of it.
     ///
-    /// # Errors
-    /// An operation on it has no rule.
+    /// # Errors An operation on it has no rule.
     pub(crate) fn tape(&mut self, tape: &Tape, region: RegionId) -> Result<(), Box<Diagnostic>> {
         let around = std::mem::take(&mut self.linear.insertions);
         for &op in tape.ops.iter().rev() {
             let results = self.linear.module.ops[op].results.clone();
-            // What is linear in one result asks for less where less is asked of it.
+            // An operation that is linear in one result passes a negative sign on.
             if let (&[result], false) = (results.as_slice(), self.linear.nested.contains_key(&op)) {
                 if let Some((mut sign, mut ct)) = self.take_signed(result, op) {
                     if sign == Sign::Minus && self.grows(op) {
@@ -138,7 +137,7 @@ impl<'l, 'm> Transposed<'l, 'm> {
         Ok(())
     }
 
-    /// Whether more elements change among the operands of an operation than it makes, so that less is to be negated before it.
+    /// Whether the differentiable operands of an operation have more elements than its results, so that negating before it is cheaper.
     fn grows(&self, op: OpId) -> bool {
         let module = &*self.linear.module;
         let elements = |v: ValueId| module.tensor(v).and_then(|ty| ty.num_elements()).unwrap_or(i64::MAX);
@@ -147,7 +146,7 @@ impl<'l, 'm> Transposed<'l, 'm> {
         data.results.first().is_some_and(|&result| most > Some(elements(result)))
     }
 
-    /// Lets what comes after a region compute again what the policy of checkpointing does not keep of it.
+    /// Makes later operations recompute the values of a region that the checkpointing policy does not keep.
     pub(crate) fn recomputed(&mut self, region: RegionId, ops: Vec<OpId>) -> Vec<OpId> {
         let checkpoint = self.linear.checkpoint;
         if checkpoint.keep == Keep::Everything {
@@ -159,12 +158,12 @@ impl<'l, 'm> Transposed<'l, 'm> {
         offload::offload(self, region, ops)
     }
 
-    /// Writes what comes from where `op` comes from.
+    /// Emits operations with the location of `op`.
     pub(crate) fn emit(&mut self, op: OpId) -> Emit<'_> {
         Emit::new(self.linear.module, &mut self.ops, op)
     }
 
-    /// The tangents among the operands of an operation, by their places.
+    /// The indices of an operation's operands that are tangents.
     pub(crate) fn linear_operands(&self, op: OpId) -> SmallVec<[usize; 2]> {
         let operands = &self.linear.module.ops[op].operands;
         (0..operands.len()).filter(|&i| self.linear.is_tangent(operands[i])).collect()

@@ -1,8 +1,7 @@
-//! Host memory for what waits for the backward pass.
+//! Host offload of residuals.
 //!
-//! A value goes to pinned host memory behind the operation that makes it, and comes back before the first operation of the backward
-//! pass that reads it. XLA's name for both is the call `annotate_device_placement`, as JAX writes it for `jax.device_put` inside of
-//! a program; a back end without such a memory has nothing to do for it.
+//! A residual moves to pinned host memory after its producer, and back before its first use in the backward pass. Both are calls of XLA's
+//! `annotate_device_placement`, as in JAX for `jax.device_put` within a program; a back end without such a memory ignores them.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{Attr, AttrDict, Build, CustomCallSpec, Module, OpId, OpKind, RegionId, ValueId};
@@ -12,13 +11,12 @@ use super::residuals::free_values;
 use crate::emit::Emit;
 use crate::replace::{for_each_under, replace};
 
-/// Memory of the host that devices reach without the processor.
+/// The host memory that devices access directly.
 pub(super) const HOST: &str = "pinned_host";
-/// Memory of the device.
+/// Device memory.
 pub(super) const DEVICE: &str = "device";
 
-/// Lets what `ops`, the backward pass, read of a region come from the host's memory where the policy says so. Returns `ops` with
-/// what brings it back.
+/// Makes `ops`, the backward pass, read values of a region from host memory if the policy says so. Returns `ops` with the copies back.
 pub(super) fn offload(t: &mut Transposed<'_, '_>, region: RegionId, ops: Vec<OpId>) -> Vec<OpId> {
     let needed = free_values(t.linear.module, region, &ops);
     let goes = |value: &ValueId| {
@@ -56,14 +54,14 @@ pub(super) fn offload(t: &mut Transposed<'_, '_>, region: RegionId, ops: Vec<OpI
     out
 }
 
-/// What an operation reads, in its regions too.
+/// The operands of an operation and of those in its regions.
 fn read_under(module: &Module, op: OpId) -> Vec<ValueId> {
     let mut read = Vec::new();
     for_each_under(module, &[op], |op| read.extend(module.ops[op].operands.iter().copied()));
     read
 }
 
-/// A value in another memory.
+/// A value in another memory space.
 pub(super) fn placed(e: &mut Emit<'_>, value: ValueId, memory: &str) -> ValueId {
     let mut call = CustomCallSpec { target: "annotate_device_placement".into(), ..CustomCallSpec::default() };
     call.props.set("has_side_effect", Attr::Bool(true));

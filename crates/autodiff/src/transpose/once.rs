@@ -1,4 +1,4 @@
-//! Regions that are done once, backward: what is kept of them are more results.
+//! Transposition of regions that run once: residuals become additional results.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{Diagnostic, OpId, OpKind, ValueId};
@@ -7,7 +7,7 @@ use super::residuals::{free_values, plan};
 use super::{Transposed, recompute};
 use crate::linearize::Tape;
 
-/// Hands on what is asked for the results of `whole`, which stands for `op`, through the tape of its region.
+/// Passes the cotangents of the results of `whole`, which is `op` on the tape, through the tape of its region.
 pub(super) fn transpose(
     t: &mut Transposed<'_, '_>,
     whole: OpId,
@@ -26,7 +26,7 @@ pub(super) fn transpose(
     inner.tape(tape, region)?;
     let given: Vec<Option<ValueId>> = outside.iter().map(|&tangent| inner.take(tangent, whole)).collect();
     let mut ops = inner.ops;
-    // What is handed on may be a value of the region itself.
+    // A returned cotangent may be a value of the region itself.
     let values: Vec<ValueId> = given.iter().copied().flatten().collect();
     let end = t.linear.module.add_op(OpKind::Return, &values, &[], &[]);
     ops.push(end);

@@ -1,4 +1,4 @@
-//! Sums of parts that lie side by side: what is asked of the slices of a value is put together rather than padded and added.
+//! Concatenation of cotangents: the cotangent of a sliced value is a concatenation, not a sum of padded slices.
 
 use shardc_ir::{Dense, Module, OpId, OpKind, TensorBuild, ValueId};
 use smallvec::SmallVec;
@@ -6,10 +6,10 @@ use smallvec::SmallVec;
 use super::{Sign, Transposed};
 use crate::emit::{Arithmetic, Emit};
 
-/// Part of a value along one dimension, with zeros around it.
+/// A slice of a value along one dimension, padded with zeros.
 #[derive(Clone, Copy)]
 struct Part {
-    /// Which of those that are added.
+    /// Its index among the contributions.
     place: usize,
     value: ValueId,
     dim: usize,
@@ -18,7 +18,7 @@ struct Part {
 }
 
 impl Transposed<'_, '_> {
-    /// Puts one value in place of those that are parts and do not overlap.
+    /// Replaces contributions that are disjoint padded slices by one value.
     pub(super) fn put_together(&mut self, asked: &mut SmallVec<[(Sign, ValueId); 1]>, like: OpId) {
         if asked.len() < 2 {
             return;
@@ -38,7 +38,7 @@ impl Transposed<'_, '_> {
         if parts.len() < 2 {
             return;
         }
-        // Most are added, or taken off.
+        // The sign of the majority.
         let minus = parts.iter().filter(|part| asked[part.place].0 == Sign::Minus).count();
         let sign = if 2 * minus > parts.len() { Sign::Minus } else { Sign::Plus };
         let whole = asked[parts[0].place].1;
@@ -68,7 +68,7 @@ impl Transposed<'_, '_> {
     }
 }
 
-/// What part of a value is not zeros around it, if that leaves out something along one dimension alone.
+/// The unpadded part of a value, if it is padded along one dimension alone.
 fn part(module: &Module, place: usize, value: ValueId) -> Option<Part> {
     let data = &module.ops[module.def_op(value)?];
     let OpKind::Pad(spec) = &data.kind else { return None };

@@ -1,4 +1,4 @@
-//! What the backward part of a region does again of the forward part, where it is first read.
+//! Rematerialization: the backward pass of a region recomputes values of the forward pass before their first use.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Build, Module, OpId, OpKind, TypeId, ValueId, clone_op};
@@ -8,11 +8,11 @@ use super::residuals::Plan;
 use crate::emit::Emit;
 use crate::replace::{for_each_under, replace};
 
-/// Lets backward operations read what `stand_ins` has for values of the forward part, and copies of what the plan does again,
-/// each group of copies right before the first operation that reads of it. Returns the operations in their new order.
+/// Makes backward operations read `stand_ins` for values of the forward pass, and copies of the operations that the plan recomputes. Each
+/// group of copies is right before its first user. Returns the operations in their new order.
 ///
-/// Where the plan is to be [held](Plan::held), a group stands behind a barrier with what is asked for, so that it can begin no
-/// earlier, and is not the same computation as the first one.
+/// If the plan is [held](Plan::held), a barrier ties each group to an incoming cotangent, so that it cannot start earlier and is not
+/// merged with the first computation.
 pub(super) fn place(
     t: &mut Transposed<'_, '_>,
     plan: &Plan,
@@ -49,17 +49,17 @@ pub(super) fn place(
 
 struct Placing<'a> {
     plan: &'a Plan,
-    /// Which of the operations that are done again makes a value.
+    /// For each value, the recomputed operation that produces it.
     makers: FxHashMap<ValueId, usize>,
     is_done: Vec<bool>,
-    /// What stands for values of the forward part.
+    /// Replacements of values of the forward pass.
     map: FxHashMap<ValueId, ValueId>,
-    /// What comes from behind a barrier.
+    /// Results of barriers.
     behind: FxHashSet<ValueId>,
 }
 
 impl Placing<'_> {
-    /// What has to be done again before `op`, in order.
+    /// The operations to recompute before `op`, in order.
     fn group(&mut self, module: &Module, op: OpId) -> Vec<usize> {
         let mut group = Vec::new();
         let mut todo = vec![op];
@@ -99,7 +99,7 @@ impl Placing<'_> {
         }
     }
 
-    /// What a group reads from outside of it, each once, in order.
+    /// The values from outside that a group uses, each once, in order.
     fn inputs(&self, module: &Module, ops: &[OpId]) -> Vec<ValueId> {
         let mut made: FxHashSet<ValueId> = FxHashSet::default();
         let mut inputs = Vec::new();
@@ -116,7 +116,7 @@ impl Placing<'_> {
         inputs
     }
 
-    /// Puts a barrier before a group: what it reads comes out of it together with what is asked for.
+    /// Inserts a barrier before a group: its inputs pass through it together with a cotangent.
     fn hold(&mut self, t: &mut Transposed<'_, '_>, inputs: &[ValueId], reader: OpId, out: &mut Vec<OpId>) {
         let module = &*t.linear.module;
         let is_constant = |value: ValueId| {

@@ -1,4 +1,4 @@
-//! Residuals: what the backward part of a region reads of the forward part.
+//! Residuals: values of the forward pass of a region that its backward pass uses.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{Access, DTypeClass, Effect, Module, OpId, OpKind, RegionId, ValueId, Work};
@@ -6,7 +6,7 @@ use shardc_ir::{Access, DTypeClass, Effect, Module, OpId, OpKind, RegionId, Valu
 use crate::checkpoint::{Checkpoint, Keep};
 use crate::replace::for_each_under;
 
-/// The values of `region` itself that operations which stand outside of it read, in regions of theirs too; each once, in order.
+/// The values of `region` that outside operations use, including in their regions; each once, in order.
 pub(super) fn free_values(module: &Module, region: RegionId, ops: &[OpId]) -> Vec<ValueId> {
     let data = &module.regions[region];
     let mut inside: FxHashSet<ValueId> = data.args.iter().copied().collect();
@@ -22,23 +22,22 @@ pub(super) fn free_values(module: &Module, region: RegionId, ops: &[OpId]) -> Ve
     out
 }
 
-/// How the backward part of a region comes by what it reads of the forward part.
+/// How the backward pass of a region gets the forward values that it uses.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// What the forward part has to keep, in the order of the region.
+    /// The values that the forward pass keeps, in the order of the region.
     pub(super) kept: Vec<ValueId>,
-    /// What is done again, in order.
+    /// The operations that are recomputed, in order.
     pub(super) again: Vec<OpId>,
-    /// Arguments that are at hand and read.
+    /// Available arguments that are used.
     pub(super) args: Vec<ValueId>,
-    /// Whether what is done again is held back until what is asked for is known, and kept apart from the first time: it is
-    /// done again so that less is kept, and no compiler may undo that.
+    /// Whether recomputation waits for a cotangent behind a barrier, which also keeps the compiler from merging it with the first
+    /// computation. It saves memory, so no compiler may undo it.
     pub(super) held: bool,
 }
 
-/// Plans how `needed` values of `region` come to where they are needed. Arguments that `is_at_hand` holds for need not be kept.
-/// What only moves, widens or counts elements is done again where that keeps less, and what a policy of checkpointing does not
-/// keep.
+/// Plans how the backward pass gets `needed` values of `region`. Arguments for which `is_at_hand` holds need not be kept. Recomputed are
+/// operations that only move, widen or count elements, if that keeps less, and values that the checkpointing policy does not keep.
 pub(super) fn plan(
     module: &Module,
     region: RegionId,
@@ -102,7 +101,7 @@ pub(super) fn plan(
     out
 }
 
-/// Whether an operation costs next to nothing: it moves elements, compares or converts them, or works on scalars.
+/// Whether an operation is cheap: it moves elements, compares or converts them, or works on scalars.
 fn is_cheap(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let def = data.kind.def();

@@ -1,7 +1,7 @@
-//! Stacks of which each trip of a loop reads or writes a slot of its own.
+//! Stacks in loops, of which each trip reads or writes its own slot.
 //!
-//! What is asked of a stack that the loop wrote is read slot by slot, and nobody reads a slot again: it need not be emptied. What
-//! is asked of a stack that the loop read is written slot by slot: it need not be added to zeros.
+//! The cotangent of a stack that the loop wrote is read slot by slot, each once, so slots need not be set to zero afterwards. The
+//! cotangent of a stack that the loop read is written slot by slot, so slots need not be added to zeros.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::trip_count::counter;
@@ -10,32 +10,32 @@ use shardc_ir::{BinaryOp, CompareDirection, Dense, Module, OpId, OpKind, UnaryOp
 use crate::emit::{Arithmetic, Emit};
 use crate::replace::for_each_under;
 
-/// The transposed body of the loop `op`, and what it hands to the trip before.
+/// The transposed body of the loop `op`, and the values that it returns.
 pub(super) struct Body<'a> {
     pub(super) module: &'a mut Module,
     /// The forward loop.
     pub(super) op: OpId,
-    /// How often it runs.
+    /// The trip count.
     pub(super) trips: i64,
     /// The transposed body.
     pub(super) ops: &'a mut Vec<OpId>,
-    /// What it returns.
+    /// Its returned values.
     pub(super) next: &'a mut Vec<ValueId>,
 }
 
-/// What is known around the loop of a cotangent that it carries.
+/// A carried cotangent, as seen outside of the loop.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Carried {
     /// The argument of the transposed body.
     pub(super) arg: ValueId,
-    /// Whether it is zero before the first trip backward.
+    /// Whether it is zero before the first backward trip.
     pub(super) from_zero: bool,
-    /// Whether somebody reads what is left of it after the last.
+    /// Whether it has users after the last one.
     pub(super) is_read: bool,
 }
 
-/// Lets slots be read without emptying them, and be written without adding. Returns for each carried cotangent whether nothing
-/// is left of it after the loop, whatever the loop returns.
+/// Makes slots be read without clearing them, and written without adding. Returns for each carried cotangent whether it is zero after the
+/// loop, whatever the loop returns.
 pub(super) fn simplify(mut body: Body<'_>, carried: &[Carried]) -> Vec<bool> {
     let mut users: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();
     for_each_under(body.module, body.ops, |op| {
@@ -62,7 +62,7 @@ impl Body<'_> {
         Some((op, &data.kind, &data.operands))
     }
 
-    /// `next = arg` with zeros where this trip reads `arg`, and nowhere else.
+    /// `next = arg` with zeros where this trip reads `arg`, if nothing else reads it.
     fn read_only(&mut self, i: usize, of: Carried, users: &FxHashMap<ValueId, Vec<OpId>>) -> bool {
         let Some((op, OpKind::DynamicUpdateSlice, operands)) = self.made(self.next[i]) else { return false };
         let is_emptied = operands[0] == of.arg && is_zero(self.module, operands[1]);
@@ -88,7 +88,7 @@ impl Body<'_> {
         true
     }
 
-    /// `next = arg + zeros` with a value where no other trip writes one; or less that.
+    /// `next = arg + zeros` with a value where no other trip writes one; or a difference.
     fn written_only(&mut self, i: usize, of: Carried, users: &FxHashMap<ValueId, Vec<OpId>>) {
         let next = self.next[i];
         let Some((sum, &OpKind::Binary(kind), &[a, b])) = self.made(next) else { return };
@@ -122,7 +122,7 @@ impl Body<'_> {
         self.next[i] = written;
     }
 
-    /// The slots at these places, if no two trips have elements in common.
+    /// The slots at these indices, if no two trips overlap.
     fn slots(&self, stack: ValueId, sizes: &[i64], places: &[ValueId]) -> Option<Slots> {
         let shape = self.module.shape(stack);
         for (d, &place) in places.iter().enumerate() {
@@ -139,7 +139,7 @@ impl Body<'_> {
         None
     }
 
-    /// How an integer of the forward body counts with the trips.
+    /// How an integer of the forward body depends on the trip number.
     fn counts(&self, value: ValueId, depth: u32) -> Option<Counts> {
         let depth = depth.checked_sub(1)?;
         let ty = self.module.tensor(value)?;
@@ -188,7 +188,7 @@ impl Body<'_> {
             OpKind::DynamicSlice { sizes } if sizes.as_slice() == [1] => {
                 let at = of(1)?;
                 let length = *self.module.shape(operands[0]).first()?;
-                // A place outside is moved inside.
+                // An index out of bounds is clamped.
                 let is_inside = |n: i64| (0..length).contains(&n);
                 let all_inside = is_inside(at.start) && is_inside(at.at(self.trips - 1)?);
                 let numbers = self.numbers(operands[0]).filter(|_| all_inside)?;
@@ -198,7 +198,7 @@ impl Body<'_> {
         }
     }
 
-    /// How the elements of a vector count with their places, as the numbers of layers do that a scan takes one by one.
+    /// How the elements of a vector depend on their index, such as layer numbers that a scan reads one by one.
     fn numbers(&self, mut vector: ValueId) -> Option<Counts> {
         while let ValueDef::Arg(region, i) = self.module.values[vector].def() {
             let data = &self.module.ops[self.op];
@@ -230,7 +230,7 @@ impl Body<'_> {
             CompareDirection::LE => Some(n <= 0),
             CompareDirection::GT => Some(n > 0),
             CompareDirection::GE => Some(n >= 0),
-            // It may hold in between.
+            // It may hold for trips in between.
             CompareDirection::EQ | CompareDirection::NE => None,
         };
         let first = holds(apart.start)?;
@@ -238,9 +238,9 @@ impl Body<'_> {
     }
 }
 
-/// Slots of which no two have elements in common.
+/// Disjoint slots.
 struct Slots {
-    /// Whether all elements are in one.
+    /// Whether they cover all elements.
     are_all: bool,
 }
 
@@ -265,7 +265,7 @@ impl Counts {
     }
 }
 
-/// Whether a value is a constant of zeros, of which all bits are zero.
+/// Whether a value is a constant whose bits are all zero.
 fn is_zero(module: &Module, value: ValueId) -> bool {
     let op = module.def_op(value).map(|op| &module.ops[op].kind);
     matches!(op, Some(OpKind::Constant(Dense::Splat(bytes))) if bytes.iter().all(|&byte| byte == 0))

@@ -1,16 +1,15 @@
-//! Combines small collectives that do not depend on each other.
+//! Collective combining: combines small independent collectives into one.
 //!
-//! Each start of a collective costs time that a few bytes do not. Those of a region that are of one kind, over the same
-//! devices and of one element type become one as long as they stay small together, and stand near each other or are not
-//! needed before the last of them: none has to wait long for the others. So the gradients of several layers travel
-//! together, and nothing of the forward pass waits for the backward pass.
+//! Starting a collective has a fixed cost. Collectives of a region are combined if they are of the same kind, devices and element type,
+//! are small together, and are near each other or not needed before the last of them. None then waits long for the others: gradients of
+//! several layers are combined, but the forward pass does not wait for the backward pass.
 //!
-//! Between replicas, all-reduces take several operands as they are. Others take one: theirs are made flat, put end to
-//! end, and cut up again afterwards, which pays off for fewer bytes.
+//! Among replicas, an all-reduce takes several operands. Other collectives take one: operands are flattened, concatenated, and the result
+//! is sliced and reshaped. These copies pay off only for fewer bytes.
 //!
-//! The *level* of an operation is the number of collectives that may be combined on the longest way to it, where those
-//! that became one are of the level of the last of them. Those of one level do not depend on each other, so that no order
-//! of levels is broken when they become one. An operation moves only in front of one that now has to wait for it.
+//! The *level* of an operation is the number of combinable collectives on the longest path to it; combined collectives have the level of
+//! the last of them. Collectives of one level are independent, so combining them keeps the order of levels. An operation moves only before
+//! a collective that now depends on it.
 
 use std::mem::discriminant;
 
@@ -26,7 +25,7 @@ use crate::analysis::reducer::reduction_of;
 use crate::analysis::regions::has_program_regions;
 use crate::localize::MARK;
 
-/// Combines under `region`; returns what became one.
+/// Combines collectives under `region`. Returns the combined ones.
 pub(super) fn combine(module: &mut Module, region: RegionId, options: &CleanOptions) -> Vec<Combined> {
     let mut out = Vec::new();
     if options.combine_bytes == 0 {
@@ -54,25 +53,24 @@ pub(super) fn combine(module: &mut Module, region: RegionId, options: &CleanOpti
 /// How many operations may be between collectives that wait for each other.
 const NEAR: usize = 128;
 
-/// Operands that have to be copied there and back are combined while they have this part of the bytes that others may.
+/// The divisor of the byte limit for operands that must be copied.
 const COPIED: u64 = 256;
 
-/// The operations of a region, by their places in it.
+/// The operations of a region, by position.
 struct Order {
     ops: Vec<OpId>,
-    /// What each has to come after: what makes its operands, and those of operations in its regions. Effects keep their
-    /// order.
+    /// The positions that each operation depends on: producers of its operands and of those in its regions. Side effects keep their order.
     after: Vec<SmallVec<[u32; 3]>>,
-    /// Where each is needed: where it stands if it cannot wait, else where what cannot wait first depends on it.
+    /// The position at which each is needed: its own if it cannot wait, otherwise that of its first dependent that cannot wait.
     needed: Vec<usize>,
-    /// Where the first reader of each is needed; the end of the region where there is none.
+    /// The position at which the first user of each is needed; the end of the region without users.
     read: Vec<usize>,
 }
 
 impl Order {
     fn new(module: &Module, region: RegionId) -> Order {
         let ops = module.regions[region].ops.to_vec();
-        // One more than the place; zero for what is elsewhere.
+        // The position plus one; zero for operations of other regions.
         let mut places: SecondaryMap<OpId, u32> = SecondaryMap::with_capacity(module.ops.len());
         for (at, &op) in (1..).zip(&ops) {
             places[op] = at;
@@ -94,7 +92,7 @@ impl Order {
                 }
             }
             if effect {
-                // One edge to the last effect is enough: it has one to the effect before it.
+                // An edge to the last side effect suffices: it has one to the previous side effect.
                 deps.extend(last_effect.replace(at as u32));
             }
             deps.sort_unstable();
@@ -105,8 +103,8 @@ impl Order {
         Order { ops, after, needed, read }
     }
 
-    /// Computes where each operation is needed, and where its first reader is, in one pass backwards: `needed` of a reader is
-    /// final before that of what it reads.
+    /// Computes where each operation, and its first user, is needed, in one backward pass: `needed` of users is final before that of their
+    /// operands.
     fn times(module: &Module, ops: &[OpId], after: &[SmallVec<[u32; 3]>]) -> (Vec<usize>, Vec<usize>) {
         let mut read = vec![ops.len(); ops.len()];
         let mut needed = vec![0; ops.len()];
@@ -120,10 +118,10 @@ impl Order {
         (needed, read)
     }
 
-    /// Collectives that become one, by their places: groups of two and more, each in order.
+    /// The positions of collectives to combine: groups of two or more, each in order.
     ///
-    /// Operations are seen in the order in which they are needed. So nothing that was seen depends on a group that is not
-    /// needed yet: its level may still rise, and whatever comes may join it.
+    /// Operations are visited in the order in which they are needed. Nothing visited so far then depends on a group that is not needed
+    /// yet, so its level may still rise, and later operations may join it.
     fn groups(&self, module: &Module, limit: u64) -> Vec<Vec<usize>> {
         struct Open {
             level: u32,
@@ -136,18 +134,18 @@ impl Order {
         let mut closed: Vec<Vec<usize>> = Vec::new();
         let limit_of = |at: usize| if goes_flat(module, self.ops[at]) { limit / COPIED } else { limit };
         let is_small = |at: usize| can_combine(module, self.ops[at]).filter(|&bytes| bytes <= limit_of(at));
-        // Whether each counts for the levels of what comes after it.
+        // Whether each counts for the levels of its dependents.
         let mut counts: Vec<bool> = vec![false; self.ops.len()];
         let mut order: Vec<usize> = (0..self.ops.len()).collect();
-        // A topological order too: what an operation depends on is needed no later than the operation.
+        // This is also a topological order: dependencies are needed no later than their dependents.
         order.sort_by_key(|&at| (self.needed[at], at));
         for at in order {
             let deps = self.after[at].iter().map(|&dep| dep as usize);
             levels[at] = deps.map(|dep| levels[dep] + u32::from(counts[dep])).max().unwrap_or(0);
             let Some(bytes) = is_small(at) else { continue };
             counts[at] = true;
-            // What is neither near nor can wait is left behind.
-            // Collectives cannot wait, so they come in the order of the text and `members[0]` is the first.
+            // A group that is neither near nor can wait is closed. Collectives cannot wait, so they come in program order and `members[0]`
+            // is the first.
             let may_join = |one: &Open| at < one.needed || at - one.members[0] <= NEAR;
             for done in open.extract_if(.., |one| !may_join(one)) {
                 closed.push(done.members);
@@ -170,7 +168,7 @@ impl Order {
                 levels[at] = one.level;
                 continue;
             }
-            // Full: what comes later may still fit into a group of its own, in the place of this one.
+            // Full: later collectives may still fit into a new group, which replaces this one.
             if let Some(i) = found {
                 closed.push(open.swap_remove(i).members);
             }
@@ -182,7 +180,7 @@ impl Order {
         closed
     }
 
-    /// Puts the region together again, with one collective for each group where the first of it is needed.
+    /// Rebuilds the region, with one collective for each group at the position where its first member is needed.
     fn emit(&self, module: &mut Module, region: RegionId, groups: &[Vec<usize>]) -> Vec<Combined> {
         let mut group_of: Vec<Option<usize>> = vec![None; self.ops.len()];
         for (g, members) in groups.iter().enumerate() {
@@ -197,7 +195,7 @@ impl Order {
         };
         let last = self.ops.len().saturating_sub(1);
         for (at, group) in group_of.iter().enumerate() {
-            // Members wait until one of them is needed; at the end nothing waits any longer.
+            // Members wait until one of them is needed; at the end nothing waits.
             if group.is_none() {
                 let waiting = if at == last { groups.iter().map(|g| g[0]).collect() } else { Vec::new() };
                 let mut stack: Vec<(usize, bool)> = vec![(at, false)];
@@ -209,8 +207,8 @@ impl Order {
         emission.combined
     }
 
-    /// Appends what is on the stack, last first, each after all that it has to come after: a depth-first topological sort, with
-    /// a stack of its own since chains of operations are as long as programs. Members of a group are one node.
+    /// Appends the operations on the stack, last first, each after its dependencies. This is a depth-first topological sort with an
+    /// explicit stack, since dependency chains are as long as programs. The members of a group are one node.
     fn bring(&self, mut stack: Vec<(usize, bool)>, emission: &mut Emission<'_, '_>) {
         while let Some((at, ready)) = stack.pop() {
             if emission.done[at] {
@@ -237,38 +235,38 @@ impl Order {
     }
 }
 
-/// A region while it is put together again. Operations are named by their old places.
+/// A region that is being rebuilt. Operations are named by their old positions.
 struct Emission<'a, 'm> {
-    /// What becomes one.
+    /// The groups to combine.
     groups: &'a [Vec<usize>],
-    /// The group that each operation is in.
+    /// The group of each operation.
     group_of: &'a [Option<usize>],
-    /// What has its new place.
+    /// Which operations have been emitted.
     done: Vec<bool>,
-    /// Has the operations in their new order.
+    /// The operations in their new order.
     builder: Builder<'m>,
-    /// What became one.
+    /// The combined collectives.
     combined: Vec<Combined>,
 }
 
-/// Whether an operation does something that is not in its results, its regions left out: such operations keep their order.
+/// Whether an operation, without its regions, has side effects: such operations keep their order.
 fn has_effect(kind: &OpKind) -> bool {
     match kind.def().effect {
         Effect::Draws | Effect::World | Effect::Unknown => true,
-        // Collectives that do not depend on each other may meet in any order, as long as it is the same on all devices.
+        // Independent collectives may run in any order that is the same on all devices.
         Effect::Collective => false,
         Effect::Pure | Effect::DeviceNumber | Effect::MayNotEnd | Effect::Holds | Effect::Ends => false,
     }
 }
 
-/// Whether an operation may as well be done where its results are needed: not what the devices do most of the time, so that
-/// what computes goes on meanwhile.
+/// Whether an operation may be delayed until its results are needed. Operations that take most of the time are not, so that computation
+/// continues meanwhile.
 fn can_wait(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     data.kind.def().work == Work::Light && !has_program_regions(&data.kind) && module.is_pure(data)
 }
 
-/// The bytes that a device puts in or gets out, whichever are more, if this is a collective that can be combined with others.
+/// The larger of a device's operand and result bytes, if this collective can be combined with others.
 fn can_combine(module: &Module, op: OpId) -> Option<u64> {
     let data = &module.ops[op];
     let (&[operand], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else { return None };
@@ -293,7 +291,7 @@ fn can_be_one(module: &Module, a: OpId, b: OpId) -> bool {
     let dtype = |op: &shardc_ir::Op| module.tensor(op.operands[0]).map(|t| t.dtype);
     let reduction = |op: &shardc_ir::Op| op.regions.first().and_then(|&r| reduction_of(module, r, 1));
     let (Some(x), Some(y)) = (one.kind.collective(), other.kind.collective()) else { return false };
-    // Dimensions do not matter: what is put end to end has lost them, and the rest has none.
+    // Dimensions do not matter: flattened operands have none, and other collectives have no dimension attribute.
     discriminant(&one.kind) == discriminant(&other.kind)
         && same_devices(x, y)
         && dtype(one) == dtype(other)
@@ -301,7 +299,7 @@ fn can_be_one(module: &Module, a: OpId, b: OpId) -> bool {
         && one.attrs == other.attrs
 }
 
-/// Appends one collective in place of `members`, and defines their results by it.
+/// Appends one collective that replaces `members`, and defines their results.
 fn combine_members(b: &mut Builder<'_>, members: &[OpId]) -> Combined {
     let first = members[0];
     let op = if goes_flat(b.module, first) {
@@ -313,36 +311,36 @@ fn combine_members(b: &mut Builder<'_>, members: &[OpId]) -> Combined {
     Combined { op, members: members.to_vec() }
 }
 
-/// Whether the operands of several such collectives have to be put end to end.
+/// Whether the operands of several such collectives must be flattened and concatenated.
 fn goes_flat(module: &Module, op: OpId) -> bool {
     match &module.ops[op].kind {
-        // XLA's CPU back end mixes up the elements of several values that are gathered together and that it lays out
-        // differently. XLA's partitioner refuses several operands in programs that are partitioned already.
+        // XLA's CPU back end mixes up elements of several values with different layouts in one all-gather. XLA's partitioner rejects
+        // several operands in programs that are partitioned already.
         OpKind::AllReduce(spec) => spec.channel.is_some(),
         _ => true,
     }
 }
 
-/// Gives the first member the operands and results of all.
+/// Moves the operands and results of all members to the first one.
 fn side_by_side(b: &mut Builder<'_>, first: OpId, members: &[OpId]) {
     for &op in &members[1..] {
         let operand = b.module.ops[op].operands[0];
         b.module.ops[first].operands.push(operand);
-        // The member that is gone keeps a result of its own.
+        // The removed member keeps a result of its own.
         let result = b.module.renew_result(op, 0);
         b.module.give_result(first, result);
     }
     b.insert(first);
 }
 
-/// Emits one collective over the operands made flat; with a row for each device of a group, of what goes in where devices keep
-/// parts, of what comes out where they gather them. Returns the collective.
+/// Emits one collective over the flattened operands. Operands have a row for each device of a group if devices keep a shard; results, if
+/// they gather. Returns the collective.
 fn end_to_end(builder: &mut Builder<'_>, members: &[OpId]) -> OpId {
     let module = &*builder.module;
     let first = members[0];
     let kind = module.ops[first].kind.clone();
     let group = kind.collective().and_then(|spec| spec.groups.first()).map_or(1, |g| g.len() as i64);
-    // A device's part must stay in one piece when operands are put end to end: row `d` is what device `d` keeps or gave.
+    // A device's shard must stay contiguous in the concatenation: row `d` is what device `d` keeps or sent.
     let (kind, rows_in, rows_out) = match kind {
         OpKind::ReduceScatter { spec, .. } => (OpKind::ReduceScatter { dim: 0, spec }, group, 1),
         OpKind::AllGather { spec, .. } => (OpKind::AllGather { dim: 0, spec }, 1, group),
@@ -396,7 +394,7 @@ fn changed_dim(kind: &OpKind) -> usize {
     }
 }
 
-/// Makes operations that come from the place of another and carry its mark.
+/// Makes operations with the location and the mark of another one.
 struct Made<'a, 'm> {
     builder: &'a mut Builder<'m>,
     like: OpId,
@@ -414,7 +412,7 @@ impl Made<'_, '_> {
         module.ops[op].results[0]
     }
 
-    /// Returns `value` as `rows` rows, one for each part of dimension `dim`.
+    /// Reshapes `value` to `rows` rows, one for each block of dimension `dim`.
     fn rows(&mut self, value: ValueId, dim: usize, rows: i64, dtype: DType) -> ValueId {
         let mut shape = self.builder.module.shape(value).to_vec();
         let elements: i64 = shape.iter().product();
@@ -431,7 +429,7 @@ impl Made<'_, '_> {
         self.reshape(value, &[rows, elements / rows], dtype)
     }
 
-    /// Returns rows in the shape of `like`, of whose dimension `dim` each is a part: the inverse of [`Made::rows`].
+    /// Reshapes rows to the shape of `like`, each a block of dimension `dim`: the inverse of [`Made::rows`].
     fn unrows(&mut self, value: ValueId, like: ValueId, dim: usize, rows: i64, dtype: DType) -> ValueId {
         let whole = self.builder.module.shape(like).to_vec();
         let mut value = value;

@@ -1,19 +1,18 @@
-//! Permutes that follow on each other become one: what a device gets comes from where it came from in the first place.
+//! Permute composition: replaces two successive collective permutes by one.
 //!
-//! A reverse of two split dimensions sends each block to its mirror device along one and then along the other, and a reshard
-//! of what comes out sends it again. Each device has a part in every one of these permutes, so that their composition is
-//! one too, and nobody sends more than before. What is done to the block between them takes one operand and is the same on
-//! every device; it comes after the one permute.
+//! A reverse of two sharded dimensions sends each block to the mirrored device along one, then along the other, and a reshard of the
+//! result sends it again. If the same devices send and receive in both permutes, their composition is one permute, and no device sends
+//! more than before. Operations between them have one operand and are the same on every device; they move after the permute.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
     CollectiveSpec, Effect, Module, OpId, OpKind, RegionId, ReplicaGroups, UseCounts, ValueId, ValueMap,
 };
 
-/// No more operations than this are looked through between two permutes.
+/// How many operations may be between two permutes.
 const MAX_BETWEEN: usize = 8;
 
-/// Composes permutes under a function body; returns how many are gone.
+/// Composes permutes under a function body. Returns how many were removed.
 pub(super) fn compose(module: &mut Module, body: RegionId) -> usize {
     let mut regions: Vec<(RegionId, Vec<OpId>)> = Vec::new();
     let mut left = vec![body];
@@ -55,7 +54,7 @@ pub(super) fn compose(module: &mut Module, body: RegionId) -> usize {
     gone
 }
 
-/// Returns the permute that `outer` can be one with, and the pairs of that one.
+/// Returns the permute that `outer` composes with, and the pairs of the composition.
 fn composed(
     module: &Module,
     outer: OpId,
@@ -82,7 +81,7 @@ fn composed(
     None
 }
 
-/// Returns what `value` is after permutes were joined, if nothing but one operation reads it.
+/// Returns the value that replaces `value` after composition, if it has one user.
 fn only_use(value: ValueId, uses: &UseCounts, joined: &ValueMap) -> Option<ValueId> {
     let now = joined.resolve(value);
     (uses.get(value) == 1 && uses.get(now) == 1).then_some(now)
@@ -108,7 +107,7 @@ fn pairs(before: &CollectiveSpec, after: &CollectiveSpec) -> Option<ReplicaGroup
     let (first, second) = (list(before)?, list(after)?);
     let source: FxHashMap<i64, i64> = first.iter().map(|&(from, to)| (to, from)).collect();
     let received: FxHashSet<i64> = second.iter().map(|&(_, to)| to).collect();
-    // A device that gets nothing has zeros, which what is done between may change.
+    // A device that receives nothing has zeros, which the operations in between may change.
     let is_complete = first.len() == second.len()
         && source.len() == first.len()
         && received.len() == second.len()

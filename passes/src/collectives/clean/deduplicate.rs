@@ -1,8 +1,8 @@
-//! Common subexpression elimination for collectives and what leads to them.
+//! Common subexpression elimination for collectives and their operands.
 //!
-//! Two operations are equal if they do the same to the same values. Collectives are looked for in the region and in those
-//! around it; what leads to them (slices, coordinates, padding) in the region alone, since a loop is better off with a
-//! constant of its own than with one more value from outside.
+//! Two operations are equal if they have equal attributes and the same operands. Collectives are searched in the region and its enclosing
+//! regions. Their operands (slices, coordinates, padding) are searched in the region alone: a constant inside a loop is better than one
+//! more captured value.
 
 use std::hash::{Hash, Hasher};
 use std::iter::successors;
@@ -16,7 +16,7 @@ use super::CleanOptions;
 use crate::analysis::reducer::reduction_of;
 use crate::analysis::regions::has_program_regions;
 
-/// Merges under a function body; returns the number of collectives that are gone.
+/// Merges under a function body. Returns the number of collectives removed.
 pub(super) fn merge(module: &mut Module, body: RegionId, options: &CleanOptions) -> usize {
     let operations = module.regions[body].ops.len();
     let mut merger = Merger {
@@ -33,30 +33,29 @@ pub(super) fn merge(module: &mut Module, body: RegionId, options: &CleanOptions)
 struct Merger<'m> {
     rw: Rewriter<'m>,
     keep_bytes: u64,
-    /// The last operation of this region and of those around it with each [`key`], one more than its number in `seen`; zero for
-    /// none. By a hash and not by the operation, whose operands would have to be copied: equality is looked at where hashes
-    /// agree.
+    /// For each [`key`], the last operation of this region or an enclosing one: its index in `seen` plus one; zero if none. Keys are
+    /// hashes, since operations as keys would have their operands copied; equality is checked if hashes are equal.
     last: FxHashMap<u64, u32>,
-    /// The operations in the order in which they were seen.
+    /// The visited operations, in order.
     seen: Vec<Seen>,
     merged: usize,
 }
 
-/// An operation that others may be equal to.
+/// A candidate for merging.
 struct Seen {
     key: u64,
     op: OpId,
     region: RegionId,
-    /// The one before it with its key, as in [`Merger::last`].
+    /// The previous operation with the same key, as in [`Merger::last`].
     before: u32,
 }
 
 impl Merger<'_> {
-    /// Visits a region in another one.
+    /// Visits a nested region.
     fn inner(&mut self, region: RegionId) {
         let outside = self.seen.len();
         self.visit(region);
-        // A scoped table, as in elimination over a dominator tree: a region does not dominate what comes after it.
+        // A scoped table, as in CSE over a dominator tree: a region does not dominate later operations.
         for Seen { key, before, .. } in self.seen.drain(outside..).rev() {
             self.last.insert(key, before);
         }
@@ -89,11 +88,11 @@ impl Merger<'_> {
         }
     }
 
-    /// Returns an earlier operation that does the same.
+    /// Returns an earlier equal operation.
     fn find(&self, key: u64, op: OpId, region: RegionId) -> Option<OpId> {
         let module = &*self.rw.module;
         let is_collective = module.ops[op].kind.collective().is_some();
-        // Beyond the region, what is reused lives longer.
+        // Reuse from an enclosing region extends the live range.
         let bytes =
             || module.ops[op].results.iter().filter_map(|&v| module.tensor(v)?.num_bytes()).sum::<i64>();
         let at = |number: u32| self.seen.get(number.checked_sub(1)? as usize);
@@ -105,7 +104,7 @@ impl Merger<'_> {
     }
 }
 
-/// Hashes what equal operations share; `None` for what is not merged.
+/// Hashes the properties that equal operations share; `None` for operations that are not merged.
 fn key(module: &Module, op: OpId) -> Option<u64> {
     /// Larger constants are not compared.
     const SMALL: usize = 64;
@@ -141,7 +140,7 @@ fn is_same(module: &Module, a: OpId, b: OpId) -> bool {
     same_kind && same_regions(module, one, other)
 }
 
-/// Whether the regions of two operations do the same.
+/// Whether the regions of two operations are equal.
 fn same_regions(module: &Module, a: &Op, b: &Op) -> bool {
     let same = |(&one, &other): (&RegionId, &RegionId)| {
         same_reduction(module, one, other) || same_body(module, one, other)
@@ -154,7 +153,7 @@ fn same_reduction(module: &Module, one: RegionId, other: RegionId) -> bool {
     one.is_some() && one == other
 }
 
-/// Whether two regions have the same operations one by one. None of them may have regions.
+/// Whether two regions have equal operations in the same order. Operations with regions are not equal.
 fn same_body(module: &Module, one: RegionId, other: RegionId) -> bool {
     let ty = |value: ValueId| module.values[value].ty;
     let mut value_in_other: FxHashMap<ValueId, ValueId> = FxHashMap::default();
@@ -178,12 +177,12 @@ fn same_body(module: &Module, one: RegionId, other: RegionId) -> bool {
     same_so_far && pairs.all(|(x, y)| x.operands.iter().map(|&v| there(v)).eq(y.operands.iter().copied()))
 }
 
-/// Whether the same devices meet: each collective has a channel of its own.
+/// Whether both have the same groups; channels differ for every collective.
 pub(super) fn same_devices(a: &CollectiveSpec, b: &CollectiveSpec) -> bool {
     a.channel.is_some() == b.channel.is_some() && CollectiveSpec { channel: b.channel, ..a.clone() } == *b
 }
 
-/// Whether two collectives are of one kind and work along the same dimensions.
+/// Whether two collectives have the same kind and dimensions.
 pub(super) fn same_dims(a: &OpKind, b: &OpKind) -> bool {
     match (a, b) {
         (OpKind::AllGather { dim: x, .. }, OpKind::AllGather { dim: y, .. })

@@ -1,14 +1,16 @@
-//! Defers the completion of sums that a loop only adds up until after the loop.
+//! Deferred reduction: moves the all-reduce of a loop-carried accumulator after the loop.
 //!
-//! A loop over layers or micro-batches adds a gradient, summed over devices, to a carried value each time round. The
-//! devices may as well each add up their own addends, and complete the sum at the end: one collective instead of one each
-//! time. That is legal where the body does nothing else with the carried value, and is done where the loop is known to
-//! run, and the pending sum is not much larger on a device than the complete one.
+//! A loop over layers or micro-batches adds an all-reduced gradient to a carried value in each iteration. Devices can accumulate partial
+//! sums and reduce them once, after the loop.
 //!
-//! A gradient may be summed in a narrower type than it is accumulated in, as mixed precision has it (`bf16` and `f32`), JAX
-//! transposes that of a weight before it is added, and the mean over micro-batches scales it. The devices apply these
-//! linear operations (`analysis/linear_forms.rs`) to their addends, and the sum is completed in the form in which it is added,
-//! where the loop runs so often that this sends no more.
+//! Conditions:
+//! * the body does nothing else with the carried value;
+//! * the loop is known to run;
+//! * the unreduced accumulator is not much larger on a device than the reduced one (`keep_bytes`).
+//!
+//! A gradient may be reduced in a narrower type than it is accumulated in (mixed precision: `bf16` and `f32`), transposed before it is
+//! added (JAX, for weights), or scaled (the mean over micro-batches). Devices apply these linear operations (`analysis/linear_forms.rs`)
+//! to partial sums, and the sum is reduced in its accumulated form, if the trip count is so large that this sends no more.
 
 use shardc_ir::{
     BinaryOp, Build, Builder, Dense, Module, OpId, OpKind, PackedOption, ReductionKind, RegionId, Rewriter,
@@ -20,8 +22,8 @@ use crate::analysis::regions::has_program_regions;
 use crate::analysis::trip_count;
 use crate::analysis::{accumulated, linear_forms};
 
-/// Defers sums under a function body of a planned module; each loop may keep `keep_bytes` more for it. Returns the number of
-/// sums. The reshards that are no longer needed stay, unused.
+/// Defers reductions under a function body of a planned module. Each loop may keep `keep_bytes` more for it. Returns the number of
+/// deferred reductions. Reshards that are no longer needed stay, unused.
 pub(crate) fn defer_sums(module: &mut Module, body: RegionId, keep_bytes: u64) -> usize {
     if keep_bytes == 0 {
         return 0;
@@ -35,7 +37,7 @@ pub(crate) fn defer_sums(module: &mut Module, body: RegionId, keep_bytes: u64) -
     visit(&mut Rewriter::new(module), body, keep_bytes, &mut readers)
 }
 
-/// How many operands each value is, and the last operation that has it.
+/// The number of uses of each value, and its last user.
 #[derive(Default)]
 struct Readers {
     count: SecondaryMap<ValueId, u32>,
@@ -48,7 +50,7 @@ impl Readers {
         self.last[value] = op.into();
     }
 
-    /// Returns the operation that alone reads a value, once.
+    /// Returns the only user of a value with one use.
     fn only(&self, value: ValueId) -> Option<OpId> {
         self.last[value].expand().filter(|_| self.count[value] == 1)
     }
@@ -87,18 +89,18 @@ struct Accumulator {
     wanted: ShardingId,
 }
 
-/// An operation that adds a completed sum, which is the reshard of a pending one.
+/// An addition of a reduced value, which is the reshard of an unreduced one.
 struct Addition {
     op: OpId,
-    /// Which operand the sum is.
+    /// The operand index of the reduced value.
     side: usize,
-    /// The operations that the sum passes through before it is added, in order; the operand it comes in by, and how the
-    /// pending sum lies in their results.
+    /// The linear operations between the reshard and the addition, in order: each with the operand index, and the sharding of its
+    /// unreduced result.
     forms: Vec<(OpId, usize, TensorSharding)>,
     pending: ValueId,
 }
 
-/// Returns carried value `i` of a loop, if it is an accumulator.
+/// Returns carried value `i` of a loop if it is an accumulator.
 fn accumulator(
     module: &Module,
     op: OpId,
@@ -110,7 +112,7 @@ fn accumulator(
     let (&in_cond, &arg) = (module.regions[cond].args.get(i)?, module.regions[body].args.get(i)?);
     let wanted = module.shardings.of(arg)?;
     identity(ReductionKind::Add, module.tensor(arg)?.dtype)?;
-    // A condition on the sum would see an addend of it.
+    // A condition that reads the sum would see a partial sum.
     if readers.count[in_cond] != 0 {
         return None;
     }
@@ -120,7 +122,7 @@ fn accumulator(
     };
     let mut additions = Vec::new();
     let mut pending: Option<TensorSharding> = None;
-    // Anybody else who reads a value on the way would see an addend in place of the sum.
+    // Any other user of an intermediate value would see a partial sum.
     for (addition, side) in accumulated::additions(module, body, i, |value| readers.only(value))? {
         let data = &module.ops[addition];
         let added = data.operands[side];
@@ -135,7 +137,7 @@ fn accumulator(
             lies = linear_forms::formed(module, op, i, &lies)?;
             forms.push((op, i, lies.clone()));
         }
-        // All addends must be pending along one list of axes, since one reshard completes them.
+        // All partial sums must be unreduced along the same axes, since one reshard reduces them.
         let is_alike = pending.get_or_insert_with(|| lies.clone()).same_placement(&lies);
         if !is_wanted(added)? || !is_wanted(data.results[0])? || !is_alike {
             return None;
@@ -153,7 +155,7 @@ fn accumulator(
     Some(Accumulator { additions, pending, wanted })
 }
 
-/// Gives a scaling of addends a scale that is split as these are.
+/// Gives a scaling of partial sums a scale with their sharding.
 fn rescale(rw: &mut Rewriter<'_>, form: OpId, i: usize, lies: &TensorSharding) -> Option<()> {
     let scale = linear_forms::needs_new_scale(rw.module, form, i, lies)?;
     let bytes = linear_forms::uniform(rw.module, scale)?;
@@ -165,7 +167,7 @@ fn rescale(rw: &mut Rewriter<'_>, form: OpId, i: usize, lies: &TensorSharding) -
     Some(())
 }
 
-/// Carries the pending sum from zero. Returns what completes it after the loop.
+/// Carries the unreduced sum, from zero. Returns the operations that complete it after the loop.
 fn rewrite(rw: &mut Rewriter<'_>, op: OpId, i: usize, sum: &Accumulator, readers: &mut Readers) -> Vec<OpId> {
     let module = &mut *rw.module;
     let &Accumulator { ref additions, ref pending, wanted } = sum;
@@ -173,7 +175,7 @@ fn rewrite(rw: &mut Rewriter<'_>, op: OpId, i: usize, sum: &Accumulator, readers
     let (first, result) = (module.ops[op].operands[i], module.ops[op].results[i]);
     let ty = module.values[result].ty;
     let zero = module.tensor(result).and_then(|t| identity(ReductionKind::Add, t.dtype)).unwrap_or_default();
-    // The value that goes in is whole: as an addend it would count once for each device, so it is added after the loop.
+    // The initial value is already reduced: as a partial sum, each device would add it. It is added after the loop.
     let zeros = rw.op1(OpKind::Constant(Dense::splat(&zero)), &[], ty);
     let module = &mut *rw.module;
     module.shardings.set(zeros, pending);
@@ -184,7 +186,7 @@ fn rewrite(rw: &mut Rewriter<'_>, op: OpId, i: usize, sum: &Accumulator, readers
         module.shardings.set(arg, pending);
     }
     for addition in additions {
-        // What read the addend was a reshard, which is dead.
+        // The user of the partial sum was a reshard, now dead.
         let (reader, operand) =
             addition.forms.first().map_or((addition.op, addition.side), |&(form, i, _)| (form, i));
         rw.module.ops[reader].operands[operand] = addition.pending;

@@ -1,13 +1,13 @@
 //! Loop-invariant code motion for collectives.
 //!
-//! What is invariant: a value from outside of the loop, a carried value that the body returns as it got it, and what is
-//! computed from such values alone. A collective of invariant values moves before the loop; what leads to it is copied.
-//! Only out of loops that are known to run at least once, so that nothing is sent that was not sent before, and only as
-//! long as what they keep for it stays small.
+//! A value is invariant if it is defined outside of the loop, is a carried value that the body returns unchanged, or is computed from such
+//! values alone. A collective of invariant values moves before the loop; the computation of its operands is copied.
 //!
-//! A barrier hands on what is invariant, too, as it does where the backward part computes a layer again: tables that are made of
-//! parameters before the loop are gathered there. But a parameter behind a barrier is gathered again on purpose, since all that are
-//! gathered at one time would not fit.
+//! Conditions: the loop is known to run at least once, so that nothing more is sent; and the additional live values stay small
+//! (`keep_bytes`).
+//!
+//! Values also stay invariant through a barrier of rematerialization, such as tables that are computed from parameters before the loop. A
+//! parameter after a barrier is not hoisted: it is gathered again on purpose, since all gathered parameters would not fit.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Build, Module, OpId, OpKind, RegionId, Rewriter, ValueId, ValueMap, clone_op};
@@ -16,7 +16,7 @@ use super::CleanOptions;
 use crate::analysis::regions::has_program_regions;
 use crate::analysis::trip_count;
 
-/// Hoists under `region`; returns the number of collectives that moved, counted once for each loop that they left.
+/// Hoists under `region`. Returns the number of collectives that moved, counted once for each loop that they left.
 pub(super) fn hoist(module: &mut Module, region: RegionId, options: &CleanOptions) -> usize {
     hoist_in(&mut Rewriter::new(module), region, options)
 }
@@ -66,13 +66,13 @@ fn out_of_loop(rw: &mut Rewriter<'_>, op: OpId, mut budget: u64) -> usize {
     chosen.len()
 }
 
-/// What makes the values of a region.
+/// The producers of the values of a region.
 fn made_in(module: &Module, region: RegionId) -> FxHashMap<ValueId, OpId> {
     let ops = module.regions[region].ops.iter();
     ops.flat_map(|&op| module.ops[op].results.iter().map(move |&v| (v, op))).collect()
 }
 
-/// Maps carried values that the body returns as it got them to what they are outside.
+/// Maps carried values that the body returns unchanged to their values outside.
 fn carried_unchanged(module: &Module, op: OpId, body: RegionId) -> ValueMap {
     let mut map = ValueMap::new();
     let Some(end) = module.terminator(body) else { return map };
@@ -85,7 +85,8 @@ fn carried_unchanged(module: &Module, op: OpId, body: RegionId) -> ValueMap {
     map
 }
 
-/// What a barrier of the body hands on that is invariant, with the value outside of the loop: `own` are the values of the body.
+/// The results of a barrier in the body whose operands are invariant and computed, with their values outside of the loop; `own` are the
+/// values of the body.
 fn handed_on(
     module: &Module,
     op: OpId,
@@ -105,7 +106,7 @@ fn handed_on(
     pairs.filter_map(|(&behind, before)| Some((behind, outside(before)?))).collect()
 }
 
-/// Whether a value is computed, rather than an argument, or a part or another form of one.
+/// Whether a value is computed, as opposed to an argument, or a slice or reshape of one.
 fn is_computed(module: &Module, mut value: ValueId) -> bool {
     while let Some(def) = module.def_op(value) {
         let data = &module.ops[def];
@@ -124,10 +125,10 @@ fn is_computed(module: &Module, mut value: ValueId) -> bool {
     false
 }
 
-/// Returns the collectives of invariant values, in order, as far as the loop may keep what they make.
+/// Returns the collectives of invariant values, in order, as far as the budget allows the loop to keep their results.
 fn choose(module: &Module, op: OpId, body: RegionId, budget: &mut u64) -> Vec<OpId> {
     let unchanged = carried_unchanged(module, op, body);
-    // What differs from one time round to the next.
+    // Values that differ between iterations.
     let mut varying: FxHashSet<ValueId> = FxHashSet::default();
     varying.extend(module.regions[body].args.iter().filter(|&&arg| unchanged.get(arg) == arg));
     let own = made_in(module, body);
@@ -153,7 +154,7 @@ fn choose(module: &Module, op: OpId, body: RegionId, budget: &mut u64) -> Vec<Op
                 None => moves = false,
             }
         }
-        // A collective beyond the budget stays, and with it all that is computed from it.
+        // A collective beyond the budget stays, with everything computed from it.
         if !moves {
             varying.extend(&data.results);
         }
@@ -161,8 +162,8 @@ fn choose(module: &Module, op: OpId, body: RegionId, budget: &mut u64) -> Vec<Op
     chosen
 }
 
-/// Copies the operations of the body that lead to `op`, and are not moved themselves, in front of the loop. The originals
-/// stay, since others in the body may read them; dead ones are swept later.
+/// Copies the operations of the body that `op` depends on, except those that move, to before the loop. The originals stay, since the body
+/// may use them; DCE removes dead ones.
 fn bring_along(
     rw: &mut Rewriter<'_>,
     op: OpId,
@@ -171,7 +172,7 @@ fn bring_along(
     map: &mut ValueMap,
     copied: &mut FxHashSet<OpId>,
 ) {
-    // An operation is copied when all that leads to it was.
+    // An operation is copied after its dependencies.
     let mut stack: Vec<(OpId, bool)> = vec![(op, false)];
     while let Some((at, ready)) = stack.pop() {
         if ready {

@@ -1,15 +1,16 @@
-//! Clean-up of collectives: fewer of them, and never more bytes, unless memory is short.
+//! Collective clean-up: fewer collectives, and never more bytes, unless memory is short.
 //!
-//! What was planned operation by operation is seen here as a whole:
+//! Planning decides for each operation; these passes see the whole program:
 //!
-//! * `defer`, on the planned module: a loop that only adds completed sums to a carried value adds the pending ones,
-//!   and completes their sum once, after the loop;
-//! * [`clean_collectives`], on the localized one: equal collectives become one (`deduplicate`), permutes of a permute become one (`compose`), those of a loop that do the
-//!   same each time round leave it (`hoist`), all-gathers are done again where memory is short (`rematerialize`), small ones that
-//!   do not depend on each other become one (`combine`), sums of what became one take it whole (`whole`), and those that nobody needs go.
+//! * `defer`, on the planned module: the reduction of an accumulator moves out of its loop;
+//! * [`clean_collectives`], on the localized module:
+//!   * merges equal collectives (`deduplicate`) and successive permutes (`compose`);
+//!   * hoists invariant collectives out of loops (`hoist`);
+//!   * repeats all-gathers if memory is short (`rematerialize`);
+//!   * combines small independent collectives (`combine`), and reduces combined values before they are sliced (`whole`);
+//!   * removes dead collectives.
 //!
-//! What is kept longer than before costs memory, so each step is bounded by [`CleanOptions`]. No step moves a collective
-//! to where it could run more often.
+//! Longer live ranges cost memory, so [`CleanOptions`] bounds each step. No step moves a collective to where it could run more often.
 
 mod combine;
 mod compose;
@@ -30,19 +31,17 @@ use crate::cost::memory::Machine;
 use crate::localize::shield_loops;
 use crate::transforms::dce::dce_where;
 
-/// How far clean-up goes.
+/// Limits of clean-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CleanOptions {
-    /// Collectives are combined while they have at most so many bytes together, those that have to be copied for
-    /// it while they have a 256th of that; 0 combines none.
+    /// The largest number of bytes of a combined collective; a 256th of that if operands must be copied. 0 disables combining.
     pub combine_bytes: u64,
-    /// A loop may keep so many more bytes on each device, where that takes collectives out of it; 0 takes out none.
+    /// The additional bytes that a loop may keep on each device to hoist or defer collectives; 0 disables both.
     pub keep_bytes: u64,
-    /// What a device has for arguments, results and temporaries together: all-gathers are repeated rather than kept until
-    /// the program needs no more. With 0, all are that are kept while most memory is needed, as FSDP does with
-    /// `reshard_after_forward`.
+    /// The memory of a device for arguments, results and temporaries: all-gathers are repeated until the program fits. With 0, all
+    /// gathered values that are live at peak memory are gathered again, as FSDP does with `reshard_after_forward`.
     pub memory_bytes: Option<u64>,
-    /// Whose memory that is: how tensors lie in it.
+    /// The machine, which defines tensor layouts in memory.
     pub machine: Machine,
 }
 
@@ -57,42 +56,42 @@ impl Default for CleanOptions {
     }
 }
 
-/// What clean-up did.
+/// The result of clean-up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CleanReport {
-    /// Collectives that were equal to another.
+    /// Collectives that were equal to another one.
     pub merged: usize,
-    /// Collectives whose results nobody used.
+    /// Collectives without users.
     pub dead: usize,
-    /// Permutes that became one with the permute before.
+    /// Permutes that were composed with an earlier one.
     pub composed: usize,
-    /// Collectives that others became part of.
+    /// Combined collectives.
     pub combined: Vec<Combined>,
-    /// Collectives that left a loop.
+    /// Collectives that were hoisted out of a loop.
     pub hoisted: usize,
-    /// All-gathers that are done again rather than kept.
+    /// All-gathers that are repeated.
     pub repeated: usize,
-    /// Sums that are completed after a loop rather than each time round.
+    /// Reductions that moved after a loop.
     pub deferred: usize,
 }
 
-/// A collective that stands for several.
+/// A collective that replaces several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Combined {
     /// The collective.
     pub op: OpId,
-    /// Those that it stands for. They are in no region any longer, but still know which operation they served.
+    /// The replaced collectives. They are in no region, but still know the operation that they were made for.
     pub members: Vec<OpId>,
 }
 
 impl CleanReport {
-    /// How many collectives there are fewer because they became part of others.
+    /// The number of collectives removed by combining.
     #[must_use]
     pub fn fewer(&self) -> usize {
         self.combined.iter().map(|one| one.members.len() - 1).sum()
     }
 
-    /// What was done, for people: `2 equal ones merged, 1 moved out of loops`; empty for nothing.
+    /// A summary for people: `2 equal ones merged, 1 moved out of loops`; empty if nothing was done.
     #[must_use]
     pub fn text(&self) -> String {
         let parts = [
@@ -134,7 +133,7 @@ pub fn clean_collectives(module: &mut Module, func: FuncId, options: &CleanOptio
     whole::sum_whole(module, body, &report.combined);
     dce_where(module, body, is_needless);
     if let Some((SpmdMode::Partition, _)) = devices(module) {
-        // New expressions of constants may stand before loops.
+        // New constant expressions may be before loops.
         shield_loops(module, body);
     }
     report

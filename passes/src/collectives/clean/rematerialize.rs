@@ -1,13 +1,11 @@
-//! Rematerializes all-gathers, rather than keep their results, where memory is short.
+//! All-gather rematerialization: gathers a parameter again in the backward pass if memory is short.
 //!
-//! A parameter that is split, and that the forward and the backward pass need whole, would be kept whole in between.
-//! Where that takes more memory than a device has, it is gathered a second time when the backward pass comes to it:
-//! `reshard_after_forward` of FSDP, ZeRO-3. What counts is the moment at which most is kept: a gathered value that is read
-//! before and after it, but not then, is gathered again behind it. The largest come first, as many as it takes; then the
-//! moment is another one.
+//! A sharded parameter that the forward and the backward pass both use would stay gathered in between. If that exceeds the device memory,
+//! it is gathered again before its use in the backward pass: `reshard_after_forward` of FSDP, ZeRO-3. The criterion is peak memory:
+//! gathered values that are used before and after the peak, but not at it, are gathered again. The largest come first, as many as are
+//! needed; then the new peak is considered.
 //!
-//! A barrier ties the second all-gather to a value that exists only then. Without it back ends would see that the two do
-//! the same, and do it once.
+//! A barrier ties the second all-gather to a value that exists only after the peak. Without it, back ends would merge the two by CSE.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
@@ -17,8 +15,8 @@ use shardc_ir::{
 use crate::cost::memory::{Machine, need};
 use crate::transforms::dce::dce;
 
-/// Repeats all-gathers of the function until a device needs at most `memory` bytes, or nothing more can be done. Returns
-/// how many were repeated.
+/// Repeats all-gathers of the function until a device needs at most `memory` bytes, or no candidate is left. Returns how many were
+/// repeated.
 pub(super) fn repeat(
     module: &mut Module,
     func: FuncId,
@@ -32,7 +30,7 @@ pub(super) fn repeat(
         let need = need(module, func, machine);
         let mut excess = need.estimate.peak.saturating_sub(memory);
         let mut chosen: Vec<Kept> = need.at.iter().flat_map(|&(r, at)| kept_over(module, r, at)).collect();
-        // Stable: what is as large stays in the order of the program.
+        // Stable: values of equal size stay in program order.
         chosen.sort_by_key(|kept| std::cmp::Reverse(kept.bytes));
         chosen.retain(|kept| {
             let wanted = excess > 0;
@@ -48,22 +46,22 @@ pub(super) fn repeat(
     }
 }
 
-/// A gathered value that is kept while most else is.
+/// A gathered value that is live at the peak.
 struct Kept {
     gather: OpId,
-    /// What only puts the gathered value into another form, in order.
+    /// The reshapes and similar operations on the gathered value, in order.
     forms: Vec<OpId>,
-    /// The bytes that it has.
+    /// Its size in bytes.
     bytes: u64,
-    /// What reads it afterwards, in order.
+    /// Its users after the peak, in order.
     late: Vec<OpId>,
     /// The operand of the first of these that the second all-gather waits for.
     waits_for: usize,
 }
 
-/// Returns the all-gathers of a region that are read before operation number `peak` and after it, but not by it.
+/// Returns the all-gathers of a region with users before and after operation number `peak`, but not at it.
 fn kept_over(module: &Module, region: RegionId, peak: usize) -> Vec<Kept> {
-    /// What a region says of a [`Kept`].
+    /// The uses of a [`Kept`] in a region.
     #[derive(Default)]
     struct GatherReads {
         forms: Vec<OpId>,
@@ -97,7 +95,7 @@ fn kept_over(module: &Module, region: RegionId, peak: usize) -> Vec<Kept> {
                 found[gather].1.readers.push(number);
             }
         }
-        // A constant exists before the peak as well, so that waiting for one would tie the gather to nothing.
+        // A constant exists before the peak, too: waiting for one would not delay the gather.
         if number > peak && !matches!(data.kind, OpKind::Constant(_) | OpKind::Iota { .. }) {
             new.extend(&data.results);
         }
@@ -117,12 +115,12 @@ fn kept_over(module: &Module, region: RegionId, peak: usize) -> Vec<Kept> {
     kept.collect()
 }
 
-/// Whether an operation gives what it is given, in another form.
+/// Whether an operation only reshapes, transposes, converts or slices its operand.
 fn is_form(kind: &OpKind) -> bool {
     matches!(kind, OpKind::Reshape | OpKind::Transpose { .. } | OpKind::Convert | OpKind::Slice(_))
 }
 
-/// Returns what an operation and those in its regions read.
+/// Returns the operands of an operation and of those in its regions.
 fn reads(module: &Module, op: OpId) -> Vec<ValueId> {
     let data = &module.ops[op];
     let nested = data.regions.iter().flat_map(|&region| module.walk(region));
@@ -130,7 +128,7 @@ fn reads(module: &Module, op: OpId) -> Vec<ValueId> {
     data.operands.iter().copied().chain(inner).collect()
 }
 
-/// Repeats the all-gathers where they are next needed.
+/// Repeats the all-gathers before their next use.
 fn gather_again(module: &mut Module, body: RegionId, chosen: &[Kept], channel: &mut i64) {
     let mut insertions = Insertions::default();
     for kept in chosen {
@@ -166,7 +164,7 @@ fn gather_again(module: &mut Module, body: RegionId, chosen: &[Kept], channel: &
     insertions.apply(module, body, &ValueMap::new(), |_| false);
 }
 
-/// Adds the barrier behind the value that the first late reader gets besides. Returns it, and `part` as it comes out of it.
+/// Adds a barrier with another operand of the first late user. Returns it, and its result for `part`.
 fn behind(module: &mut Module, kept: &Kept, part: ValueId) -> (OpId, ValueId) {
     let reader = kept.late[0];
     let other = module.ops[reader].operands[kept.waits_for];
@@ -180,7 +178,7 @@ fn behind(module: &mut Module, kept: &Kept, part: ValueId) -> (OpId, ValueId) {
     (barrier, part_then)
 }
 
-/// Returns a channel that no collective has.
+/// Returns an unused channel.
 fn next_channel(module: &Module, body: RegionId) -> i64 {
     let channels = module.walk(body).into_iter().filter_map(|op| {
         let spec = module.ops[op].kind.collective()?;

@@ -1,7 +1,7 @@
-//! Completes sums after their parts are taken, where loops then add these up.
+//! Reduction sinking: moves a reduction after slices of its result, if loops accumulate the slices.
 //!
-//! The gradient of several parameters that lie side by side, as those of an LSTM's gates, is one product, of which slices are added
-//! to what the loop carries. Completed after the slices, each sum is what [`defer`](super::defer) takes out of the loop.
+//! The gradient of several concatenated parameters, such as those of the gates of an LSTM, is one matmul, whose slices are added to
+//! carried values. If each slice is reduced separately, [`defer`](super::defer) can move the reductions out of the loop.
 
 use shardc_ir::{
     AxisList, BinaryOp, Build, Module, OpId, OpKind, RegionId, Rewriter, ShardingId, TensorSharding,
@@ -12,11 +12,11 @@ use crate::analysis::linear::is_part;
 use crate::analysis::linear_forms::pending_source;
 use crate::analysis::regions::has_program_regions;
 
-/// How often parts are taken of parts, at most.
+/// How deeply slices of slices are followed.
 const MAX_PARTS: usize = 8;
 
-/// Completes sums in loops under a function body of a planned module later, where what takes parts of them makes no more of them and
-/// is only added up. Returns the number of parts. What completed them before stays, unused.
+/// Sinks reductions in loops under a function body of a planned module, if slices have no more elements than the value and are only
+/// accumulated. Returns the number of slices. Earlier reductions stay, unused.
 pub(crate) fn sink_sums(module: &mut Module, body: RegionId) -> usize {
     let uses = module.uses();
     visit(&mut Rewriter::new(module), body, &uses, false)
@@ -40,7 +40,7 @@ fn visit(rw: &mut Rewriter<'_>, region: RegionId, uses: &Uses, in_loop: bool) ->
     sunk
 }
 
-/// Does `op` on addends, if its operand is a completed sum that is only read to be added up.
+/// Computes `op` on partial sums if its operand is a reduced value that is only accumulated.
 fn sink(rw: &mut Rewriter<'_>, op: OpId, uses: &Uses) -> Option<()> {
     let module = &*rw.module;
     let (&[completed], &[result]) = (module.ops[op].operands.as_slice(), module.ops[op].results.as_slice())
@@ -54,7 +54,7 @@ fn sink(rw: &mut Rewriter<'_>, op: OpId, uses: &Uses) -> Option<()> {
     if !is_as_addends || !is_added_up(module, uses, completed, 0) {
         return None;
     }
-    // The part of a split dimension is a sum of what each device has of it: what completes that completes the addends, too.
+    // The slice of a sharded dimension may itself be an unreduced value: its reduction then covers these axes, too.
     let is_completed_later = !module.shardings.get(after).unreduced.is_empty();
     if is_completed_later && !uses.of(result).iter().all(|&(reader, _)| completes(module, reader, &over)) {
         return None;
@@ -76,7 +76,7 @@ fn sink(rw: &mut Rewriter<'_>, op: OpId, uses: &Uses) -> Option<()> {
     Some(())
 }
 
-/// The sharding of a value as addends along axes: these split none of its dimensions.
+/// The sharding of a value as partial sums along axes, which then shard none of its dimensions.
 fn addends(module: &Module, of: ShardingId, over: &AxisList) -> TensorSharding {
     let mut sharding = module.shardings.get(of).clone();
     for dim in &mut sharding.dims {
@@ -85,7 +85,7 @@ fn addends(module: &Module, of: ShardingId, over: &AxisList) -> TensorSharding {
     TensorSharding { unreduced: over.clone(), ..sharding }
 }
 
-/// Whether an operation completes a sum over these axes or some of them.
+/// Whether an operation is a reduction over these axes or some of them.
 fn completes(module: &Module, op: OpId, over: &AxisList) -> bool {
     let data = &module.ops[op];
     let pending = |value: ValueId| module.shardings.sharding_of(value).map(|s| &s.unreduced);
@@ -94,7 +94,7 @@ fn completes(module: &Module, op: OpId, over: &AxisList) -> bool {
         && pending(data.results[0]).is_some_and(|to| to.is_empty())
 }
 
-/// Whether all that reads a value adds it to something, or takes parts of it, no more than it is, that are only added.
+/// Whether all users of a value add it to something, or take slices that are only added and together no larger.
 fn is_added_up(module: &Module, uses: &Uses, value: ValueId, depth: usize) -> bool {
     let bytes = |v: ValueId| module.stored(v).and_then(TensorType::num_bytes);
     let mut parts = Some(0i64);

@@ -1,27 +1,27 @@
-//! Sums what was put end to end before it is cut up.
+//! All-reduces a combined reduce-scatter before it is sliced.
 //!
-//! A gradient that is summed over two mesh axes, as with HYBRID_SHARD, is scattered over one of them and summed over the other.
-//! Where [`combine`](super::combine) scatters several together, the all-reduce behind them would take each part for itself; the
-//! row that they are parts of has the same elements, in one operand.
+//! With HYBRID_SHARD, a gradient is reduce-scattered over one mesh axis and all-reduced over the other. If [`combine`](super::combine)
+//! combines several reduce-scatters, the following all-reduce would take each slice as an operand. The unsliced row has the same elements
+//! in one operand.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Build, Builder, Module, OpId, OpKind, RegionId, Uses, ValueId};
 
 use super::Combined;
 
-/// A combined reduce-scatter whose parts all go into one all-reduce.
+/// A combined reduce-scatter whose slices are all operands of one all-reduce.
 struct Row {
-    /// All parts, end to end.
+    /// The unsliced result.
     row: ValueId,
-    /// What cuts the row up, in order.
+    /// The operations that slice the row, in order.
     cuts: Vec<OpId>,
-    /// The parts.
+    /// The slices.
     parts: FxHashSet<ValueId>,
-    /// What sums them.
+    /// The all-reduce.
     sum: OpId,
 }
 
-/// Lets all-reduces under `body` take combined reduce-scatters whole.
+/// Makes all-reduces under `body` read combined reduce-scatters unsliced.
 pub(super) fn sum_whole(module: &mut Module, body: RegionId, combined: &[Combined]) {
     let is_scattered = |op: &OpId| matches!(module.ops[*op].kind, OpKind::ReduceScatter { .. });
     let scattered: FxHashSet<OpId> = combined.iter().map(|one| one.op).filter(is_scattered).collect();
@@ -45,7 +45,7 @@ pub(super) fn sum_whole(module: &mut Module, body: RegionId, combined: &[Combine
     }
 }
 
-/// Returns the row that a combined reduce-scatter makes, if nothing reads its parts but one all-reduce of these operations.
+/// Returns the row of a combined reduce-scatter, if the only user of its slices is one all-reduce of these operations.
 fn row_of(module: &Module, uses: &Uses, here: &FxHashSet<OpId>, scatter: OpId) -> Option<Row> {
     let row = module.ops[scatter].results[0];
     let mut cuts = Vec::new();
@@ -78,7 +78,7 @@ fn row_of(module: &Module, uses: &Uses, here: &FxHashSet<OpId>, scatter: OpId) -
     Some(Row { row, cuts, parts, sum })
 }
 
-/// Lets the all-reduces of a region take these rows, and cuts the sums up instead.
+/// Makes the all-reduces of a region read these rows, and slices their results.
 fn take(module: &mut Module, region: RegionId, ops: &[OpId], rows: &[Row]) {
     let mut behind: FxHashMap<OpId, Vec<OpId>> = FxHashMap::default();
     for Row { row, cuts, parts, sum } in rows {

@@ -1,4 +1,4 @@
-//! `sdy.propagation_edges`: in which step an operation carried which axis from where to where.
+//! `sdy.propagation_edges`: the step in which an operation propagated an axis, its source and its targets.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,10 +14,10 @@ const EDGES: &str = "sdy.propagation_edges";
 const RESULT_EDGES: &str = "sdy.result_propagation_edges";
 const ARG_EDGES: &str = "sdy.block_arg_propagation_edges";
 
-/// A place of an operation: false and a number for an operand, true for a result.
+/// A tensor of an operation: false and an index for an operand, true for a result.
 type End = (bool, u32);
 
-/// For each step the ways of its axes: from where to where.
+/// For each step, the edges of its axes.
 #[derive(Clone, Debug, Default)]
 struct Edges {
     steps: BTreeMap<usize, Vec<(AxisRef, End, End)>>,
@@ -33,9 +33,9 @@ impl Edges {
         }
     }
 
-    /// Whether an edge starts or ends at a value whose sharding is written down: a result of an operation or an argument
-    /// of a function. The arguments of other regions have theirs from what flows in, which the text does not repeat, so
-    /// whoever reads it back (Shardy refuses such edges, too) does not know the mesh of edges between them alone.
+    /// Whether an edge starts or ends at a value whose sharding is printed: a result of an operation or an argument of a function.
+    /// Arguments of other regions take theirs from their sources and are not printed. A reader would not know the mesh of edges between
+    /// them alone, and Shardy rejects such edges.
     fn names_written(&self, module: &Module, op: OpId) -> bool {
         let op = &module.ops[op];
         self.steps.values().flatten().flat_map(|&(_, from, to)| [from, to]).any(|(is_result, i)| {
@@ -76,13 +76,13 @@ impl Edges {
     }
 }
 
-/// What the edges are written on.
+/// The operation or function that an edge attribute is attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum On {
     Op(OpId),
-    /// What flows into a result of an operation, or into an argument of its region.
+    /// The flow into a result of an operation, or into an argument of its region.
     Flow(OpId, ValueId),
-    /// The results of the function: the first one tells for all.
+    /// The results of the function: the attribute of the first one holds all edges.
     Results,
 }
 
@@ -91,7 +91,7 @@ pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
     let mut all: IndexMap<On, Edges> = IndexMap::new();
     for (n, step) in log.steps.iter().enumerate() {
         let operands = match step.op {
-            // A node of flow has its owner last; all others are what flows in.
+            // A flow node has its owner last; all other tensors are sources.
             Some(op) if is_flow(module, subject, op) => step.slots.len() - 1,
             Some(op) => module.ops[op].operands.len(),
             None => 1,
@@ -106,7 +106,7 @@ pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
             Some(op) => On::Op(op),
             None => On::Results,
         };
-        // An edge of data flow has one operand, which stands for all that flows in.
+        // A data-flow edge has one operand, which represents all sources.
         let joins = step.op.is_some_and(|op| matches!(module.ops[op].kind, OpKind::DataFlowEdge(_)));
         let operands = if joins { step.slots.len() - 1 } else { operands };
         let end = |tensor: u32| -> End {
@@ -127,7 +127,7 @@ pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
         }
     }
     let mut all: Vec<(On, Edges)> = all.into_iter().filter(|(_, edges)| !edges.steps.is_empty()).collect();
-    // Those of one operation are listed in the order of its results or arguments.
+    // Edges of one operation are listed in the order of its results or arguments.
     all.sort_by_key(|(on, _)| match on {
         On::Flow(_, owner) => match module.values[*owner].def() {
             ValueDef::Result(_, i) | ValueDef::Arg(_, i) => i,
@@ -165,12 +165,12 @@ pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
     }
 }
 
-/// Whether the nodes of an operation are points where data flows into its results or regions.
+/// Whether the nodes of an operation are data flow into its results or regions.
 fn is_flow(module: &Module, subject: &Subject<'_>, op: OpId) -> bool {
     !subject.has_edges && owns_results(&module.ops[op].kind)
 }
 
-/// Constraints that gave their operand their sharding: each is a step, before those of propagation.
+/// Constraints that were applied to their operand: each is a step before those of propagation.
 pub(in crate::propagate) fn write_constraints(module: &mut Module, given: &[(ValueId, AnnotationSource)]) {
     let first = first_step(module);
     let ops = given.iter().filter_map(|&(_, annotation)| match annotation {
@@ -191,7 +191,7 @@ pub(in crate::propagate) fn write_constraints(module: &mut Module, given: &[(Val
     }
 }
 
-/// The step after those that operations tell of already.
+/// The step after those that operations have already.
 fn first_step(module: &Module) -> usize {
     let mut next = 0;
     for op in module.bodies().flat_map(|body| module.walk(body)) {

@@ -1,12 +1,12 @@
-//! What Shardy's debugging options say about a propagation, as attributes of the program.
+//! Shardy's debugging attributes for propagation.
 //!
-//! * *Origins* (`debug-sharding-origins`): for every axis on every value, which argument, result, constraint or manual
-//!   computation it comes from.
-//! * *Edges* (`debug-propagation-edge-sharding`): for every operation, in which step it carried which axis from which
-//!   operand or result to which others.
+//! * *Origins* (`debug-sharding-origins`): for every axis of every value, the argument, result, constraint or manual computation that it
+//!   comes from.
+//! * *Edges* (`debug-propagation-edge-sharding`): for every operation, in which step it propagated which axis from which operand or result
+//!   to which others.
 //!
-//! The form of the attributes, where they stand, what counts as a step and which of two origins is named are Shardy's.
-//! [`Provenance`](super::Provenance) knows more, in a form of its own.
+//! The format and placement of the attributes, the counting of steps, and the choice between two origins are Shardy's.
+//! [`Provenance`](super::Provenance) records more, in its own format.
 
 mod edges;
 mod origins;
@@ -24,24 +24,24 @@ use crate::sharding::sub_axes::{Prefix, prefix_of, push_merged};
 
 pub(super) use edges::write_constraints;
 
-/// Which of Shardy's debugging attributes are written.
+/// Selects Shardy's debugging attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DebugOptions {
-    /// Where each axis comes from: `sdy.sharding_origins`.
+    /// The origin of each axis: `sdy.sharding_origins`.
     pub origins: bool,
-    /// What carried each axis: `sdy.propagation_edges`.
+    /// The operation that propagated each axis: `sdy.propagation_edges`.
     pub edges: bool,
 }
 
 impl DebugOptions {
-    /// Whether any are.
+    /// Whether any are selected.
     #[must_use]
     pub fn any(self) -> bool {
         self.origins || self.edges
     }
 }
 
-/// An axis that an operation gives one of its tensors, and the tensor that it takes it from.
+/// An axis that an operation gives one of its tensors, and the tensor that it comes from.
 #[derive(Clone, Copy, Debug)]
 struct Introduced {
     tensor: u32,
@@ -49,7 +49,7 @@ struct Introduced {
     from: u32,
 }
 
-/// One change of the tensors of an operation, or of what a function returns and its result.
+/// One change of the tensors of an operation, or of a returned value and its result.
 #[derive(Debug)]
 struct EdgeStep {
     op: Option<OpId>,
@@ -64,19 +64,19 @@ pub(super) struct Log {
     steps: Vec<EdgeStep>,
 }
 
-/// What was propagated: the graph, the shardings that its slots started from, and the function whose results take part.
+/// The input of a propagation: the graph, the initial shardings of its slots, and the function whose results take part.
 pub(super) struct Subject<'a> {
     pub(super) graph: &'a Graph,
     pub(super) given: &'a [u32],
-    /// The shardings that the slots ended with.
+    /// The final shardings of the slots.
     pub(super) shardings: &'a [u32],
     pub(super) main: Option<FuncId>,
-    /// Whether data flow is told by operations of its own.
+    /// Whether data flow is explicit, by edge operations.
     pub(super) has_edges: bool,
 }
 
 impl Subject<'_> {
-    /// The mesh that a slot's sharding is on.
+    /// The mesh of a slot's sharding.
     fn mesh(&self, module: &Module, slot: u32) -> Option<MeshId> {
         let id = *self.shardings.get(slot as usize)?;
         (id != NONE).then(|| module.shardings.get(ShardingId::new(id as usize)).mesh)
@@ -84,7 +84,7 @@ impl Subject<'_> {
 }
 
 impl Log {
-    /// An operation changes some of its tensors; arguments as of [`Recorder::carried`](super::provenance::Recorder).
+    /// Records a change of an operation's tensors; arguments as of [`Recorder::carried`](super::provenance::Recorder).
     pub(super) fn step(
         &mut self,
         module: &Module,
@@ -105,7 +105,7 @@ impl Log {
         self.steps.push(EdgeStep { op, slots: SmallVec::from_slice(slots), axes });
     }
 
-    /// Writes what was asked for.
+    /// Writes the selected attributes.
     pub(super) fn write(&self, module: &mut Module, subject: &Subject<'_>, options: DebugOptions) {
         if options.origins {
             origins::write(self, module, subject);
@@ -116,7 +116,7 @@ impl Log {
     }
 }
 
-/// The axes that are new on each tensor, whole: where a list goes on from a part of an axis, the longer part counts.
+/// The new axes of each tensor, joined: if a list continues a sub-axis, the longer part counts.
 fn introduced(module: &Module, rule: &ShardingRule, old: &[u32], new: &[(u32, u32)]) -> Vec<Introduced> {
     let get = |id: u32| (id != NONE).then(|| module.shardings.get(ShardingId::new(id as usize)));
     let Some(mesh) = new.iter().find_map(|&(_, id)| get(id)).map(|s| &module.meshes[s.mesh]) else {
@@ -142,7 +142,7 @@ fn introduced(module: &Module, rule: &ShardingRule, old: &[u32], new: &[(u32, u3
                 if had == has {
                     continue;
                 }
-                // Parts of one axis that meet on a dimension are one there.
+                // Adjacent sub-axes of one axis on a dimension are merged.
                 let mut joined = SmallVec::new();
                 joined.extend(previous);
                 push_merged(mesh, &mut joined, last);

@@ -1,4 +1,4 @@
-//! `sdy.sharding_origins`: for each axis that a value ever had, the annotation that it came from.
+//! `sdy.sharding_origins`: for each axis that a value ever had, the annotation that it comes from.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
@@ -37,12 +37,12 @@ impl Origin {
     }
 }
 
-/// The axes of one value, in the order in which they came, and the mesh that they are of.
+/// The axes of one value in order of arrival, and their mesh.
 #[derive(Clone, Debug, Default)]
 struct AxisOrigins(Vec<(AxisRef, Origin)>);
 
 impl AxisOrigins {
-    /// The first to say something of an axis is right.
+    /// The first origin of an axis is kept.
     fn add(&mut self, axis: AxisRef, origin: Origin) {
         if !self.0.iter().any(|(a, _)| *a == axis) {
             self.0.push((axis, origin));
@@ -50,7 +50,7 @@ impl AxisOrigins {
     }
 
     fn find(&self, axis: AxisRef) -> Option<Origin> {
-        // An axis may have come in parts and be asked for whole, or the other way round.
+        // An axis may have arrived in parts and be looked up whole, or the reverse.
         let exact = self.0.iter().find(|(a, _)| *a == axis);
         let like = || self.0.iter().find(|(a, _)| contains(*a, axis) || contains(axis, *a));
         exact.or_else(like).map(|(_, origin)| *origin)
@@ -71,11 +71,11 @@ impl AxisOrigins {
 struct Table<'a> {
     subject: &'a Subject<'a>,
     axes: Vec<AxisOrigins>,
-    /// The slot of the value that each result of the function returns; those of others are themselves.
+    /// For each result of the function, the slot of the returned value; other slots map to themselves.
     returned: FxHashMap<u32, u32>,
     constraints: FxHashMap<OpId, u32>,
     manual: FxHashMap<OpId, u32>,
-    /// The operation that each region belongs to.
+    /// The parent operation of each region.
     owners: SecondaryMap<RegionId, PackedOption<OpId>>,
 }
 
@@ -121,13 +121,13 @@ impl Table<'_> {
         }
     }
 
-    /// The sharding that a slot started from.
+    /// The initial sharding of a slot.
     fn given<'m>(&self, module: &'m Module, slot: Option<u32>) -> Option<&'m TensorSharding> {
         let id = *self.subject.given.get(slot? as usize)?;
         (id != NONE).then(|| module.shardings.get(ShardingId::new(id as usize)))
     }
 
-    /// Constraints speak first, then manual computations, then the function.
+    /// In order: constraints, manual computations, then the function.
     fn begin(&mut self, module: &mut Module) {
         let graph = self.subject.graph;
         let ops: Vec<OpId> = module.bodies().flat_map(|body| module.walk_inner_first(body)).collect();
@@ -209,7 +209,7 @@ impl Table<'_> {
         }
     }
 
-    /// What a result of the function has is what the value has that is returned.
+    /// A result of the function has the origins of the returned value.
     fn results(&self, module: &mut Module, meshes: &PrimaryMap<MeshId, Mesh>) {
         for func in module.funcs.keys().collect::<Vec<_>>() {
             let returned = module.funcs[func]
@@ -221,7 +221,7 @@ impl Table<'_> {
                 let axes = &self.axes[slot as usize];
                 let mesh = self.subject.mesh(module, slot).filter(|_| !axes.0.is_empty());
                 let Some(mesh) = mesh else { continue };
-                // Where several results return one value, the last one speaks for it.
+                // If several results return one value, the last one names its origin.
                 if self.subject.has_edges && returned[i + 1..].contains(&value) {
                     continue;
                 }
@@ -267,7 +267,7 @@ impl Table<'_> {
         }
     }
 
-    /// What an argument or a result of a manual computation is called.
+    /// The origin of an argument or a result of a manual computation.
     fn manual_value(&self, def: ValueDef) -> Option<Origin> {
         match def {
             ValueDef::Result(op, i) => self.manual.get(&op).map(|&id| Origin::ManualOut(id, i)),
@@ -279,7 +279,7 @@ impl Table<'_> {
     }
 }
 
-/// Sets an entry of a list of dictionaries, all others of which are empty at first.
+/// Sets an entry of a list of dictionaries; missing entries are empty.
 fn set_in_list(attrs: &mut AttrDict, name: &str, i: u32, count: usize, dict: Attr) {
     let mut list = match attrs.remove(name) {
         Some(Attr::Array(list)) if list.len() == count => list,

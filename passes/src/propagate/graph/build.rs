@@ -1,4 +1,4 @@
-//! The parts of building a graph that both ways share: rules, nodes, results of the function, groups.
+//! Common parts of building a graph: rules, nodes, function results, groups.
 
 use std::collections::BTreeMap;
 use std::mem::{Discriminant, discriminant};
@@ -17,25 +17,25 @@ use crate::rules::{RuleOptions, has_rule, is_told_by_types, rule_with};
 /// The types of the operands and results of an operation.
 type Types = SmallVec<[TypeId; 4]>;
 
-/// The rule of each kind of operation, of those with one discriminant.
+/// The rules of operations with one discriminant, by kind.
 type RulesByKind = SmallVec<[(OpKind, Option<u32>); 1]>;
 
-/// A graph that is being made.
+/// A graph under construction.
 pub(super) struct Build<'m> {
     pub(super) module: &'m Module,
     pub(super) parents: &'m Parents,
     pub(super) graph: Graph,
     rules: RuleOptions,
     rule_ids: FxHashMap<NodeRule, u32>,
-    /// Rules of elementwise operations whose tensors all have one shape, by type and number of operands.
+    /// Rules of element-wise operations whose tensors have one shape, by type and number of operands.
     pointwise: FxHashMap<(TypeId, usize), u32>,
-    /// Rules that kinds and types tell, by these.
+    /// Rules that depend only on kind and types.
     by_types: FxHashMap<(Discriminant<OpKind>, Types), RulesByKind>,
     /// Number of uses of each value.
     pub(super) uses: SecondaryMap<ValueId, u32>,
     /// The node of each operation with a rule, plus one.
     pub(super) node_of_op: SecondaryMap<OpId, u32>,
-    /// The node that feeds each owner, plus one.
+    /// The node that flows into each owner, plus one.
     pub(super) flow_node: SecondaryMap<ValueId, u32>,
 }
 
@@ -136,9 +136,9 @@ impl<'m> Build<'m> {
         }
         let elementwise = is_elementwise(module, op);
         let known = has_rule(&data.kind, self.rules.set);
-        // Attributes may hold a rule of the program's own (`sdy.sharding_rule`).
+        // Attributes may contain a rule of the program (`sdy.sharding_rule`).
         if known && elementwise && data.results.len() == 1 && data.attrs.is_empty() {
-            // Most operations of a program are of this kind; their rule is known without making it.
+            // Most operations are of this kind; their rule is found without building it.
             let ty = module.values[data.results[0]].ty;
             let shape = module.shape(data.results[0]);
             if data.operands.iter().all(|&v| module.shape(v) == shape) {
@@ -167,7 +167,7 @@ impl<'m> Build<'m> {
         rule
     }
 
-    /// Makes the rule of an operation.
+    /// Builds the rule of an operation.
     fn made(&mut self, op: OpId, elementwise: bool) -> Option<u32> {
         let module = self.module;
         let data = &module.ops[op];
@@ -190,8 +190,7 @@ impl<'m> Build<'m> {
         let Some(ret) = module.terminator(body) else { return };
         for i in 0..module.funcs[func].results.len() {
             let result = self.graph.values.len() as u32;
-            // One slot for each result, also for one that takes no part: a result is found by its distance from the
-            // first.
+            // One slot for each result, even if it takes no part: results are found by their offset from the first.
             self.graph.values.push(None);
             let Some(&value) = module.ops[ret].operands.get(i) else { continue };
             let Some(tensor) = module.stored(value).filter(|t| t.is_static()) else { continue };
@@ -203,7 +202,7 @@ impl<'m> Build<'m> {
         }
     }
 
-    /// Arguments and the results that take their memory. Call after [`Build::func_results`].
+    /// Adds donated arguments with their results. Call after [`Build::func_results`].
     pub(super) fn aliases(&mut self, func: FuncId, body: RegionId) {
         let module = self.module;
         let first = self.graph.values.len() - module.funcs[func].results.len();
@@ -220,10 +219,10 @@ impl<'m> Build<'m> {
         }
     }
 
-    /// Values that are in one group, directly or through values that are in two groups, share a sharding.
+    /// Values in one group share a sharding, and so do groups that have a value in common.
     pub(super) fn groups(&mut self, ops: &[OpId]) {
         let mut leader: FxHashMap<i64, i64> = FxHashMap::default();
-        // Without path compression: programs have few groups, and chains of groups that share values are short.
+        // Without path compression: programs have few groups, and chains of groups with common values are short.
         fn find(leader: &FxHashMap<i64, i64>, mut id: i64) -> i64 {
             while let Some(&up) = leader.get(&id).filter(|&&up| up != id) {
                 id = up;
@@ -241,8 +240,7 @@ impl<'m> Build<'m> {
             leader.entry(*id).or_insert(*id);
             let group = *of_slot.entry(slot).or_insert(*id);
             let (a, b) = (find(&leader, group), find(&leader, *id));
-            // The smallest number leads, and `BTreeMap` sorts by it below: the order of groups does not depend on the
-            // hash map's.
+            // The smallest number leads, and the `BTreeMap` below sorts by it, so the order of groups does not depend on the hash map.
             leader.insert(a.max(b), a.min(b));
             members.push((*id, slot));
         }
@@ -261,14 +259,13 @@ impl<'m> Build<'m> {
     }
 }
 
-/// Returns the arguments that the program gives away, each with the result that takes its memory. An argument that may be taken by
-/// any result (`jax.buffer_donor`) is in no pair.
+/// Returns the donated arguments with their results. An argument that any result may take (`jax.buffer_donor`) is in no pair.
 pub(in crate::propagate) fn aliased_pairs(module: &Module, func: FuncId) -> Vec<(usize, usize)> {
     let attrs = module.funcs[func].arg_attrs.iter().enumerate();
     attrs.filter_map(|(arg, attrs)| Some((arg, attrs.donated_to()?))).collect()
 }
 
-/// Returns the rule that relates each dimension of a tensor to that of all others.
+/// Returns the rule that relates each dimension of a tensor to the same dimension of all others.
 fn identity_rule(tensor: &TensorType, operands: usize) -> ShardingRule {
     let mapping = || TensorMapping {
         dims: (0..tensor.rank()).map(|d| SmallVec::from_slice(&[d as FactorIndex])).collect(),

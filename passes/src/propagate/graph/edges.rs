@@ -1,8 +1,7 @@
-//! The graph of a module in which data flows along edges.
+//! The graph of a module with explicit data-flow edges.
 //!
-//! An edge stands right behind the value that it is about, its *owner*, and is what all others read in its place; it
-//! holds the sharding of all values that the data has on its way. Without an edge nothing flows: the result of a
-//! `while` has a sharding of its own then, which the arguments of its regions share.
+//! An edge is right after its value, the *owner*, and replaces it in all uses. It holds the sharding of all values with the same data.
+//! Without an edge nothing flows: the result of a `while` then has a sharding of its own, which the region arguments share.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{FuncId, Module, OpId, OpKind, PackedOption, SecondaryMap, Uses, ValueDef, ValueId};
@@ -12,9 +11,9 @@ use super::Boundary;
 use super::build::Build;
 use crate::propagate::flow::{Parents, owns_args, result_sources, while_args};
 
-/// The edges of a module, and who calls whom.
+/// The edges of a module, and its call graph.
 pub(super) struct Edges {
-    /// The result of the edge behind each owner.
+    /// The result of the edge of each owner.
     of: SecondaryMap<ValueId, PackedOption<ValueId>>,
     callers: FxHashMap<FuncId, Vec<OpId>>,
     uses: Uses,
@@ -29,8 +28,7 @@ impl Edges {
             match &data.kind {
                 OpKind::DataFlowEdge(_) => {
                     if let (&[owner], &[result]) = (data.operands.as_slice(), data.results.as_slice())
-                        // An edge takes all uses of its owner; one with another reader beside it is no edge, as in
-                        // `ShardingAccess::new`.
+                        // An edge takes all uses of its owner; otherwise it is no edge, as in `ShardingAccess::new`.
                         && uses[owner] == 1
                     {
                         of[owner] = PackedOption::from(result);
@@ -47,7 +45,7 @@ impl Edges {
         Edges { of, callers, uses: module.uses() }
     }
 
-    /// The value whose slot holds the sharding of `value`; `None` for arguments of regions that have none.
+    /// The value whose slot holds the sharding of `value`; `None` for region arguments without one.
     fn holder(&self, module: &Module, parents: &Parents, value: ValueId) -> Option<ValueId> {
         let owner = match module.values[value].def() {
             ValueDef::Result(..) => value,
@@ -55,7 +53,7 @@ impl Edges {
                 None => value,
                 Some(op) => match &module.ops[op].kind {
                     OpKind::While => *module.ops[op].results.get(i as usize)?,
-                    // What is read there in the place of the operand has its sharding.
+                    // Reads inside see the operand's sharding.
                     OpKind::AsyncStart => {
                         let operand = *module.ops[op].operands.get(i as usize)?;
                         return self.holder(module, parents, operand);
@@ -87,7 +85,7 @@ impl Build<'_> {
                 args(&mut values, region);
             }
         }
-        // Two passes: an argument of a region may share the slot of an edge's result that comes behind it.
+        // Two passes: a region argument may share the slot of an edge's result that comes later.
         let holders: Vec<Option<ValueId>> =
             values.iter().map(|&v| edges.holder(module, self.parents, v)).collect();
         for (&value, &holder) in values.iter().zip(&holders) {
@@ -122,7 +120,7 @@ impl Build<'_> {
         }
     }
 
-    /// What flows into the owner of an edge.
+    /// The sources of the owner of an edge.
     fn sources_of(&self, owner: ValueId) -> (SmallVec<[ValueId; 4]>, Boundary) {
         let module = self.module;
         match module.values[owner].def() {
@@ -146,7 +144,7 @@ impl Build<'_> {
         }
     }
 
-    /// What flows into the owner of an edge between functions: what all callers give, or what the callee returns.
+    /// The sources of the owner of an edge between functions: arguments of all callers, or returned values of the callee.
     fn sources_between_functions(&self, edges: &Edges, owner: ValueId) -> Vec<ValueId> {
         let module = self.module;
         match module.values[owner].def() {
@@ -163,8 +161,8 @@ impl Build<'_> {
         }
     }
 
-    /// For each slot the nodes that read or write it, in the order in which they are put back on the work list:
-    /// for an edge those that read the other values of the flow, the node that makes the value, its users.
+    /// For each slot the nodes that read or write it, in the order in which they are put back on the work list. For an edge: nodes of the
+    /// other values of the flow, the producer of the value, its users.
     pub(super) fn notifications_of_module(&mut self, edges: &Edges) {
         let module = self.module;
         let mut pairs: Vec<(u32, u32)> = Vec::new();
@@ -193,7 +191,7 @@ impl Build<'_> {
         self.graph.set_notifications(pairs.iter());
     }
 
-    /// Hands over the node of each use of a value, from last to first; calls and returns are seen through.
+    /// Visits the node of each use of a value, last to first; looks through calls and returns.
     fn users(&self, edges: &Edges, value: ValueId, add: &mut impl FnMut(u32)) {
         let module = self.module;
         let mut through: Vec<ValueId> = Vec::new();
@@ -208,7 +206,7 @@ impl Build<'_> {
                 add(self.flow_node[edge]);
                 continue;
             }
-            // Edges give the data other names; a function that calls itself comes back to where it was.
+            // Edges rename data; a recursive function leads back to its start.
             let mut see_through = |other: Option<ValueId>| {
                 if let Some(other) = other.filter(|other| !through.contains(other)) {
                     through.push(other);
@@ -226,7 +224,7 @@ impl Build<'_> {
                         Some(parent) => add(self.node_of_op[parent]),
                         None => {
                             let callers = self.parents.func(region).map_or(&[][..], |f| edges.callers_of(f));
-                            // The last one pushed is seen first.
+                            // The last one pushed is visited first.
                             for &call in callers.iter().rev() {
                                 see_through(module.ops[call].results.get(i as usize).copied());
                             }

@@ -1,4 +1,4 @@
-//! The graph of a function without calls, where operations themselves say how data flows through their regions.
+//! The graph of a function without calls, with data flow through regions implied by operations.
 
 use shardc_ir::{OpId, OpKind, RegionId, ValueDef};
 
@@ -28,7 +28,7 @@ impl Build<'_> {
         }
     }
 
-    /// Nodes in program order: an operation, what is in its regions, then the flow into its results.
+    /// Adds nodes in program order: an operation, its regions, then the flow into its results.
     pub(super) fn region(&mut self, region: RegionId) {
         let mut stack: Vec<(RegionId, usize, Option<OpId>)> = vec![(region, 0, None)];
         while let Some((region, at, pending)) = stack.pop() {
@@ -38,8 +38,7 @@ impl Build<'_> {
             let Some(&op) = self.module.regions[region].ops.get(at) else { continue };
             self.op(op);
             let data = &self.module.ops[op];
-            // Pushed with the place behind `op`: its flow is added when the regions, which lie above it on the stack,
-            // are through.
+            // Pushed with the position after `op`: its flow is added after its regions, which are above it on the stack.
             let pending = owns_results(&data.kind).then_some(op);
             stack.push((region, at + 1, pending));
             if let Some(&inner) = data.regions.first().filter(|_| owns_args(&data.kind)) {
@@ -56,7 +55,7 @@ impl Build<'_> {
         }
     }
 
-    /// An owner's uses all read the flow, so it counts as having one use.
+    /// All users of an owner read the flow, so the owner counts as having one use.
     fn flow_into_results(&mut self, op: OpId) {
         let data = &self.module.ops[op];
         for (i, &result) in data.results.iter().enumerate() {
@@ -69,8 +68,8 @@ impl Build<'_> {
         }
     }
 
-    /// For each slot the nodes that read or write it, in the order in which they are put back on the work list:
-    /// users of the other values of a flow, the node that makes the value, then users from last to first.
+    /// For each slot the nodes that read or write it, in the order in which they are put back on the work list: users of the other values
+    /// of a flow, the producer of the value, then its users from last to first.
     pub(super) fn notifications_of_func(&mut self, ops: &[OpId]) {
         let mut users: Vec<(u32, u32)> = Vec::new();
         let mut others: Vec<(u32, u32)> = Vec::new();

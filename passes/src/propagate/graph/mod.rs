@@ -1,15 +1,12 @@
-//! The program as propagation sees it: slots that hold shardings, and nodes that relate them.
+//! The propagation graph: slots, which hold shardings, and nodes, which relate them.
 //!
-//! Values that share a sharding share a slot. A node is an operation with a sharding rule, or a point where data
-//! flows into a slot from a region, from outside of it, or from another function. Everything is in flat tables; a
-//! node's rule is shared by all nodes with the same rule.
+//! Values that share a sharding share a slot. A node is an operation with a sharding rule, or a point at which data flows into a slot from
+//! a region, from outside of it, or from another function. Everything is in flat tables; equal rules are shared.
 //!
-//! Where data flows is known in one of two ways, and the graph is the same afterwards:
+//! Data flow is known in one of two ways, and gives the same kind of graph:
 //!
-//! * `implied`: one function without calls; what `while` and its like do with their operands is known from what they
-//!   are. The compiler's own way.
-//! * `edges`: all functions of a module; data flows where an `sdy.data_flow_edge` or `sdy.func_data_flow_edge` says
-//!   so, and nowhere else. Shardy's way.
+//! * `implied`: one function without calls; the semantics of `while` and similar operations define it. The compiler uses this one.
+//! * `edges`: all functions of a module; only `sdy.data_flow_edge` and `sdy.func_data_flow_edge` define it, as in Shardy.
 
 mod build;
 mod edges;
@@ -40,7 +37,7 @@ pub(super) enum Boundary {
     Leave(OpId, u32),
 }
 
-/// An operation or a point where data flows.
+/// An operation or a point at which data flows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
     /// Index in [`Graph::rules`].
@@ -53,17 +50,16 @@ pub(super) struct Node {
     pub(super) op: OpId,
 }
 
-/// A rule and what else decides how it propagates.
+/// A rule and the options that determine its propagation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct NodeRule {
     pub(super) rule: ShardingRule,
     pub(super) elementwise: bool,
-    /// Whether axes are carried whole or not at all.
+    /// Whether sub-axes are not propagated.
     pub(super) conservative: bool,
 }
 
-/// A value's slot and the slot of a result of the function that it is the same as: where the function returns, or where
-/// the result takes the place of an argument.
+/// The slots of a value and of the function result that it is tied to: by a return, or by a donation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FuncResult {
     pub(super) value: u32,
@@ -75,13 +71,13 @@ pub(super) struct FuncResult {
 #[derive(Default)]
 pub(super) struct Graph {
     slot_of: SecondaryMap<ValueId, u32>,
-    /// The value that each slot is for; `None` for function results, which come last.
+    /// The value of each slot; `None` for function results, which come last.
     pub(super) values: Vec<Option<ValueId>>,
     pub(super) nodes: Vec<Node>,
     pub(super) tensors: Vec<u32>,
     pub(super) rules: Vec<NodeRule>,
     pub(super) func_results: Vec<FuncResult>,
-    /// Arguments whose memory a result takes over, with that result.
+    /// Donated arguments, each with its result.
     pub(super) aliases: Vec<FuncResult>,
     notify_first: Vec<u32>,
     notify: Vec<u32>,
@@ -97,12 +93,12 @@ impl Graph {
         Some(self.slot_of[value].wrapping_sub(1)).filter(|&slot| slot != NONE)
     }
 
-    /// Returns for each value its slot plus one; zero where it has none.
+    /// Returns the slot of each value plus one; 0 if it has none.
     pub(super) fn slots(&self) -> &SecondaryMap<ValueId, u32> {
         &self.slot_of
     }
 
-    /// Returns the nodes to visit again when a slot changes, in the order in which to push them.
+    /// Returns the nodes to revisit when a slot changes, in the order in which to push them.
     pub(super) fn notify(&self, slot: u32) -> &[u32] {
         let at = slot as usize;
         &self.notify[self.notify_first[at] as usize..self.notify_first[at + 1] as usize]
@@ -132,7 +128,7 @@ impl Graph {
         build.graph
     }
 
-    /// Builds the graph of all functions of a module, with what flows along edges. The results of `main` alone take part.
+    /// Builds the graph of all functions of a module, with data flow along edges. Only the results of `main` take part.
     pub(super) fn of_module(
         module: &Module,
         main: Option<(FuncId, RegionId)>,
@@ -154,7 +150,7 @@ impl Graph {
         build.graph
     }
 
-    /// Sets for each slot the nodes to visit again: from (slot, node), in the order of each slot.
+    /// Sets the nodes to revisit for each slot, from pairs (slot, node) in the order of each slot.
     fn set_notifications<'a>(&mut self, pairs: impl Iterator<Item = &'a (u32, u32)> + Clone) {
         let slots = self.values.len();
         // A counting sort into compressed rows, stable since the order matters.

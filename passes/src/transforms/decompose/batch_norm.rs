@@ -1,17 +1,16 @@
-//! Batch normalization in training, and its gradient, as sums over all dimensions but the feature's and what is done with
-//! them element by element.
+//! Batch normalization expansion: writes `batch_norm_training` and `batch_norm_grad` as sums over all dimensions but the feature's, and
+//! element-wise operations.
 //!
-//! What devices exchange then is one sum or two for each feature, however the other dimensions are split, and
-//! padding counts for nothing. The mean and the mean of the squares are found in one go, as XLA's back ends do it, so that
-//! the two sums are one collective; elements of less than 32 bits are added up in 32. Inference looks at each element
-//! alone, and stays.
+//! Devices then exchange one or two sums for each feature, however the other dimensions are sharded, and padding does not count. As in
+//! XLA's back ends, the sums for the mean and for the mean of squares are taken together, so that one collective completes both. Elements
+//! of less than 32 bits are summed in 32 bits. `batch_norm_inference` is element-wise and stays.
 
 use shardc_ir::{
     BatchNormKind, BatchNormSpec, BinaryOp, DType, DimList, OpId, Rewriter, TensorBuild, UnaryOp, ValueId,
 };
 use smallvec::{SmallVec, smallvec};
 
-/// Appends what a batch normalization stands for; returns what stands for its results. `None` where it stays.
+/// Appends the expansion of a batch normalization and returns its results; `None` if it stays.
 pub(super) fn decompose(
     rw: &mut Rewriter<'_>,
     op: OpId,
@@ -68,7 +67,7 @@ impl Norm<'_, '_> {
         let (mean, mean_square) = (self.per_element(sum)?, self.per_element(squares)?);
         let square_mean = self.multiply(mean, mean);
         let variance = self.rw.binary(BinaryOp::Subtract, mean_square, square_mean);
-        // Rounding must not make it negative.
+        // Rounding must not make the variance negative.
         let zero = self.rw.full(0.0, variance)?;
         let variance = self.rw.binary(BinaryOp::Maximum, variance, zero);
         let inverse = self.inverse_deviation(variance)?;
@@ -95,7 +94,7 @@ impl Norm<'_, '_> {
         let product = self.multiply(dy, centered);
         let (d_offset, products) = (self.sum(dy)?, self.sum(product)?);
         let d_scale = self.multiply(products, inverse);
-        // What the mean and the deviation of the batch have to do with each element.
+        // The contributions of the mean and the variance to the gradient of each element.
         let by_mean = self.per_element(d_offset)?;
         let by_deviation = self.multiply(d_scale, inverse);
         let by_deviation = self.per_element(by_deviation)?;
@@ -112,18 +111,18 @@ impl Norm<'_, '_> {
         self.rw.binary(BinaryOp::Multiply, a, b)
     }
 
-    /// The sum for each feature.
+    /// The sum of each feature.
     fn sum(&mut self, value: ValueId) -> Option<ValueId> {
         self.rw.sum(value, self.others.clone())
     }
 
-    /// A number for each feature, divided by how many elements that has.
+    /// A value for each feature, divided by the number of its elements.
     fn per_element(&mut self, value: ValueId) -> Option<ValueId> {
         let count = self.rw.full(self.count, value)?;
         Some(self.rw.binary(BinaryOp::Divide, value, count))
     }
 
-    /// Broadcasts one number per feature to all elements of the feature.
+    /// Broadcasts a value for each feature to all its elements.
     fn spread(&mut self, value: ValueId) -> Option<ValueId> {
         self.rw.spread(value, smallvec![self.feature], &self.shape)
     }

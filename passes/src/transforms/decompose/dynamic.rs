@@ -1,8 +1,13 @@
-//! Operations that take shapes, sizes and paddings as operands, where these say nothing new.
+//! Dynamic operation canonicalization: replaces operations with shapes, sizes or paddings as operands by their static forms.
 //!
-//! Where the result has a static type, a shape that is an operand can only be that shape, and sizes of slices follow from it
-//! too. Paddings and starts have to be constants, or follow from constants; a slice of stride one may also start at a place
-//! known at run time.
+//! A static result type determines a shape operand, and the sizes of slices. Paddings and starts must be constants or follow from
+//! constants; a slice with stride 1 may start at an index known only at run time.
+//!
+//! ```mlir
+//! %0 = stablehlo.dynamic_reshape %a, %shape : (tensor<6x5xf32>, tensor<1xi32>) -> tensor<30xf32>
+//! // becomes
+//! %0 = stablehlo.reshape %a : (tensor<6x5xf32>) -> tensor<30xf32>
+//! ```
 
 use shardc_ir::{
     Build, DType, DTypeClass, DynamicOp, GatherSpec, Module, OpId, OpKind, PadSpec, Rewriter, SizeList,
@@ -10,10 +15,10 @@ use shardc_ir::{
 };
 use smallvec::smallvec;
 
-/// How many operations are looked at for what an operand is.
+/// How many operations are visited to evaluate an operand.
 const LOOKS: u32 = 64;
 
-/// Appends the form of an operation of which attributes say all; returns its result. `None` where it stays.
+/// Appends the static form of an operation and returns its result; `None` if it stays.
 pub(in crate::transforms) fn decompose(rw: &mut Rewriter<'_>, op: OpId, kind: &DynamicOp) -> Option<ValueId> {
     let module = &*rw.module;
     let operands = module.ops[op].operands.clone();
@@ -56,7 +61,7 @@ pub(in crate::transforms) fn decompose(rw: &mut Rewriter<'_>, op: OpId, kind: &D
         }
     };
     let ty = rw.module.values[result].ty;
-    // The shapes of the first three have been compared already, as far as they are known.
+    // The shapes of the first three were compared already, as far as they are known.
     if !matches!(kind, DynamicOp::Reshape | DynamicOp::BroadcastInDim(_) | DynamicOp::Iota { .. }) {
         let inferred = infer_types(rw.module, &form, operands.get(..inputs)?, &[]).ok()?;
         let shape = |ty| rw.module.types.shape_of(ty);
@@ -68,7 +73,7 @@ pub(in crate::transforms) fn decompose(rw: &mut Rewriter<'_>, op: OpId, kind: &D
     Some(value)
 }
 
-/// The sizes of the slices of a gather with a result of known shape.
+/// The slice sizes of a gather with a result of static shape.
 fn slice_sizes(module: &Module, spec: &GatherSpec, operand: ValueId, result: ValueId) -> Option<SizeList> {
     let mut kept = spec.offset_dims.iter().map(|&d| module.shape(result).get(d as usize).copied());
     let sizes = (0..module.rank(operand) as u32).map(|d| {
@@ -78,7 +83,7 @@ fn slice_sizes(module: &Module, spec: &GatherSpec, operand: ValueId, result: Val
     sizes.collect()
 }
 
-/// `real_dynamic_slice` of stride one: its result says how large it is.
+/// `real_dynamic_slice` with stride 1: the result type gives its size.
 fn slice_at(rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
     let module = &*rw.module;
     let &[operand, starts, ..] = module.ops[op].operands.as_slice() else { return None };
@@ -100,7 +105,7 @@ fn slice_at(rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
     Some(value)
 }
 
-/// `get_dimension_size` of a dimension of known size.
+/// `get_dimension_size` of a static dimension.
 pub(super) fn dimension_size(rw: &mut Rewriter<'_>, op: OpId, dim: u32) -> Option<ValueId> {
     let module = &*rw.module;
     let &operand = module.ops[op].operands.first()?;
@@ -110,8 +115,7 @@ pub(super) fn dimension_size(rw: &mut Rewriter<'_>, op: OpId, dim: u32) -> Optio
     Some(value)
 }
 
-/// The integers that a value of one dimension at most always has, row-major. `None` where that takes more than `looks`
-/// operations to see.
+/// The constant integers of a value of rank 0 or 1, row-major. `None` if that takes more than `looks` operations.
 fn integers(module: &Module, value: ValueId, looks: &mut u32) -> Option<SizeList> {
     *looks = looks.checked_sub(1)?;
     let ty = module.tensor(value).filter(|ty| ty.dtype.class() == DTypeClass::Signed && ty.is_static())?;
@@ -147,7 +151,7 @@ fn integers(module: &Module, value: ValueId, looks: &mut u32) -> Option<SizeList
     fits.then_some(values)
 }
 
-/// Whether elements of the type include a number: what wraps round is not followed.
+/// Whether the element type can represent a number: wrap-around is not evaluated.
 fn represents(ty: &TensorType, n: i64) -> bool {
     let bits = ty.dtype.bits();
     bits >= 64 || (-(1i64 << (bits - 1))..1i64 << (bits - 1)).contains(&n)

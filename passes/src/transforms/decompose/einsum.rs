@@ -1,22 +1,34 @@
-//! `einsum` and `unary_einsum` as products and sums.
+//! Einsum expansion: writes `einsum` and `unary_einsum` with `dot_general`, `reduce` and `transpose`.
 //!
-//! Letters that one operand has twice are its diagonal, those that only one operand has are added up first, those that
-//! both have are contracted or batched; what comes out is brought into the order of the result. `...` stands for
-//! dimensions counted from the last. What does not fit the shapes, or has a letter twice in the result, stays.
+//! * A letter that occurs twice in one operand takes its diagonal.
+//! * A letter of only one operand that is not in the result is reduced first.
+//! * A letter of both operands is a contracting or batching dimension.
+//! * `...` stands for dimensions counted from the last.
+//!
+//! An `einsum` stays if its letters do not fit the shapes or if a letter occurs twice in the result.
+//!
+//! ```mlir
+//! %0 = stablehlo.einsum %a, %b, config = "bij,jkb->kbi" : (tensor<2x3x4xf32>, tensor<4x5x2xf32>) -> tensor<5x2x3xf32>
+//! ```
+//! becomes
+//! ```mlir
+//! %d = stablehlo.dot_general %a, %b, batching_dims = [0] x [2], contracting_dims = [2] x [0] : ... -> tensor<2x3x5xf32>
+//! %0 = stablehlo.transpose %d, dims = [2, 0, 1] : (tensor<2x3x5xf32>) -> tensor<5x2x3xf32>
+//! ```
 
 use shardc_ir::{
     CompareDirection, CompareType, DType, DimList, DotSpec, Module, OpId, OpKind, Rewriter, TensorBuild,
     ValueId,
 };
 
-/// What names a dimension: a letter, or the place among those of `...`.
+/// The label of a dimension: a letter, or its position among those of `...`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Label {
     Letter(char),
     Rest(usize),
 }
 
-/// A tensor and the names of its dimensions.
+/// A tensor and the labels of its dimensions.
 struct Term {
     value: ValueId,
     labels: Vec<Label>,
@@ -28,7 +40,7 @@ impl Term {
     }
 }
 
-/// Appends what the letters say; returns the result. `None` where it stays.
+/// Appends the expansion and returns its result; `None` if the operation stays.
 pub(super) fn decompose(rw: &mut Rewriter<'_>, op: OpId, config: &str) -> Option<ValueId> {
     let module = &*rw.module;
     let data = &module.ops[op];
@@ -70,7 +82,7 @@ pub(super) fn decompose(rw: &mut Rewriter<'_>, op: OpId, config: &str) -> Option
         [lhs, rhs] => product(rw, lhs, rhs, &output, dtype)?,
         _ => return None,
     };
-    // An operand itself does not stand for the result, which may have a sharding of its own.
+    // An operand cannot replace the result, which may have a sharding of its own.
     let value = if product.labels == output && !operands.contains(&product.value) {
         product.value
     } else {
@@ -82,7 +94,7 @@ pub(super) fn decompose(rw: &mut Rewriter<'_>, op: OpId, config: &str) -> Option
     Some(value)
 }
 
-/// The labels of a tensor of this rank; blanks do not count.
+/// The labels of a tensor of this rank; blanks are ignored.
 fn labels(text: &str, rank: usize) -> Option<Vec<Label>> {
     let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     let letters = |text: &str| -> Option<Vec<Label>> {
@@ -100,7 +112,7 @@ fn labels(text: &str, rank: usize) -> Option<Vec<Label>> {
     (labels.len() == rank).then_some(labels)
 }
 
-/// Whether each label has one size, and those of the result are different and come from operands.
+/// Whether each label has one size, and those of the result are distinct and occur in the operands.
 fn fits(module: &Module, terms: &[Term], result: &Term) -> bool {
     let mut sizes: Vec<(Label, i64)> = Vec::new();
     for term in terms {
@@ -118,7 +130,7 @@ fn fits(module: &Module, terms: &[Term], result: &Term) -> bool {
     })
 }
 
-/// Keeps the elements of `term` at which dimensions of the same label have the same index.
+/// Takes the diagonal of dimensions with the same label.
 fn diagonals(rw: &mut Rewriter<'_>, term: &mut Term) -> Option<()> {
     while let Some((i, j)) = twice(&term.labels) {
         let shape = rw.module.shape(term.value).to_vec();
@@ -135,12 +147,12 @@ fn diagonals(rw: &mut Rewriter<'_>, term: &mut Term) -> Option<()> {
     Some(())
 }
 
-/// The first two places of a label.
+/// The first two positions of a repeated label.
 fn twice(labels: &[Label]) -> Option<(usize, usize)> {
     labels.iter().enumerate().find_map(|(j, label)| Some((labels[..j].iter().position(|l| l == label)?, j)))
 }
 
-/// The product of two tensors, with what both have and the output has not contracted.
+/// The `dot_general` of two tensors. Labels of both are contracted if the output lacks them.
 fn product(rw: &mut Rewriter<'_>, lhs: &Term, rhs: &Term, output: &[Label], dtype: DType) -> Option<Term> {
     let mut spec = DotSpec::default();
     let mut batch = Vec::new();

@@ -1,12 +1,15 @@
-//! Operations that others can say: nothing has to know how a scan or a pair of asynchronous operations is sharded.
+//! Decomposition: expands operations that need no sharding rule of their own into others.
 //!
-//! A `chlo.scan` becomes the loop that it stands for (see `scan`), and `async_start` with its `async_done` the
-//! operation between them: when it is done is for the back end to choose. Batch normalization becomes sums for each
-//! feature (`batch_norm`), operations that StableHLO keeps only for old programs become newer ones (`old`, `einsum`), and
-//! those that take a shape as an operand what they are once the shape is known (`dynamic`). What is taken out of a tuple is
-//! what was put into it. Custom calls that take the largest elements of rows (`mhlo.topk`, `TopK`) become `chlo.top_k` (`top_k`). A collective between shardings (`sdy.all_gather`, `sdy.all_reduce`, ...) becomes a reshard: on the
-//! whole value it does nothing but say the sharding of its result, where that of its operand tells what is to be done, sums
-//! that are pending among it.
+//! * `chlo.scan` becomes a `while` (`scan`).
+//! * `async_start` and `async_done` become the operation between them; the back end schedules it. Asynchronous collective calls become
+//!   collectives (`async_calls`), and collectives with a root become all-reduces (`rooted_collectives`).
+//! * Batch normalization in training becomes sums for each feature (`batch_norm`).
+//! * Deprecated operations become their successors (`deprecated`, `einsum`).
+//! * Operations with a shape operand become static if the shape is known (`dynamic`).
+//! * `get_tuple_element` of a `tuple` becomes the element.
+//! * The custom calls `mhlo.topk` and `TopK` become `chlo.top_k` (`top_k`).
+//! * A collective between shardings (`sdy.all_gather`, `sdy.all_reduce`, ...) becomes a reshard to its result's sharding: on global values
+//!   it is the identity, and both shardings define the communication, including that for unreduced values.
 
 mod async_calls;
 mod batch_norm;
@@ -26,9 +29,9 @@ use smallvec::{SmallVec, smallvec};
 pub(super) use self::dynamic::decompose as static_form;
 use super::{expand_elementwise, rooted_collectives};
 
-/// Rewrites everything under the function body `body`, a region before the operations that follow it. A scan over
-/// quantized elements or of unknown length, a future that is used by more than one `async_done`, and what depends on sizes
-/// that are known only at run time, stay.
+/// Decomposes everything under the function body `body`; regions are visited before later operations. Unchanged are a scan over quantized
+/// elements or of unknown length, a future with users other than one `async_done`, and operations with sizes that are known only at run
+/// time.
 pub fn decompose(module: &mut Module, body: RegionId) {
     if !is_needed(module, body) {
         return;
@@ -42,13 +45,13 @@ pub fn decompose(module: &mut Module, body: RegionId) {
     Expand { readers, started: FxHashMap::default() }.region(&mut Rewriter::new(module), body);
 }
 
-/// Whether there is anything to rewrite under a function body.
+/// Whether a function body has operations to decompose.
 #[must_use]
 pub fn is_needed(module: &Module, body: RegionId) -> bool {
     module.walk(body).iter().any(|&op| is_rewritten(&module.ops[op].kind))
 }
 
-/// Whether an operation of this kind stands for others, as a rule.
+/// Whether operations of this kind are usually decomposed.
 fn is_rewritten(kind: &OpKind) -> bool {
     matches!(
         kind,
@@ -66,7 +69,7 @@ fn is_rooted(kind: &OpKind) -> bool {
     }
 }
 
-/// Whether an operation of this kind stands for others whatever is around it, if its types are known.
+/// Whether an operation of this kind is decomposed regardless of its context, if its types are known.
 fn has_other_form(kind: &OpKind) -> bool {
     matches!(
         kind,
@@ -83,9 +86,9 @@ fn has_other_form(kind: &OpKind) -> bool {
 }
 
 struct Expand {
-    /// How often each value is read, and what reads it last.
+    /// The number of uses of each value, and its last user.
     readers: SecondaryMap<ValueId, (u32, PackedOption<OpId>)>,
-    /// The results of what was started, by the future that stands for them.
+    /// The results of started operations, by future.
     started: FxHashMap<ValueId, SmallVec<[ValueId; 3]>>,
 }
 
@@ -104,8 +107,7 @@ impl Expand {
         }
     }
 
-    /// Inserts what an operation stands for, and returns what stands for its results; `None` if the operation itself,
-    /// perhaps of another kind now, is to stay.
+    /// Inserts the decomposition of an operation and returns its values. `None` if the operation stays, perhaps with another kind.
     fn op(&mut self, rw: &mut Rewriter<'_>, op: OpId) -> Option<SmallVec<[ValueId; 3]>> {
         let module = &mut *rw.module;
         let results = module.ops[op].results.clone();
@@ -156,7 +158,7 @@ impl Expand {
                 None
             }
             kind if has_other_form(kind) => {
-                // Their value is an operand, which has a sharding of its own.
+                // Their value is an operand, which has its own sharding.
                 let is_copy = matches!(kind, OpKind::Unary(UnaryOp::Copy)) || async_calls::is_async(kind);
                 let values = other_form(rw, op)?;
                 if is_copy {
@@ -172,7 +174,7 @@ impl Expand {
         }
     }
 
-    /// Whether the one use of a future is an `async_done`.
+    /// Whether the only user of a future is an `async_done`.
     fn is_only_waited_for(&self, module: &Module, future: ValueId) -> bool {
         let (count, reader) = self.readers[future];
         let waits = |op: OpId| matches!(module.ops[op].kind, OpKind::AsyncDone);
@@ -180,7 +182,7 @@ impl Expand {
     }
 }
 
-/// What was put into place `index` of the tuple that `op` takes it out of, where that is known.
+/// The operand `index` of the `tuple` operation whose result `op` reads, if that is its producer.
 fn put_into_tuple(module: &Module, op: OpId, index: u32) -> Option<ValueId> {
     let data = &module.ops[op];
     let tuple = &module.ops[module.def_op(*data.operands.first()?)?];
@@ -203,7 +205,7 @@ fn other_form(rw: &mut Rewriter<'_>, op: OpId) -> Option<SmallVec<[ValueId; 3]>>
     Some(smallvec![value?])
 }
 
-/// Inserts copies of what is in `body`, with `values` for its arguments. Returns what it returns.
+/// Inserts copies of the operations of `body`, with `values` for its arguments. Returns the copied return values.
 fn copy_with(rw: &mut Rewriter<'_>, body: RegionId, values: &[ValueId]) -> SmallVec<[ValueId; 3]> {
     let mut map = ValueMap::new();
     for (&arg, &value) in rw.module.regions[body].args.iter().zip(values) {

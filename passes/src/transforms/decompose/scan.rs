@@ -1,7 +1,13 @@
-//! `chlo.scan` as a `while`.
+//! Scan expansion: writes `chlo.scan` as a `while`.
 //!
-//! The loop holds a counter, the inputs, the outputs as far as they are known, and what is carried along; in each step
-//! it cuts a slice of each input, does what the scan does with slices, and puts a slice of each output where it belongs.
+//! The loop carries a counter, the inputs, the outputs so far, and the scan's carries. Each iteration takes a slice of each input, runs
+//! the scan's body, and writes a slice of each output.
+//!
+//! ```mlir
+//! %0:2 = chlo.scan(%x) inits(%init) dimension=1 { ... } : (tensor<2x3xi32>, tensor<2xi32>) -> (tensor<2x3xi32>, tensor<2xi32>)
+//! // becomes
+//! %0:4 = stablehlo.while(%i = %zero, %in = %x, %out = %blank, %carry = %init) ...    // results 2 and 3 replace the scan's
+//! ```
 
 use shardc_ir::{
     BinaryOp, Build, CompareDirection, CompareType, DType, OpId, OpKind, Rewriter, ScanSpec, SizeList,
@@ -11,7 +17,7 @@ use smallvec::SmallVec;
 
 use super::copy_with;
 
-/// Inserts the loop; returns what stands for the results of the scan. `None` where it has to stay a scan.
+/// Inserts the loop and returns the values of the scan's results; `None` if the scan stays.
 pub(super) fn as_loop(rw: &mut Rewriter<'_>, op: OpId, spec: &ScanSpec) -> Option<SmallVec<[ValueId; 3]>> {
     let module = &*rw.module;
     let (inputs, outputs) = (spec.inputs as usize, spec.outputs as usize);
@@ -37,7 +43,7 @@ pub(super) fn as_loop(rw: &mut Rewriter<'_>, op: OpId, spec: &ScanSpec) -> Optio
     for &result in &results[..outputs] {
         let dtype = rw.module.tensor(result)?.dtype;
         let shape = rw.module.shape(result).to_vec();
-        // What is in it does not matter: the steps put each slice once.
+        // Its contents do not matter: the loop writes each slice once.
         let blank = rw.zeros(&shape, dtype);
         debug_assert_eq!(rw.module.values[blank].ty, rw.module.values[result].ty);
         start.push(blank);
@@ -90,10 +96,10 @@ pub(super) fn as_loop(rw: &mut Rewriter<'_>, op: OpId, spec: &ScanSpec) -> Optio
     Some(values)
 }
 
-/// The body of the loop while it is made.
+/// The loop body under construction.
 struct ScanStep<'a, 'm> {
     rw: &'a mut Rewriter<'m>,
-    /// The dimension that the scan walks along.
+    /// The scanned dimension.
     dim: usize,
 }
 
@@ -102,13 +108,13 @@ impl ScanStep<'_, '_> {
         self.rw.splat(&value.to_le_bytes(), &[], DType::I32)
     }
 
-    /// One start per dimension: `at` along the dimension of the scan.
+    /// One start index per dimension: `at` along the scanned one.
     fn starts(&mut self, rank: usize, at: ValueId) -> SmallVec<[ValueId; 6]> {
         let zero = self.scalar(0);
         (0..rank).map(|d| if d == self.dim { at } else { zero }).collect()
     }
 
-    /// Slice `at` of a value, without the dimension of the scan.
+    /// Slice `at` of a value, without the scanned dimension.
     fn slice(&mut self, value: ValueId, at: ValueId) -> Option<ValueId> {
         let dtype = self.rw.module.tensor(value)?.dtype;
         let mut sizes = SizeList::from_slice(self.rw.module.shape(value));

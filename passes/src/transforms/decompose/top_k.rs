@@ -1,7 +1,7 @@
 //! Canonicalizes custom calls that take the largest elements of each row to `chlo.top_k`.
 //!
-//! MLIR HLO writes `mhlo.topk` where StableHLO has no such operation, and XLA calls `TopK`. Both order numbers as
-//! `chlo.top_k` does: descending by total order, equal elements by index.
+//! XLA calls it `TopK`, and MLIR HLO `mhlo.topk`. Both order numbers as `chlo.top_k` does: descending by total order, equal elements by
+//! index.
 //!
 //! Conditions: one operand, two results of static shape, 32-bit indices, and the largest elements are taken, not the smallest.
 //!
@@ -16,7 +16,7 @@ use shardc_ir::{
 };
 use smallvec::SmallVec;
 
-/// Attributes that describe the call, rather than the values that it returns.
+/// Attributes that describe the call and not its results.
 const DESCRIPTION: [&str; 5] =
     ["mhlo.attributes", "mhlo.version", "mhlo.backend_config", "backend_config", "called_computations"];
 
@@ -25,7 +25,7 @@ pub(super) fn is_target(target: &str) -> bool {
     matches!(target, "mhlo.topk" | "TopK")
 }
 
-/// Inserts the `chlo.top_k` that a custom call stands for, and returns its results; `None` if the call stays.
+/// Inserts the `chlo.top_k` for a custom call and returns its results; `None` if the call stays.
 pub(super) fn decompose(rw: &mut Rewriter<'_>, op: OpId) -> Option<SmallVec<[ValueId; 3]>> {
     let module = &*rw.module;
     let data = &module.ops[op];
@@ -57,7 +57,7 @@ pub(super) fn decompose(rw: &mut Rewriter<'_>, op: OpId) -> Option<SmallVec<[Val
     Some(rw.module.ops[top].results.iter().copied().collect())
 }
 
-/// Whether nothing in these attributes of a call asks for the smallest elements.
+/// Whether no attribute of a call selects the smallest elements.
 fn takes_largest(module: &Module, attrs: &AttrDict) -> bool {
     let asks_for_smallest = |name: &str| match attrs.get(name) {
         Some(Attr::Dict(inner)) => inner.get("largest") == Some(&Attr::Bool(false)),
@@ -73,7 +73,7 @@ fn takes_largest(module: &Module, attrs: &AttrDict) -> bool {
     }
 }
 
-/// Whether a function compares its first argument with its second one, and says which is greater.
+/// Whether a function returns whether its first argument is greater than its second one.
 fn is_greater_than(module: &Module, name: &Attr) -> bool {
     let Attr::Symbol(name) = name else { return false };
     let Some(body) = module.func_names.get(name).and_then(|&func| module.funcs[func].body) else {

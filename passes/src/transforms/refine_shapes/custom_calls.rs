@@ -1,4 +1,4 @@
-//! Custom calls that stand for operations with shapes as operands.
+//! Custom calls that represent operations with shape operands.
 //!
 //! JAX writes `@shape_assertion` for the conditions of symbolic dimensions, `@stablehlo.dynamic_*` where StableHLO has no such
 //! operation, and the attribute `indices_of_shape_operands` on calls whose result shapes are operands.
@@ -24,10 +24,9 @@ pub(super) fn is_refined(op: &Op) -> bool {
         || op.attrs.get(SHAPE_OPERANDS).is_some()
 }
 
-/// Rewrites the custom call at hand; returns whether it did.
+/// Rewrites the current custom call. Returns whether it did.
 ///
-/// # Errors
-/// It asserts what does not hold (SH0352).
+/// # Errors Its assertion does not hold (SH0352).
 pub(super) fn refine_call(
     rw: &mut Rewriter<'_>,
     op: OpId,
@@ -128,7 +127,7 @@ fn top_k(rw: &mut Rewriter<'_>, op: OpId, integers: &Integers) -> Option<()> {
     replace_with(rw, op, OpKind::TopK { k, stable: None }, &[operand], &[])
 }
 
-/// Inserts an operation whose result types follow, for the one at hand.
+/// Replaces the current operation by one whose result types are inferred.
 fn replace_with(
     rw: &mut Rewriter<'_>,
     op: OpId,
@@ -145,7 +144,7 @@ fn replace_with(
     Some(())
 }
 
-/// Puts the results of `made` in the place of those of the operation at hand, with their shardings.
+/// Replaces the results of the current operation by those of `made`, with their shardings.
 fn take_results(rw: &mut Rewriter<'_>, op: OpId, made: OpId) {
     let (old, new) = (rw.module.ops[op].results.clone(), rw.module.ops[made].results.clone());
     for (&old, &new) in old.iter().zip(&new) {
@@ -155,7 +154,7 @@ fn take_results(rw: &mut Rewriter<'_>, op: OpId, made: OpId) {
     rw.replace(&new);
 }
 
-/// Refines results whose shapes are operands, one for each result. Where all are known, these operands are removed, with the
+/// Refines results with shape operands, one for each result. If all shapes are known, these operands are removed, with the
 /// attribute and their layouts.
 fn shape_operands(module: &mut Module, op: OpId, mut spec: Box<CustomCallSpec>, integers: &Integers) {
     let Some(Attr::Raw(text)) = module.ops[op].attrs.get(SHAPE_OPERANDS) else { return };

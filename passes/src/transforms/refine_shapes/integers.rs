@@ -12,7 +12,7 @@ use smallvec::smallvec;
 /// The most elements of a tensor that is evaluated.
 const MAX_ELEMENTS: i64 = 64;
 
-/// Integers that are known besides constants: loop-invariant arguments of regions.
+/// Known integers besides constants: loop-invariant arguments of regions.
 #[derive(Debug, Default)]
 pub(super) struct Integers {
     args: FxHashMap<ValueId, SizeList>,
@@ -42,7 +42,7 @@ impl Integers {
         (elements.len() == count).then_some(elements)
     }
 
-    /// Evaluates the one result of an operation that is not a constant, where all that it reads is known.
+    /// Evaluates the one result of an operation that is not a constant, if all its operands are known.
     pub(super) fn evaluate(&self, module: &Module, op: OpId) -> Option<SizeList> {
         let data = &module.ops[op];
         let &[result] = data.results.as_slice() else { return None };

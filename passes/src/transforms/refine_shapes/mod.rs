@@ -180,7 +180,7 @@ impl Refiner {
     }
 }
 
-/// Puts `value` in the place of the result of the operation at hand, with its sharding.
+/// Replaces the result of the current operation by `value`, with its sharding.
 fn replace(rw: &mut Rewriter<'_>, result: ValueId, value: ValueId) {
     let sharding = rw.module.shardings.of(result);
     rw.module.shardings.set(value, sharding);

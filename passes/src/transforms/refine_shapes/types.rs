@@ -12,7 +12,7 @@ use super::integers::Integers;
 const IDENTITIES: &[&str] =
     &["Sharding", "LayoutConstraint", "annotate_device_placement", "xla.sdy.FuncResultSharding"];
 
-/// The shape of each result, where something is known about it.
+/// The known shape of each result, if any.
 type Shapes = SmallVec<[Option<Shape>; 2]>;
 
 /// Refines the dynamic sizes of the results of an operation from its operands, regions and attributes.
@@ -45,7 +45,7 @@ pub(super) fn refine(module: &mut Module, value: ValueId, shape: &[i64]) {
     }
     let ty = match module.types.get(old).clone() {
         Type::Tensor(ty) => {
-            // Bounds say nothing about a shape that is known.
+            // A static shape needs no bounds.
             let encoding = ty.encoding.filter(|_| merged.contains(&DYNAMIC));
             Type::Tensor(TensorType { shape: merged, dtype: ty.dtype, encoding })
         }

@@ -1,4 +1,4 @@
-//! Operations that hand values on: they hold them, or say how they are sharded or where they lie.
+//! Operations that return their operands: barriers, and annotations of sharding or placement.
 
 use shardc_ir::{Build, Diagnostic, OpKind, RAGGED_ALL_TO_ALL, ShardingId, UnaryOp, ValueId};
 use smallvec::smallvec;
@@ -6,12 +6,12 @@ use smallvec::smallvec;
 use super::{elementwise, lapack, on_tape, ragged_exchange, sorting};
 use crate::linearize::{At, Rule, Tangents};
 
-/// What is held or watched; tangents go on as they come.
+/// Tangents pass unchanged.
 pub(super) fn handed_on(at: &mut At<'_, '_>) -> Tangents {
     (0..at.num_operands()).map(|i| at.tangent(i)).collect()
 }
 
-/// What stays behind a barrier: so does its tangent, on its own, or a back end would do with it what it may not do with the value.
+/// A barrier of its own for the tangent: without it, a back end could move the tangent as it may not move the value.
 pub(super) fn barrier(at: &mut At<'_, '_>) -> Tangents {
     let count = at.num_operands();
     let held = |i: usize| {
@@ -22,7 +22,7 @@ pub(super) fn barrier(at: &mut At<'_, '_>) -> Tangents {
     (0..count).map(held).collect()
 }
 
-/// What is sharded in a way changes by what is sharded in that way, unless that is left open.
+/// The tangent gets the sharding of the value, unless shardings are free.
 pub(super) fn constraint(at: &mut At<'_, '_>, sharding: ShardingId) -> Option<ValueId> {
     let tangent = at.tangent(0)?;
     if at.linear.free_shardings {
@@ -33,17 +33,16 @@ pub(super) fn constraint(at: &mut At<'_, '_>, sharding: ShardingId) -> Option<Va
     Some(tangent)
 }
 
-/// Custom calls whose meaning is known; `None` for others.
+/// Known custom calls; `None` for others.
 ///
-/// # Errors
-/// As those of operations that do the same.
+/// # Errors Those of equivalent operations.
 pub(super) fn known_call(at: &mut At<'_, '_>, target: &str) -> Result<Option<Rule>, Box<Diagnostic>> {
     if let Some(rule) = lapack::call(at, target)? {
         return Ok(Some(rule));
     }
     let is_unary = at.num_operands() == 1;
     Ok(match target {
-        // The tangent is sharded likewise, and a call says so.
+        // The tangent has the same sharding, by a call of its own.
         "Sharding" if is_unary && !at.linear.free_shardings => {
             at.tangent(0).map(|tangent| Rule::one(on_tape(at, &[tangent])))
         }
@@ -54,7 +53,7 @@ pub(super) fn known_call(at: &mut At<'_, '_>, target: &str) -> Result<Option<Rul
         }
         RAGGED_ALL_TO_ALL => Some(Rule::Tangents(smallvec![ragged_exchange::ragged_all_to_all(at)])),
         "mhlo.topk" if is_unary => Some(Rule::Tangents(sorting::top_k(at)?)),
-        // An operation of chlo's that was written for readers that have no chlo.
+        // A CHLO operation, written for readers without CHLO.
         _ => match target.strip_prefix("mhlo.").and_then(|name| UnaryOp::parse(&format!("chlo.{name}"))) {
             Some(op) if is_unary => Some(Rule::Tangents(smallvec![elementwise::unary(at, op)?])),
             _ => None,

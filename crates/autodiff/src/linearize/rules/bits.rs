@@ -1,7 +1,7 @@
 //! `bitcast_convert`: the bits of a number have no derivative.
 //!
-//! A result that is only compared, or converted as an integer, is constant between jumps. Where the integers become numbers again,
-//! as in `frexp`, or in the `@lgamma_impl` of JAX 0.12, the function is not constant, and a derivative of zero would be wrong.
+//! A result that is only compared, or converted as an integer, is piecewise constant. If the integers become numbers again, as in `frexp`,
+//! or in the `@lgamma_impl` of JAX 0.12, the function is not constant, and a derivative of zero would be wrong.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{DType, Diagnostic, OpKind, ValueId};

@@ -1,4 +1,4 @@
-//! Collectives: what devices hold are values of their own, of which each changes by itself.
+//! Collectives: the values of each device have their own tangents.
 
 use shardc_ir::reducer::{reducer, reduction_of};
 use shardc_ir::{
@@ -10,7 +10,7 @@ use super::{on_tape, unsupported};
 use crate::emit::Arithmetic;
 use crate::linearize::{At, Linear, Tangents};
 
-/// The same groups for another collective, on a channel that no collective of the program has.
+/// The same groups for another collective, on an unused channel.
 pub(crate) fn like(linear: &mut Linear<'_>, spec: &CollectiveSpec) -> Box<CollectiveSpec> {
     let channel = spec.channel.filter(|channel| channel.handle > 0);
     Box::new(CollectiveSpec { channel: channel.map(|channel| another(linear, channel)), ..spec.clone() })
@@ -25,7 +25,7 @@ fn another(linear: &mut Linear<'_>, like: Channel) -> Channel {
     Channel { handle: last + 1, ..like }
 }
 
-/// What only sends elements, or adds them, and does so with tangents.
+/// Linear collectives: the same collective on tangents.
 pub(super) fn linear(at: &mut At<'_, '_>) -> Result<Tangents, Box<Diagnostic>> {
     let (results, spec) = {
         let data = &at.linear.module.ops[at.op];
@@ -55,7 +55,7 @@ pub(super) fn linear(at: &mut At<'_, '_>) -> Result<Tangents, Box<Diagnostic>> {
     Ok(tangents)
 }
 
-/// `all_reduce` that adds, or that takes the largest or smallest: devices that have it share the change.
+/// `all_reduce` by addition, maximum or minimum: devices with the extreme value share the tangent.
 pub(super) fn all_reduce(at: &mut At<'_, '_>, spec: &CollectiveSpec) -> Result<Tangents, Box<Diagnostic>> {
     let (region, n) = {
         let data = &at.linear.module.ops[at.op];

@@ -1,4 +1,4 @@
-//! Functions, composites and custom calls whose derivatives are given.
+//! Functions, composites and custom calls with custom derivatives.
 
 use shardc_ir::{Build, Diagnostic, FuncId, Module, OpId, OpKind, TensorBuild, ValueId, ValueMap, clone_op};
 use smallvec::SmallVec;
@@ -7,10 +7,9 @@ use crate::custom::{CustomDerivative, STOP_GRADIENT};
 use crate::linearize::{At, Given, Nested, Rule, Tangents};
 use crate::replace::replace;
 
-/// Linearizes an operation by the rule that is given for its name, if there is one.
+/// Linearizes an operation by the custom rule for its name, if there is one.
 ///
-/// # Errors
-/// The rule names a function that the program has not, or one of another type.
+/// # Errors The function of the rule is missing or has another type.
 pub(super) fn by_rule(at: &mut At<'_, '_>) -> Result<Option<Rule>, Box<Diagnostic>> {
     let (name, num_results) = {
         let data = &at.linear.module.ops[at.op];
@@ -32,14 +31,14 @@ pub(super) fn by_rule(at: &mut At<'_, '_>) -> Result<Option<Rule>, Box<Diagnosti
     }
 }
 
-/// The operands and the results that can change, by their places.
+/// The indices of differentiable operands and results.
 fn changing(at: &At<'_, '_>) -> (Vec<usize>, Vec<usize>) {
     let data = &at.linear.module.ops[at.op];
     let of = |values: &[ValueId]| (0..values.len()).filter(|&i| at.can_change(values[i])).collect();
     (of(&data.operands), of(&data.results))
 }
 
-/// What of the body works on tangents goes onto the tape, the rest in place of the operation.
+/// Inserts the body of the function: operations on tangents onto the tape, the others in place of the operation.
 fn by_jvp(at: &mut At<'_, '_>, function: &str) -> Result<Rule, Box<Diagnostic>> {
     let (operands, results) = changing(at);
     let mut args = at.linear.module.ops[at.op].operands.to_vec();
@@ -53,7 +52,7 @@ fn by_jvp(at: &mut At<'_, '_>, function: &str) -> Result<Rule, Box<Diagnostic>> 
     Ok(Rule::Replaced(tangents))
 }
 
-/// The first function in place of the operation; the second one stands on the tape until this is transposed.
+/// Inserts the forward function in place of the operation; the tape refers to the backward function until it is transposed.
 fn by_vjp(at: &mut At<'_, '_>, forward: &str, backward: &str) -> Result<Rule, Box<Diagnostic>> {
     let (operands, results) = changing(at);
     let num_results = at.linear.module.ops[at.op].results.len();
@@ -90,8 +89,8 @@ fn by_vjp(at: &mut At<'_, '_>, forward: &str, backward: &str) -> Result<Rule, Bo
     Ok(Rule::Replaced(tangents))
 }
 
-/// Copies the body of a function to where the operation stands, and lets the first values that it returns be the operation's
-/// results. Returns all values, at least `least`.
+/// Copies the body of a function to the current position, and makes its first returned values the results of the operation. Returns all
+/// values, at least `least`.
 fn splice(
     at: &mut At<'_, '_>,
     name: &str,
@@ -130,7 +129,7 @@ fn splice(
     }
     for (i, &result) in results.iter().enumerate() {
         let is_own = at.linear.module.def_op(returned[i]).is_some_and(|op| copies.contains(&op));
-        // What is handed on as it came, or returned twice, is a value of its own.
+        // An argument that is returned unchanged, or a value that is returned twice, becomes a separate value.
         if !is_own || returned[..i].contains(&returned[i]) {
             let value = returned[i];
             returned[i] = at.primal().alike(OpKind::Reshape, &[value]);

@@ -1,4 +1,4 @@
-//! Elementwise operations.
+//! Element-wise operations.
 
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LOG2_E, PI};
 
@@ -14,20 +14,20 @@ use crate::linearize::numbers::number;
 use crate::linearize::{At, bessel, powers};
 use crate::ranges::{Range, range};
 
-/// One operand: the derivative times its tangent.
+/// Unary operations: the derivative times the tangent.
 pub(super) fn unary(at: &mut At<'_, '_>, op: UnaryOp) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let Some(tangent) = at.tangent(0) else { return Ok(None) };
     let (x, y) = (at.operand(0), at.result());
     let is_complex = at.is_complex(x);
     let derivative = match op {
-        // Of a float the real part is itself.
+        // The real part of a float is the float itself.
         UnaryOp::Real | UnaryOp::Conj if !is_complex => return Ok(Some(tangent)),
         UnaryOp::Copy => return Ok(Some(tangent)),
         UnaryOp::Imag if !is_complex => return Ok(None),
         UnaryOp::Negate | UnaryOp::Real | UnaryOp::Imag | UnaryOp::Conj => {
             return Ok(Some(on_tape(at, &[tangent])));
         }
-        // Steps: they change nowhere by a little.
+        // Piecewise constant functions.
         UnaryOp::Ceil
         | UnaryOp::Floor
         | UnaryOp::RoundNearestAfz
@@ -43,7 +43,7 @@ pub(super) fn unary(at: &mut At<'_, '_>, op: UnaryOp) -> Result<Option<ValueId>,
         UnaryOp::Sign => return Ok(Some(complex_sign(at, tangent))),
         UnaryOp::Abs if is_complex => return Ok(Some(complex_abs(at, tangent))),
         UnaryOp::Log => return Ok(Some(log(at, tangent, is_complex))),
-        // Numbers stand apart, where they meet others that they are multiplied with.
+        // The constant factor is separate, so that it meets other constant factors.
         UnaryOp::Sqrt => {
             let half = at.primal().number(0.5, x);
             let mut tape = at.tape();
@@ -88,8 +88,8 @@ fn doubled(at: &mut At<'_, '_>, tangent: ValueId, x: ValueId) -> ValueId {
     tape.mul(product, two)
 }
 
-/// `log(x)` changes by `dx / x`, and so does `log(|x|)` of a real number. Not multiplied with a reciprocal: one division in
-/// place of two operations, and more exact.
+/// `log(x)` has the tangent `dx / x`, and so has `log(|x|)` of a real number. A division is one operation in place of a reciprocal and a
+/// product, and more exact.
 fn log(at: &mut At<'_, '_>, tangent: ValueId, is_complex: bool) -> ValueId {
     let x = at.operand(0);
     let inner = at.linear.module.def_op(x).map(|op| &at.linear.module.ops[op]);
@@ -169,7 +169,7 @@ fn derivative(at: &mut At<'_, '_>, op: UnaryOp, x: ValueId, y: ValueId) -> Resul
             e.unary(UnaryOp::Rsqrt, under)
         }
         UnaryOp::Acosh => {
-            // Of a product of two, since `x^2 - 1` cancels near one.
+            // As a product of two factors, since `x^2 - 1` cancels near one.
             let one = e.number(1.0, x);
             let (below, above) = (e.sub(x, one), e.add(x, one));
             let under = e.mul(below, above);
@@ -203,7 +203,7 @@ fn derivative(at: &mut At<'_, '_>, op: UnaryOp, x: ValueId, y: ValueId) -> Resul
             e.binary(BinaryOp::Polygamma, one, x)
         }
         UnaryOp::BesselI1e => {
-            // `i0e(x) - i1e(x) (sign(x) + 1 / x)`, which is a half at zero.
+            // `i0e(x) - i1e(x) (sign(x) + 1 / x)`, which is 1/2 at zero.
             let (zero, half, one) = (e.number(0.0, x), e.number(0.5, x), e.number(1.0, x));
             let is_zero = compare(e, CompareDirection::EQ, x, zero);
             let divisor = e.alike_to(OpKind::Select, &[is_zero, one, x], x);
@@ -217,7 +217,7 @@ fn derivative(at: &mut At<'_, '_>, op: UnaryOp, x: ValueId, y: ValueId) -> Resul
     })
 }
 
-/// `s = z / |z|` changes by `(dz - s Re(conj(s) dz)) / |z|`, and not at zero.
+/// `s = z / |z|` has the tangent `(dz - s Re(conj(s) dz)) / |z|`, and zero at zero.
 fn complex_sign(at: &mut At<'_, '_>, tangent: ValueId) -> ValueId {
     let (z, s) = (at.operand(0), at.result());
     let (conj, divisor, zeros) = {
@@ -241,7 +241,7 @@ fn complex_sign(at: &mut At<'_, '_>, tangent: ValueId) -> ValueId {
     tape.div(across, divisor)
 }
 
-/// `|z|` changes by `Re(dz conj(z)) / |z|`, and not at zero.
+/// `|z|` has the tangent `Re(dz conj(z)) / |z|`, and zero at zero.
 fn complex_abs(at: &mut At<'_, '_>, tangent: ValueId) -> ValueId {
     let (z, size) = (at.operand(0), at.result());
     let mut e = at.primal();
@@ -270,7 +270,7 @@ pub(crate) fn compare(
     e.tensor(OpKind::Compare(direction, how), &[a, b], &shape, DType::I1)
 }
 
-/// Two operands: the sum of what each changes.
+/// Binary operations: the sum of the contributions of both operands.
 pub(super) fn binary(at: &mut At<'_, '_>, op: BinaryOp) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let (a, b, y) = (at.operand(0), at.operand(1), at.result());
     let (da, db) = (at.tangent(0), at.tangent(1));
@@ -307,7 +307,7 @@ pub(super) fn binary(at: &mut At<'_, '_>, op: BinaryOp) -> Result<Option<ValueId
             return Ok(sum(at, &[left, right]));
         }
         BinaryOp::Divide => return Ok(divide(at)),
-        // Complex numbers have an order there that no comparison has.
+        // For complex numbers these use an order that no comparison has.
         BinaryOp::Maximum | BinaryOp::Minimum if at.is_complex(at.result()) => return Err(unsupported(at)),
         BinaryOp::Maximum | BinaryOp::Minimum => return Ok(extreme::extreme(at, op)),
         _ => {}
@@ -325,7 +325,7 @@ pub(super) fn binary(at: &mut At<'_, '_>, op: BinaryOp) -> Result<Option<ValueId
     Ok(sum(at, &changes))
 }
 
-/// `a / b = y` changes by `(da - y db) / b`, and `1 / b` by `-y y db`.
+/// `a / b = y` has the tangent `(da - y db) / b`, and `1 / b` has `-y y db`.
 fn divide(at: &mut At<'_, '_>) -> Option<ValueId> {
     let (a, b, y) = (at.operand(0), at.operand(1), at.result());
     let (da, db) = (at.tangent(0), at.tangent(1));
@@ -336,7 +336,7 @@ fn divide(at: &mut At<'_, '_>) -> Option<ValueId> {
     if let Some(tangent) = is_one.then(|| powers::of_inverse(at, b)).flatten() {
         return Some(tangent);
     }
-    // One division for each element that is repeated, and none for those that it is repeated to.
+    // One division for each element before the broadcast.
     let inverse = spread_inverse(at, b);
     let scaled = db.map(|db| at.tape().mul(db, y));
     let change = match (da, scaled) {
@@ -351,7 +351,7 @@ fn divide(at: &mut At<'_, '_>) -> Option<ValueId> {
     })
 }
 
-/// `1 / value` of floats, where the value repeats one with fewer elements.
+/// `1 / value` of floats, if the value is a broadcast of one with fewer elements.
 fn spread_inverse(at: &mut At<'_, '_>, value: ValueId) -> Option<ValueId> {
     let module = &*at.linear.module;
     if at.is_complex(value) {
@@ -373,7 +373,7 @@ fn spread_inverse(at: &mut At<'_, '_>, value: ValueId) -> Option<ValueId> {
     Some(spread.into_iter().rev().fold(inverse, |value, (kind, ty)| e.op1(kind, &[value], ty)))
 }
 
-/// `u`, where a value is `1 + exp(u)`.
+/// `u`, if a value is `1 + exp(u)`.
 fn exponent_beside_one(module: &Module, value: ValueId) -> Option<ValueId> {
     let sum = module.def_op(value).map(|op| &module.ops[op])?;
     if sum.kind != OpKind::Binary(BinaryOp::Add) {
@@ -388,7 +388,7 @@ fn exponent_beside_one(module: &Module, value: ValueId) -> Option<ValueId> {
     })
 }
 
-/// `1 / (1 + exp(u)) = y` changes by `-y (1 - y) du`: only `y` is kept, and there is no product of zero and infinity.
+/// `1 / (1 + exp(u)) = y` has the tangent `-y (1 - y) du`: only `y` is kept, and zero is never multiplied by infinity.
 fn logistic(at: &mut At<'_, '_>, exponent: ValueId) -> Option<ValueId> {
     let y = at.result();
     let module = &*at.linear.module;
@@ -412,12 +412,12 @@ fn logistic(at: &mut At<'_, '_>, exponent: ValueId) -> Option<ValueId> {
     }
 }
 
-/// Whether a value is a constant number other than zero.
+/// Whether a value is a constant other than zero.
 fn is_nonzero_constant(module: &Module, value: ValueId) -> bool {
     number(module, value).is_some_and(|number| number != 0.0)
 }
 
-/// How a result changes with an operand.
+/// The derivative of a result by an operand.
 enum Slope {
     Zero,
     One,
@@ -452,7 +452,7 @@ fn slope(
             e.mul(b, power)
         }
         (BinaryOp::Power, _) => {
-            // `log(a) a^b`, and nothing at `a = 0`, where the logarithm is infinite.
+            // `log(a) a^b`, and zero at `a = 0`, where the logarithm is infinite.
             let (zero, one) = (e.number(0.0, a), e.number(1.0, a));
             let is_zero = compare(e, CompareDirection::EQ, a, zero);
             let base = e.alike_to(OpKind::Select, &[is_zero, one, a], a);
@@ -496,7 +496,7 @@ fn slope(
     }))
 }
 
-/// Either of two, each with its tangent; where it is known which, as of a mask of indices that lie within, that one's.
+/// Selects between the tangents. If the predicate is known, as for a mask of indices in bounds, takes that tangent.
 pub(super) fn select(at: &mut At<'_, '_>) -> Option<ValueId> {
     let which = at.operand(0);
     match range(at.linear.module, which) {
@@ -514,7 +514,7 @@ pub(super) fn select(at: &mut At<'_, '_>) -> Option<ValueId> {
     Some(on_tape(at, &[which, yes, no]))
 }
 
-/// `y = i0e(x)` changes by `(i1e(x) - sign(x) y) dx`.
+/// `y = i0e(x)` has the tangent `(i1e(x) - sign(x) y) dx`.
 fn i0e(at: &mut At<'_, '_>, x: ValueId) -> Option<ValueId> {
     let (y, tangent) = (at.result(), at.linear.tangent(x)?);
     let slope = {
@@ -526,9 +526,9 @@ fn i0e(at: &mut At<'_, '_>, x: ValueId) -> Option<ValueId> {
     Some(at.tape().mul(tangent, slope))
 }
 
-/// Derivative of `clamp`: the operand's strictly between the bounds, a bound's strictly beyond it. Bounds may be scalars.
+/// The derivative of `clamp`: the operand's strictly between the bounds, a bound's strictly beyond it. Bounds may be scalars.
 ///
-/// A bound that is the operand itself bounds nothing: `clamp(x, x, high)` is `minimum(x, high)`, and `clamp(x, x, x)` is `x`.
+/// A bound that is the operand itself has no effect: `clamp(x, x, high)` is `minimum(x, high)`, and `clamp(x, x, x)` is `x`.
 pub(super) fn clamp(at: &mut At<'_, '_>) -> Option<ValueId> {
     let (low, x, high, y) = (at.operand(0), at.operand(1), at.operand(2), at.result());
     let shape = at.linear.module.shape(y).to_vec();
@@ -562,7 +562,7 @@ pub(super) fn clamp(at: &mut At<'_, '_>) -> Option<ValueId> {
         let (counts, zero) = {
             let mut e = at.primal();
             let counts = match i {
-                // On a bound neither the operand nor the bound has a derivative, as in JAX.
+                // At a bound neither the operand nor the bound has a derivative, as in JAX.
                 0 => {
                     let is_above = compare(&mut e, CompareDirection::GT, low, x);
                     let is_below = compare(&mut e, CompareDirection::LT, low, high);
@@ -580,7 +580,7 @@ pub(super) fn clamp(at: &mut At<'_, '_>) -> Option<ValueId> {
     sum(at, &changes)
 }
 
-/// The value that annotations of shardings were put on to make `value`.
+/// The value before sharding annotations were applied to it.
 fn annotated(module: &Module, mut value: ValueId) -> ValueId {
     while let Some(op) = module.def_op(value) {
         let data = &module.ops[op];

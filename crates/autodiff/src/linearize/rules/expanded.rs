@@ -1,4 +1,4 @@
-//! Operations that are written as others, of which each has a derivative.
+//! Operations that are expanded to differentiable ones.
 
 use shardc_ir::{
     BatchNormSpec, BroadcastingOp, BroadcastingSpec, Build, Diagnostic, DimList, OpKind, TensorBuild,
@@ -45,7 +45,7 @@ pub(super) fn batch_norm_inference(
     Ok(Rule::Instead(vec![e.add(scaled, offset)]))
 }
 
-/// An operation of chlo's on operands of several shapes: they are broadcast, and it is done element by element.
+/// A CHLO broadcasting operation: operands are broadcast, then it is element-wise.
 pub(super) fn broadcasting(at: &mut At<'_, '_>, spec: &BroadcastingSpec) -> Result<Rule, Box<Diagnostic>> {
     let operands = at.linear.module.ops[at.op].operands.clone();
     let result = at.linear.module.shape(at.result()).to_vec();
@@ -70,7 +70,7 @@ pub(super) fn broadcasting(at: &mut At<'_, '_>, spec: &BroadcastingSpec) -> Resu
     Ok(Rule::Instead(vec![e.op1(kind, &whole, ty)]))
 }
 
-/// `value` with a dimension `dims[d]` for each of its dimensions, in a shape; sizes of one repeat.
+/// `value` broadcast to a shape, with result dimension `dims[d]` for each of its dimensions; dimensions of size 1 are expanded.
 fn repeated(e: &mut Emit<'_>, value: ValueId, dims: &DimList, shape: &[i64]) -> Option<ValueId> {
     if e.module().shape(value) == shape {
         return Some(value);
@@ -78,8 +78,8 @@ fn repeated(e: &mut Emit<'_>, value: ValueId, dims: &DimList, shape: &[i64]) -> 
     e.spread(value, dims.clone(), shape)
 }
 
-/// `rng(a, b)` is `a + (b - a) u` or `a + b z`, where what is drawn does not depend on `a` and `b`: drawn again, it would be
-/// another, so that it is found from the result.
+/// `rng(a, b)` is `a + (b - a) u` or `a + b z`, where the sample does not depend on `a` and `b`. A second sample would differ, so it is
+/// computed from the result.
 pub(super) fn drawn(at: &mut At<'_, '_>, is_uniform: bool) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let (a, b, y) = (at.operand(0), at.operand(1), at.result());
     let shape = at.linear.module.shape(y).to_vec();

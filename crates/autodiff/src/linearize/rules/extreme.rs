@@ -45,7 +45,7 @@ pub(super) fn extreme(at: &mut At<'_, '_>, op: BinaryOp) -> Option<ValueId> {
     sum(at, &changes)
 }
 
-/// Whether the operation at hand is a relu, or the upper bound of a relu6.
+/// Whether the current operation is a relu, or the upper bound of a relu6.
 fn is_rectifier(at: &mut At<'_, '_>, op: BinaryOp, a: ValueId, b: ValueId) -> bool {
     let module = &*at.linear.module;
     match op {

@@ -1,18 +1,18 @@
-//! Operations that take or put elements where integers say.
+//! Operations that read or write elements at indices.
 
 use shardc_ir::ValueId;
 
 use super::{on_tape, written_out};
 use crate::linearize::At;
 
-/// The same box of the tangent.
+/// The same slice of the tangent.
 pub(super) fn dynamic_slice(at: &mut At<'_, '_>) -> Option<ValueId> {
     let mut operands = at.linear.module.ops[at.op].operands.clone();
     operands[0] = at.tangent(0)?;
     Some(on_tape(at, &operands))
 }
 
-/// The tangent of what is written, in that of what it is written to.
+/// The tangent of the update, written into the tangent of the operand.
 pub(super) fn dynamic_update_slice(at: &mut At<'_, '_>) -> Option<ValueId> {
     let mut operands = at.linear.module.ops[at.op].operands.clone();
     (operands[0], operands[1]) = (written_out(at, 0), written_out(at, 1));

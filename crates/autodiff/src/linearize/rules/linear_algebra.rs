@@ -1,4 +1,4 @@
-//! Fourier transforms, triangular systems, Cholesky factors.
+//! FFT, triangular systems, Cholesky factors.
 
 use shardc_ir::{
     BinaryOp, Build, CompareDirection, DType, DTypeClass, Diagnostic, DimList, DotSpec, OpKind, TensorBuild,
@@ -10,7 +10,7 @@ use super::{on_tape, unsupported};
 use crate::emit::{Arithmetic, Emit};
 use crate::linearize::At;
 
-/// `A x = b` changes by `dA x + A dx = db`, and `x A = b` likewise.
+/// The tangent of `A x = b` follows from `dA x + A dx = db`, and likewise for `x A = b`.
 pub(super) fn triangular_solve(
     at: &mut At<'_, '_>,
     spec: &TriangularSpec,
@@ -33,7 +33,7 @@ pub(super) fn triangular_solve(
         }
         None => None,
     };
-    // One system for both.
+    // One system for both tangents.
     let right = match (at.tangent(1), product) {
         (Some(db), Some(product)) => at.tape().sub(db, product),
         (None, Some(product)) => at.tape().neg(product),
@@ -43,7 +43,7 @@ pub(super) fn triangular_solve(
     Ok(Some(at.tape().alike_to(solve_kind(spec.clone()), &[a, right], x)))
 }
 
-/// `L L^H = A` changes by `dL = L phi(L^-1 dA L^-H)`, where `phi` takes the lower triangle and half of the diagonal.
+/// `L L^H = A` has the tangent `dL = L phi(L^-1 dA L^-H)`, where `phi` takes the lower triangle and half of the diagonal.
 pub(super) fn cholesky(
     at: &mut At<'_, '_>,
     factor: ValueId,
@@ -51,7 +51,7 @@ pub(super) fn cholesky(
 ) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let Some(da) = at.tangent(0) else { return Ok(None) };
     let error = unsupported(at);
-    // Of the upper factor, `U = L^H`.
+    // For the upper factor, `U = L^H`.
     let l = if lower {
         factor
     } else {
@@ -62,7 +62,7 @@ pub(super) fn cholesky(
     let solve = |left_side: bool, transpose_a: Transposition| {
         solve_kind(TriangularSpec { left_side, lower: true, unit_diagonal: false, transpose_a })
     };
-    // Only one triangle is read; the other is its mirror.
+    // Only one triangle is read; the other mirrors it.
     let whole = da;
     let right = at.tape().alike_to(solve(false, Transposition::Adjoint), &[l, whole], da);
     let both = at.tape().alike_to(solve(true, Transposition::None), &[l, right], da);
@@ -102,7 +102,7 @@ fn matrix_transposed(e: &mut Emit<'_>, value: ValueId) -> ValueId {
     e.tensor(OpKind::Transpose { permutation }, &[value], &shape, ty.dtype)
 }
 
-/// The product of two matrices, or of batches of them.
+/// The matmul of two matrices, or of batches of them.
 pub(super) fn matmul(e: &mut Emit<'_>, a: ValueId, b: ValueId) -> ValueId {
     let (left, right) = (e.type_of(a), e.type_of(b));
     let rank = left.shape.len() as u32;
@@ -137,20 +137,20 @@ pub(super) fn part(at: &mut At<'_, '_>, lower: bool) -> ValueId {
     masked(&mut at.primal(), factor, direction)
 }
 
-/// A mask of the elements whose row and column numbers compare in this way.
+/// A mask of the elements whose row and column indices compare in this way.
 fn mask(e: &mut Emit<'_>, like: ValueId, direction: CompareDirection) -> ValueId {
     let (rows, columns) = numbers(e, like);
     let shape = e.type_of(like).shape;
     e.tensor(OpKind::Compare(direction, None), &[rows, columns], &shape, DType::I1)
 }
 
-/// A matrix with zeros where its [`mask`] does not hold.
+/// A matrix with zeros outside of its [`mask`].
 pub(super) fn masked(e: &mut Emit<'_>, value: ValueId, direction: CompareDirection) -> ValueId {
     let (mask, zero) = (mask(e, value, direction), e.zeros_like(value));
     e.alike_to(OpKind::Select, &[mask, value, zero], value)
 }
 
-/// A tangent with zeros where its [`mask`] does not hold.
+/// A tangent with zeros outside of its [`mask`].
 pub(super) fn masked_tangent(at: &mut At<'_, '_>, tangent: ValueId, direction: CompareDirection) -> ValueId {
     let (mask, zero) = {
         let mut e = at.primal();
@@ -159,7 +159,7 @@ pub(super) fn masked_tangent(at: &mut At<'_, '_>, tangent: ValueId, direction: C
     at.tape().alike_to(OpKind::Select, &[mask, tangent, zero], tangent)
 }
 
-/// A square matrix of ones on the diagonal, from this row on, and zeros.
+/// A square matrix with ones on the diagonal, from this row on, and zeros elsewhere.
 pub(super) fn diagonal(e: &mut Emit<'_>, like: ValueId, first: i64) -> ValueId {
     let ty = e.type_of(like);
     let mut is_one = mask(e, like, CompareDirection::EQ);
@@ -172,12 +172,12 @@ pub(super) fn diagonal(e: &mut Emit<'_>, like: ValueId, first: i64) -> ValueId {
     e.convert(is_one, ty.dtype)
 }
 
-/// The identity like a square matrix.
+/// The identity matrix with the type of a square matrix.
 pub(super) fn identity_like(e: &mut Emit<'_>, like: ValueId) -> ValueId {
     diagonal(e, like, 0)
 }
 
-/// The real part of the diagonal of a tangent that is a square matrix.
+/// The real part of the diagonal of a square tangent.
 pub(super) fn diagonal_of(at: &mut At<'_, '_>, tangent: ValueId) -> Option<ValueId> {
     let real = if at.is_complex(tangent) {
         let ty = at.primal().type_of(tangent);
@@ -191,7 +191,7 @@ pub(super) fn diagonal_of(at: &mut At<'_, '_>, tangent: ValueId) -> Option<Value
     at.tape().sum(kept, DimList::from_slice(&[rank - 1]))
 }
 
-/// Row and column numbers like a matrix.
+/// Row and column indices in the shape of a matrix.
 fn numbers(e: &mut Emit<'_>, like: ValueId) -> (ValueId, ValueId) {
     let shape = e.type_of(like).shape;
     let rank = shape.len() as u32;
@@ -200,7 +200,7 @@ fn numbers(e: &mut Emit<'_>, like: ValueId) -> (ValueId, ValueId) {
     (rows, columns)
 }
 
-/// The triangle of a tangent that is read.
+/// The triangle of a tangent that the operation reads.
 fn triangle(at: &mut At<'_, '_>, tangent: ValueId, lower: bool, is_unit: bool) -> Option<ValueId> {
     let a = at.operand(0);
     let (mask, zero) = {
@@ -219,7 +219,7 @@ fn triangle(at: &mut At<'_, '_>, tangent: ValueId, lower: bool, is_unit: bool) -
     Some(at.tape().alike_to(OpKind::Select, &[mask, tangent, zero], a))
 }
 
-/// One below the diagonal, a half on it, nothing above.
+/// 1 below the diagonal, 1/2 on it, 0 above.
 fn half_triangle(e: &mut Emit<'_>, like: ValueId) -> Option<ValueId> {
     let (rows, columns) = numbers(e, like);
     let shape = e.type_of(like).shape;

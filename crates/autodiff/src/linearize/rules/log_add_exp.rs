@@ -1,5 +1,5 @@
-//! `max(a, b) + k log1p(exp(-c |a - b|))` with `k c = 1`, which is `k log(exp(c a) + exp(c b))`: each operand has the share of
-//! its exponential. `c` is 1 in `logaddexp`, and `ln 2` in `logaddexp2`.
+//! The derivative of `logaddexp`: `max(a, b) + k log1p(exp(-c |a - b|))` with `k c = 1`, which is `k log(exp(c a) + exp(c b))`. Each
+//! operand's derivative is its softmax weight. `c` is 1 in `logaddexp`, and `ln 2` in `logaddexp2`.
 
 use shardc_ir::{BinaryOp, CompareDirection, Module, OpKind, TensorBuild, UnaryOp, ValueId};
 
@@ -19,15 +19,15 @@ struct Parts {
     scale: f64,
 }
 
-/// The tangent of such a sum; `None` where the sum at hand is none.
+/// The tangent of such a sum; `None` if the current sum has another form.
 pub(super) fn of_sum(at: &mut At<'_, '_>) -> Option<ValueId> {
     let parts = parts(at.linear.module, at.result())?;
-    // Two that are infinite alike are not apart by a number: another value is selected in place of the sum, often, and what is
-    // written for it must not be infinite.
+    // If both are infinite, `a - b` is NaN. Programs often select another value in place of the sum then, and the unselected tangent must
+    // not be infinite.
     tangent(at, &parts, 0.0)
 }
 
-/// The tangent of such a sum, or of `a + b` where the two are not apart by a number; `None` where the selection at hand is none.
+/// The tangent of such a sum, or of `a + b` where `a - b` is NaN; `None` if the current selection has another form.
 pub(super) fn of_select(at: &mut At<'_, '_>) -> Option<ValueId> {
     let module = &*at.linear.module;
     let made = |value: ValueId| module.def_op(value).map(|op| &module.ops[op]);
@@ -46,7 +46,7 @@ pub(super) fn of_select(at: &mut At<'_, '_>) -> Option<ValueId> {
 
 fn tangent(at: &mut At<'_, '_>, parts: &Parts, otherwise: f64) -> Option<ValueId> {
     let apart = parts.apart;
-    // What is no number beside a constant is none itself.
+    // With a constant operand, `a - b` is NaN only if the other operand is NaN.
     let is_number = parts.operands.into_iter().any(|v| is_constant(at.linear.module, v));
     let mut changes = [None, None];
     for (i, operand) in parts.operands.into_iter().enumerate() {
@@ -82,7 +82,7 @@ fn parts(module: &Module, value: ValueId) -> Option<Parts> {
     let binary = |value: ValueId, op: BinaryOp| {
         made(value).filter(|data| data.kind == OpKind::Binary(op)).map(|d| [d.operands[0], d.operands[1]])
     };
-    // A value as a constant times another.
+    // A value as the product of a constant and another value.
     let factored = |value: ValueId| {
         binary(value, BinaryOp::Multiply)
             .and_then(|[a, b]| {
@@ -96,7 +96,7 @@ fn parts(module: &Module, value: ValueId) -> Option<Parts> {
         let (outer, v) = factored(v);
         Some((operands[1 - i], outer, unary(v, UnaryOp::LogPlusOne)?))
     })?;
-    // The constant is outside of the negation or inside.
+    // The constant may be outside or inside of the negation.
     let (first, exponent) = factored(unary(power, UnaryOp::Exponential)?);
     let (second, size) = factored(unary(exponent, UnaryOp::Negate)?);
     let scale = first * second;
@@ -109,12 +109,12 @@ fn parts(module: &Module, value: ValueId) -> Option<Parts> {
     is_it.then_some(Parts { operands, apart, scale })
 }
 
-/// Whether two pairs are the same, in either order.
+/// Whether two pairs are equal, in either order.
 fn is_pair(module: &Module, [a, b]: [ValueId; 2], [c, d]: [ValueId; 2]) -> bool {
     is_same(module, a, c) && is_same(module, b, d) || is_same(module, a, d) && is_same(module, b, c)
 }
 
-/// Whether two values are one, or one constant that is repeated alike.
+/// Whether two values are the same, or equal broadcasts of one constant.
 pub(super) fn is_same(module: &Module, a: ValueId, b: ValueId) -> bool {
     if a == b {
         return true;

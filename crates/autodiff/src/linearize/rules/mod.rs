@@ -1,7 +1,7 @@
-//! The rules of differentiation: one function for each kind of operation.
+//! Differentiation rules: one function for each kind of operation.
 //!
-//! A rule may put operations behind the one at hand, and puts onto the tape what is linear in the tangents of its operands; it
-//! returns the tangents of the results, none for what does not change. It is asked only if some operand has a tangent.
+//! A rule may insert operations after the current one. It writes operations that are linear in the operands' tangents to the tape, and
+//! returns the tangents of the results, `None` for zero. It is called only if some operand has a tangent.
 
 mod annotations;
 mod bits;
@@ -35,13 +35,12 @@ use crate::emit::Arithmetic;
 
 /// Linearizes one operation.
 ///
-/// # Errors
-/// It has no derivative, or none that is known.
+/// # Errors It has no derivative, or no known one.
 pub(super) fn linearize(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
     if at.kind() == OpKind::BitcastConvert {
         return bits::bitcast(at);
     }
-    // What counts or decides does not change by a little.
+    // Integers and truth values have no tangents.
     let results = at.linear.module.ops[at.op].results.clone();
     if !results.iter().any(|&v| at.can_change(v)) {
         return Ok(Rule::nothing(results.len()));
@@ -116,9 +115,9 @@ pub(super) fn linearize(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
         OpKind::Rng(distribution) => {
             one(expanded::drawn(at, distribution == shardc_ir::RngDistribution::Uniform)?)
         }
-        // Bits have no derivative (`bits`), and a constant takes only the shape of its operand.
+        // Bits have no derivative (`bits`), and a constant uses only the shape of its operand.
         OpKind::BitcastConvert | OpKind::ConstantLike(_) => return Ok(Rule::nothing(results.len())),
-        // They make whole numbers and truth values, take nothing that changes, or end a region.
+        // Their results are integers or truth values, they have no differentiable operands, or they end a region.
         OpKind::Compare(..)
         | OpKind::Constant(_)
         | OpKind::Iota { .. }
@@ -127,7 +126,7 @@ pub(super) fn linearize(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
         | OpKind::ReplicaId
         | OpKind::GetDimensionSize { .. }
         | OpKind::Return => return Ok(Rule::nothing(results.len())),
-        // Written as others before a program is differentiated, where shapes are known.
+        // Decomposed before differentiation, once shapes are known.
         OpKind::Splice(_)
         | OpKind::Dynamic(_)
         | OpKind::SetDimensionSize { .. }
@@ -138,7 +137,7 @@ pub(super) fn linearize(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
         | OpKind::Scan(_)
         | OpKind::AsyncStart
         | OpKind::AsyncDone => Err(unsupported(at)),
-        // They speak to the world, are of tuples, tokens or quantized numbers, or nobody knows what they do.
+        // They communicate with the host, are about tuples, tokens or quantized numbers, or are unknown.
         OpKind::AfterAll
         | OpKind::Composite(_)
         | OpKind::BatchNorm(..)
@@ -159,7 +158,7 @@ pub(super) fn linearize(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
     tangents.map(Rule::Tangents)
 }
 
-/// The error for an operation without a derivative that is known.
+/// The error for an operation without a known derivative.
 pub(super) fn unsupported(at: &At<'_, '_>) -> Box<Diagnostic> {
     let data = &at.linear.module.ops[at.op];
     let (why, hint) = refused::reason(at.linear.module, at.op);
@@ -169,14 +168,14 @@ pub(super) fn unsupported(at: &At<'_, '_>) -> Box<Diagnostic> {
     Box::new(error)
 }
 
-/// The sum of changes, of which some may be nothing.
+/// The sum of tangents, of which some may be zero.
 fn sum(at: &mut At<'_, '_>, changes: &[Option<ValueId>]) -> Option<ValueId> {
     let mut changes = changes.iter().copied().flatten();
     let first = changes.next()?;
     Some(changes.fold(first, |sum, change| at.tape().binary(BinaryOp::Add, sum, change)))
 }
 
-/// The tangent of operand `i`, written out if it is nothing.
+/// The tangent of operand `i`; zeros if it has none.
 fn written_out(at: &mut At<'_, '_>, i: usize) -> ValueId {
     if let Some(tangent) = at.tangent(i) {
         return tangent;
@@ -185,7 +184,7 @@ fn written_out(at: &mut At<'_, '_>, i: usize) -> ValueId {
     at.primal().zeros_like(operand)
 }
 
-/// The operation at hand on other operands, on the tape.
+/// The current operation on other operands, on the tape.
 fn on_tape(at: &mut At<'_, '_>, operands: &[ValueId]) -> ValueId {
     let (kind, ty) = (at.kind(), at.linear.module.values[at.result()].ty);
     at.tape().op1(kind, operands, ty)

@@ -1,11 +1,11 @@
-//! Products: linear in either operand, with the other as it is.
+//! Contractions: linear in either operand.
 
 use shardc_ir::{Diagnostic, RaggedDotSpec, ValueId};
 
 use super::{on_tape, sum, unsupported};
 use crate::linearize::At;
 
-/// `d(a b) = da b + a db` for matrix products and convolutions.
+/// `d(a b) = da b + a db` for matmuls and convolutions.
 pub(super) fn product(at: &mut At<'_, '_>) -> Option<ValueId> {
     let (a, b) = (at.operand(0), at.operand(1));
     let left = at.tangent(0).map(|da| on_tape(at, &[da, b]));
@@ -13,13 +13,13 @@ pub(super) fn product(at: &mut At<'_, '_>) -> Option<ValueId> {
     sum(at, &[left, right])
 }
 
-/// The same for products in groups, which change by steps with their sizes.
+/// The same for `ragged_dot`, which is constant in its group sizes.
 pub(super) fn ragged_dot(
     at: &mut At<'_, '_>,
     spec: &RaggedDotSpec,
 ) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let (a, b, groups) = (at.operand(0), at.operand(1), at.operand(2));
-    // Sizes for each place in the contracted dimensions before the one in groups: the gradient has these in their own order.
+    // Group sizes for each contracting dimension before the ragged one: the gradient has these in another order.
     let contracts_groups = spec.lhs_ragged.iter().any(|dim| spec.lhs_contract.contains(dim));
     let in_order = spec.lhs_contract.is_sorted() && spec.rhs_contract.is_sorted();
     if contracts_groups && !in_order && at.linear.module.shape(groups).len() > 1 {

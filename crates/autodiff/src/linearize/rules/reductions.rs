@@ -9,7 +9,7 @@ use crate::emit::Arithmetic;
 use crate::linearize::expand::{self, Combiner};
 use crate::linearize::{At, Rule, Tangents};
 
-/// `reduce` with a combiner that has a derivative.
+/// `reduce` with a differentiable combiner.
 pub(super) fn reduce(at: &mut At<'_, '_>, dims: &DimList) -> Result<Rule, Box<Diagnostic>> {
     let data = &at.linear.module.ops[at.op];
     let n = data.results.len();
@@ -22,20 +22,20 @@ pub(super) fn reduce(at: &mut At<'_, '_>, dims: &DimList) -> Result<Rule, Box<Di
         Some(kind @ (ReductionKind::Max | ReductionKind::Min))
             if n == 1 && is_identity(at.linear.module, at.operand(1), kind) =>
         {
-            // What is taken off before exponentials, so that they stay finite.
+            // The maximum that is subtracted before exponentials for numerical stability.
             if at.linear.cancels(at.result()) {
                 return Ok(Rule::nothing(1));
             }
             Ok(Rule::Tangents(smallvec![extreme(at, dims)]))
         }
         Some(ReductionKind::And | ReductionKind::Or | ReductionKind::Xor) => Ok(Rule::nothing(n)),
-        // Of the largest element, often only the place is asked for.
+        // Often only the index of the maximum has users.
         _ if !at.linear.is_result_read(at.op) => Ok(Rule::nothing(n)),
         _ => by_halves(at, dims, n),
     }
 }
 
-/// Any other combiner is applied to halves of the tensors, again and again.
+/// Any other combiner is applied to halves of the tensors repeatedly.
 fn by_halves(at: &mut At<'_, '_>, dims: &DimList, n: usize) -> Result<Rule, Box<Diagnostic>> {
     let error = unsupported(at);
     let region = at.linear.module.ops[at.op].regions[0];
@@ -45,7 +45,7 @@ fn by_halves(at: &mut At<'_, '_>, dims: &DimList, n: usize) -> Result<Rule, Box<
     values.map(Rule::Instead).ok_or(error)
 }
 
-/// A sum of changes is the change of the sum.
+/// The tangent of a sum is the sum of tangents.
 fn sum(at: &mut At<'_, '_>, i: usize, n: usize, dims: &DimList) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let inner = match at.tangent(i) {
         Some(tangent) => Some(at.tape().sum(tangent, dims.clone()).ok_or_else(|| unsupported(at))?),
@@ -62,7 +62,7 @@ fn sum(at: &mut At<'_, '_>, i: usize, n: usize, dims: &DimList) -> Result<Option
     Ok(super::sum(at, &[inner, init]))
 }
 
-/// The largest element changes as it does where it stands; equal ones share the change.
+/// The tangent of the extreme element; equal elements share it.
 fn extreme(at: &mut At<'_, '_>, dims: &DimList) -> Option<ValueId> {
     let tangent = at.tangent(0)?;
     let (x, y) = (at.operand(0), at.result());

@@ -1,8 +1,8 @@
-//! Why an operation has no derivative, and what to do about it.
+//! Reasons and workarounds for operations without derivatives.
 
 use shardc_ir::{BinaryOp, Module, OpId, OpKind};
 
-/// What follows on `... cannot be differentiated`, and a way around.
+/// The text after `... cannot be differentiated`, and a workaround.
 pub(super) fn reason(module: &Module, op: OpId) -> (&'static str, &'static str) {
     match &module.ops[op].kind {
         OpKind::CustomCall(_) | OpKind::Opaque(_) => (

@@ -12,21 +12,21 @@ use crate::linearize::expand::Combiner;
 use crate::linearize::{At, Rule, Tangents};
 use crate::places::{gather_of, thin};
 
-/// One of the tensors that are scattered to.
+/// One of the tensors of a scatter.
 #[derive(Clone, Copy)]
 struct Lane {
     /// The operand, its updates and its result.
     x: ValueId,
     updates: ValueId,
     y: ValueId,
-    /// Where updates go, the same for all.
+    /// The indices, common to all tensors.
     indices: ValueId,
     dx: Option<ValueId>,
     du: Option<ValueId>,
 }
 
 impl Lane {
-    /// The tangents of the operand and of the updates, written out.
+    /// The tangents of the operand and of the updates; zeros if they have none.
     fn both(&self, at: &mut At<'_, '_>) -> [ValueId; 2] {
         let (x, updates) = (self.x, self.updates);
         [
@@ -36,7 +36,7 @@ impl Lane {
     }
 }
 
-/// What a combiner does to one element and its update.
+/// How a combiner combines an element with its update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Combines {
     Adds,
@@ -46,8 +46,7 @@ enum Combines {
     Writes,
 }
 
-/// `scatter` of tensors, each of which is added to, multiplied, written to, or holds the largest or smallest; to places of
-/// which none is taken twice, by any elementwise combiner.
+/// `scatter` of tensors with addition, multiplication, assignment, maximum or minimum; with unique indices, any element-wise combiner.
 pub(super) fn scatter(at: &mut At<'_, '_>, spec: &ScatterSpec) -> Result<Rule, Box<Diagnostic>> {
     let data = &at.linear.module.ops[at.op];
     let (region, n) = (data.regions.first().copied(), data.results.len());
@@ -101,7 +100,7 @@ pub(super) fn scatter(at: &mut At<'_, '_>, spec: &ScatterSpec) -> Result<Rule, B
     Ok(Rule::Tangents(tangents))
 }
 
-/// What a combiner of `n` elements and their updates does to element `i`, if that has to do with its update alone.
+/// How a combiner of `n` elements and their updates combines element `i`, if it depends only on its own update.
 fn combines(module: &Module, region: RegionId, i: usize, n: usize) -> Option<Combines> {
     let data = &module.regions[region];
     let returned = *module.ops[module.terminator(region)?].operands.get(i)?;
@@ -124,7 +123,7 @@ fn combines(module: &Module, region: RegionId, i: usize, n: usize) -> Option<Com
     }
 }
 
-/// Any combiner, at places of which none is taken twice: what stands there is read, combined with the updates, and written.
+/// Any combiner, with unique indices: elements are read, combined with the updates, and written.
 fn written(
     at: &mut At<'_, '_>,
     spec: &ScatterSpec,
@@ -150,7 +149,7 @@ fn written(
     Ok(Rule::Instead(values))
 }
 
-/// A combiner that takes what is new.
+/// A combiner that returns the update.
 fn writer(module: &mut Module, dtype: DType) -> RegionId {
     let scalar = module.types.tensor(&[], dtype);
     let region = module.add_region(&[scalar, scalar]);
@@ -177,7 +176,7 @@ fn on_tape(
     Ok(at.linear.module.ops[op].results[0])
 }
 
-/// A scatter of numbers, behind the operation.
+/// A scatter of values, after the operation.
 fn scattered(
     e: &mut Emit<'_>,
     spec: &ScatterSpec,
@@ -190,7 +189,7 @@ fn scattered(
     e.module().ops[op].results[0]
 }
 
-/// What stands in `value` where updates go, like the updates.
+/// The elements of `value` at the positions of the updates, in the shape of the updates.
 fn read_back(
     at: &mut At<'_, '_>,
     spec: &ScatterSpec,
@@ -205,7 +204,7 @@ fn read_back(
     Ok(e.tensor(OpKind::Gather(Box::new(gather)), &[value, indices], &part.shape, input.dtype))
 }
 
-/// `y = x u` where an update goes: the tensor changes by `dx u`, and an update by `x du`, times the other updates of its place.
+/// `y = x u` at an update's position: the tangent is `dx u`, and `x du` times the other updates of the position.
 fn multiply(
     at: &mut At<'_, '_>,
     spec: &ScatterSpec,
@@ -232,8 +231,8 @@ fn multiply(
     Ok(sum(at, &[of_operand, of_updates]))
 }
 
-/// The product of what stands where an update goes with all other updates of that place: without those that are zero, and
-/// divided by the update; zero where another one is.
+/// The product of the element at an update's position and all other updates of that position: the product of all nonzero factors divided
+/// by the update; zero if another update is zero.
 fn others(at: &mut At<'_, '_>, spec: &ScatterSpec, lane: Lane) -> Result<ValueId, Box<Diagnostic>> {
     let Lane { x, indices, updates, .. } = lane;
     let (product, zeros, is_zero, nonzero) = {
@@ -259,7 +258,7 @@ fn others(at: &mut At<'_, '_>, spec: &ScatterSpec, lane: Lane) -> Result<ValueId
     Ok(e.alike_to(OpKind::Select, &[only_own, quotient, zero], updates))
 }
 
-/// Each element changes as what it was taken from; equals share the change.
+/// Each element has the tangent of the value that it was taken from; equal values share it.
 fn extreme(at: &mut At<'_, '_>, spec: &ScatterSpec, lane: Lane) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let Lane { x, indices, updates, y, .. } = lane;
     let there = read_back(at, spec, y, indices, updates)?;
@@ -284,8 +283,8 @@ fn extreme(at: &mut At<'_, '_>, spec: &ScatterSpec, lane: Lane) -> Result<Option
     Ok(Some(at.tape().div(total, count)))
 }
 
-/// Of updates that go to one place the last one written counts, whichever that is: each is numbered, and those count whose
-/// number stands where they went.
+/// If several updates write one position, the last one written counts, whichever it is. Updates are numbered, and an update counts if its
+/// number is at its position afterwards.
 fn last_written(
     at: &mut At<'_, '_>,
     spec: &ScatterSpec,
@@ -293,7 +292,7 @@ fn last_written(
 ) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let Lane { x, indices, updates, .. } = lane;
     let [whole, part] = [x, updates].map(|value| at.primal().type_of(value).shape);
-    // Windows that meet are equal along the dimensions that they cover whole.
+    // Overlapping windows are equal along the dimensions that they cover entirely.
     let thin = thin(spec, &whole, &part).ok_or_else(|| unsupported(at))?;
     let shape_of = |shape: &[i64], dims: &[u32]| dims.iter().map(|&d| shape[d as usize]).collect::<Vec<_>>();
     let thin_part = shape_of(&part, &thin.of_updates);

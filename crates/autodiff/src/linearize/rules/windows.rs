@@ -1,4 +1,4 @@
-//! Reductions of windows.
+//! Window reductions.
 
 use shardc_ir::reducer::{identity, is_identity, reducer, reduction_of};
 use shardc_ir::{
@@ -10,7 +10,7 @@ use crate::linearize::expand::{self, Combiner, cumulate, reversed};
 use crate::linearize::window::{cumulative, full, pairs};
 use crate::linearize::{At, Rule};
 
-/// Sums, largest and smallest elements of windows; cumulative reductions, and those of windows, by any combiner.
+/// Sum, maximum and minimum of windows; cumulative reductions and others, by any combiner.
 pub(super) fn reduce_window(at: &mut At<'_, '_>, spec: &WindowSpec) -> Result<Rule, Box<Diagnostic>> {
     let region = at.linear.module.ops[at.op].regions[0];
     if at.num_operands() != 2 || at.tangent(1).is_some() {
@@ -62,7 +62,7 @@ pub(super) fn reduce_window(at: &mut At<'_, '_>, spec: &WindowSpec) -> Result<Ru
     }
 }
 
-/// Any other combiner is applied to the elements of all windows at once, one place in the window after the other.
+/// Any other combiner is applied to the elements of all windows at once, position by position.
 fn one_by_one(at: &mut At<'_, '_>, spec: &WindowSpec) -> Result<Rule, Box<Diagnostic>> {
     let error = unsupported(at);
     let region = at.linear.module.ops[at.op].regions[0];
@@ -72,7 +72,7 @@ fn one_by_one(at: &mut At<'_, '_>, spec: &WindowSpec) -> Result<Rule, Box<Diagno
     expand::windows(&mut at.primal(), &combiner, values, inits, &full(spec)).map(Rule::Instead).ok_or(error)
 }
 
-/// `select_and_scatter` is linear in what it scatters, and where that goes changes nowhere by a little.
+/// `select_and_scatter` is linear in its source; its selection is piecewise constant.
 pub(super) fn select_and_scatter(at: &mut At<'_, '_>) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let Some(tangent) = at.tangent(1) else { return Ok(None) };
     let regions = at.linear.module.ops[at.op].regions.clone();

@@ -1,4 +1,4 @@
-//! Collectives that send or add elements, backward: from where they came to where they went, for each device.
+//! Transposition of collectives: data returns to the device that it came from.
 
 use shardc_ir::reducer::reducer;
 use shardc_ir::{Build, CollectiveSpec, OpId, OpKind, ReductionKind, ReplicaGroups, ValueId};
@@ -6,7 +6,7 @@ use shardc_ir::{Build, CollectiveSpec, OpId, OpKind, ReductionKind, ReplicaGroup
 use crate::linearize::collectives::like;
 use crate::transpose::Transposed;
 
-/// What is asked of the operand of a collective.
+/// The cotangent of a collective's operand.
 pub(super) fn of_operand(t: &mut Transposed<'_, '_>, op: OpId, ct: ValueId) -> Option<ValueId> {
     let (kind, operand) = {
         let data = &t.linear.module.ops[op];
@@ -14,7 +14,7 @@ pub(super) fn of_operand(t: &mut Transposed<'_, '_>, op: OpId, ct: ValueId) -> O
     };
     let mut like = |spec: &CollectiveSpec| like(t.linear, spec);
     let (back, adds) = match kind {
-        // Each device's addend is asked by all.
+        // All devices contribute to the cotangent of each partial sum.
         OpKind::AllReduce(spec) => (OpKind::AllReduce(like(&spec)), true),
         OpKind::CrossReplicaSum(spec) => (OpKind::CrossReplicaSum(spec), false),
         OpKind::AllGather { dim, spec } => (OpKind::ReduceScatter { dim, spec: like(&spec) }, true),

@@ -1,8 +1,7 @@
 //! Convolutions.
 //!
-//! What is asked of the input is a convolution of what is asked of the output with the kernel turned around; what is asked of
-//! the kernel one of the input with what is asked of the output, in which features and batch change places. Dilations and
-//! strides change places in both.
+//! The cotangent of the input is a convolution of the output's cotangent with the reversed kernel. That of the kernel is a convolution of
+//! the input with the output's cotangent, with features and batch swapped. Dilations and strides are swapped in both.
 
 use shardc_ir::{ConvDims, ConvSpec, DimList, KernelDims, OpId, OpKind, SizeList, TensorBuild, ValueId};
 use smallvec::SmallVec;
@@ -10,7 +9,7 @@ use smallvec::SmallVec;
 use crate::emit::{Arithmetic, Emit};
 use crate::transpose::Transposed;
 
-/// What is asked of operand `i`, the input or the kernel.
+/// The cotangent of operand `i`, the input or the kernel.
 pub(super) fn convolution(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -35,7 +34,7 @@ struct Window {
     lhs_dilation: SizeList,
     rhs_dilation: SizeList,
     reversal: SmallVec<[bool; 2]>,
-    /// What input, kernel and output reach over with what lies between their elements.
+    /// The extents of input, kernel and output, including dilation.
     input: SizeList,
     kernel: SizeList,
     output: SizeList,
@@ -171,7 +170,7 @@ fn of_kernel(
     Some(e.convert(made, kernel.dtype))
 }
 
-/// Takes the major part of dimension `from`, which counts groups, and makes it the major part of dimension `to`.
+/// Moves the major part of dimension `from`, the group index, to the major part of dimension `to`.
 fn move_groups(e: &mut Emit<'_>, value: ValueId, from: u32, to: u32, groups: i64) -> ValueId {
     let ty = e.type_of(value);
     let (from, to) = (from as usize, to as usize);
@@ -179,7 +178,7 @@ fn move_groups(e: &mut Emit<'_>, value: ValueId, from: u32, to: u32, groups: i64
     split[from] /= groups;
     split.insert(from, groups);
     let parted = e.tensor(OpKind::Reshape, &[value], &split, ty.dtype);
-    // The dimension of the groups goes from where it is to right before the other.
+    // The group dimension moves to right before the other one.
     let at = |d: usize| if d < from { d } else { d + 1 };
     let mut order: Vec<u32> = Vec::new();
     for d in 0..ty.shape.len() {

@@ -1,11 +1,11 @@
-//! Matrix products.
+//! Matmuls.
 
 use shardc_ir::{DimList, DotSpec, OpId, OpKind, TensorBuild, ValueId};
 
 use crate::emit::Arithmetic;
 use crate::transpose::Transposed;
 
-/// What is asked of one side: the product of what is asked of the result with the other side, over that side's free dimensions.
+/// The cotangent of one operand: the product of the result's cotangent with the other operand, over that operand's free dimensions.
 pub(super) fn dot(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -24,12 +24,12 @@ pub(super) fn dot(
     };
     let this_free = free(this_ty.shape.len(), this_batch, this_contract);
     let other_free = free(other_ty.shape.len(), other_batch, other_contract);
-    // The result has batching dimensions, then those of the left side, then those of the right.
+    // The result has batching dimensions, then the left operand's, then the right operand's.
     let batch = this_batch.len() as u32;
     let before = if i == 0 { this_free.len() } else { 0 } as u32;
     let result_other: DimList = (0..other_free.len() as u32).map(|d| batch + before + d).collect();
     let mut precision = spec.precision.clone();
-    // The other side keeps its own.
+    // Each operand keeps its own precision.
     if i == 1 {
         precision.reverse();
     }
@@ -41,7 +41,7 @@ pub(super) fn dot(
         precision,
         algorithm: spec.algorithm.clone(),
     };
-    // It has the batching dimensions, the free ones of this side, and the contracted ones in the other side's order.
+    // It has the batching dimensions, the free ones of this operand, and the contracted ones in the other operand's order.
     let mut sorted: Vec<(u32, u32)> =
         other_contract.iter().copied().zip(this_contract.iter().copied()).collect();
     sorted.sort_unstable();
@@ -56,7 +56,7 @@ pub(super) fn dot(
     if permutation.iter().enumerate().all(|(i, &p)| i == p as usize) {
         return Some(e.convert(made, this_ty.dtype));
     }
-    // Before it is narrowed: a product can be made in another order, but not what is behind it.
+    // Before the conversion to a narrower type: a matmul can produce another layout, but operations after it cannot.
     let ordered = e.tensor(OpKind::Transpose { permutation }, &[made], &this_ty.shape, result.dtype);
     Some(e.convert(ordered, this_ty.dtype))
 }

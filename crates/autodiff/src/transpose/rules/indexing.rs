@@ -1,4 +1,4 @@
-//! Operations that take or put elements where integers say.
+//! Operations that read or write elements at indices.
 
 use shardc_ir::reducer::{reducer, reduction_of};
 use shardc_ir::{
@@ -9,7 +9,7 @@ use crate::emit::Arithmetic;
 use crate::places::{clamped, gather_of, last_places, only_within, scatter_of, without_mask};
 use crate::transpose::Transposed;
 
-/// Zeros, with what is asked of the box in its place.
+/// Zeros, with the cotangent of the slice at its position.
 pub(super) fn dynamic_slice(t: &mut Transposed<'_, '_>, op: OpId, ct: ValueId) -> Option<ValueId> {
     let operands = t.linear.module.ops[op].operands.clone();
     let mut e = t.emit(op);
@@ -19,7 +19,7 @@ pub(super) fn dynamic_slice(t: &mut Transposed<'_, '_>, op: OpId, ct: ValueId) -
     Some(e.alike(OpKind::DynamicUpdateSlice, &written))
 }
 
-/// Of what was written what is asked in its place; of the rest all but that.
+/// The cotangent of the update is the slice at its position; that of the operand is zero there.
 pub(super) fn dynamic_update_slice(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -39,7 +39,7 @@ pub(super) fn dynamic_update_slice(
     Some(e.alike_to(OpKind::DynamicSlice { sizes }, &others, operands[1]))
 }
 
-/// What was taken from one place is added there.
+/// Adds cotangents at the positions that were read.
 pub(super) fn gather(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -52,7 +52,7 @@ pub(super) fn gather(
     let ty = e.type_of(operands[0]);
     let last = last_places(spec, &ty.shape);
     let (indices, ct) = match without_mask(e.module(), ct, operands[1], spec, &last) {
-        // What is masked is what a scatter leaves out.
+        // A scatter drops the masked windows anyway.
         Some(unmasked) => (operands[1], unmasked),
         None => (clamped(&mut e, operands[1], spec.index_vector_dim, &last), ct),
     };
@@ -62,9 +62,8 @@ pub(super) fn gather(
     e.module().ops[made].results.first().copied()
 }
 
-/// Of a scatter that adds: what is added to is asked as the sum is; of what is added the places where it went. Of one that
-/// writes, to places of which none is written twice: what is written over is not asked. Of one that multiplies by numbers: what
-/// is asked is multiplied, too.
+/// A scatter by addition: the operand has the cotangent of the result, updates that at their positions. By assignment, with unique
+/// indices: the cotangent of overwritten elements is zero. By multiplication: the cotangent is multiplied, too.
 pub(super) fn scatter(
     t: &mut Transposed<'_, '_>,
     op: OpId,

@@ -1,4 +1,4 @@
-//! Fourier transforms and triangular systems.
+//! FFT and triangular systems.
 
 use shardc_ir::{
     CompareDirection, DType, DTypeClass, FftKind, OpId, OpKind, SizeList, TensorBuild, Transposition,
@@ -8,7 +8,7 @@ use shardc_ir::{
 use crate::emit::{Arithmetic, Emit};
 use crate::transpose::Transposed;
 
-/// What is asked of the right side: the solution for the transposed matrix.
+/// The cotangent of the right-hand side: the solution for the transposed matrix.
 pub(super) fn triangular_solve(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -23,7 +23,7 @@ pub(super) fn triangular_solve(
             back.transpose_a = Transposition::None;
             a
         }
-        // The transposed of the adjoint is the conjugate.
+        // The transpose of the adjoint is the conjugate.
         Transposition::Adjoint => {
             back.transpose_a = Transposition::None;
             let is_complex = e.type_of(a).dtype.class() == DTypeClass::Complex;
@@ -37,8 +37,7 @@ pub(super) fn triangular_solve(
     Some(e.alike_to(OpKind::TriangularSolve(Box::new(back)), &[matrix, ct], ct))
 }
 
-/// A discrete Fourier transform is a symmetric matrix, so it is its own transposed one; those from or to real numbers lack a
-/// half of it.
+/// A discrete Fourier transform is a symmetric matrix, so it is its own transpose; real transforms lack half of it.
 pub(super) fn fft(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -53,7 +52,7 @@ pub(super) fn fft(
     match kind {
         FftKind::Fft | FftKind::Ifft => Some(e.alike(whole(kind), &[ct])),
         FftKind::Rfft => {
-            // The inverse takes each element for two but the first, and the middle one of an even number.
+            // The inverse counts each element twice, except the first and, for an even length, the middle one.
             let count: i64 = length.iter().product();
             let twice = halves(&mut e, &output.shape, *length.last()?);
             let (whole_of, half_of) = (count as f64, count as f64 / 2.0);
@@ -64,7 +63,7 @@ pub(super) fn fft(
             Some(e.alike_to(whole(FftKind::Irfft), &[conj], operand))
         }
         FftKind::Irfft => {
-            // Each element but the first, and the middle one of an even number, stands for two.
+            // Each element represents two, except the first and, for an even length, the middle one.
             let turned = e.alike_to(whole(FftKind::Rfft), &[ct], operand);
             let conj = e.unary(UnaryOp::Conj, turned);
             let count: i64 = length.iter().product();
@@ -78,7 +77,7 @@ pub(super) fn fft(
     }
 }
 
-/// Which elements of half a transform stand for two of the whole one, of `n` along the last dimension.
+/// Which elements of half a transform represent two of the whole one, of length `n` along the last dimension.
 fn halves(e: &mut Emit<'_>, shape: &[i64], n: i64) -> ValueId {
     let place = e.tensor(OpKind::Iota { dim: shape.len() as u32 - 1 }, &[], shape, DType::I32);
     let (first, middle) = (e.number(0.0, place), e.number((n as f64) / 2.0, place));

@@ -1,4 +1,4 @@
-//! The rules of transposition: one for each operation that rules of differentiation put on a tape.
+//! Transposition rules: one for each operation that differentiation rules write to a tape.
 
 mod collectives;
 mod convolution;
@@ -15,10 +15,9 @@ use shardc_ir::{BinaryOp, Diagnostic, OpId, OpKind, TensorBuild, UnaryOp, ValueI
 
 use super::{Sign, Transposed};
 
-/// Hands what is asked for the results of an operation, or as much less, on to its operands.
+/// Passes the cotangents of an operation's results, or their negation, to its operands.
 ///
-/// # Errors
-/// The operation is not linear in what are tangents among its operands, or has no rule.
+/// # Errors The operation is not linear in its operands that are tangents, or has no rule.
 pub(super) fn transpose(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -46,7 +45,7 @@ pub(super) fn transpose(
     Ok(())
 }
 
-/// Returns what is asked of operand `i`.
+/// Returns the cotangent of operand `i`.
 fn of_operand(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -71,10 +70,10 @@ fn of_operand(
             Some(constrained)
         }
         kind if kind.is_ragged_all_to_all() => ragged_exchange::ragged_all_to_all(t, op, i, ct),
-        // Of those on a tape, each says how a value is sharded.
+        // Calls on a tape are sharding annotations.
         OpKind::CustomCall(_) => Some(t.emit(op).alike(kind, &[ct])),
         OpKind::Reverse { .. } => Some(t.emit(op).alike(kind, &[ct])),
-        // What is asked for has no use before the value is.
+        // The cotangent has no users before the value is available.
         OpKind::OptimizationBarrier => Some(ct),
         OpKind::Slice(spec) => shape::slice(t, op, spec, ct),
         OpKind::Pad(spec) => shape::pad(t, op, spec, i, ct),
@@ -99,7 +98,7 @@ fn of_operand(
     }
 }
 
-/// The error for an operation that no rule of differentiation should have put on a tape.
+/// The error for an operation that no differentiation rule should write to a tape.
 fn unknown(t: &Transposed<'_, '_>, op: OpId) -> Box<Diagnostic> {
     let data = &t.linear.module.ops[op];
     let message = format!("{} of tangents cannot be transposed", data.kind.title());

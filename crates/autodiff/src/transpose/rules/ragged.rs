@@ -1,23 +1,23 @@
-//! Matrix products in groups.
+//! Ragged dot.
 
 use shardc_ir::{DimList, OpId, OpKind, RaggedDotSpec, TensorBuild, ValueId};
 
 use crate::emit::Arithmetic;
 use crate::transpose::Transposed;
 
-/// Dimensions of one side of a product.
+/// The dimensions of one operand of a `ragged_dot`.
 struct Side {
     value: ValueId,
     batch: DimList,
     contract: DimList,
-    /// In order, without that of groups.
+    /// In order, without the group dimension.
     kept: DimList,
-    /// Where the kept ones are in the result.
+    /// The positions of the kept ones in the result.
     in_result: DimList,
 }
 
 impl Side {
-    /// The contracted dimensions as a product with `other` along its kept dimensions has them: in the order of the other side.
+    /// The contracting dimensions of a product with `other` along its kept dimensions: in the order of the other operand.
     fn contract_by(&self, other: &Side) -> DimList {
         let mut pairs: Vec<(u32, u32)> =
             other.contract.iter().copied().zip(self.contract.iter().copied()).collect();
@@ -26,11 +26,10 @@ impl Side {
     }
 }
 
-/// What is asked of one side: a product in groups, of what is asked of the result and the other side, over that side's kept
-/// dimensions.
+/// The cotangent of one operand: a `ragged_dot` of the result's cotangent and the other operand, over that operand's kept dimensions.
 ///
-/// Where rows are in groups, the gradient of the left side has its rows in groups, too, and that of the right side contracts
-/// them; where groups are contracted, both have rows in groups; a batch in groups stays one.
+/// If rows are ragged, the left operand's gradient has ragged rows, too, and the right operand's contracts them. If the contracting
+/// dimension is ragged, both have ragged rows. A ragged batching dimension stays one.
 pub(super) fn ragged_dot(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -44,7 +43,8 @@ pub(super) fn ragged_dot(
     };
     let contracts_groups = spec.lhs_contract.contains(&ragged);
     let mut e = t.emit(op);
-    // The result has the groups, if they are contracted, then batching dimensions, then those kept of the left and the right.
+    // The result has the group dimension, if groups are contracted, then batching dimensions, then those kept of the left and the right
+    // operand.
     let first = u32::from(contracts_groups);
     let batch = spec.lhs_batch.len() as u32;
     let mut side = |value: ValueId, batch: &DimList, contract: &DimList, from: u32| {
@@ -60,7 +60,7 @@ pub(super) fn ragged_dot(
     let right = side(rhs, &spec.rhs_batch, &spec.rhs_contract, first + batch + left.kept.len() as u32);
     let (this, other) = if i == 0 { (&left, &right) } else { (&right, &left) };
     let in_ct: DimList = (first..first + batch).collect();
-    // What is asked is the left side of the product if rows or a batch of it are in groups.
+    // The cotangent is the left operand of the product if its rows or its batch are ragged.
     let asked_first = i == 0 && !contracts_groups;
     let of_asked = (ct, in_ct, other.in_result.clone());
     let of_other = (other.value, other.batch.clone(), other.kept.clone());
@@ -80,7 +80,7 @@ pub(super) fn ragged_dot(
         () => DimList::new(),
     };
     let mut precision = spec.precision.clone();
-    // Each operand keeps its own.
+    // Each operand keeps its own precision.
     if i == 0 && !asked_first {
         precision.reverse();
     }
@@ -93,7 +93,7 @@ pub(super) fn ragged_dot(
         rhs_group: group,
         precision,
     };
-    // The product has the groups, if it contracts them, the batching dimensions, and those of its sides.
+    // The product has the group dimension, if it contracts groups, the batching dimensions, and those of its operands.
     let contracted = this.contract_by(other);
     let of_groups = if i == 0 { DimList::new() } else { spec.rhs_group.clone() };
     let (then, last) = if asked_first { (&this.kept, &contracted) } else { (&contracted, &this.kept) };

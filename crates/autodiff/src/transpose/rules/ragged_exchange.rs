@@ -1,4 +1,4 @@
-//! `ragged_all_to_all`, backward: each slice returns to its sender.
+//! Transposition of `ragged_all_to_all`: each slice returns to its sender.
 
 use shardc_ir::{
     BinaryOp, CollectiveSpec, CompareDirection, CompareType, DType, DimList, OpId, OpKind, TensorBuild,
@@ -42,7 +42,7 @@ pub(super) fn ragged_all_to_all(
     Some(e.alike_to(OpKind::Select, &[is_written, zeros, ct], ct))
 }
 
-/// Sends each member of the group its part of a list.
+/// Sends each member of the group its chunk of a list.
 fn exchange(e: &mut Emit<'_>, list: ValueId, size: u32, spec: Box<CollectiveSpec>) -> ValueId {
     e.alike(OpKind::AllToAll { split_dim: 0, concat_dim: 0, split_count: size, spec }, &[list])
 }

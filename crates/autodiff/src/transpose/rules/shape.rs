@@ -10,7 +10,7 @@ fn operand_type(t: &Transposed<'_, '_>, op: OpId, i: usize) -> (Vec<i64>, shardc
     (t.linear.module.shape(operand).to_vec(), t.linear.module.values[operand].ty)
 }
 
-/// What was repeated is summed.
+/// Sums along the broadcast dimensions.
 pub(super) fn broadcast(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -23,7 +23,7 @@ pub(super) fn broadcast(
     let stays = |d: usize| dims.iter().position(|&r| r as usize == d).is_some_and(|i| shape[i] == result[d]);
     let gone: DimList = (0..result.len()).filter(|&d| !stays(d)).map(|d| d as u32).collect();
     let summed = if gone.is_empty() { ct } else { e.sum(ct, gone)? };
-    // What is left stands in the order of the result's dimensions.
+    // The remaining dimensions are in the order of the result's.
     let left: Vec<u32> = dims.iter().copied().filter(|&d| stays(d as usize)).collect();
     let mut sorted = left.clone();
     sorted.sort_unstable();
@@ -33,7 +33,7 @@ pub(super) fn broadcast(
     Some(if e.module().shape(ordered) == shape { ordered } else { e.op1(OpKind::Reshape, &[ordered], ty) })
 }
 
-/// `value` with its dimensions in another order.
+/// `value` with permuted dimensions.
 fn transposed(e: &mut Emit<'_>, value: ValueId, permutation: &DimList) -> ValueId {
     if permutation.iter().enumerate().all(|(i, &p)| i == p as usize) {
         return value;
@@ -43,13 +43,13 @@ fn transposed(e: &mut Emit<'_>, value: ValueId, permutation: &DimList) -> ValueI
     e.tensor(OpKind::Transpose { permutation: permutation.clone() }, &[value], &shape, ty.dtype)
 }
 
-/// The elements in the shape that they had.
+/// Reshapes to the operand's shape.
 pub(super) fn reshape(t: &mut Transposed<'_, '_>, op: OpId, ct: ValueId) -> Option<ValueId> {
     let (_, ty) = operand_type(t, op, 0);
     Some(t.emit(op).op1(OpKind::Reshape, &[ct], ty))
 }
 
-/// Dimensions go back to where they were.
+/// The inverse permutation.
 pub(super) fn permute(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -63,7 +63,7 @@ pub(super) fn permute(
     Some(transposed(&mut t.emit(op), ct, &back))
 }
 
-/// Zeros around and between what was taken.
+/// Zeros around and between the slice's elements.
 pub(super) fn slice(t: &mut Transposed<'_, '_>, op: OpId, spec: &SliceSpec, ct: ValueId) -> Option<ValueId> {
     let (shape, ty) = operand_type(t, op, 0);
     let taken = t.linear.module.shape(ct).to_vec();
@@ -71,7 +71,7 @@ pub(super) fn slice(t: &mut Transposed<'_, '_>, op: OpId, spec: &SliceSpec, ct: 
     for (d, &n) in taken.iter().enumerate() {
         let stride = spec.stride[d];
         let covered = if n == 0 { 0 } else { (n - 1) * stride + 1 };
-        // Of nothing there is nothing between.
+        // Empty slices have nothing between elements.
         pad.interior.push(if n > 1 { stride - 1 } else { 0 });
         pad.high.push(shape[d] - spec.start[d] - covered);
     }
@@ -81,7 +81,7 @@ pub(super) fn slice(t: &mut Transposed<'_, '_>, op: OpId, spec: &SliceSpec, ct: 
     Some(e.op1(OpKind::Pad(Box::new(pad)), &[ct, zero], ty))
 }
 
-/// What is left of a padded tensor; of the padding the sum.
+/// The unpadded elements; for the padding value, the sum of the padding.
 pub(super) fn pad(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -93,7 +93,7 @@ pub(super) fn pad(
     let mut e = t.emit(op);
     let dtype = e.type_of(ct).dtype;
     let zero = e.zeros(&[], dtype);
-    // Padding by less than nothing takes off what was put there, and puts zeros where something was taken off.
+    // Negative padding removes padded elements, and adds zeros for removed ones.
     let negated = |sizes: &SizeList| sizes.iter().map(|&n| -n).collect();
     let back = PadSpec {
         low: negated(&spec.low),
@@ -125,7 +125,7 @@ pub(super) fn pad(
     Some(e.sub(whole, part))
 }
 
-/// The range that an operand became.
+/// The slice of an operand.
 pub(super) fn concatenate(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -146,7 +146,7 @@ pub(super) fn concatenate(
     Some(t.emit(op).op1(OpKind::Slice(Box::new(spec)), &[ct], ty))
 }
 
-/// Each addend of a sum changes it by as much.
+/// Broadcasts the cotangent of a sum to all addends.
 pub(super) fn reduce(t: &mut Transposed<'_, '_>, op: OpId, dims: &DimList, ct: ValueId) -> Option<ValueId> {
     let (shape, _) = operand_type(t, op, 0);
     let kept: DimList = (0..shape.len() as u32).filter(|d| !dims.contains(d)).collect();

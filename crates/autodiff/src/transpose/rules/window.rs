@@ -1,4 +1,4 @@
-//! Windows.
+//! Window reductions.
 
 use shardc_ir::reducer::{identity, reducer};
 use shardc_ir::{
@@ -10,8 +10,8 @@ use crate::emit::{Arithmetic, Emit};
 use crate::linearize::window::{full, pairs};
 use crate::transpose::Transposed;
 
-/// Of a sum over windows each element is asked by every window that it is in: a sum over windows of what is asked. Of the
-/// largest elements of windows the one that it is, which `select_and_scatter` finds anew.
+/// For a window sum, the cotangent of an element is the sum over all windows that contain it. For a maximum, `select_and_scatter` finds
+/// the element again.
 pub(super) fn reduce_window(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -35,7 +35,7 @@ pub(super) fn reduce_window(
     }
 }
 
-/// Of what `select_and_scatter` scatters, each element is asked where it went: one for each window.
+/// The cotangent of each source element of `select_and_scatter` is the one at its selected position, for each window.
 pub(super) fn select_and_scatter(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -57,7 +57,7 @@ pub(super) fn select_and_scatter(
     e.module().ops[made].results.get(1).copied()
 }
 
-/// How the region of a reduction of pairs compares: `GE` for the largest, `LE` for the smallest.
+/// How the region of a reduction of pairs compares: `GE` for the maximum, `LE` for the minimum.
 fn direction(t: &Transposed<'_, '_>, op: OpId) -> Option<CompareDirection> {
     let region = t.linear.module.ops[op].regions[0];
     t.linear.module.regions[region].ops.iter().find_map(|&op| match t.linear.module.ops[op].kind {
@@ -70,7 +70,7 @@ fn sum_of_windows(e: &mut Emit<'_>, spec: &WindowSpec, x: ValueId, ct: ValueId) 
     let (input, output) = (e.type_of(x), e.type_of(ct));
     let spec = full(spec);
     let reach = |n: i64, gap: i64| if n == 0 { 0 } else { (n - 1) * gap + 1 };
-    // Not a `pad` of its own: XLA's CPU compiler folds one into windows with gaps, and takes those for a copy.
+    // No separate `pad`: XLA's CPU compiler folds it into dilated windows, and mistakes these for a copy.
     let padding = (0..input.shape.len()).map(|d| {
         let window = reach(spec.dimensions[d], spec.window_dilations[d]);
         let low = window - spec.padding[d].0 - 1;

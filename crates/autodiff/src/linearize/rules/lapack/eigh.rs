@@ -1,7 +1,7 @@
 //! `syevd` and `heevd`: `A V = V diag(w)` of a Hermitian matrix.
 //!
-//! With `M = V^H dA V`: `dw = diag(M)` and `dV = V (F * M)`, where `F` is `1 / (w_j - w_i)` beside the diagonal and 0 on it.
-//! Equal eigenvalues give infinite numbers, as in JAX.
+//! With `M = V^H dA V`: `dw = diag(M)` and `dV = V (F * M)`, where `F` is `1 / (w_j - w_i)` off the diagonal and 0 on it. Equal
+//! eigenvalues give infinities, as in JAX.
 
 use shardc_ir::{Diagnostic, DimList, TensorBuild, ValueId};
 use smallvec::smallvec;
@@ -46,7 +46,7 @@ pub(super) fn rule(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
     Ok(Rule::Tangents(smallvec![Some(dv), Some(dw), None]))
 }
 
-/// `1 / (w_j - w_i)` beside the diagonal, 0 on it.
+/// `1 / (w_j - w_i)` off the diagonal, 0 on it.
 fn inverse_differences(e: &mut Emit<'_>, w: ValueId) -> Option<ValueId> {
     let (by_column, by_row) = spread_both(e, w)?;
     let difference = e.sub(by_column, by_row);

@@ -1,8 +1,7 @@
 //! `getrf`: `P A = L U`, with `L` and `U` in one matrix.
 //!
-//! `L^-1 P dA U^-1 = L^-1 dL + dU U^-1`, of which the first summand is strictly lower triangular and the second upper
-//! triangular, so that `d(LU) = L tril(M, -1) + triu(M) U` with `M = L^-1 P dA U^-1`. A factor of a rectangular matrix is
-//! extended to a square one by an identity.
+//! `L^-1 P dA U^-1 = L^-1 dL + dU U^-1`. The first summand is strictly lower triangular, the second upper triangular, so `d(LU) = L
+//! tril(M, -1) + triu(M) U` with `M = L^-1 P dA U^-1`. A factor of a rectangular matrix is extended to a square one by an identity.
 
 use shardc_ir::{
     Build, CompareDirection, CompareType, DType, Diagnostic, DimList, OpKind, PadSpec, SizeList, TensorBuild,
@@ -77,7 +76,7 @@ fn upper(e: &mut Emit<'_>, factors: ValueId) -> ValueId {
     e.add(square, ones)
 }
 
-/// Zeros behind the last element along one dimension.
+/// Pads with zeros after the last element along one dimension.
 pub(super) fn padded(e: &mut Emit<'_>, value: ValueId, dim: usize, by: i64) -> ValueId {
     if by == 0 {
         return value;
@@ -94,7 +93,7 @@ pub(super) fn padded(e: &mut Emit<'_>, value: ValueId, dim: usize, by: i64) -> V
     e.tensor(OpKind::Pad(Box::new(spec)), &[value, zero], &shape, ty.dtype)
 }
 
-/// The permutation that pivots (row numbers from 1, swapped in order) are, as a matrix of the type of `like`.
+/// The permutation matrix of pivots (row numbers from 1, swapped in order), in the type of `like`.
 fn permutation(at: &mut At<'_, '_>, pivots: ValueId, like: ValueId) -> Option<ValueId> {
     let pivots_shape = at.linear.module.shape(pivots).to_vec();
     let (last, count) = (pivots_shape.len() - 1, *pivots_shape.last()?);
@@ -129,7 +128,7 @@ fn permutation(at: &mut At<'_, '_>, pivots: ValueId, like: ValueId) -> Option<Va
             let numbers = e.tensor(OpKind::Iota { dim: last as u32 }, &[], shape, DType::I32);
             e.tensor(OpKind::Compare(CompareDirection::EQ, signed), &[numbers, row], shape, DType::I1)
         };
-        // The element of `values` where a mask holds.
+        // The element of `values` where a mask is true.
         let pick = |e: &mut Emit<'_>, mask: ValueId, values: ValueId| {
             let zero = e.zeros_like(values);
             let chosen = e.alike_to(OpKind::Select, &[mask, values, zero], values);

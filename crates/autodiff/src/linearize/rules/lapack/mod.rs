@@ -1,4 +1,4 @@
-//! Calls of LAPACK, as JAX writes them for CPUs: `lapack_<type><routine>_ffi`.
+//! Calls of LAPACK, as JAX emits them for CPUs: `lapack_<type><routine>_ffi`.
 //!
 //! | routine | derivative |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | `syevd`, `heevd` | [`eigh`] |
 //! | `gesdd` | [`svd`] |
 //!
-//! The rules are those of JAX 0.10.2 and 0.12 (`jax/_src/lax/linalg.py`); what has no derivative there has none here.
+//! The rules are those of JAX 0.10.2 and 0.12 (`jax/_src/lax/linalg.py`); routines without a derivative there have none here.
 
 mod eigh;
 mod lu;
@@ -22,7 +22,7 @@ use smallvec::smallvec;
 use super::linear_algebra;
 use crate::linearize::{At, Rule};
 
-/// Letters by which LAPACK names sides, triangles and modes, as JAX writes them: their ASCII codes.
+/// Letters by which LAPACK names sides, triangles and modes, as ASCII codes, as JAX passes them.
 mod letter {
     pub(super) const ALL: i64 = b'A' as i64;
     pub(super) const CONJUGATE: i64 = b'C' as i64;
@@ -73,7 +73,7 @@ pub(super) fn call(at: &mut At<'_, '_>, target: &str) -> Result<Option<Rule>, Bo
     }))
 }
 
-/// The routine that a target calls, without the letter of its type.
+/// The routine of a target, without the letter of its type.
 fn routine(target: &str) -> Option<&str> {
     let name = target.strip_prefix("lapack_")?.strip_suffix("_ffi")?;
     name.strip_prefix(['s', 'd', 'c', 'z'])
@@ -104,16 +104,16 @@ fn raw_option(text: &str, name: &str) -> Option<i64> {
     })
 }
 
-/// Writes the call again behind it, with another target or mode and other types of results; returns these. Layouts are
-/// those of the given results.
+/// Repeats the call after it, with another target or mode and other result types. Returns the results. Layouts are those of the selected
+/// results.
 struct Again<'a> {
     target: Option<String>,
     mode: Option<i64>,
     operands: &'a [ValueId],
     types: &'a [TypeId],
-    /// For each operand the place of its layout: among the operands (`Ok`) or results (`Err`) of the call.
+    /// For each operand the index of its layout: among the operands (`Ok`) or results (`Err`) of the call.
     operand_layouts: &'a [Result<usize, usize>],
-    /// For each result the place of its layout among the results of the call.
+    /// For each result the index of its layout among the results of the call.
     result_layouts: &'a [usize],
 }
 
@@ -121,7 +121,7 @@ impl Again<'_> {
     fn write(self, at: &mut At<'_, '_>) -> Vec<ValueId> {
         let OpKind::CustomCall(mut spec) = at.kind() else { return Vec::new() };
         let mut attrs = at.linear.module.ops[at.op].attrs.clone();
-        // Both are of the types that the call had.
+        // Both have the types of the original call.
         spec.props.remove("output_operand_aliases");
         attrs.remove(SHARDING_RULE);
         if let Some(target) = self.target {

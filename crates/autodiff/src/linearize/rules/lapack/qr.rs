@@ -1,8 +1,7 @@
 //! `geqrf` and `orgqr`: `A = Q R` of a matrix that is not wide, with as many columns of `Q`.
 //!
-//! With `M = Q^H dA R^-1` and the antisymmetric `S = tril(M, -1) - tril(M, -1)^H`: `dR = (M - S) R` and
-//! `dQ = Q (S - M) + dA R^-1`. `geqrf` returns `R` above Householder vectors; their tangents are not needed, since `dQ` is found
-//! from `dA` where `orgqr` reads them.
+//! With `M = Q^H dA R^-1` and the antisymmetric `S = tril(M, -1) - tril(M, -1)^H`: `dR = (M - S) R` and `dQ = Q (S - M) + dA R^-1`.
+//! `geqrf` returns `R` above Householder vectors. Their tangents are not needed, since `dQ` is computed from `dA` for `orgqr`.
 
 use shardc_ir::{
     CompareDirection, Diagnostic, OpKind, TensorBuild, Transposition, TriangularSpec, UnaryOp, ValueId,
@@ -59,7 +58,7 @@ pub(super) fn factor(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
     let above = adjoint(&mut tape, below);
     let mut s = tape.sub(below, above);
     if is_complex {
-        // The diagonal of `R` stays real: what is imaginary on that of `M` belongs to `S`.
+        // The diagonal of `R` stays real: the imaginary part of that of `M` belongs to `S`.
         let mask = diagonal(&mut at.primal(), r, 0);
         let mut tape = at.tape();
         let on_diagonal = tape.mul(m, mask);
@@ -80,7 +79,7 @@ pub(super) fn factor(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
     Ok(Rule::Tangents(smallvec![Some(dr), None]))
 }
 
-/// The rule of `orgqr` on what `geqrf` returns.
+/// The rule of `orgqr` on the result of `geqrf`.
 pub(super) fn orthogonal(at: &mut At<'_, '_>) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let packed = at.operand(0);
     let is_like = at.linear.module.values[packed].ty == at.linear.module.values[at.result()].ty;
@@ -88,7 +87,7 @@ pub(super) fn orthogonal(at: &mut At<'_, '_>) -> Result<Option<ValueId>, Box<Dia
     tangent.map(Some).ok_or_else(|| unsupported(at))
 }
 
-/// Whether only `orgqr`, and selections of the upper triangle, read the result of `geqrf`.
+/// Whether the users of the result of `geqrf` are only `orgqr` and selections of the upper triangle.
 fn reads_triangle(at: &mut At<'_, '_>, packed: ValueId) -> bool {
     at.linear.users(packed).into_iter().all(|op| {
         let data = &at.linear.module.ops[op];

@@ -1,9 +1,8 @@
 //! `gesdd`: `A = U diag(s) V^H`.
 //!
-//! With `M = U^H dA V`: `ds = diag(Re M)`, `dU = U (F * (M s + (M s)^H) + D)` and `dV = V (F * (s M + (s M)^H))`, where `F` is
-//! `1 / (s_j^2 - s_i^2)` beside the diagonal and 0 on it, `M s` scales columns, `s M` scales rows, and `D` is the
-//! antihermitian part of the diagonal of `M` divided by `s` (0 for real matrices). A side that is not square has besides what
-//! of `dA` is orthogonal to it.
+//! With `M = U^H dA V`: `ds = diag(Re M)`, `dU = U (F * (M s + (M s)^H) + D)` and `dV = V (F * (s M + (s M)^H))`. `F` is `1 / (s_j^2 -
+//! s_i^2)` off the diagonal and 0 on it, `M s` scales columns, and `s M` scales rows. `D` is the antihermitian part of the diagonal of `M`
+//! divided by `s` (0 for real matrices). A side that is not square also has the part of `dA` that is orthogonal to it.
 
 use shardc_ir::{Diagnostic, TensorBuild, ValueId};
 use smallvec::smallvec;
@@ -58,7 +57,7 @@ pub(super) fn rule(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
     let right = matmul(&mut tape, da, v);
     let m = matmul(&mut tape, uh, right);
     let Some(ds) = diagonal_of(at, m) else { return Err(error) };
-    // Both sides: `F * (x + x^H)`.
+    // For both sides: `F * (x + x^H)`.
     let rotation = |at: &mut At<'_, '_>, scale: ValueId| {
         let mut tape = at.tape();
         let scaled = tape.mul(m, scale);
@@ -128,7 +127,7 @@ fn beside(
     Ok(tape.add(change, scaled))
 }
 
-/// `U` and `V^H` with `count` columns and rows, of a call that computes singular values alone.
+/// `U` and `V^H` with `count` columns and rows, for a call that computes only singular values.
 fn vectors(at: &mut At<'_, '_>, count: i64) -> Option<(ValueId, ValueId)> {
     let results = at.linear.module.ops[at.op].results.clone();
     let mut types: Vec<_> = results.iter().map(|&r| at.linear.module.values[r].ty).collect();

@@ -10,7 +10,6 @@ use rustc_hash::FxHashSet;
 use shardc_ir::{BinaryOp, EntityRef, OpId, OpKind, RegionId, ValueId};
 
 use super::liveness::Estimate;
-use super::machine::Machine;
 
 /// How many values are looked at, one after the other, to see what an operation could be computed from again, and in all.
 const LOOKED_AT: u32 = 48;
@@ -134,7 +133,7 @@ impl Estimate<'_> {
     /// Whether several products read a quotient, as those of an attention read its probabilities, and the compiler divides once for all of
     /// them: libtpu does for a v5p, and divides in each product for a v5e.
     fn is_quotient_kept(&self, op: OpId, region: RegionId) -> bool {
-        if self.program.machine != Machine::TpuV5p || !self.program.is_multiplied_often(op) {
+        if !self.program.machine.keeps_shared_quotients() || !self.program.is_multiplied_often(op) {
             return false;
         }
         let module = self.module;

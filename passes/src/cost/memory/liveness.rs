@@ -577,7 +577,7 @@ impl<'m> Estimate<'m> {
         let is_of_product = || module.def_op(value).is_some_and(|def| is_product(&module.ops[def].kind));
         let is_computed = || module.def_op(value).is_some_and(|def| self.program.is_elementwise(def));
         self.program.is_elementwise(op)
-            && (self.program.machine == Machine::TpuV5p
+            && (self.program.machine.writes_beside_computed()
                 || is_of_product()
                 || self.program.is_hard(op) && is_computed())
     }

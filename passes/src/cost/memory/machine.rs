@@ -56,12 +56,33 @@ const TOO_MUCH_IN_ROWS: u64 = 1 << 30;
 impl Machine {
     /// Whether tensors lie in tiles.
     pub(super) fn is_tpu(self) -> bool {
-        matches!(self, Machine::TpuV5e | Machine::TpuV5p)
+        match self {
+            Machine::TpuV5e | Machine::TpuV5p => true,
+            Machine::Plain | Machine::Gpu => false,
+        }
     }
 
     /// Whether a product is an operation of its own, which reads its operands from memory and writes its result there.
     pub(super) fn multiplies_alone(self) -> bool {
         self == Machine::Gpu
+    }
+
+    /// Whether a quotient that several matmuls read is computed once and kept. libtpu 0.0.51 does so for a v5p, and divides again in
+    /// each matmul for a v5e.
+    pub(super) fn keeps_shared_quotients(self) -> bool {
+        match self {
+            Machine::TpuV5p => true,
+            Machine::TpuV5e | Machine::Plain | Machine::Gpu => false,
+        }
+    }
+
+    /// Whether an element-wise result is written beside an operand that no matmul produces. libtpu 0.0.51 computes that operand again
+    /// for a v5e.
+    pub(super) fn writes_beside_computed(self) -> bool {
+        match self {
+            Machine::TpuV5p => true,
+            Machine::TpuV5e | Machine::Plain | Machine::Gpu => false,
+        }
     }
 
     /// Returns what it counts to read or write a tensor beside others. For v5e the compiler computes the probabilities of an

@@ -15,7 +15,7 @@
 //! * The result, or its transpose, has no user but the reshard that completes an additive sum. The sum of a matmul is not
 //!   reduce-scattered: planning has weighed that.
 //! * The new cost is less than 80 % of the old one.
-//! * An exchange saves at least [`cost::WORTH_EXCHANGING`], and its operands need no more memory than operands and result do now.
+//! * An exchange saves at least 4 MiB (`cost::WORTH_EXCHANGING`), and its operands need no more memory than operands and result do now.
 //! * An exchange splits the dimension of the result evenly.
 //! * For a gather, the all-gathered operands need no more memory than operands and result do now.
 //! * All rewrites of matmuls together save at least 6 % of the bytes that the program sends.

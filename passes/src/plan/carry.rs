@@ -1,10 +1,24 @@
-//! Pending sums that pass through operations.
+//! Unreduced values through linear operations: computes on partial sums and delays the all-reduce.
 //!
-//! A value that is pending along some axes is a sum of the devices' addends. An operation that is [linear](crate::analysis::linear)
-//! in it may be done on the addends, and its result is then as pending; for any other the sum is completed first. Which of
-//! the two is done costs decide: a sum over less than what it comes from is better completed afterwards, a broadcast before.
-//! Where the result is annotated as pending nothing is sent. Other operands that count together with the pending one, as the
-//! second of an addition, are made pending by keeping them on one device, which sends nothing either.
+//! An operation that is [linear](crate::analysis::linear) in an unreduced value may run on each device's partial sum; its result is then
+//! unreduced, too. Any other operation needs the completed sum.
+//!
+//! * Cost decides between the two: a `reduce` shrinks the value, so the all-reduce is cheaper after it; a broadcast is cheaper after the
+//!   all-reduce.
+//! * If the result is annotated as unreduced, nothing is sent.
+//! * Other operands of the same linear form, such as the second operand of an addition, are made unreduced: one device keeps them, and
+//!   nothing is sent.
+//! * A narrowing conversion runs on partial sums only if its result is annotated as unreduced, since rounded partial sums lose accuracy.
+//!
+//! ```mlir
+//! %1 = all_reduce %0               // %0: unreduced={"x"}
+//! %2 = stablehlo.negate %1
+//! ```
+//! becomes
+//! ```mlir
+//! %1 = stablehlo.negate %0         // unreduced={"x"}
+//! %2 = all_reduce %1
+//! ```
 
 use shardc_ir::{Module, OpId, OpKind, ReductionKind, TensorSharding, ValueId};
 use smallvec::SmallVec;

@@ -1,10 +1,12 @@
-//! What is pending between annotations.
+//! Backward propagation of unreduced shardings: values between an unreduced producer and an unreduced use stay unreduced.
 //!
-//! An operation without a sharding of its own, of a pending sum and for one, is done on addends: completing the sum between them
-//! would send it, to throw away all but one device's afterwards. So a value whose readers all take addends is pending, if it
-//! comes as addends. Where its only reader makes less of it, or as much, and takes addends too, its sum is completed after that.
+//! Without this pass, an unannotated operation between the two would all-reduce its operand, and all but one device would then discard the
+//! sum. The walk is backward, so users come before producers.
 //!
-//! Readers come first: the walk is backward.
+//! A value becomes unreduced if it is produced as partial sums, and
+//!
+//! * all its users take partial sums; or
+//! * its only user is linear in it, light, and has a result that is no larger: the all-reduce then comes after that user.
 
 use shardc_ir::{
     Module, OpId, OpKind, PackedOption, ReductionKind, RegionId, SecondaryMap, ShardingId, TensorType, Uses,

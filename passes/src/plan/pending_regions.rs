@@ -1,10 +1,13 @@
-//! What is pending while it goes in and out of loops, branches and barriers.
+//! Unreduced shardings across loops, branches and barriers.
 //!
-//! Annotations say what is pending where it is made or used; what a loop carries, or a branch returns, mostly has none of its
-//! own. A carried value is pending where what the body returns is: a gradient that is added up over micro-batches stays a
-//! sum of addends until after the loop. Where the body returns it whole, it goes in and out whole.
+//! Annotations state what is unreduced at producers and users; loop-carried values and branch results mostly have no annotation.
 //!
-//! Any choice is right: a sum that is carried and needed whole is completed where it is needed.
+//! * A loop-carried value is unreduced if the value that the body returns is. A gradient accumulated over micro-batches so stays a partial
+//!   sum until after the loop. If the body returns it reduced, it is carried reduced.
+//! * A branch result is unreduced if a branch returns it so, or if its annotation says so and a branch produces partial sums.
+//! * A barrier keeps its result or its operand unreduced.
+//!
+//! Every choice is correct: a carried partial sum is completed where a user needs it reduced.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{AxisList, Module, OpId, OpKind, ReductionKind, RegionId, TensorSharding, ValueId};

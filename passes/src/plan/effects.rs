@@ -1,4 +1,4 @@
-//! Operations with side effects (infeed, outfeed, send, receive).
+//! Operations with side effects, such as infeed and outfeed.
 //!
 //! Outside of manual computations every device executes them with replicated operands: the host feeds each device the unsharded value, and
 //! receives it from each. XLA refuses such operations unless they name their devices; planning prints a note instead. In a manual

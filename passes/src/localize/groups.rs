@@ -1,4 +1,4 @@
-//! Computes the local `feature_group_count` or `batch_group_count` of a convolution.
+//! Computes the local `feature_group_count` and `batch_group_count` of a convolution.
 
 use shardc_ir::{OpId, OpKind};
 

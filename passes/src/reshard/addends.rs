@@ -1,7 +1,7 @@
 //! Paths to a value that is unreduced along more axes than before; nothing is sent.
 //!
-//! A value that is replicated along an axis is kept by the first device, and is the identity of the reduction on the others. A value that is split
-//! along the axis becomes partial sums in place: each device has its block of the full value, and the identity elsewhere.
+//! A value that is replicated along an axis is kept by the first device, and is the identity of the reduction on the others. A value that
+//! is split along the axis becomes partial sums in place: each device has its block of the full value, and the identity elsewhere.
 
 use shardc_ir::{AxisList, Mesh, MeshCollectiveKind, TensorSharding};
 

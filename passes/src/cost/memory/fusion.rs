@@ -4,7 +4,7 @@
 //! * Constants, and operations that only move elements: a reshape, a transpose, a broadcast, a slice.
 //! * Element-wise operations with one use.
 //! * Element-wise operations with several uses, if each user can recompute them. A compiler does so if that moves no more bytes than one
-//!   write and a read per user. The estimate does so only if it keeps fewer bytes live for a shorter time.
+//!   write and a read per user. It is done only if it keeps fewer bytes live for a shorter time.
 //! * A matmul that is part of its user ([`products`](super::products)); it is never recomputed.
 
 use rustc_hash::FxHashSet;

@@ -18,7 +18,7 @@ use crate::analysis::linear::{Passes, passes};
 use crate::analysis::reducer::is_identity;
 use crate::analysis::regions::program_ops;
 
-/// Makes values under `body` pending that are made and read as addends. `results` are the shardings that the function returns.
+/// Makes values under `body` unreduced that are produced and used as partial sums. `results` are the shardings that the function returns.
 pub(super) fn flow(module: &mut Module, body: RegionId, results: &[Option<ShardingId>]) {
     let mut parents: SecondaryMap<RegionId, PackedOption<OpId>> = SecondaryMap::new();
     for op in program_ops(module, body) {
@@ -130,14 +130,14 @@ impl Flow<'_> {
             return Taken::Whole;
         }
         if let Some(wanted) = wanted {
-            // A product takes addends on one side.
+            // A multiplication takes partial sums in one operand only.
             let mut others = data.operands.iter().enumerate().filter(|&(j, _)| j != i);
             let alone = takes != Passes::Either || !others.any(|(_, &v)| comes_as(module, v, &wanted));
             return if alone { Taken::Pending(wanted) } else { Taken::Whole };
         }
         let bytes = |v: ValueId| module.stored(v).and_then(TensorType::num_bytes);
         let is_less = bytes(result).zip(bytes(value)).is_some_and(|(result, value)| result <= value);
-        // What counts together with it would have to be kept on one device.
+        // Other operands of the same linear form would have to be kept on one device.
         let is_with_others = data.operands.iter().enumerate().any(|(j, &v)| {
             j != i
                 && takes != Passes::Either
@@ -153,11 +153,11 @@ impl Flow<'_> {
     }
 }
 
-/// As what an operation takes an operand.
+/// The form in which an operation takes an operand.
 enum Taken {
-    /// As addends, of which it makes such.
+    /// As partial sums; its result is unreduced, too.
     Pending(Pending),
-    /// Either way; it makes no more of addends than they are, and the sum is completed afterwards.
+    /// In either form. Its result is no larger than the operand, and the sum is completed after it.
     AsItComes,
     Whole,
 }

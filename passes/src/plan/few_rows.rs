@@ -27,11 +27,11 @@ use smallvec::SmallVec;
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 use crate::windows::is_windowed;
 
-/// More dimensions than these are summed over all together, or not at all.
+/// With more dimensions than these, the sum is over all of them or none.
 const MAX_DIMS: usize = 3;
 
-/// Returns the rules by which a slice is a sum over the blocks of some of the split dimensions that it cuts, one for each choice
-/// of these. `rule` is the one by which devices exchange windows.
+/// Returns the rules by which a slice is a sum over blocks: one for each subset of its split dimensions. `rule` is that of the halo
+/// exchange.
 pub(super) fn as_sums(module: &Module, op: OpId, rule: &ShardingRule) -> SmallVec<[ShardingRule; 1]> {
     let data = &module.ops[op];
     let mut rules = SmallVec::new();
@@ -42,7 +42,7 @@ pub(super) fn as_sums(module: &Module, op: OpId, rule: &ShardingRule) -> SmallVe
     };
     let (from, to) = (module.shape(operand), module.shape(result));
     let Some(sharding) = module.shardings.sharding_of(operand) else { return rules };
-    // The sum of half of the rows or more sends as much as a gather of all rows.
+    // An all-reduce of half of the rows or more sends as much as an all-gather of all rows.
     let dims: SmallVec<[usize; 4]> = (0..to.len())
         .filter(|&d| !sharding.axes(d).is_empty() && is_windowed(&data.kind, from, d))
         .filter(|&d| 2 * to[d] < from[d])

@@ -14,11 +14,11 @@
 //! * rows that are added to zeros, and those to others, are gathered first and then added one after the other (`program`);
 //! * element-wise operations and partial updates write in place over an operand at its last use;
 //! * the result of a barrier is its operand, and is not copied;
-//! * a TPU takes every other element, and puts zeros between elements, in memory, as the levels of an `associative_scan` ask for (`program`);
+//! * a TPU does strided slices and interior padding, as in the levels of an `associative_scan`, in memory (`program`);
 //! * a loop has its loop-carried values once, and the temporaries of its body (`liveness`);
 //! * stacks of layers whose rows a TPU cannot multiply or gather as they lie are copied once (`stacks`), and so are those whose rows
 //!   loops only narrow (`narrowed`);
-//! * what a TPU gathers as a result is copied there, and so is the argument whose memory it takes (`gathered`);
+//! * an all-gathered result is copied on a TPU, and so is the argument whose memory it takes (`gathered`);
 //! * what fits in the fast memory of a TPU has tuple index tables in the main memory instead (`tables`);
 //! * tensors lie in tiles on TPUs, which pads them, and what only products read is kept with 16 bits (`program`, `machine`);
 //! * a product is one operation with what computes on it element by element; from exponentials that are made with scores all else is

@@ -1,5 +1,4 @@
-//! What a program costs: the unit that planning compares ways of doing things in, what a partitioned program sends, and
-//! the memory that it needs on each device.
+//! Cost models: the unit in which planning compares alternatives, the bytes that a partitioned program sends, and its memory per device.
 
 pub mod memory;
 mod model;

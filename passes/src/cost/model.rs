@@ -1,8 +1,8 @@
-//! What things cost, in one unit: bytes that a device sends over the interconnect.
+//! Cost model of planning. The unit is bytes that a device sends over the interconnect.
 //!
-//! Collectives follow the ring algorithm. Arithmetic and memory traffic are converted with the balance of
-//! current accelerators (a TPU v5e sends about 45 GB/s per direction, reads 800 GB/s and does 200 Tflop/s);
-//! they only need to be right to within a small factor, to tell a gather from a recomputation.
+//! Collectives follow the ring algorithm. Arithmetic and memory traffic are converted by the balance of current accelerators: a TPU v5e
+//! sends about 45 GB/s per direction, reads 800 GB/s and does 200 Tflop/s. They need to be accurate only to within a small factor, to
+//! choose between an all-gather and a rematerialization.
 
 /// What starting a collective costs, in bytes: what is sent in about a third of a microsecond at 45 GB/s.
 pub(crate) const START: f64 = 16.0 * 1024.0;

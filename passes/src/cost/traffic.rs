@@ -1,4 +1,4 @@
-//! What a partitioned program sends.
+//! The bytes that a partitioned program sends.
 
 use std::collections::BTreeMap;
 

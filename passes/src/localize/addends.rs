@@ -1,4 +1,4 @@
-//! Values that become pending: what devices have alike, or their parts of it, as addends. Nothing is sent.
+//! Conversion to unreduced values: a replicated or split value becomes each device's partial sum. Nothing is sent.
 
 use shardc_ir::{
     AxisList, AxisRef, CompareDirection, CompareType, DType, Diagnostic, OpKind, ReductionKind, ValueId,

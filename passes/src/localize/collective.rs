@@ -1,7 +1,7 @@
-//! Collectives on global values become StableHLO collectives on blocks.
+//! Lowers collectives on global values to StableHLO collectives on local blocks.
 //!
-//! Where a dimension does not divide evenly, blocks are padded before they are cut and what is too much is
-//! sliced off after they are put together, so that each device has its block of `ceil(n / k)`.
+//! If a dimension does not divide evenly, blocks are padded before the collective splits them, and the excess is sliced off after it
+//! concatenates them. Each device so gets its block of `ceil(n / k)`.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{

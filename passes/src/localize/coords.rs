@@ -1,4 +1,4 @@
-//! Coordinates: where on the mesh a device is, computed from its number.
+//! Mesh coordinates of a device, computed from its partition or replica id.
 
 use std::collections::HashMap;
 

@@ -1,8 +1,8 @@
-//! `dynamic_slice` and `dynamic_update_slice` where the window is smaller than a dimension that is split.
+//! Partitions `dynamic_slice` and `dynamic_update_slice` whose window is smaller than a split dimension.
 //!
-//! Along such a dimension a window of `m` elements lies in one block, in several, or for this device in none. Each
-//! device works on the *slab* of `min(m, block)` elements of its block that is closest to the window, so that a block
-//! that is updated in place is touched nowhere else, and knows how far the slab is from the window's start.
+//! Along such a dimension a window of `m` elements lies in one block, in several, or outside this device's block. Each device works on the
+//! *slab* of `min(m, block)` elements of its block that is closest to the window, and computes the distance of the slab from the window's
+//! start. An update in place so touches nothing else of the block.
 
 use shardc_ir::{
     AxisRef, BinaryOp, CompareDirection, CompareType, DType, DTypeClass, DYNAMIC, OpId, OpKind, PadSpec,

@@ -1,7 +1,7 @@
-//! Carries out exchanges: slabs are cut from blocks, sent, and put together to windows.
+//! Emits exchanges: slices slabs out of blocks, sends them by collective-permutes, and concatenates them to windows.
 //!
-//! What differs from device to device is known when the program is compiled: it is computed from the device's index where
-//! it is a progression, else looked up in a table.
+//! Values that differ between devices are known at compile time. They are computed from the device's index if they are an arithmetic
+//! progression, and are looked up in a table otherwise.
 
 use std::mem::take;
 

@@ -1,4 +1,4 @@
-//! How many groups of a convolution a device has.
+//! Computes the local `feature_group_count` and `batch_group_count` of a convolution.
 
 use shardc_ir::{OpId, OpKind};
 

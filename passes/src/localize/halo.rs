@@ -1,11 +1,9 @@
-//! Windows of split dimensions, put together from the blocks of several devices.
+//! Halo exchange: windows of split dimensions, assembled from the blocks of several devices.
 //!
-//! [`crate::windows`] says which operations need them, and who sends what to whom. Here each operand becomes the device's
-//! window of it, by collective-permutes of slabs; the operation on windows is then one without padding, offsets or
-//! dilation of its operand along that dimension.
+//! [`crate::windows`] computes which operations need windows, and which device sends what. Here each operand becomes the device's window
+//! of it, by collective-permutes of slabs. The operation on windows then has no padding, offsets or base dilation along that dimension.
 //!
-//! Nothing of a block's padding gets into a window where the operation looks: what a window needs is either an element
-//! or, out of bounds, the fill.
+//! The positions that the operation reads contain no padding of a block: each is an element or, out of bounds, the fill value.
 
 use shardc_ir::{AxisRef, Diagnostic, OpId, OpKind, SizeList, ValueId};
 

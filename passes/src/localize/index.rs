@@ -1,8 +1,7 @@
-//! Gather and scatter over blocks.
+//! Partitions gather and scatter over split indexed dimensions.
 //!
-//! Where an indexed dimension is split, each device translates the indices into its own block. A gather
-//! clamps them first, as StableHLO says it does, takes what it can and puts zero for the rest: the planner has
-//! made the result a pending sum. A scatter drops what falls outside the block by itself.
+//! Each device translates the indices into its own block. A gather first clamps them, as StableHLO specifies, reads the rows that it has
+//! and uses zeros for the rest; planning has made the result unreduced. A scatter drops indices outside the block by itself.
 
 use shardc_ir::{
     AxisRef, BinaryOp, Build, CompareDirection, CompareType, DType, DTypeClass, DimList, GatherSpec, OpId,

@@ -1,8 +1,7 @@
-//! What loops need in partition mode.
+//! Barriers on constant operands of loops in partition mode.
 //!
-//! XLA computes expressions of constants before it looks at shardings, and what it computes has lost the mark that it
-//! is partitioned already. A loop that takes it in is then marked inside and not outside, which XLA refuses. A barrier
-//! keeps such a value from being computed early.
+//! XLA folds constant expressions before it reads shardings, and the folded constant loses the mark that it is partitioned already. A loop
+//! that takes such a constant has marks inside but not outside, and XLA refuses it. An `optimization_barrier` prevents the folding.
 
 use std::collections::{BTreeMap, HashSet};
 

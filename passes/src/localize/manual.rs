@@ -1,4 +1,4 @@
-//! Manual computations, whose values are local along their axes already.
+//! Inlines manual computations, whose values are local along their manual axes already, and lowers their collectives.
 
 use shardc_ir::{
     DType, Diagnostic, Group, Module, OpId, OpKind, RegionId, ReplicaGroups, Rewriter, SpmdMode, ValueId,

@@ -1,11 +1,20 @@
-//! Padding: what a reduction must not see.
+//! Masks the padding of unevenly split dimensions.
 //!
-//! Where a dimension does not divide evenly, the last blocks end in elements that mean nothing. Whatever
-//! combines elements along that dimension first replaces them by the identity of the combination.
+//! If a dimension does not divide evenly, the last blocks end in undefined elements. An operation that combines elements along that
+//! dimension first replaces them by the identity of its reduction.
 //!
-//! **Invariant.** A dimension of size `n` split `k` ways gives each device `ceil(n / k)` elements. What lies beyond `n` has
-//! *any* value, at the boundary of the program and inside it; a collective pads before it cuts, and trims after it puts
-//! together (`collective`).
+//! **Invariant.** A dimension of size `n` split `k` ways gives each device `ceil(n / k)` elements. Elements beyond `n` have *any* value,
+//! at the boundary of the program and inside it. A collective pads before it splits, and trims after it concatenates (`collective`).
+//!
+//! ```mlir
+//! %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : ...
+//! ```
+//! becomes
+//! ```mlir
+//! %inside = stablehlo.compare LT, %global_index, %size
+//! %1 = stablehlo.select %inside, %x, %identity
+//! %0 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0] : ...
+//! ```
 
 use shardc_ir::{
     AxisRef, CompareDirection, CompareType, DType, Diagnostic, EntityRef, OpId, OpKind, ReductionKind,

@@ -1,20 +1,27 @@
-//! Localizing: from a planned program on global shapes to the program that each device runs.
+//! SPMD lowering: from a planned program on global shapes to the program that each device runs.
 //!
-//! Every value takes its local type, every [`MeshCollective`](shardc_ir::MeshCollective) becomes StableHLO
-//! collectives with replica groups, and the operations that must know where on the mesh they run get it:
+//! Every value takes its local type, and every [`MeshCollective`](shardc_ir::MeshCollective) becomes StableHLO collectives with replica
+//! groups. Operations that depend on the device's place in the mesh are rewritten:
 //!
-//! * a count ([`OpKind::Iota`]) along a split dimension starts at the device's offset;
-//! * slices, dynamic slices and gathers of whole dimensions take the local size;
-//! * a gather or scatter over a split indexed dimension works on the indices that fall in the device's block
-//!   (see `index`);
-//! * a collective of the program itself, in a manual computation, names devices as the others do (see `manual`); the
-//!   computation then gives way to its body, whose values are local already;
-//! * an operation whose windows cross the borders of blocks gets them from neighbours (see `halo`);
-//! * a reduction over a dimension that does not divide evenly sees the identity where there is only padding
-//!   (see `mask`).
+//! * an [`OpKind::Iota`] along a split dimension starts at the device's offset;
+//! * slices, dynamic slices and gathers of unsplit dimensions take the local size;
+//! * a gather or scatter over a split indexed dimension uses the indices in the device's block (see `index`);
+//! * a collective of the program itself, in a manual computation, gets replica groups like the others (see `manual`). The computation is
+//!   then replaced by its body, whose values are local already;
+//! * an operation whose windows cross block borders gets a halo exchange (see `halo`);
+//! * a reduction over a dimension that does not divide evenly sees the identity in the padding (see `mask`).
 //!
-//! The input must be planned and its reshards lowered; what the planner promises in
-//! [`support`](crate::plan) is what this pass relies on.
+//! The input must be planned, with its reshards lowered. This pass relies on the promises of the planner in [`support`](crate::plan).
+//!
+//! ```mlir
+//! %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<8x64xf32>, tensor<64x16xf32>) -> tensor<8x16xf32>
+//! %1 = all_reduce %0 over "x"        // mesh ["x"=2], both contracting dimensions are split by "x"
+//! ```
+//! becomes
+//! ```mlir
+//! %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<8x32xf32>, tensor<32x16xf32>) -> tensor<8x16xf32>
+//! %1 = "stablehlo.all_reduce"(%0) <{replica_groups = dense<[[0, 1]]>}> ... : (tensor<8x16xf32>) -> tensor<8x16xf32>
+//! ```
 
 mod addends;
 mod collective;

@@ -1,8 +1,7 @@
-//! Operations that one device does for all.
+//! Operations that one device executes for all: `stablehlo.rng`.
 //!
-//! `stablehlo.rng` draws from a generator that is the device's own, so every device would have other numbers. One device draws:
-//! its numbers are an addend to which the others add zeros, and the sum over all devices is the value that all share. The
-//! numbers of `rng_bit_generator` follow from its state and are the same on every mesh.
+//! Each device has its own generator, so each would draw other numbers. One device draws, the others contribute zeros, and the sum over
+//! all devices is the value that all share. The numbers of `rng_bit_generator` depend only on its state, and are the same on every mesh.
 
 use shardc_ir::{DType, Diagnostic, OpId, ReductionKind};
 

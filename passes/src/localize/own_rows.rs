@@ -1,8 +1,7 @@
-//! Slices that are sums of what each device has of them.
+//! Partitions slices of few rows whose result is unreduced (see `plan/few_rows.rs`).
 //!
-//! Where the operand is split along a dimension that the slice cuts and the result is whole there, planning has made the result
-//! a pending sum: each device puts the rows of its block where they belong, and adds nothing elsewhere. What it adds is
-//! selected, not multiplied: in the padding of a block there may be anything.
+//! If the operand is split along the sliced dimension and the result is not, planning has made the result unreduced. Each device places
+//! the rows of its block, and has zeros elsewhere. The zeros are selected, not multiplied: the padding of a block may hold any value.
 
 use shardc_ir::{
     AxisRef, CompareDirection, CompareType, DType, OpId, OpKind, SizeList, SliceSpec, Type, ValueId,

@@ -1,4 +1,4 @@
-//! Carries out direct exchanges: slabs are cut from old blocks, sent, and put together to new ones.
+//! Emits direct exchanges: slices slabs out of old blocks, sends them, and assembles the new blocks.
 
 use shardc_ir::{
     AxisRef, CompareDirection, CompareType, DType, Diagnostic, Mesh, OpKind, PadSpec, ReplicaGroups,

@@ -1,5 +1,5 @@
-//! Checks the sizes of local tensors: what makes parts equal (padding before a collective, blocks put together) may be larger
-//! than the tensor that it serves.
+//! Checks the sizes of local tensors. Tensors with padding, before a collective or after a concatenation, may exceed the tensor that they
+//! serve.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{Diagnostic, Module, RegionId, Type, limits};

@@ -1,10 +1,22 @@
-//! Which axes split which factor of an operation.
+//! Per-operation partition assignment: chooses which mesh axes split which factor of an operation's sharding rule.
 //!
-//! The shardings of operands and results are projected on the factors of the operation's rule. Where all
-//! agree there is nothing to decide. Where they differ, each tensor in turn proposes its own factors, the
-//! others add what does not collide, and the proposal with the least cost wins: the bytes that reshards
-//! send, plus the arithmetic and memory traffic that each device is left with. Windows that neighbours must fill in have
-//! their price too, and where it is too high the dimension is gathered.
+//! The search is greedy, over the shardings that propagation chose:
+//!
+//! * If all operands and results agree on every factor, that is the assignment.
+//! * Otherwise each tensor proposes its own factors, and the other tensors add factors that do not conflict.
+//! * The proposal of least cost wins. The cost is the bytes that reshards and halo exchanges send, plus the larger of arithmetic and memory
+//!   traffic per device (see [`cost`]).
+//! * A dimension whose halo exchange costs too much is all-gathered.
+//! * An axis may move to another factor by all-to-alls before and after the operation, where that saves enough.
+//!
+//! ```mlir
+//! %0 = stablehlo.dot_general %a, %b ... // %a: [{"x"}, {}], %b: [{}, {"x"}], wanted: [{"x"}, {}]
+//! ```
+//! "x" cannot split both `i` and `j`. The proposals of `%a` and of the result agree on `i`, so `%b` is all-gathered:
+//! ```mlir
+//! %1 = reshard %b                       // all_gather to [{}, {}]
+//! %0 = stablehlo.dot_general %a, %1 ...  // [{"x"}, {}]
+//! ```
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{AxisList, DimSharding, Mesh, MeshId, OpKind, ReductionKind, TensorSharding, TensorType};
@@ -31,9 +43,9 @@ pub(crate) struct Tensor<'a> {
     pub(crate) is_result: bool,
     /// Whether an operand can be had in any sharding without communication; it proposes nothing.
     pub(crate) free: bool,
-    /// The part of the cost of resharding it that counts: one in so many trips for what leaves the loop around.
+    /// The fraction of its resharding cost that counts: 1 / trip count if the reshard is hoisted out of the enclosing loop.
     pub(crate) share: f64,
-    /// Whether it is an operand that brings what the site [carries](Site::carried).
+    /// Whether it is an operand that is unreduced over what the site [carries](Site::carried).
     pub(crate) brings: bool,
 }
 
@@ -48,18 +60,18 @@ pub(crate) struct Site<'a> {
     pub(crate) tensors: SmallVec<[Tensor<'a>; 4]>,
     /// Whether the arithmetic is the product of all factors (dot, convolution).
     pub(crate) is_contraction: bool,
-    /// What operands are pending over, and the results then too; empty for most. These parts split no factor: along them
-    /// devices have addends of the same elements.
+    /// The axes over which operands, and so the results, are unreduced; empty for most. They split no factor: devices along them have
+    /// partial sums of the same elements.
     pub(crate) carried: Parts,
-    /// How what is carried is combined.
+    /// The reduction of the unreduced values.
     pub(crate) carried_by: ReductionKind,
 }
 
 impl Site<'_> {
-    /// Returns the assignment of least cost, in bytes that a device sends. Not all assignments are tried, of which there are
-    /// exponentially many: at most eight for each tensor, and an exchange in place of each.
+    /// Returns the assignment of least cost, in bytes that a device sends. There are exponentially many assignments; this tries at most
+    /// eight for each tensor, and an exchange in place of each.
     pub(crate) fn assign(&self, planner: &mut Planner<'_>) -> FactorParts {
-        // The common case, and the only one for most operations of a well annotated program; costs are not even computed.
+        // The common case in a well annotated program; it computes no cost.
         if let Some(agreed) = self.agreed() {
             return agreed;
         }
@@ -80,8 +92,8 @@ impl Site<'_> {
                     continue;
                 }
                 let gathered = self.without_windows(&candidate).or_else(|| self.without_sums(&candidate));
-                // What gathering a dimension sets free may split another one, so both are tried with and without that. Of a table in
-                // which rows are looked up that would be an exchange, which has to save more than others (`exchanged`).
+                // Axes that all-gathering a dimension frees may split another one, so both are tried with and without that. For a table
+                // in which rows are looked up that is an exchange, which must save more than others (`exchanged`).
                 let is_table = matches!(self.kind, OpKind::Gather(_));
                 let moved = [Some(&candidate), gathered.as_ref().filter(|_| !is_table)]
                     .map(|c| c.and_then(|c| self.with_unused_axes(c)));
@@ -99,16 +111,16 @@ impl Site<'_> {
         self.exchanged(&tried, (least, &parts), planner).unwrap_or(parts)
     }
 
-    /// Returns the best assignment in which devices exchange parts of tensors before the operation and behind it, where that costs so much
-    /// less than `best` that it is worth more collectives. A sum is left alone: it may be completed with others, and is
-    /// [traded](super::trade_sums) where it is not.
+    /// Returns the best assignment with all-to-alls before and after the operation, if it costs so much less than `best` that it is worth
+    /// more collectives. It keeps sums, which may be completed with others; [`trade_sums`](super::trade_sums) replaces those that
+    /// are not.
     fn exchanged(
         &self,
         tried: &[FactorParts],
         (least, best): (f64, &FactorParts),
         planner: &mut Planner<'_>,
     ) -> Option<FactorParts> {
-        // Nothing is saved that costs too little by itself.
+        // An assignment cannot save more than it costs.
         if least < cost::WORTH_EXCHANGING || !self.pending(best).is_empty() {
             return None;
         }
@@ -120,8 +132,8 @@ impl Site<'_> {
         (cost + cost::WORTH_EXCHANGING < least).then_some(parts)
     }
 
-    /// Returns the shardings of operands of which each device makes its part of the last tensor, the result, alone: without
-    /// windows and pending sums. `None` where it cannot.
+    /// Returns the operand shardings from which each device computes its part of the last tensor, the result, without halos and
+    /// unreduced sums. `None` if there are none.
     pub(crate) fn operands_of_parts(&self) -> Option<SmallVec<[TensorSharding; 4]>> {
         let (result, operands) = self.tensors.split_last()?;
         let (chosen, exact) = self.project(result);
@@ -133,7 +145,7 @@ impl Site<'_> {
             .then(|| operands.iter().map(|t| self.sharding(t, &chosen)).collect())
     }
 
-    /// Returns the assignment by which operands and results have the shardings that they have; `None` if there is none.
+    /// Returns the assignment that the current shardings of operands and results imply; `None` if there is none.
     pub(super) fn as_planned(&self) -> Option<FactorParts> {
         let mut chosen = self.nothing();
         for tensor in &self.tensors {
@@ -191,24 +203,23 @@ impl Site<'_> {
         let mut clean = agreed.clone();
         self.sanitize(&mut clean);
         let is_best = self.windows_are_cheap(&agreed) && self.without_sums(&agreed).is_none();
-        // Agreed on is not yet possible: an operation may need the factor whole, or propagation split two factors by one axis.
+        // An agreed assignment may be illegal: the operation may need a factor unsplit, or one axis may split two factors.
         (clean == agreed && is_best).then_some(agreed)
     }
 
-    /// Returns the assignment without the factors along which neighbours exchange windows, if there are any.
+    /// Returns the assignment without the factors that need a halo exchange, if there are any.
     fn without_windows(&self, chosen: &FactorParts) -> Option<FactorParts> {
         self.without(chosen, Split::is_windowed)
     }
 
-    /// Returns the assignment without the dimensions along which a slice, or rows that are looked up, are a sum of what each
-    /// device has of them, if there are any. It pays off to gather such an operand instead where many slices are taken of it, or
-    /// most of it.
+    /// Returns the assignment without the dimensions along which a slice or a lookup is a sum over devices, if there are any.
+    /// All-gathering such an operand is cheaper if many slices are taken of it, or most of it.
     fn without_sums(&self, chosen: &FactorParts) -> Option<FactorParts> {
         let is_read = matches!(self.kind, OpKind::DynamicSlice { .. } | OpKind::Gather(_));
         is_read.then(|| self.without(chosen, |split| split.pending().is_some()))?
     }
 
-    /// Returns the assignment without the factors that are split in such a way, if there are any.
+    /// Returns the assignment without the factors whose split satisfies the predicate, if there are any.
     fn without(&self, chosen: &FactorParts, is_such: impl Fn(Split) -> bool) -> Option<FactorParts> {
         let mut gathered = chosen.clone();
         for (parts, &split) in gathered.iter_mut().zip(&self.splits) {
@@ -219,8 +230,8 @@ impl Site<'_> {
         (gathered != *chosen).then_some(gathered)
     }
 
-    /// Returns the assignment with axes that it makes no use of on other factors: an operation that needs a dimension whole
-    /// may be done in parts along another one, which an all-to-all brings about for less than a gather.
+    /// Returns the assignment with its unused axes on other factors. An operation that needs one dimension unsplit may be split along
+    /// another one: an all-to-all to that costs less than an all-gather.
     fn with_unused_axes(&self, chosen: &FactorParts) -> Option<FactorParts> {
         let mut moved = chosen.clone();
         // Even blocks first, for all tensors: uneven ones pad, and a padded block cannot be cut further.
@@ -230,7 +241,7 @@ impl Site<'_> {
                     let unused =
                         |part: &Part| !moved.iter().flatten().chain(&self.carried).any(|p| p.overlaps(*part));
                     let lost: Parts = parts(self.mesh, &dim.axes).into_iter().filter(unused).collect();
-                    // All together where there is room for that, else one by one.
+                    // All together if they fit, otherwise one by one.
                     if let Some(factor) = self.room_for(tensor, &moved, size_of(&lost), even) {
                         moved[factor].extend(lost);
                         continue;
@@ -247,9 +258,9 @@ impl Site<'_> {
         (moved != *chosen).then_some(moved)
     }
 
-    /// Returns the assignment in which axes that a tensor is split by, and that are used where it would be gathered for them,
-    /// split another factor that it has: rows are looked up in parts of each row, for which an all-to-all before and one behind
-    /// send less than a gather of all rows.
+    /// Returns the assignment in which axes of a conflicting tensor split another of its factors, where it would otherwise be
+    /// all-gathered. For example, a lookup is done in parts of each row: an all-to-all before and one after it send less than an
+    /// all-gather of all rows.
     fn with_lost_axes_on_others(&self, chosen: &FactorParts) -> Option<FactorParts> {
         let mut moved = chosen.clone();
         let mut done = Parts::new();
@@ -279,8 +290,8 @@ impl Site<'_> {
         (moved != *chosen).then_some(moved)
     }
 
-    /// Returns the factor of `tensor` that is best split further, `k` ways: the one of which devices then still have most.
-    /// Blocks that do not come out even must not be cut out of blocks, with which they would not line up.
+    /// Returns the factor of `tensor` to split further, `k` ways: the one whose blocks are then largest. A factor that is split already
+    /// is only split evenly, so that new blocks lie within old ones.
     fn room_for(&self, tensor: &Tensor<'_>, chosen: &FactorParts, k: i64, even: bool) -> Option<usize> {
         let factors = tensor.mapping.dims.iter().flatten().map(|&f| usize::from(f));
         let plain = factors.filter(|&f| self.splits[f] == Split::Plain);
@@ -293,8 +304,7 @@ impl Site<'_> {
         rated.reduce(|best, other| if other.1 > best.1 { other } else { best }).map(|(factor, _)| factor)
     }
 
-    /// Whether getting windows from neighbours costs little more than gathering the operands, which then takes their
-    /// memory too.
+    /// Whether the halo exchange costs little more than all-gathering the operands, which then takes their memory too.
     fn windows_are_cheap(&self, chosen: &FactorParts) -> bool {
         let Some(gathered) = self.without_windows(chosen) else { return true };
         let gather: f64 = self
@@ -308,8 +318,7 @@ impl Site<'_> {
         self.window_cost(chosen) <= gather + 4.0 * cost::START
     }
 
-    /// Returns what getting windows from neighbours costs, in bytes that a device sends; infinite where an exchange would take
-    /// too many rounds.
+    /// Returns the cost of halo exchanges, in bytes that a device sends; infinite if an exchange would take too many rounds.
     fn window_cost(&self, chosen: &FactorParts) -> f64 {
         self.sum_of_exchanges(chosen, |price| price.cost)
     }
@@ -320,7 +329,7 @@ impl Site<'_> {
         let operands: SmallVec<[&Tensor<'_>; 4]> = self.tensors.iter().filter(|t| !t.is_result).collect();
         let shapes: SmallVec<[&[i64]; 4]> = operands.iter().map(|t| t.ty.shape.as_slice()).collect();
         let Some(result) = self.tensors.iter().find(|t| t.is_result) else { return 0.0 };
-        // Without elements there are no windows, and no reason to gather either.
+        // A tensor without elements has no windows, and needs no all-gather.
         if result.ty.shape.contains(&0) {
             return 0.0;
         }
@@ -355,8 +364,8 @@ impl Site<'_> {
         sum
     }
 
-    /// Returns how much of what a device has is left where a slice cuts the dimensions other than `dim` for which it needs no
-    /// neighbours, which it does first.
+    /// Returns the fraction of a device's block that is left after the slice cuts the dimensions other than `dim` that need no halo;
+    /// these are cut first.
     fn left_by_slice(&self, operand: &Tensor<'_>, dim: usize, chosen: &FactorParts) -> f64 {
         let (OpKind::Slice(_), Some(result)) = (self.kind, self.tensors.iter().find(|t| t.is_result)) else {
             return 1.0;
@@ -368,7 +377,7 @@ impl Site<'_> {
         (0..held.len()).filter(is_cut).map(left).product()
     }
 
-    /// Returns what a windowed factor stands for: a dimension of the result, or one within the kernel of a convolution.
+    /// Returns what a windowed factor is: a dimension of the result, or one within the kernel of a convolution.
     fn along(&self, factor: FactorIndex, result: &Tensor<'_>) -> Option<Along> {
         if let Some((dim, _)) = result.mapping.find(factor) {
             return Some(Along::Result(dim));
@@ -387,7 +396,7 @@ impl Site<'_> {
     }
 
     /// Returns the parts of each factor that a tensor's sharding implies, and whether that says all of it. Factors of one
-    /// dimension are dealt axes major first, each until it is split entirely.
+    /// dimension are assigned axes major first, each until it is split entirely.
     fn project(&self, tensor: &Tensor<'_>) -> (FactorParts, bool) {
         let mut out = self.nothing();
         let mut exact = true;
@@ -433,8 +442,8 @@ impl Site<'_> {
         (out, exact)
     }
 
-    /// Returns what the tensors ask for, in the order in which it is added to a proposal: results or operands first as asked,
-    /// and of these the larger tensor, which costs more to reshard.
+    /// Returns the factors that the tensors propose, in the order in which they are added to a proposal: results or operands first, as
+    /// requested, and larger tensors, which cost more to reshard, before smaller ones.
     fn offers<'p>(&self, projected: &'p [FactorParts], results_first: bool) -> Vec<&'p FactorParts> {
         let keyed = self.tensors.iter().zip(projected).filter(|(t, _)| !t.free).map(|(t, parts)| {
             ((t.is_result != results_first, std::cmp::Reverse(t.ty.num_bytes().unwrap_or(0))), parts)
@@ -446,11 +455,11 @@ impl Site<'_> {
         offers
     }
 
-    /// Returns the factors that one tensor asks for, `seed`, and of what others do whatever does not collide with these.
+    /// Returns the factors `seed` that one tensor proposes, and those factors of other tensors that do not conflict with them.
     fn candidate(&self, seed: &FactorParts, offers: &[&FactorParts]) -> FactorParts {
         let mut chosen = seed.clone();
         self.sanitize(&mut chosen);
-        // What changed nothing of what is chosen so far.
+        // Proposals that changed nothing of the current choice.
         let mut in_vain: FxHashSet<&FactorParts> = FxHashSet::default();
         for &offered in offers {
             if in_vain.contains(offered) {
@@ -459,7 +468,7 @@ impl Site<'_> {
             let mut more = chosen.clone();
             for (f, parts) in offered.iter().enumerate() {
                 let have = more[f].len();
-                // Only more minor parts can be added: others would reorder the blocks that the seed has.
+                // Only more minor parts can be added: others would reorder the blocks of the seed.
                 if parts.len() <= have || parts[..have] != more[f][..] {
                     continue;
                 }
@@ -483,8 +492,8 @@ impl Site<'_> {
         chosen
     }
 
-    /// Removes what cannot be: factors that cannot be split, parts used twice, and blocks that a dimension
-    /// made of several factors cannot express.
+    /// Removes illegal splits: factors that cannot be split, parts used twice, and blocks that a dimension of several factors cannot
+    /// express.
     fn sanitize(&self, chosen: &mut FactorParts) {
         let mut used: Parts = self.carried.clone();
         for (parts, split) in chosen.iter_mut().zip(&self.splits) {
@@ -519,8 +528,8 @@ impl Site<'_> {
         }
     }
 
-    /// Returns what the operation costs under an assignment, in bytes that a device sends: reshards of operands and results,
-    /// windows, and the larger of arithmetic and memory traffic.
+    /// Returns the cost of the operation under an assignment, in bytes that a device sends: reshards of operands and results, halo
+    /// exchanges, and the larger of arithmetic and memory traffic.
     pub(crate) fn cost(&self, chosen: &FactorParts, planner: &mut Planner<'_>) -> f64 {
         let mut cost = 0.0;
         let mut bytes = 0.0;
@@ -571,7 +580,7 @@ impl Site<'_> {
         sent
     }
 
-    /// Returns the sharding of a tensor under an assignment; a result over a split reduction is a pending sum.
+    /// Returns the sharding of a tensor under an assignment; the result of a split reduction is unreduced.
     pub(crate) fn sharding(&self, tensor: &Tensor<'_>, chosen: &FactorParts) -> TensorSharding {
         let dims = tensor.mapping.dims.iter().map(|factors| {
             let parts: Parts = factors.iter().flat_map(|&f| chosen[usize::from(f)].iter().copied()).collect();
@@ -588,14 +597,14 @@ impl Site<'_> {
         sharding.tidied()
     }
 
-    /// Returns how the pending results are combined.
+    /// Returns the reduction of the unreduced results.
     fn reduction(&self, chosen: &FactorParts) -> ReductionKind {
         let kinds = chosen.iter().zip(&self.splits).filter(|(parts, _)| !parts.is_empty());
         let mut kinds = kinds.filter_map(|(_, split)| split.pending());
         kinds.next().unwrap_or(self.carried_by)
     }
 
-    /// Returns the axes over which the results are pending, in the order of the mesh.
+    /// Returns the axes over which the results are unreduced, in the order of the mesh.
     fn pending(&self, chosen: &FactorParts) -> AxisList {
         let mut parts: SmallVec<[Part; 4]> = chosen
             .iter()

@@ -1,10 +1,24 @@
-//! Pending sums that pass through operations.
+//! Unreduced values through linear operations: computes on partial sums and delays the all-reduce.
 //!
-//! A value that is pending along some axes is a sum of the devices' addends. An operation that is [linear](crate::analysis::linear)
-//! in it may be done on the addends, and its result is then as pending; for any other the sum is completed first. Which of
-//! the two is done costs decide: a sum over less than what it comes from is better completed afterwards, a broadcast before.
-//! Where the result is annotated as pending nothing is sent. Other operands that count together with the pending one, as the
-//! second of an addition, are made pending by keeping them on one device, which sends nothing either.
+//! An operation that is [linear](crate::analysis::linear) in an unreduced value may run on each device's partial sum; its result is then
+//! unreduced, too. Any other operation needs the completed sum.
+//!
+//! * Cost decides between the two: a `reduce` shrinks the value, so the all-reduce is cheaper after it; a broadcast is cheaper after the
+//!   all-reduce.
+//! * If the result is annotated as unreduced, nothing is sent.
+//! * Other operands of the same linear form, such as the second operand of an addition, are made unreduced: one device keeps them, and
+//!   nothing is sent.
+//! * A narrowing conversion runs on partial sums only if its result is annotated as unreduced, since rounded partial sums lose accuracy.
+//!
+//! ```mlir
+//! %1 = all_reduce %0               // %0: unreduced={"x"}
+//! %2 = stablehlo.negate %1
+//! ```
+//! becomes
+//! ```mlir
+//! %1 = stablehlo.negate %0         // unreduced={"x"}
+//! %2 = all_reduce %1
+//! ```
 
 use shardc_ir::{Module, OpId, OpKind, ReductionKind, TensorSharding, ValueId};
 use smallvec::SmallVec;
@@ -15,17 +29,17 @@ use crate::analysis::linear::{Passes, passes};
 use crate::reshard::Planner;
 use crate::sharding::axes::{Parts, parts};
 
-/// What an operation may do on addends.
+/// A way to compute an operation on partial sums.
 #[derive(Clone, Debug, PartialEq)]
 struct Carry {
-    /// What the operands are pending over, sorted.
+    /// The axes over which the operands are unreduced, sorted.
     over: Parts,
     by: ReductionKind,
-    /// The operands that are pending.
+    /// The unreduced operands.
     brought_by: SmallVec<[usize; 2]>,
 }
 
-/// Returns the best assignment for an operation, with what it carries.
+/// Returns the best assignment for an operation, with the unreduced axes that it carries.
 pub(super) fn assign<'a>(
     module: &Module,
     op: OpId,
@@ -43,7 +57,7 @@ pub(super) fn assign<'a>(
         let other = carrying(&site, &carry);
         let chosen = other.assign(planner);
         let cost = other.cost(&chosen, planner);
-        // Of equals the one that carries: what it makes can still be completed, and the reader may not need that.
+        // Prefer the unreduced result at equal cost: it can still be completed, and its user may not need that.
         if cost <= least {
             least = cost;
             best = (other, chosen);
@@ -52,7 +66,7 @@ pub(super) fn assign<'a>(
     best
 }
 
-/// Whether some operand or result of an operation is pending.
+/// Whether some operand or result of an operation is unreduced.
 pub(super) fn takes_part(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let is_pending = |&v: &ValueId| module.shardings.sharding_of(v).is_some_and(|s| !s.unreduced.is_empty());
@@ -74,14 +88,14 @@ fn carrying<'a>(site: &Site<'a>, carry: &Carry) -> Site<'a> {
     out
 }
 
-/// Returns the ways in which an operation can be done on addends that its operands have, or that its results are to have.
+/// Returns the ways to compute an operation on partial sums, which its operands have or its results are to have.
 fn carries(module: &Module, op: OpId, site: &Site<'_>) -> Vec<Carry> {
     let data = &module.ops[op];
     let is_pending = |s: &TensorSharding| !s.unreduced.is_empty();
     if !takes_part(module, op) {
         return Vec::new();
     }
-    // Elements with a zero point are no numbers that add up.
+    // Quantized elements with a zero point cannot be added.
     if data.operands.iter().chain(&data.results).any(|&v| module.is_quantized(v)) {
         return Vec::new();
     }
@@ -108,7 +122,7 @@ fn carries(module: &Module, op: OpId, site: &Site<'_>) -> Vec<Carry> {
         let bringing: SmallVec<[usize; 2]> =
             (0..num_operands).filter(|&i| takes.takes(i)).filter(brings).collect();
         let sets: Vec<SmallVec<[usize; 2]>> = match takes {
-            // No addends come in: what is made is made pending as a whole.
+            // No operand is unreduced: the completed result is made unreduced.
             _ if bringing.is_empty() => Vec::new(),
             Passes::Either => bringing.iter().map(|&i| SmallVec::from_slice(&[i])).collect(),
             Passes::Alike { .. } => vec![(0..num_operands).filter(|&i| takes.takes(i)).collect()],
@@ -123,8 +137,8 @@ fn carries(module: &Module, op: OpId, site: &Site<'_>) -> Vec<Carry> {
     out
 }
 
-/// Whether an operation gives its results fewer digits, and they are not annotated as pending: the sum of rounded addends is
-/// off by more than the rounded sum.
+/// Whether an operation narrows its results, and they are not annotated as unreduced: the sum of rounded partial sums is less accurate
+/// than the rounded sum.
 fn rounds_off(module: &Module, op: OpId, site: &Site<'_>, from: &TensorSharding) -> bool {
     let data = &module.ops[op];
     let narrows = match &data.kind {

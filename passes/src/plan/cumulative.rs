@@ -1,9 +1,29 @@
-//! Cumulative sums, products and extremes (prefix scans) along a split dimension, in two steps: each device scans its own
-//! block, and adds what comes before it (or after it, for reverse scans), which is the total of other blocks, of which each
-//! device gathers one row.
+//! Two-stage prefix scan: cumulative sums, products and extremes along a split dimension.
 //!
-//! `jnp.cumsum` is a `reduce_window` as large as the dimension, padded on one side. Windows of that size reach over all
-//! blocks, so that neighbours would have to send all that they have.
+//! Each device scans its own block. It all-gathers one row per block, the totals, scans those, and combines its block with the total of the
+//! blocks before it (after it, for a reverse scan). A halo exchange would send everything, since the windows reach over all blocks.
+//!
+//! Conditions:
+//!
+//! * A `reduce_window` as large as the dimension, padded on one side by `n - 1`, as `jnp.cumsum` emits. Strides and dilations are one.
+//! * The initial value is the identity of the reduction.
+//! * No dimension is empty.
+//!
+//! ```mlir
+//! %0 = "stablehlo.reduce_window"(%a, %zero) <{padding = [[0, 0], [63, 0]], window_dimensions = [1, 64]}> ... // [{}, {"x"}], "x"=4
+//! ```
+//! becomes
+//! ```mlir
+//! %0 = stablehlo.reshape %a : (tensor<6x64xf32>) -> tensor<6x4x16xf32>
+//! %1 = "stablehlo.reduce_window"(%0, %zero) <{padding = [[0, 0], [0, 0], [15, 0]], ...}> ...
+//! %2 = stablehlo.slice %1 [0:6, 0:4, 15:16]
+//! %3 = sdy.reshard %2 <@mesh, [{}, {}, {}]>                                       // all_gather of the totals
+//! %4 = stablehlo.pad %3, %zero, low = [0, 1, 0], high = [0, -1, 0], ...
+//! %5 = "stablehlo.reduce_window"(%4, %zero) ...
+//! %6 = stablehlo.broadcast_in_dim %5, ...
+//! %7 = stablehlo.add %6, %1
+//! %8 = stablehlo.reshape %7 : (tensor<6x4x16xf32>) -> tensor<6x64xf32>
+//! ```
 
 use shardc_ir::{
     Build, DimList, DimSharding, OpKind, PadSpec, SizeList, SliceSpec, TensorType, ValueId, ValueMap,

@@ -1,8 +1,8 @@
-//! Decisions that were made before: identical layers of a model are planned once.
+//! Memoizes planning decisions, so that identical layers of a model are planned once.
 //!
-//! What an operation is done like follows from its kind, its sharding rule, how its factors split, and for each tensor
-//! from its type, its sharding and how it can be had. Where all of that was met before, the decision is the one of
-//! then. Handles stand for types and shardings, so that most operations take one look into a table.
+//! A decision depends on the operation's kind, its sharding rule, the splits of its factors, and for each tensor its type, its sharding
+//! and the shardings in which it is available. If all of these are equal, the earlier decision is reused. Types and shardings are interned
+//! handles, so most operations take one table lookup.
 
 use std::hash::Hasher;
 

@@ -1,9 +1,8 @@
-//! Collectives of the program outside of manual computations.
+//! Degenerate collectives: collectives of the program outside of manual computations.
 //!
-//! The text is the program of one process of StableHLO's grid of replicas and partitions, which partitioning makes into
-//! that of many. As long as its attributes say nothing of further processes it is alone: its groups can only name
-//! process 0, and what it exchanges with itself it has already. XLA's partitioner takes it so too: it leaves collectives
-//! between replicas as they are, and refuses a program that asks for its partition.
+//! The program is that of one process in StableHLO's process grid of replicas and partitions; partitioning turns it into many. Unless its
+//! attributes name further processes, its groups can only contain process 0, and a collective is the identity. XLA's partitioner agrees:
+//! it leaves cross-replica collectives as they are, and refuses a program that asks for its partition id.
 
 use shardc_ir::{Build, Dense, Diagnostic, Module, OpId, OpKind, ReplicaGroups};
 

@@ -1,9 +1,8 @@
-//! Meshes over the same devices in other orders.
+//! Meshes over the same devices in different orders (`device_ids`).
 //!
-//! Which device does what is no part of what a program means, except where data comes in and goes out: there the sharding
-//! says which device has which block. So everything inside is planned in one order, and where a parameter or result is on
-//! a mesh in another one, its blocks are permuted at the boundary of the function. In a manual computation on such a mesh
-//! devices take each other's parts (see [`renamed`](crate::manual::renamed)).
+//! The device order matters only where data enters and leaves the program: there the sharding says which device has which block. Planning
+//! therefore uses one order inside, and permutes the blocks of parameters and results on other meshes at the function boundary. In a
+//! manual computation on such a mesh, devices take each other's blocks (see [`renamed`](crate::manual::renamed)).
 
 use shardc_ir::{
     Build, FuncId, Mesh, MeshId, Module, OpId, OpKind, RegionId, Rewriter, ShardingId, ValueDef, ValueId,

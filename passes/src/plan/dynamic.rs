@@ -1,5 +1,5 @@
-//! Sizes that are not known at compile time. Nothing is sharded by propagation there, as in Shardy, and what the program
-//! itself shards cannot be split: how large a block is would depend on the size.
+//! Dynamic shapes. Propagation shards no dimension of a tensor with dynamic sizes, as in Shardy. A dimension that the program itself
+//! shards there cannot be split, since the size of a block would depend on the dynamic size.
 
 use shardc_ir::{Diagnostic, FuncId, Module, RegionId, ShardingId, Span, TypeId};
 

@@ -1,8 +1,8 @@
-//! Operations that do more than make their results.
+//! Operations with side effects, such as infeed and outfeed.
 //!
-//! Outside of manual computations every device does them, each with the whole of the operands: the host feeds each of them
-//! the whole value, and hears from each. XLA refuses such operations unless they say which devices do them; here a note
-//! tells. In a manual computation the program says what each device does.
+//! Outside of manual computations every device executes them with replicated operands: the host feeds each device the unsharded value, and
+//! receives it from each. XLA refuses such operations unless they name their devices; planning prints a note instead. In a manual
+//! computation the program says what each device does.
 
 use shardc_ir::{Attr, Class, Diagnostic, Effect, OpId, OpKind};
 

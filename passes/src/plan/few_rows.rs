@@ -1,9 +1,25 @@
-//! Slices of few rows of a split dimension.
+//! Slices of few rows of a split dimension, by an all-reduce instead of a halo exchange.
 //!
-//! Devices that split the result of a slice get their blocks of it from their neighbours. Where few rows are left, less is
-//! sent if each device adds what it has of them to a sum, to which the others add nothing: `x[5]` of 16 rows over 8 devices is
-//! then an all-reduce of one row (a reduce-scatter, where what reads it is split), and not a gather of 8 blocks of one row, of
-//! which 7 are padding. Of both, planning takes what costs less.
+//! Each device contributes its rows of the slice, and zeros elsewhere: the result is unreduced. `x[5]` of 16 rows over 8 devices is then an
+//! all-reduce of one row, or a reduce-scatter if its user is split. A result split along the sliced dimension would be an all-gather of 8
+//! blocks of one row, 7 of them padding.
+//!
+//! Conditions, for each sliced dimension:
+//!
+//! * The dimension is split and windowed.
+//! * The result has less than half of its rows.
+//! * No dimension of the result is empty.
+//!
+//! Planning takes this or the halo exchange, whichever costs less.
+//!
+//! ```mlir
+//! %0 = stablehlo.slice %a [7:9, 0:4096] : (tensor<64x4096xf32>) -> tensor<2x4096xf32> // %a, %0: [{"x"}, {}]
+//! ```
+//! becomes
+//! ```mlir
+//! %0 = stablehlo.slice %a [7:9, 0:4096] : ...             // [{}, {}], unreduced={"x"}
+//! %1 = sdy.reshard %0 <@mesh, [{}, {}]>                   // all_reduce
+//! ```
 
 use shardc_ir::{Module, OpId, OpKind};
 use smallvec::SmallVec;
@@ -11,11 +27,11 @@ use smallvec::SmallVec;
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 use crate::windows::is_windowed;
 
-/// More dimensions than these are summed over all together, or not at all.
+/// With more dimensions than these, the sum is over all of them or none.
 const MAX_DIMS: usize = 3;
 
-/// Returns the rules by which a slice is a sum over the blocks of some of the split dimensions that it cuts, one for each choice
-/// of these. `rule` is the one by which devices exchange windows.
+/// Returns the rules by which a slice is a sum over blocks: one for each subset of its split dimensions. `rule` is that of the halo
+/// exchange.
 pub(super) fn as_sums(module: &Module, op: OpId, rule: &ShardingRule) -> SmallVec<[ShardingRule; 1]> {
     let data = &module.ops[op];
     let mut rules = SmallVec::new();
@@ -26,7 +42,7 @@ pub(super) fn as_sums(module: &Module, op: OpId, rule: &ShardingRule) -> SmallVe
     };
     let (from, to) = (module.shape(operand), module.shape(result));
     let Some(sharding) = module.shardings.sharding_of(operand) else { return rules };
-    // The sum of half of the rows or more sends as much as a gather of all rows.
+    // An all-reduce of half of the rows or more sends as much as an all-gather of all rows.
     let dims: SmallVec<[usize; 4]> = (0..to.len())
         .filter(|&d| !sharding.axes(d).is_empty() && is_windowed(&data.kind, from, d))
         .filter(|&d| 2 * to[d] < from[d])

@@ -1,10 +1,20 @@
-//! Fourier transforms over several dimensions of which some are split: those along dimensions that each device has whole come
-//! first, then an all-to-all moves the axes to dimensions that are done, and the others follow.
+//! Distributed multi-dimensional FFT: transforms unsplit dimensions first, then moves the axes by an all-to-all.
 //!
-//! Where all dimensions are split, the axes of one are moved to the minor part of another one.
+//! The transform along the unsplit dimensions comes first. An all-to-all then moves the axes of the other dimensions to those that are
+//! done, and the rest follows. If all dimensions are split, the axes of one move to the minor part of another.
 //!
-//! A transform over several dimensions is one along each after the other. Of a real transform the real one is along the last
-//! dimension, first where it makes complex numbers and last where it makes real ones.
+//! A transform over several dimensions is a sequence of one-dimensional ones. The real step of a real transform is along the last
+//! dimension: first for RFFT, last for IRFFT.
+//!
+//! ```mlir
+//! %0 = stablehlo.fft %x, type = FFT, length = [256, 256, 256]            // [{"x"}, {}, {}]
+//! ```
+//! becomes
+//! ```mlir
+//! %1 = stablehlo.fft %x, type = FFT, length = [256, 256]
+//! %2 = sdy.reshard %1 <@mesh, [{}, {"x"}, {}]>                           // all_to_all
+//! %0 = stablehlo.fft %2, type = FFT, length = [256]                      // along dimension 0, between transposes
+//! ```
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{

@@ -1,18 +1,24 @@
-//! Folds slices into the concatenation that reads them.
+//! Folds slices into the concatenation that uses them, as one *splice*.
 //!
-//! `concatenate(x[4:], x[:4])` rolls `x`. Of a dimension that is split, each slice would be cut into equal blocks first, and
-//! so would their concatenation after that: most elements move twice, to devices where nobody needs them. As a *splice* of
-//! `x` each device gets its block from those that hold it. The same goes for shifts, for padding that wraps around and for
-//! what else is put together of ranges of a few values.
+//! `concatenate(x[4:], x[:4])` rolls `x`. Along a split dimension, each slice and then the concatenation would be resharded to equal
+//! blocks, so most elements move twice. With a splice of `x`, each device gets its block directly from the devices that hold it. The same
+//! holds for shifts, wrap-around padding and other concatenations of ranges of a few values.
 //!
-//! Concatenations of concatenations are one, and a slice of a concatenation that takes of one operand alone is a slice of that:
-//! padding with a mirror image, or with the nearest row, is put together in several steps. Rows that are repeated are repeated
-//! on each device.
+//! * A concatenation of concatenations becomes one. A slice of a concatenation that takes of one operand alone becomes a slice of that
+//!   operand. Reflecting and edge padding consist of such steps. Repeated rows are repeated on each device.
+//! * `dynamic_slice` and `gather` at constant indices become slices first ([`known_slices`]).
+//! * A slice stays if it is cheaper by itself: one device may hold the few elements that it takes, and would send them to the others one
+//!   after another.
 //!
-//! What is taken at a place that the program says is a slice first ([`known_slices`]).
-//!
-//! A slice that is cheaper by itself stays: of one that takes a few elements, which one device holds, others would have to
-//! get theirs one after the other.
+//! ```mlir
+//! %0 = stablehlo.slice %x [4:64] : (tensor<64xf32>) -> tensor<60xf32>
+//! %1 = stablehlo.slice %x [0:4] : (tensor<64xf32>) -> tensor<4xf32>
+//! %2 = stablehlo.concatenate %0, %1, dim = 0 : ... -> tensor<64xf32>
+//! ```
+//! becomes
+//! ```mlir
+//! %2 = splice %x, %x                 // pieces [4:64] and [0:4]
+//! ```
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{

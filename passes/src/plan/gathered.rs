@@ -1,5 +1,5 @@
-//! Values that are gathered whole on every device though nobody asks for it, because shardings that meet in an operation
-//! contradict each other (SH0909).
+//! Warns about values that are all-gathered on every device although no annotation requests it (SH0909). The cause is shardings that
+//! contradict each other in one operation.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{

@@ -1,8 +1,21 @@
-//! Slices at places that are known when the program is compiled.
+//! Turns `dynamic_slice` and `gather` with constant indices into `slice`.
 //!
-//! A `dynamic_slice` at constants and a `gather` of a range, or of rows at equal distances (`x[jnp.arange(8, 40)]`), are
-//! slices. Of a dimension that is split, devices look for what each of them has of every row, and sum; of a slice they exchange
-//! the borders of their blocks.
+//! A `gather` qualifies if it takes a range, or rows at equal distances (`x[jnp.arange(8, 40)]`). Along a split dimension a lookup is an
+//! all-reduce of every row, but a slice is a halo exchange of block borders.
+//!
+//! Conditions:
+//!
+//! * The sliced dimension is split, and all types are static.
+//! * The start indices of a window are constants; they are clamped as StableHLO defines it.
+//! * Rows at equal distances are in ascending order, and within bounds.
+//!
+//! ```mlir
+//! %0 = stablehlo.dynamic_slice %a, %c100, %c0, sizes = [60, 8] : (tensor<64x8xf32>, ...) -> tensor<60x8xf32>
+//! ```
+//! becomes
+//! ```mlir
+//! %0 = stablehlo.slice %a [4:64, 0:8] : (tensor<64x8xf32>) -> tensor<60x8xf32>
+//! ```
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
@@ -12,7 +25,7 @@ use shardc_ir::{
 use crate::analysis::integer_fold::IntegerFold;
 use crate::analysis::regions::{program_ops, program_regions};
 
-/// Makes slices of what takes a known part of a split dimension, everywhere under `body` of a propagated module.
+/// Replaces lookups at constant indices along a split dimension by slices, everywhere under `body` of a propagated module.
 pub(super) fn known_slices(module: &mut Module, body: RegionId) {
     let mut found = FxHashMap::default();
     let mut fold = IntegerFold::new(module);
@@ -38,7 +51,7 @@ pub(super) fn known_slices(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Makes `op` the slice of its first operand, or the reshape of that where dimensions of one element are dropped.
+/// Makes `op` the slice of its first operand, or a reshape of that slice if dimensions of one element are dropped.
 fn slice(rw: &mut Rewriter<'_>, op: OpId, spec: SliceSpec) {
     let (operand, result) = (rw.module.ops[op].operands[0], rw.module.ops[op].results[0]);
     let shape = taken(&spec);
@@ -70,7 +83,7 @@ fn with_ones(module: &Module, value: ValueId, shape: &[i64]) -> Option<TensorSha
     Some(TensorSharding::from_axes(sharding.mesh, dims.iter().map(|axes| axes.as_slice())))
 }
 
-/// Returns the slice of its first operand that an operation takes, if its place is known.
+/// Returns the slice of its first operand that an operation takes, if its indices are constant.
 fn known_slice(module: &Module, fold: &mut IntegerFold<'_>, op: OpId) -> Option<SliceSpec> {
     let data = &module.ops[op];
     let is_known = |&v: &ValueId| module.tensor(v).is_some_and(|ty| ty.is_static());
@@ -111,7 +124,7 @@ fn gathered(
         ([], dims) => {
             for (&d, i) in dims.iter().zip(0..) {
                 let d = d as usize;
-                // It begins where all of it fits.
+                // The start is clamped so that the window fits.
                 let last = shape.get(d)? - spec.slice_sizes.get(d)?;
                 shift(&mut slice, d, fold.number(indices, component(i))?.clamp(0, last));
             }

@@ -1,12 +1,19 @@
-//! Late sums: moves the all-reduce of a product behind users with smaller results.
+//! All-reduce sinking: defers the all-reduce of a `dot_general` past users that shrink it.
 //!
-//! The gradient of a low-rank update `W + A B` is `x^T dy`, which only `A` and `B` are multiplied with. Summed over devices after
-//! those products, it is as many numbers as they have, rather than as many as `W`. In a mixture of experts
-//! the outputs of experts are added; reduced over devices after that, they are as large as one output. So a product over a split
-//! dimension stays unreduced if products and additive reductions are its only users, and their results have at most half its bytes.
+//! The partial sums of the matmul stay unreduced, and each user's smaller result is all-reduced instead. Two examples: the gradient
+//! `x^T dy` of a low-rank update `W + A B`, which is only multiplied with `A` and `B`; the outputs of a mixture of experts, which are
+//! added up.
+//!
+//! Conditions:
+//!
+//! * The same axes split the contracting dimensions of both operands.
+//! * Only light operations that are linear in the value, each its only user, may lie between the matmul and the users below.
+//! * Every user is a `dot_general` that takes the value as one operand, or an additive `reduce` with initial value zero.
+//! * The results of all users together have at most half of the value's bytes.
+//! * No value on the way is unreduced already.
 //!
 //! ```mlir
-//! %0 = dot_general %a, %b : ... -> tensor<8x128x256xf32>                 // pending over "y"
+//! %0 = dot_general %a, %b : ... -> tensor<8x128x256xf32>                 // unreduced over "y"
 //! %1 = all_reduce %0
 //! %2 = reduce(%1 init: %zero) applies add across dimensions = [0] : ... -> tensor<128x256xf32>
 //! ```
@@ -24,7 +31,7 @@ use crate::analysis::linear::{Passes, passes};
 use crate::analysis::reducer::is_identity;
 use crate::analysis::regions::program_ops;
 
-/// Leaves sums under `body` pending of which products and reductions make less.
+/// Leaves matmul results under `body` unreduced if all their users shrink them.
 pub(super) fn leave_pending(module: &mut Module, body: RegionId) {
     let uses = module.uses();
     let products: Vec<OpId> = program_ops(module, body)
@@ -48,7 +55,7 @@ pub(super) fn leave_pending(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Takes axes off the dimensions of a value: as a pending sum it cannot be split by them.
+/// Removes axes from the dimension shardings of a value: it cannot be both unreduced over an axis and split by it.
 fn take_off(module: &mut Module, value: ValueId, over: &AxisList) {
     let Some(mut sharding) = module.shardings.sharding_of(value).cloned() else { return };
     for dim in &mut sharding.dims {
@@ -58,7 +65,7 @@ fn take_off(module: &mut Module, value: ValueId, over: &AxisList) {
     module.shardings.set(value, Some(id));
 }
 
-/// The axes that split the contracted dimensions of both operands of a product.
+/// The axes that split the contracting dimensions of both operands of a `dot_general`.
 fn summed_over(module: &Module, op: OpId) -> AxisList {
     let data = &module.ops[op];
     let OpKind::DotGeneral(spec) = &data.kind else { return AxisList::new() };
@@ -71,7 +78,8 @@ fn summed_over(module: &Module, op: OpId) -> AxisList {
     both.copied().collect()
 }
 
-/// A value, and what becomes of it by way of light linear operations that alone read it, up to the first that others read, too.
+/// A value, followed by the results of the chain of light linear operations that starts at it. The chain ends at the first value
+/// with several users, or with a user that is not light and linear.
 fn forms(module: &Module, uses: &Uses, value: ValueId) -> Vec<ValueId> {
     let mut forms = vec![value];
     let mut last = value;
@@ -90,7 +98,7 @@ fn forms(module: &Module, uses: &Uses, value: ValueId) -> Vec<ValueId> {
     forms
 }
 
-/// Whether all users of a value are products or additive reductions with initial value zero, whose results have at most half its
+/// Whether all users of a value are `dot_general` or additive `reduce` from zero, and their results together have at most half its
 /// bytes.
 fn is_made_less_of(module: &Module, uses: &Uses, value: ValueId) -> bool {
     let bytes = |v: ValueId| module.stored(v).and_then(TensorType::num_bytes);

@@ -1,4 +1,4 @@
-//! What it costs to take ranges of a split dimension, and to join them along one.
+//! Cost of slicing a split dimension, and of concatenating along one.
 
 use shardc_ir::{Mesh, MeshId, Module, OpKind, SliceSpec, TensorSharding, ValueId};
 use smallvec::SmallVec;

@@ -1,8 +1,8 @@
-//! Loop-invariant reshards: what a loop has to send once rather than in each trip.
+//! Cost of loop-invariant reshards: a hoisted collective counts once, not once per trip.
 //!
-//! A collective of values that are the same in each trip leaves the loop (`collectives/clean/hoist.rs`), as long as the
-//! loop is known to run and keeps little for it. So a trip pays for its part of the cost only. The same is true of what completes a
-//! sum that the loop only adds to what it carries (`collectives/clean/defer.rs`).
+//! A collective of loop-invariant values is hoisted (`collectives/clean/hoist.rs`) if the trip count is known and the loop keeps few bytes
+//! for it. Planning therefore charges each trip a fraction of its cost. The same holds for the all-reduce of a value that the loop only
+//! adds to a loop-carried value (`collectives/clean/defer.rs`).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Module, OpId, RegionId, TensorType, Uses, ValueId};

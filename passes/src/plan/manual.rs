@@ -1,4 +1,5 @@
-//! Manual computations: values come and go as the computation lists them, and its body is planned along the free axes.
+//! Boundaries of manual computations: operands and results take the shardings that the computation lists, and its body is planned along
+//! the free axes.
 
 use shardc_ir::{Class, Diagnostic, ManualSpec, OpId, OpKind, ShardingId, TensorSharding, ValueId};
 

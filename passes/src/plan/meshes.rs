@@ -1,8 +1,8 @@
-//! The one mesh that planning works on.
+//! Mesh unification: finds the one mesh that planning uses.
 //!
-//! A program may name several meshes over the same devices: `data=8` here, `a=2, b=4` there. All their axes are then
-//! products of the axes of one finer mesh, and every sharding can be said on that one. Where the meshes have the devices in
-//! different orders, it has that of most of what goes in and comes out (see [`device_order`](super::device_order)).
+//! A program may name several meshes over the same devices, such as `data=8` and `a=2, b=4`. Their axes are products of the axes of one
+//! finer mesh, which can express every sharding. If device orders differ, it takes the order of most parameters and results (see
+//! [`device_order`](super::device_order)).
 
 use shardc_ir::{
     AxisList, AxisRef, Diagnostic, DimSharding, FuncId, Mesh, MeshId, Module, OpKind, RegionId,

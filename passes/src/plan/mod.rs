@@ -1,24 +1,31 @@
-//! Planning: how each operation is done by all devices together, still on global shapes.
+//! Planning (SPMD partitioning on global shapes): decides how all devices compute each operation together.
 //!
-//! For each operation the planner picks the axes that split each factor of its sharding rule (see
-//! `assign`), and inserts explicit [`OpKind::Reshard`]s where an operand is sharded otherwise, or where a
-//! result is not what propagation wanted of it.
+//! For each operation the planner picks the axes that split each factor of its sharding rule (see `assign`). It inserts an explicit
+//! [`OpKind::Reshard`] where an operand has another sharding, or where propagation wanted another sharding of the result.
 //!
-//! Where the tensors of an operation agree on every factor, that is the answer. Where not, each tensor proposes its own
-//! assignment, the others add what does not collide with it, and the cheapest wins: bytes that reshards send, arithmetic and
-//! memory traffic, in one unit (see [`cost`]). Axes that an assignment leaves unused because the operation needs a
-//! dimension whole may split another dimension instead: an all-to-all there and back sends less than an all-gather. Where two
-//! tensors want an axis for different factors, as a table and what is looked up in it do, one that both have may be split in place of
-//! these (`Site::exchanged`). What a
-//! reshard made before stays at hand for later operations (`available`). The result over a split reduction is a *pending sum*
-//! (`unreduced` axes); its reshard completes it, as an all-reduce or, where the wanted sharding uses the axes, as a
-//! reduce-scatter.
+//! * Tensors that agree on every factor need no decision. Otherwise each tensor proposes an assignment, and the cheapest wins. The cost is
+//!   the bytes that reshards send, plus arithmetic and memory traffic, in one unit (see [`cost`]).
+//! * Axes that are unused because the operation needs a dimension unsplit may split another dimension: all-to-alls before and after send
+//!   less than an all-gather. If two tensors want an axis for different factors, as a table and its indices do, the axis may split a
+//!   factor that both have (`Site::exchanged`).
+//! * Later operations reuse the result of an earlier reshard (`available`).
+//! * The result over a split reduction is *unreduced* (a partial sum). Its reshard completes it: an all-reduce, or a reduce-scatter if the
+//!   wanted sharding uses the axes.
+//!
+//! ```mlir
+//! %0 = stablehlo.dot_general %a, %b, ... // %a: [{}, {"x"}], %b: [{"x"}, {}], result: [{}, {}]
+//! ```
+//! becomes
+//! ```mlir
+//! %0 = stablehlo.dot_general %a, %b, ... // [{}, {}], unreduced={"x"}
+//! %1 = sdy.reshard %0 <@mesh, [{}, {}]>  // lowered to an all_reduce
+//! ```
 //!
 //! ## Nothing is gathered silently
 //!
-//! An operation that cannot be done in parts is told where it is planned (SH0310). Where shardings that meet contradict each
-//! other, `gathered` finds the reshards that nobody asked for (SH0909). A result that propagation leaves whole because the axes
-//! do not divide it is noted there (SH0808).
+//! * SH0310: an operation cannot be done in parts. Planning reports it.
+//! * SH0909: shardings that meet contradict each other. `gathered` finds the reshards that no annotation requests.
+//! * SH0808: propagation leaves a result unsplit because the axes do not divide it.
 //!
 //! ## What holds afterwards
 //!
@@ -26,8 +33,8 @@
 //! * An operation with a sharding rule has operands and results that agree on each factor, splits only
 //!   factors that `support` allows, and uses no axis for two factors. The result of an operation over a
 //!   split reduction has the axes of that factor in its `unreduced` list, and is used only by a reshard.
-//! * Any other operation has whole operands and results, except those that pass values on (`while`, `case`,
-//!   `return`, ...), whose operands have the sharding of the value that they become.
+//! * Any other operation has replicated operands and results. Exceptions are operations that pass values on (`while`, `case`,
+//!   `return`, ...): their operands have the sharding of the value that they become.
 //! * In a manual computation no value is split along its manual axes. Its operands and results have the shardings that
 //!   it lists, in which free axes divide evenly what each manual coordinate has.
 
@@ -114,22 +121,22 @@ pub fn plan(module: &mut Module, func: FuncId) -> Result<Vec<Diagnostic>, Vec<Di
 pub(crate) struct Gather {
     /// The operation.
     pub(crate) op: OpId,
-    /// What to tell, with what each device then has of the operand each time that the operation runs.
+    /// The warning, with the bytes of the operand that each device then has each time that the operation runs.
     pub(crate) warning: Diagnostic,
 }
 
-/// What planning has to tell.
+/// The warnings and notes of planning.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) gathers: Vec<Gather>,
-    /// Reshards between the steps of operations that are done in several.
+    /// Reshards between the steps of operations that are decomposed into several.
     pub(crate) between_steps: FxHashSet<OpId>,
-    /// What else is not as the program may mean it.
+    /// Other warnings.
     pub(crate) notes: Vec<Diagnostic>,
 }
 
-/// Plans as [`plan`] does, and returns what is known of each gather. Loops will keep no more than `keep_bytes` for collectives
-/// that leave them ([`CleanOptions::keep_bytes`](crate::collectives::clean::CleanOptions::keep_bytes)).
+/// Plans as [`plan`] does, and returns the details of each all-gather. Loops keep at most `keep_bytes` for collectives that are hoisted
+/// out of them ([`CleanOptions::keep_bytes`](crate::collectives::clean::CleanOptions::keep_bytes)).
 ///
 /// # Errors
 /// Those of [`plan`], and that it was interrupted.
@@ -146,8 +153,8 @@ pub(crate) fn plan_and_tell(
     quantized::keep_scales_whole(module, func, body)?;
     dynamic::check(module, func, body)?;
     let mesh_id = common_mesh(module, func, body).map_err(|e| vec![*e])?;
-    // Before shardings are closed, which puts all of them on the planned mesh: afterwards nothing says in which order
-    // of devices a parameter comes.
+    // This must run before shardings are closed: closing puts all of them on the planned mesh, and the device order of a parameter
+    // is lost.
     let (entering, leaving) = device_order::crossings(module, func, body, mesh_id);
     close_shardings(module, body, mesh_id);
     device_order::enter(module, body, &entering);
@@ -200,8 +207,7 @@ pub(crate) fn plan_and_tell(
     Ok(Plan { gathers, between_steps, notes })
 }
 
-/// Gives every tensor of the program a sharding that says only where data is: nothing open, no priorities, no
-/// axes of size one.
+/// Gives every tensor of the program a closed sharding without priorities and without axes of size one.
 fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId) {
     let mut values: Vec<ValueId> = Vec::new();
     let (ops, regions) = program_parts(module, body);
@@ -214,7 +220,7 @@ fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId) {
     let mut known: FxHashMap<(Option<ShardingId>, usize), ShardingId> = FxHashMap::default();
     for value in values {
         let Some(ty) = module.stored(value) else {
-            // A token holds no data, so that it is nowhere.
+            // A token holds no data, and has no sharding.
             module.shardings.set(value, None);
             continue;
         };
@@ -233,7 +239,7 @@ fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId) {
     }
 }
 
-/// Returns the sharding that each result of the function must have: as annotated, else as the returned value has it.
+/// Returns the sharding that each result of the function must have: its annotation, or that of the returned value.
 fn result_shardings(
     module: &mut Module,
     func: FuncId,
@@ -268,30 +274,30 @@ struct Pass<'m> {
     rw: Rewriter<'m>,
     mesh: &'m Mesh,
     mesh_id: MeshId,
-    /// The axes that are manual where the pass is; `None` outside of manual computations.
+    /// The manual axes of the enclosing manual computation; `None` outside of one.
     scope: Option<Scope>,
-    /// The loop of whose body the pass is in, if it is known how often it runs.
+    /// The enclosing loop, if its trip count is known.
     invariance: Option<LoopInvariance>,
-    /// What reads values, as it was before anything was planned: of loops that are not planned yet it is so still.
+    /// The users of values before planning; still exact for loops that are not planned yet.
     uses: Uses,
     /// The bytes that a loop may keep ([`CleanOptions::keep_bytes`](crate::collectives::clean::CleanOptions::keep_bytes)).
     keep_bytes: u64,
-    /// What may end planning early.
+    /// The interrupt that may end planning early.
     interrupt: &'m Interrupt,
-    /// Whether it did.
+    /// Whether it has.
     interrupted: bool,
     planner: Planner<'m>,
     decisions: Decisions,
-    /// What is never sent, because it is computed from nothing.
+    /// Values that are never sent: they are rematerialized from constants, iotas and scalars.
     free: FreeValues,
     warnings: Vec<Gather>,
     notes: Vec<Diagnostic>,
     errors: Vec<Diagnostic>,
 }
 
-/// How an operation is done.
+/// The decision for one operation.
 struct Decision {
-    /// Shardings of the operands, then of the results as the operation makes them.
+    /// Shardings of the operands, then of the results as the operation produces them.
     shardings: SmallVec<[TensorSharding; 4]>,
     warning: Option<Gather>,
 }
@@ -311,7 +317,7 @@ impl Pass<'_> {
     ) {
         let outer = std::mem::replace(&mut self.invariance, invariance);
         self.rw.enter(region);
-        // A region has copies of its own: one that is made in a branch is not there after it.
+        // Each region has its own copies: one that is made in a branch does not dominate the code after it.
         let mut copies = AvailableCopies::default();
         while let Some(op) = self.rw.next_op() {
             // The other operations are still visited, so that every region that was entered is left.
@@ -340,7 +346,7 @@ impl Pass<'_> {
             OpKind::ShardingConstraint(_) | OpKind::Reshard(_) => {
                 let (operand, result) = (data.operands[0], data.results[0]);
                 if let Some(sharding) = self.rw.module.shardings.of(result) {
-                    // Addends that are at hand need not be made of the sum.
+                    // Available partial sums need not be made from the completed sum.
                     let known = copies.get(operand, sharding).filter(|_| self.is_pending(sharding));
                     if let Some(copy) =
                         known.or_else(|| self.computed_rather_than_sent(operand, sharding, copies))
@@ -348,7 +354,7 @@ impl Pass<'_> {
                         self.rw.module.ops[op].operands[0] = copy;
                     }
                     self.rw.module.ops[op].kind = OpKind::Reshard(sharding);
-                    // What was gathered and is wanted in parts after all is there as it was.
+                    // If an all-gathered value is wanted split, its source is still available.
                     let before = self.rw.module.shardings.of(operand).filter(|&before| before != sharding);
                     if let Some(before) = before
                         && ![before, sharding].into_iter().any(|id| self.is_pending(id))
@@ -380,8 +386,8 @@ impl Pass<'_> {
                     }
                 }
                 if let [cond, body] = regions.as_slice() {
-                    // All devices must agree on whether the loop goes on: one that left it alone would leave the
-                    // others waiting in the next collective.
+                    // All devices must agree on whether the loop goes on: if one left it alone, the others would wait in
+                    // the next collective.
                     let whole = self.replicated(0);
                     self.region(*cond, &[Some(whole)]);
                     self.region_of(invariance, *body, &wanted);
@@ -389,7 +395,7 @@ impl Pass<'_> {
             }
             OpKind::Case | OpKind::If => {
                 let wanted = self.result_shardings(op);
-                // The operand chooses the branch, and all devices must take one: collectives are in it.
+                // The operand chooses the branch. All devices must take the same one, since it may have collectives.
                 self.require_whole(op, copies);
                 for region in self.rw.module.ops[op].regions.clone() {
                     self.region(region, &wanted);
@@ -479,8 +485,8 @@ impl Pass<'_> {
         self.rw.module.ops[op].operands[i] = self.available(value, to, copies);
     }
 
-    /// Returns `value` in the sharding `to`, for the operation at hand: as it is, as a copy that is available, computed once
-    /// more if that takes no communication, or resharded where it is smallest.
+    /// Returns `value` in the sharding `to`, for the current operation: as it is, as an available copy, rematerialized if that takes no
+    /// communication, or resharded where it is smallest.
     fn available(&mut self, value: ValueId, to: ShardingId, copies: &mut AvailableCopies) -> ValueId {
         let Some(has) = self.rw.module.shardings.of(value).filter(|&has| has != to) else { return value };
         let (from, wanted) = (self.rw.module.shardings.get(has), self.rw.module.shardings.get(to));
@@ -507,7 +513,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Reshards a smaller value, and repeats on it what makes the wanted one.
+    /// Reshards a smaller value, and repeats on it the operations that produce the wanted one.
     fn reshard_earlier(&mut self, earlier_reshard: EarlierReshard, copies: &mut AvailableCopies) -> ValueId {
         let to = self.rw.module.shardings.intern(earlier_reshard.to);
         let mut value = self.available(earlier_reshard.source, to, copies);
@@ -525,7 +531,7 @@ impl Pass<'_> {
         result
     }
 
-    /// Plans an operation that every device does in full.
+    /// Plans an operation that every device computes replicated.
     fn whole(&mut self, op: OpId, copies: &mut AvailableCopies) {
         let whole: SmallVec<[TensorSharding; 4]> = self.rw.module.ops[op]
             .operands
@@ -545,8 +551,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Plans an operation of which every device would make something else: one does it for all, as an addend to which the others
-    /// add nothing.
+    /// Plans an operation whose result differs between devices (`rng`): one device computes it, and the others add zeros to that.
     fn drawn_by_one(&mut self, op: OpId, copies: &mut AvailableCopies) {
         self.require_whole(op, copies);
         self.rw.keep();
@@ -585,7 +590,7 @@ impl Pass<'_> {
             let (mut cost, mut sent) = (0.0, 0.0);
             if !sums.is_empty() {
                 (cost, sent) = (site.cost(&chosen, &mut self.planner), site.sent(&chosen, &mut self.planner));
-                // Fewer collectives are no reason to send more.
+                // Fewer collectives do not justify more bytes.
                 if best.as_ref().is_some_and(|(least, bytes, _)| cost >= *least || sent > *bytes) {
                     continue;
                 }
@@ -617,7 +622,7 @@ impl Pass<'_> {
         self.free.note_copy(fresh, wanted_value);
         let reshard = self.rw.op(OpKind::Reshard(wanted), &[fresh], &[], &[]);
         self.rw.module.give_result(reshard, wanted_value);
-        // Readers that want what the operation makes need not undo the reshard.
+        // Users that want the sharding that the operation produces need not undo the reshard.
         copies.insert(wanted_value, made, fresh);
     }
 
@@ -636,7 +641,7 @@ impl Pass<'_> {
             else {
                 continue;
             };
-            // The first operation that asked for it was told.
+            // The first operation that needed it has the warning already.
             let is_ready =
                 copies.shardings(value).any(|id| self.rw.module.shardings.get(id).same_placement(to));
             if from.same_placement(to) || is_ready || self.free.is_free(value) {
@@ -655,7 +660,7 @@ impl Pass<'_> {
                     rule.operands[i].dims[dim].iter().all(|&f| splits[usize::from(f)] == Split::Halo)
                 })
             };
-            // Where its result has the split too, it is the windows that reach too far.
+            // If its result is split there too, the reason is that windows reach too far.
             let is_alike = |dim: usize| {
                 let factor = rule.and_then(|(rule, _)| Some((rule, *rule.operands[i].dims[dim].first()?)));
                 let place = factor.and_then(|(rule, f)| rule.results.first()?.find(f));
@@ -663,7 +668,7 @@ impl Pass<'_> {
                 place.zip(result).is_some_and(|((d, _), result)| result.axes(d) == from.axes(dim))
             };
             let has: Parts = to.dims.iter().flat_map(|dim| parts(self.mesh, &dim.axes)).collect();
-            // What splits another dimension instead is not gathered.
+            // Axes that move to another dimension are not all-gathered.
             let is_lost = |d: usize| {
                 let lost = |part: &Part| !has.iter().any(|p| p.overlaps(*part));
                 parts(self.mesh, from.axes(d)).iter().any(lost)

@@ -1,5 +1,5 @@
-//! Values on one named device (`<[], device_ids=[3]>`): Shardy has them, a program that all devices run has not. That device
-//! has what it should if every device has it.
+//! Maximal shardings: values on one named device (`<[], device_ids=[3]>`). Shardy has them; a program that all devices run has not. They
+//! become replicated, so the named device has its value, too.
 
 use shardc_ir::{
     Class, Diagnostic, FuncId, MeshId, Module, OpKind, RegionId, ShardingId, Span, TensorSharding,

@@ -1,10 +1,12 @@
-//! What is pending between annotations.
+//! Backward propagation of unreduced shardings: values between an unreduced producer and an unreduced use stay unreduced.
 //!
-//! An operation without a sharding of its own, of a pending sum and for one, is done on addends: completing the sum between them
-//! would send it, to throw away all but one device's afterwards. So a value whose readers all take addends is pending, if it
-//! comes as addends. Where its only reader makes less of it, or as much, and takes addends too, its sum is completed after that.
+//! Without this pass, an unannotated operation between the two would all-reduce its operand, and all but one device would then discard the
+//! sum. The walk is backward, so users come before producers.
 //!
-//! Readers come first: the walk is backward.
+//! A value becomes unreduced if it is produced as partial sums, and
+//!
+//! * all its users take partial sums; or
+//! * its only user is linear in it, light, and has a result that is no larger: the all-reduce then comes after that user.
 
 use shardc_ir::{
     Module, OpId, OpKind, PackedOption, ReductionKind, RegionId, SecondaryMap, ShardingId, TensorType, Uses,
@@ -16,7 +18,7 @@ use crate::analysis::linear::{Passes, passes};
 use crate::analysis::reducer::is_identity;
 use crate::analysis::regions::program_ops;
 
-/// Makes values under `body` pending that are made and read as addends. `results` are the shardings that the function returns.
+/// Makes values under `body` unreduced that are produced and used as partial sums. `results` are the shardings that the function returns.
 pub(super) fn flow(module: &mut Module, body: RegionId, results: &[Option<ShardingId>]) {
     let mut parents: SecondaryMap<RegionId, PackedOption<OpId>> = SecondaryMap::new();
     for op in program_ops(module, body) {
@@ -128,14 +130,14 @@ impl Flow<'_> {
             return Taken::Whole;
         }
         if let Some(wanted) = wanted {
-            // A product takes addends on one side.
+            // A multiplication takes partial sums in one operand only.
             let mut others = data.operands.iter().enumerate().filter(|&(j, _)| j != i);
             let alone = takes != Passes::Either || !others.any(|(_, &v)| comes_as(module, v, &wanted));
             return if alone { Taken::Pending(wanted) } else { Taken::Whole };
         }
         let bytes = |v: ValueId| module.stored(v).and_then(TensorType::num_bytes);
         let is_less = bytes(result).zip(bytes(value)).is_some_and(|(result, value)| result <= value);
-        // What counts together with it would have to be kept on one device.
+        // Other operands of the same linear form would have to be kept on one device.
         let is_with_others = data.operands.iter().enumerate().any(|(j, &v)| {
             j != i
                 && takes != Passes::Either
@@ -151,11 +153,11 @@ impl Flow<'_> {
     }
 }
 
-/// As what an operation takes an operand.
+/// The form in which an operation takes an operand.
 enum Taken {
-    /// As addends, of which it makes such.
+    /// As partial sums; its result is unreduced, too.
     Pending(Pending),
-    /// Either way; it makes no more of addends than they are, and the sum is completed afterwards.
+    /// In either form. Its result is no larger than the operand, and the sum is completed after it.
     AsItComes,
     Whole,
 }

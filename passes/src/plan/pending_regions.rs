@@ -1,10 +1,13 @@
-//! What is pending while it goes in and out of loops, branches and barriers.
+//! Unreduced shardings across loops, branches and barriers.
 //!
-//! Annotations say what is pending where it is made or used; what a loop carries, or a branch returns, mostly has none of its
-//! own. A carried value is pending where what the body returns is: a gradient that is added up over micro-batches stays a
-//! sum of addends until after the loop. Where the body returns it whole, it goes in and out whole.
+//! Annotations state what is unreduced at producers and users; loop-carried values and branch results mostly have no annotation.
 //!
-//! Any choice is right: a sum that is carried and needed whole is completed where it is needed.
+//! * A loop-carried value is unreduced if the value that the body returns is. A gradient accumulated over micro-batches so stays a partial
+//!   sum until after the loop. If the body returns it reduced, it is carried reduced.
+//! * A branch result is unreduced if a branch returns it so, or if its annotation says so and a branch produces partial sums.
+//! * A barrier keeps its result or its operand unreduced.
+//!
+//! Every choice is correct: a carried partial sum is completed where a user needs it reduced.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{AxisList, Module, OpId, OpKind, ReductionKind, RegionId, TensorSharding, ValueId};
@@ -13,22 +16,22 @@ use crate::analysis::linear::passes;
 use crate::analysis::regions::program_ops;
 use crate::sharding::axes::{Parts, parts};
 
-/// No more values than this are looked at to find out whether what a region returns is pending.
+/// The most values that are visited to find out whether a value is unreduced.
 const MAX_VALUES: usize = 64;
 
-/// Gives pending shardings to what goes in and out of regions under `body`, whose values have closed shardings.
+/// Gives unreduced shardings to values that enter or leave regions under `body`, whose values have closed shardings.
 pub(super) fn settle(module: &mut Module, body: RegionId) {
     region(module, body);
 }
 
-/// Whether some value under `body` is pending.
+/// Whether some value under `body` is unreduced.
 pub(super) fn is_any_pending(module: &Module, body: RegionId) -> bool {
     let is_pending = |&v: &ValueId| pending(module, v).is_some();
     module.regions[body].args.iter().any(is_pending)
         || program_ops(module, body).iter().any(|&op| module.ops[op].results.iter().any(is_pending))
 }
 
-/// The axes along which a value is a pending reduction, and which.
+/// The axes over which a value is unreduced, and the kind of reduction.
 pub(super) type Pending = (AxisList, ReductionKind);
 
 pub(super) fn pending(module: &Module, value: ValueId) -> Option<Pending> {
@@ -70,7 +73,7 @@ fn carried(module: &mut Module, op: OpId) {
             pending(module, result).or_else(|| pending(module, first))
         })
         .collect();
-    // What is carried is in the place of the result; loops inside look at it.
+    // The loop-carried value first takes the sharding of the result, which inner loops use.
     for (i, assumed) in assumed.iter().enumerate() {
         for arg in args(module, i) {
             if let Some(id) = module.shardings.of(module.ops[op].results[i]) {
@@ -112,7 +115,7 @@ fn returned(module: &mut Module, op: OpId) {
     }
 }
 
-/// Gives the sharding of a value this pending part, unless the axes split it.
+/// Sets the unreduced axes of a value's sharding, unless these axes split the value.
 pub(super) fn set(module: &mut Module, value: ValueId, wanted: Option<Pending>) {
     let Some(sharding) = module.shardings.sharding_of(value) else { return };
     let (unreduced, reduction) = wanted.unwrap_or_default();
@@ -130,8 +133,8 @@ fn overlaps(a: &Parts, b: &Parts) -> bool {
     a.iter().any(|p| b.iter().any(|q| p.overlaps(*q)))
 }
 
-/// Whether a value is pending as `wanted` without being made so: it is annotated, made over a split dimension, or comes of such
-/// a value by linear operations.
+/// Whether a value is unreduced as `wanted` without a conversion: it is annotated, is produced by a matmul over a split dimension, or comes
+/// from such a value through linear operations.
 pub(super) fn comes_as(module: &Module, value: ValueId, wanted: &Pending) -> bool {
     let mut seen = FxHashSet::default();
     let mut rest = vec![value];
@@ -154,7 +157,7 @@ pub(super) fn comes_as(module: &Module, value: ValueId, wanted: &Pending) -> boo
             let axes = module.shardings.sharding_of(v).map(|s| s.split_axes().collect::<AxisList>());
             axes.is_some_and(|axes| overlaps(&parts(mesh, &axes), &over))
         };
-        // A product over a split dimension, of which the result does not have the split.
+        // A matmul over a split dimension whose result is not split by the same axes.
         if wanted.1 == ReductionKind::Add
             && data.kind.def().work == shardc_ir::Work::Contraction
             && data.operands.iter().any(splits)

@@ -1,8 +1,8 @@
-//! What quantized elements forbid.
+//! Restrictions of quantized tensors.
 //!
-//! A device works on its part of a quantized tensor as it does on that of any other, where it need not make up elements,
-//! as a mask or a pending sum would: what a zero is depends on the scale. A dimension whose positions have scales of
-//! their own stays whole, since its parts would be of different types, and all devices run one program.
+//! A quantized tensor is split like any other, unless a device would have to invent elements, as masks and unreduced sums do: the zero
+//! element depends on the scale. A dimension with per-axis scales is not split. Its parts would have different types, but all devices run
+//! one program.
 
 use shardc_ir::{
     Diagnostic, DimSharding, FuncId, Module, OpId, OpKind, RegionId, ShardingId, Span, TypeId, ValueId,

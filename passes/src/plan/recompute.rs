@@ -1,9 +1,30 @@
-//! Values that are cheaper to make again than to move: what is computed from nothing but constants, counts and scalars.
+//! Rematerialization instead of resharding, for values computed from constants, iotas and scalars alone.
 //!
-//! A mask is made of two counts by a few operations that compute each element from one. Such a value is had in any sharding by
-//! doing these operations once more on what each device has; nothing is sent. How many operations that may take is bounded.
-//! An operation that cannot make the part of a device from parts, as a reshape between dimensions that the axes do not
-//! divide, is done whole before it is cut, where that takes less time than to send its result.
+//! Such a value, for example a causal mask, is *free*: it is had in any sharding by repeating its producers on each device's part.
+//! Nothing is sent.
+//!
+//! Conditions:
+//!
+//! * Every operation in the chain is pure, light or element-wise, has one result and no region, and can be done in parts.
+//! * All types are static. The leaves are constants, iotas and scalars; a scalar must not be unreduced.
+//! * The chain has at most `MAX_OPS` operations.
+//! * The value would otherwise be sent. A chain of several operations is not repeated to replace a local slice.
+//!
+//! An operation that cannot compute a device's part from parts of its operands (a reshape between dimensions that the axes do not
+//! divide) is repeated replicated, and then sliced, if that takes less time than to send its result.
+//!
+//! ```mlir
+//! %0 = stablehlo.iota dim = 0 : tensor<8x8xi32>
+//! %1 = stablehlo.iota dim = 1 : tensor<8x8xi32>
+//! %mask = stablehlo.compare GE, %0, %1 : ... -> tensor<8x8xi1>           // split along dimension 0
+//! %2 = reshard %mask                                                     // to dimension 1: an all_to_all
+//! ```
+//! becomes
+//! ```mlir
+//! %3 = stablehlo.iota dim = 0 : tensor<8x8xi32>                          // split along dimension 1
+//! %4 = stablehlo.iota dim = 1 : tensor<8x8xi32>
+//! %2 = stablehlo.compare GE, %3, %4 : ... -> tensor<8x8xi1>
+//! ```
 
 use shardc_ir::{
     Access, Dense, Effect, Module, OpId, OpKind, Parts, RegionId, Rewriter, SecondaryMap, ShardingId,
@@ -18,11 +39,11 @@ use crate::analysis::regions::program_ops;
 use crate::cost;
 use crate::rules::rule_of;
 
-/// No more operations than this are done again for one value.
+/// The most operations that are repeated for one value.
 const MAX_OPS: u8 = 32;
 
-/// The values of a program that can be had in any sharding without communication, each with the number of operations that
-/// make it from nothing; zero for the others.
+/// The values of a program that can be had in any sharding without communication. Each has the number of operations that compute it
+/// from constants, iotas and scalars; the number is zero for all other values.
 #[derive(Default)]
 pub(super) struct FreeValues(SecondaryMap<ValueId, u8>);
 
@@ -36,7 +57,7 @@ impl FreeValues {
         free
     }
 
-    /// Notes what `op` makes, whose operands are known.
+    /// Records the result of `op`, whose operands are recorded already.
     pub(super) fn note(&mut self, module: &Module, op: OpId) {
         if let &[result] = module.ops[op].results.as_slice() {
             let count = self.count(module, op);
@@ -59,7 +80,7 @@ impl FreeValues {
         }
     }
 
-    /// Returns the number of operations that make the result of `op` from nothing; zero where it is made from something.
+    /// Returns the number of operations that compute the result of `op` from constants, iotas and scalars; zero if others take part.
     fn count(&self, module: &Module, op: OpId) -> u8 {
         let data = &module.ops[op];
         match &data.kind {
@@ -82,7 +103,7 @@ impl FreeValues {
         }
         let mut count = 1u8;
         for &operand in &data.operands {
-            // Every device has a scalar, unless it is a pending sum.
+            // Every device has a scalar, unless it is unreduced.
             let is_scalar = module.rank(operand) == 0
                 && module.shardings.sharding_of(operand).is_none_or(|s| s.unreduced.is_empty());
             match self.0[operand] {
@@ -94,7 +115,8 @@ impl FreeValues {
         if count > MAX_OPS || module.rank(data.results[0]) == 0 { 0 } else { count }
     }
 
-    /// Whether `value` can be had in `sharding`: of a pending sum only what adds nothing is an addend on every device.
+    /// Whether `value` can be had in `sharding`. If that is unreduced, every device may only hold the same value as its partial result
+    /// if that value is the identity of the reduction, or the reduction is idempotent.
     pub(super) fn is_free_in(
         &self,
         module: &Module,
@@ -103,7 +125,7 @@ impl FreeValues {
     ) -> bool {
         let kind = module.def_op(value).map(|op| &module.ops[op].kind);
         let is_splat = matches!(kind, Some(OpKind::Constant(Dense::Splat(_))));
-        // Every device has all elements of other constants.
+        // A constant that lists its elements is replicated: every device has all of them.
         let is_listed = matches!(kind, Some(OpKind::Constant(_))) && !is_splat;
         let fits = |s: &TensorSharding| {
             s.unreduced.is_empty()
@@ -117,23 +139,23 @@ impl FreeValues {
 /// Where a value comes from in a sequence of steps.
 #[derive(Clone, Copy)]
 enum Source {
-    /// It is there.
+    /// It exists already.
     Value(ValueId),
-    /// The step of this index makes it.
+    /// The step of this index produces it.
     Step(usize),
 }
 
-/// What is done to have a value in another sharding.
+/// One step of computing a value in another sharding.
 struct Step {
     value: ValueId,
     to: ShardingId,
-    /// The operation to repeat; without one, the device cuts its part out of the whole.
+    /// The operation to repeat; without one, each device slices its part out of the replicated value.
     op: Option<OpId>,
     operands: SmallVec<[Source; 3]>,
 }
 
 impl Pass<'_> {
-    /// Returns `value` computed once more in the sharding `to`, if it would be sent otherwise.
+    /// Returns `value` rematerialized in the sharding `to`, if a reshard would send it.
     pub(super) fn computed_rather_than_sent(
         &mut self,
         value: ValueId,
@@ -147,8 +169,8 @@ impl Pass<'_> {
         is_sent.then(|| self.recomputed(value, to, copies))?
     }
 
-    /// Computes `value` once more in the sharding `to`, if it [is free](FreeValues::is_free); `None` where it is not, or
-    /// where it is as easily cut out of what is there.
+    /// Rematerializes `value` in the sharding `to`, if it [is free](FreeValues::is_free). `None` if it is not, or if a local slice
+    /// gives the same.
     pub(super) fn recomputed(
         &mut self,
         value: ValueId,
@@ -160,7 +182,7 @@ impl Pass<'_> {
         if !self.free.is_free_in(module, value, Some(wanted)) {
             return None;
         }
-        // Several operations: not to save a device from cutting its part out of what it has.
+        // Several operations cost more than a local slice of the existing value.
         let (from, ty) = (module.shardings.sharding_of(value)?, module.tensor(value)?);
         let is_simple = self.free.0[value] == 1;
         if !is_simple && from.unreduced.is_empty() && self.planner.cost(from, wanted, ty) < cost::START {
@@ -198,7 +220,7 @@ impl Pass<'_> {
         Some(made_of(source, &made))
     }
 
-    /// Returns how `value` is had in the sharding `to`, which has no pending sums, and appends the steps that it takes.
+    /// Returns the source of `value` in the sharding `to`, which is not unreduced, and appends the steps that it takes.
     fn source(
         &mut self,
         value: ValueId,
@@ -257,8 +279,8 @@ impl Pass<'_> {
         Some(Source::Step(steps.len() - 1))
     }
 
-    /// Returns the shardings of operands of which each device makes its part of the result in the sharding `to` alone; `None`
-    /// where it cannot.
+    /// Returns the operand shardings from which each device computes its part of the result in the sharding `to` without
+    /// communication; `None` if there are none.
     fn operands_for(&self, op: OpId, to: ShardingId) -> Option<SmallVec<[TensorSharding; 4]>> {
         let module = &*self.rw.module;
         let rule = support::planning_rule(module, op, rule_of(module, op)?);
@@ -269,7 +291,7 @@ impl Pass<'_> {
     }
 }
 
-/// Repeats `op`, which has one result, on these operands; its result has this sharding.
+/// Clones `op`, which has one result, with these operands and this result sharding.
 pub(super) fn repeat(
     rw: &mut Rewriter<'_>,
     op: OpId,

@@ -1,12 +1,25 @@
-//! Axes on dimensions that are smaller than they are.
+//! Removes axes from dimensions with fewer elements than shards.
 //!
-//! Propagation carries an axis from a dimension to the few rows that a slice takes of it. Of 8 devices that split one row, the
-//! first has it and the others have padding: nothing is saved, but each reader that needs the row pays for a gather of 8 blocks,
-//! and the slice itself for bringing the row to the first device. Where the way from the slices to their readers costs less
-//! if all devices have the rows, the axes are taken off the dimension, for all values of which one sharding asks for another; if
-//! the readers agree on how to split other dimensions, those are split instead, and the rows come by a reduce-scatter.
+//! Propagation carries an axis from a dimension to the few rows that a slice takes of it. If 8 devices split one row, the first device has
+//! it and the others have padding. Each user of the row then pays for an all-gather of 8 blocks, and the slice for moving the row to the
+//! first device.
 //!
-//! What the program itself splits so (arguments, results, constraints, what loops carry) stays as it is.
+//! Conditions:
+//!
+//! * The dimension has fewer elements than shards.
+//! * The path from the slices to their users costs less with the dimension replicated. This is decided for a whole class of values whose
+//!   shardings depend on each other.
+//! * The program itself does not request the split: arguments, annotated results, constraints and loop-carried values keep it.
+//!
+//! If all users agree on how to split other dimensions, those are split instead, and the rows come by a reduce-scatter.
+//!
+//! ```mlir
+//! %0 = stablehlo.slice %x [5:6, 0:64] : (tensor<16x64xf32>) -> tensor<1x64xf32>   // %x: [{"x"}, {}], %0: [{"x"}, {}]
+//! ```
+//! becomes
+//! ```mlir
+//! %0 = stablehlo.slice %x [5:6, 0:64] : (tensor<16x64xf32>) -> tensor<1x64xf32>   // %0: [{}, {}]
+//! ```
 
 use std::ops::AddAssign;
 

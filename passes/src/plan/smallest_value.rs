@@ -1,8 +1,20 @@
-//! Resharding where a value is smallest.
+//! Reshards a value before it is widened or broadcast: sinks the conversion or broadcast below the reshard.
 //!
-//! A value that a conversion widened (bf16 weights used in f32), or that a broadcast made of fewer elements, is cheaper to move before that: the
-//! operations on the way are done again on what arrives. They compute each element from one element, so the result is the
-//! same to the last bit.
+//! Conditions:
+//!
+//! * At most `MAX_OPS` operations lie between the smaller value and the reshard.
+//! * Each of them computes every element from one element, so that the result is bitwise equal.
+//! * The bytes that the reshard sends, plus the repeated computation, cost less than before.
+//!
+//! ```mlir
+//! %0 = stablehlo.convert %w : (tensor<64x64xbf16>) -> tensor<64x64xf32>
+//! %1 = sdy.reshard %0 <@mesh, [{}, {}]>                                  // all_gather of f32
+//! ```
+//! becomes
+//! ```mlir
+//! %0 = sdy.reshard %w <@mesh, [{}, {}]>                                  // all_gather of bf16
+//! %1 = stablehlo.convert %0 : (tensor<64x64xbf16>) -> tensor<64x64xf32>
+//! ```
 
 use shardc_ir::{DimSharding, Module, OpId, OpKind, TensorSharding, TensorType, ValueId};
 use smallvec::SmallVec;

@@ -1,15 +1,16 @@
-//! Operations that are done in several steps, each an operation on global values that is planned like others.
+//! Decomposes operations that cannot be partitioned along a split dimension into several operations on global values.
 //!
-//! They are taken apart only where a dimension is split that the operation cannot be done in parts along:
+//! Each step is planned like any other operation. An operation is decomposed only if a dimension is split along which it cannot be
+//! partitioned:
 //!
-//! * `two_stage_reduce`: what no collective combines (the largest element and its position, `top_k`, exclusive or) reduces
-//!   each block, and the few results, gathered, once more;
-//! * `two_stage_sort`: of a sort whose first or last elements alone are used, each block contributes as many candidates;
-//! * `cumulative`: a cumulative sum runs over each block and adds the totals of the blocks before;
-//! * `fft`: a Fourier transform over several dimensions is one along each after the other, with all-to-alls between;
-//! * `static_update`: an update at a known place is the update padded to the size of what is updated, and a selection;
-//! * `uneven_reshape`: a reshape between dimensions that the axes do not divide goes by way of equal blocks, of which the
-//!   borders move as those of windows do.
+//! * `two_stage_reduce`: reductions without a collective (argmax, `top_k`, exclusive or) reduce each block, and reduce the all-gathered
+//!   results again;
+//! * `two_stage_sort`: if only the first or last elements of a sort are used, each block contributes that many candidates;
+//! * `cumulative`: a prefix scan runs over each block, and adds the totals of the blocks before;
+//! * `fft`: a multi-dimensional FFT is a sequence of one-dimensional ones, with all-to-alls between;
+//! * `static_update`: an update at a known place is the padded update and a `select`;
+//! * `uneven_reshape`: a reshape between dimensions that the axes do not divide goes through equal blocks, and a halo exchange moves their
+//!   borders.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{

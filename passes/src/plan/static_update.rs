@@ -1,11 +1,19 @@
-//! Updates at places that are known when the program is compiled: `x.at[1:].set(y)`, `x.at[::2].add(y)`, a
-//! `dynamic_update_slice` that starts at constants.
+//! Updates at constant indices: `x.at[1:].set(y)`, `x.at[::2].add(y)`, a `dynamic_update_slice` with constant start indices.
 //!
-//! Of a dimension that is split, the devices of an update have other parts of it than those whose elements it meets. Read as
-//! the update padded to the size of what is updated, and a selection between the two, it takes an exchange of windows,
-//! where devices would gather the update, and for a `scatter` all of the tensor.
+//! If the updated dimension is split, a device's block of the update does not match its block of the operand. The update is therefore
+//! padded to the operand's size, and a `select` combines the two. That takes a halo exchange; otherwise the update, and for a `scatter`
+//! the whole operand, would be all-gathered.
 //!
-//! Only updates that lie within bounds: what of the others a `scatter` leaves out, back ends do not agree on.
+//! Condition: the update lies within bounds. Back ends disagree on which parts of other updates a `scatter` drops.
+//!
+//! ```mlir
+//! %0 = stablehlo.dynamic_update_slice %x, %y, %c1 : (tensor<8xf32>, tensor<7xf32>, tensor<i32>) -> tensor<8xf32> // at 1
+//! ```
+//! becomes
+//! ```mlir
+//! %1 = stablehlo.pad %y, %zero, low = [1], high = [0], interior = [0]
+//! %0 = stablehlo.select %is_updated, %1, %x
+//! ```
 
 use shardc_ir::{
     BinaryOp, Build, CompareDirection, CompareType, DType, DimSharding, Module, OpId, OpKind, PadSpec,

@@ -1,8 +1,19 @@
-//! Which factors of an operation devices may split, and what that makes of its results.
+//! Legality of partitioning: which factors of an operation may be split, and what splitting them makes of its results.
 //!
-//! A factor that is not listed here as splittable is gathered before the operation: correct, and reported
-//! as a warning by the planner where it costs communication. [`localize`](crate::localize) relies on every
-//! promise made here.
+//! Conditions are per operation, in [`split`]. Each factor is one of:
+//!
+//! * split freely: each device computes its part (`Split::Plain`);
+//! * split with a halo exchange of windows (`Split::Halo`);
+//! * split so that results are unreduced, with or without a halo (`Split::Pending`, `Split::PendingHalo`);
+//! * not splittable (`Split::No`): the dimension is all-gathered before the operation. That is correct, and the planner warns about it
+//!   where it costs communication.
+//!
+//! [`localize`](crate::localize) relies on every promise made here.
+//!
+//! ```mlir
+//! // [i, k] x [k, j] -> [i, j]: i and j are Split::Plain, k is Split::Pending(Add)
+//! %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+//! ```
 
 use shardc_ir::{
     ConvSpec, DType, DimList, Module, OpId, OpKind, Parts, ReductionKind, ScatterSpec, SizeList, ValueId,
@@ -25,23 +36,23 @@ use crate::windows::{is_windowed, takes_whole};
 pub(crate) enum Split {
     /// Each device computes its part.
     Plain,
-    /// Each device computes its part from a window of the operands, which it gets from its neighbours.
+    /// Each device computes its part from windows of the operands, which a halo exchange with its neighbours completes.
     Halo,
-    /// Each device's result is a pending reduction.
+    /// Each device's result is a partial result: the value is unreduced.
     Pending(ReductionKind),
-    /// Each device's result is a pending reduction, and what it needs for that it gets from its neighbours.
+    /// Each device's result is a partial result, computed from windows that a halo exchange completes.
     PendingHalo(ReductionKind),
-    /// Not possible (yet): the factor must be whole on each device.
+    /// Not supported: the factor must be unsplit on each device.
     No,
 }
 
 impl Split {
-    /// Whether neighbours exchange windows.
+    /// Whether it takes a halo exchange.
     pub(crate) fn is_windowed(self) -> bool {
         matches!(self, Split::Halo | Split::PendingHalo(_))
     }
 
-    /// How parts of the result are combined, where they are.
+    /// The reduction that combines partial results, if any.
     pub(crate) fn pending(self) -> Option<ReductionKind> {
         match self {
             Split::Pending(kind) | Split::PendingHalo(kind) => Some(kind),
@@ -53,24 +64,24 @@ impl Split {
 /// What splitting factor `index` of `op` does.
 pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIndex) -> Split {
     let factor = rule.factors[usize::from(index)];
-    // How large a block is would depend on the size, which is not known.
+    // The size of a block would depend on a size that is not known at compile time.
     let values = module.ops[op].operands.iter().chain(&module.ops[op].results);
     if values.copied().any(|v| module.stored(v).is_some_and(|ty| !ty.is_static())) {
         return Split::No;
     }
-    // A function that is partitioned by itself is so for whatever it is given.
+    // A function that is not inlined is partitioned for any shardings of its arguments.
     if matches!(&module.ops[op].kind, OpKind::CustomCall(spec) if spec.kept_callee().is_some()) {
         return pass_through(factor);
     }
     if let Some(split) = split_windows(module, op, rule, index) {
         return split;
     }
-    // Windows have been dealt with above.
+    // `split_windows` has handled windows.
     if matches!(factor.kind, FactorKind::NeedReplication | FactorKind::Permutation) {
         return Split::No;
     }
-    // A dimension of size one that only operands have: of the devices that split it, one holds its element, and
-    // all need it.
+    // A dimension of size one that only operands have: one of the devices that split it holds its element, and
+    // all of them need it.
     let is_in = |mappings: &[TensorMapping]| mappings.iter().any(|m| m.find(index).is_some());
     if factor.kind == FactorKind::PassThrough && is_in(&rule.operands) && !is_in(&rule.results) {
         return Split::No;
@@ -79,8 +90,8 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
     let in_operand = |operand: usize| rule.operands.get(operand).and_then(|m| m.find(index)).map(|(d, _)| d);
     let plain_if = |ok: bool| if ok { Split::Plain } else { Split::No };
     match data.kind.def().parts {
-        // Where windows move along the factor they have been dealt with. Collectives are those of a manual computation: each
-        // device along a free axis meets others with the same part.
+        // `split_windows` has handled factors with windows. Collectives here belong to a manual computation: each device
+        // along a free axis meets others with the same part.
         Parts::AlongPassThrough => return pass_through(factor),
         Parts::Whole => return Split::No,
         Parts::Depends => {}
@@ -110,12 +121,12 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
             FactorKind::Reduction => sum_of_parts(module, op),
             _ => Split::Plain,
         },
-        // Windows have been dealt with: what is left are dimensions that it takes whole, and sums over blocks.
+        // `split_windows` has handled windows. Left are dimensions that are not sliced, and sums over blocks.
         OpKind::Slice(_) => match factor.kind {
             FactorKind::Reduction => sum_of_parts(module, op),
             _ => pass_through(factor),
         },
-        // A dimension of which the update takes a part has a factor of its own.
+        // A dimension that the update covers only in part has a factor of its own.
         OpKind::DynamicUpdateSlice => plain_if(in_operand(0).is_some()),
         OpKind::DotGeneral(_) | OpKind::RaggedDot(_) => match factor.kind {
             FactorKind::Reduction => sum_unless_bool(module, op),
@@ -123,10 +134,10 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         },
         OpKind::Convolution(spec) => match factor.kind {
             FactorKind::Reduction => split_sum(module, op, spec, rule, index),
-            // What is in a group is minor to it in some dimension, so it is split where each device has one group.
+            // The factor within a group is minor to the group in some dimension, so it is split where each device has one group.
             _ => Split::Plain,
         },
-        // An initial value that is no scalar, which the rule does not have, is for the whole result.
+        // The rule does not map an initial value that is not a scalar; it has the shape of the unsplit result.
         OpKind::Reduce { .. } if data.operands.last().is_some_and(|&init| module.rank(init) > 0) => Split::No,
         OpKind::Reduce { .. } => match factor.kind {
             FactorKind::Reduction => split_reduce(module, op),
@@ -147,7 +158,7 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         },
         OpKind::Scatter(spec) => {
             let one_input = data.operands.len() == 3;
-            // What lies in the padding of the updates goes to an index that is none, so there must be indices.
+            // Padding of the updates is sent to an index out of bounds, so there must be indices.
             let has_indices = !spec.scatter_dims_to_operand_dims.is_empty();
             match factor.kind {
                 FactorKind::Reduction if one_input && has_indices => {
@@ -165,8 +176,8 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
     }
 }
 
-/// Returns what splitting a dimension of the result that comes from windows does; `None` for other dimensions. The operands
-/// must be split there too, and by nothing else.
+/// Returns what splitting a windowed dimension of the result does; `None` for other dimensions. The operands must be split there by
+/// the same factor only.
 fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIndex) -> Option<Split> {
     let data = &module.ops[op];
     let operand = *data.operands.first()?;
@@ -193,19 +204,19 @@ fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIn
     };
     if let OpKind::ReduceWindow(spec) = &data.kind
         && reaches_beyond(spec, dim)
-        // Fill comes from the initial value, which each window has in it once already: only an identity may be in it again.
+        // Padding is filled with the initial value, which each window already contains once: only an identity may occur twice.
         && !init_counts_for_nothing(module, op)
     {
         return Some(Split::No);
     }
-    // Windows beyond the last one scatter zeros, which count for nothing in a sum alone.
+    // Windows beyond the last one scatter zeros, which are the identity of a sum only.
     if matches!(data.kind, OpKind::SelectAndScatter(_)) {
         let scatter = data.regions.get(1).and_then(|&r| reduction_of(module, r, 1));
         if scatter != Some(ReductionKind::Add) {
             return Some(Split::No);
         }
     }
-    // What each device has whole is not split along with the others (see [`keep_whole`]).
+    // Replicated operands are not split along with the others (see [`keep_whole`]).
     let is_whole = |m: &TensorMapping| takes_whole(&data.kind) && m.find(index).is_none();
     let fits = rule.results.iter().all(|m| only(m, dim))
         && rule.operands.iter().take(inputs).all(|m| only(m, from) || is_whole(m))
@@ -213,21 +224,21 @@ fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIn
     Some(if fits { Split::Halo } else { Split::No })
 }
 
-/// Whether windows hold places along `dim` that are no elements: padding, or gaps of a base dilation.
+/// Whether windows along `dim` contain positions without elements: padding, or the gaps of a base dilation.
 fn reaches_beyond(spec: &WindowSpec, dim: usize) -> bool {
     let (low, high) = spec.padding.get(dim).copied().unwrap_or((0, 0));
     low > 0 || high > 0 || spec.base_dilations.get(dim).is_some_and(|&n| n > 1)
 }
 
-/// Returns the rule as the planner splits by it, which promises more than that of propagation:
+/// Returns the rule that the planner uses, which allows more than the rule of propagation:
 ///
 /// * A spatial dimension of a convolution's input may be split by the places of windows or, as in the gradient of a kernel,
 ///   within them; the rule allows for both at once, the planner for the larger, or for the places of windows where these are
 ///   asked for and the blocks of the kernel would not be even.
 /// * The source of a `select_and_scatter` is split where its operand is.
-/// * A `dynamic_slice` finds what it takes of a dimension in the blocks of it, whole: a reduction over the blocks.
-/// * A `scatter` writes single elements where they are.
-/// * Of the right-hand sides of a `triangular_solve`, each is solved for itself.
+/// * A `dynamic_slice` of a split dimension is a reduction over its blocks, with an unsplit result.
+/// * A `scatter` of single elements is done on the device that holds each element.
+/// * The right-hand sides of a `triangular_solve` are a batch dimension.
 /// * A `reshape` leaves dimensions of one element on the device that has them.
 pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -> ShardingRule {
     let data = &module.ops[op];
@@ -389,7 +400,7 @@ pub(crate) fn single_windows(spec: &ScatterSpec, input: &[i64], update: &[i64]) 
     single.map(|(d, _)| d).collect()
 }
 
-/// Returns what splitting a contracted dimension of a convolution does.
+/// Returns what splitting a contracting dimension of a convolution does.
 fn split_sum(module: &Module, op: OpId, spec: &ConvSpec, rule: &ShardingRule, index: FactorIndex) -> Split {
     let of = |operand: usize| rule.operands.get(operand).and_then(|m| m.find(index)).map(|(d, _)| d as u32);
     let (Some(from), Some(kernel)) = (of(0), of(1)) else { return Split::No };
@@ -408,7 +419,7 @@ fn pass_through(factor: Factor) -> Split {
     if factor.kind == FactorKind::PassThrough { Split::Plain } else { Split::No }
 }
 
-/// Each element of the result is what one device has of it; the others add zero, or `false`.
+/// Each element of the result comes from the one device that has it; the others contribute zero, or `false`.
 fn sum_of_parts(module: &Module, op: OpId) -> Split {
     match module.tensor(module.ops[op].results[0]).map(|t| t.dtype) {
         Some(DType::I1) => Split::Pending(ReductionKind::Or),
@@ -417,7 +428,7 @@ fn sum_of_parts(module: &Module, op: OpId) -> Split {
     }
 }
 
-/// Returns a pending sum, or that truth values must be whole.
+/// Returns an unreduced sum; `Split::No` for booleans.
 fn sum_unless_bool(module: &Module, op: OpId) -> Split {
     match module.tensor(module.ops[op].results[0]).map(|t| t.dtype) {
         None | Some(DType::I1) => Split::No,
@@ -442,13 +453,13 @@ fn sums_whole_dimension(module: &Module, op: OpId, spec: &ConvSpec, dim: usize) 
         && spec.reversal.get(i).is_none_or(|&reversed| !reversed)
 }
 
-/// Whether parts of a reduction can be combined by a collective.
+/// Whether a collective can combine the partial results of a `reduce`.
 pub(super) fn splits_reduce(module: &Module, op: OpId) -> bool {
     split_reduce(module, op) != Split::No
 }
 
-/// Returns how a split `reduce` is combined. Each device starts from the initial value, which must not count several times:
-/// where it would, only the first device has it, and the others the identity.
+/// Returns how the partial results of a split `reduce` are combined. Each device starts from the initial value, which must count once:
+/// where it would count several times, the first device has it, and the others have the identity.
 fn split_reduce(module: &Module, op: OpId) -> Split {
     let data = &module.ops[op];
     let &[_, init] = data.operands.as_slice() else { return Split::No };

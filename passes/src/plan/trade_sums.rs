@@ -1,20 +1,27 @@
-//! Products, and rows of tables, of which devices rather exchange the operands than sum the addends.
+//! Replaces the all-reduce of a `dot_general`, `gather` or `scatter` by collectives on its operands where that sends less.
 //!
-//! A product over a split dimension is a sum of what each device makes of its part. The gradient of a weight is one, over
-//! the batch: with data parallelism it is an all-reduce, twice the weight. Where the batch is small beside the weight,
-//! less is sent if devices exchange the operands: each makes a part of the result over the whole batch, with one operand
-//! gathered and the other moved by an all-to-all, and the parts are gathered, once the weight. Nobody computes more than before.
+//! Planning decides one operation at a time, and leaves sums unreduced so that sums of sums are completed together and loops complete
+//! them once. This pass runs after those, on the sums that are still completed alone. It has two rewrites.
 //!
-//! Rows that are looked up in a split table are a sum of what each device finds, and the gradient of a table is one of what each
-//! device scatters into it. There an all-to-all takes parts of all rows to each device before, and one behind takes the parts of the
-//! result to where they are wanted.
+//! *Exchange.* The axes of the sum split a dimension of the result instead. A matmul then all-gathers one operand, moves the other by an
+//! all-to-all, and all-gathers the result: its weight gradient costs the weight once, where the all-reduce costs it twice. Each device
+//! computes as much as before. A lookup in a split table, or its gradient, uses an all-to-all before and another one after it.
 //!
-//! If one operand of a product is replicated along the contracted dimension and the other is split there, the result is a partial sum
-//! only because of the split operand. If that operand is small, gathering it costs less than the all-reduce of the result, although
-//! each device then computes the whole product:
+//! *Gather.* One operand of a matmul is replicated along the contracting dimension, and the other one, which is split there, is
+//! all-gathered. Each device then computes the whole matmul.
+//!
+//! Conditions:
+//!
+//! * The result, or its transpose, has no user but the reshard that completes an additive sum. The sum of a matmul is not
+//!   reduce-scattered: planning has weighed that.
+//! * The new cost is less than 80 % of the old one.
+//! * An exchange saves at least 4 MiB (`cost::WORTH_EXCHANGING`), and its operands need no more memory than operands and result do now.
+//! * An exchange splits the dimension of the result evenly.
+//! * For a gather, the all-gathered operands need no more memory than operands and result do now.
+//! * All rewrites of matmuls together save at least 6 % of the bytes that the program sends.
 //!
 //! ```mlir
-//! // x is split along its second dimension, w is whole
+//! // x is split along its second dimension, w is replicated
 //! %0 = dot_general %x, %w : (tensor<256x16xf32>, tensor<16x2048xf32>) -> tensor<256x2048xf32>
 //! %1 = all_reduce %0                                                     // 3.5 MiB over 8 devices
 //! ```
@@ -23,9 +30,6 @@
 //! %0 = all_gather %x : (tensor<256x16xf32>) -> tensor<256x128xf32>       // 112 KiB
 //! %1 = dot_general %0, %w : (tensor<256x128xf32>, tensor<128x2048xf32>) -> tensor<256x2048xf32>
 //! ```
-//!
-//! Planning looks at one operation at a time and leaves sums that operands agree on pending, since sums of sums are completed
-//! together and loops complete them once. So this comes after those, and looks at the sums that are then completed alone.
 
 use shardc_ir::{
     AxisRef, Build, Dense, DimSharding, Mesh, MeshId, Module, OpId, OpKind, ReductionKind, RegionId,
@@ -44,16 +48,16 @@ use crate::reshard::Planner;
 use crate::rules::rule_of;
 use crate::sharding::axes::{Parts, size_of};
 
-/// What is sent must become less than this part of it: a sum is one collective, and combined with others.
+/// The new cost must be below this fraction of the old one: a sum is one collective, and can be combined with others.
 const WORTHWHILE: f64 = 0.8;
 
-/// All trades of products together must save this part of what the program sends. A few percent are not worth it: a gather that compilers
-/// overlap with computing is done in steps, which take memory and time of their own (11 % more of the TPU compiler's cycles
-/// for 4 % of the bytes, in a ResNet-50 of which the last layer alone would be traded).
+/// All rewrites of matmuls together must save this fraction of the bytes that the program sends. A few percent are not worth it: an
+/// all-gather that a compiler overlaps with computation runs in steps, which cost memory and time. In a ResNet-50 whose last layer alone
+/// would be rewritten, the TPU compiler counts 11 % more cycles for 4 % of the bytes.
 const WORTHWHILE_IN_ALL: f64 = 0.06;
 
-/// Lets devices exchange operands under `body` of a planned module where that costs less. Returns the number of sums that
-/// are no more; what made them stays, unused.
+/// Rewrites the sums under `body` of a planned module where that costs less. Returns how many it replaced; their producers stay as dead
+/// code.
 pub(crate) fn trade_sums(module: &mut Module, body: RegionId) -> usize {
     let is_any =
         |region: &RegionId| module.regions[*region].ops.iter().any(|&op| completed_sum(module, op).is_some());
@@ -61,7 +65,7 @@ pub(crate) fn trade_sums(module: &mut Module, body: RegionId) -> usize {
     let Some(mesh_id) = planned_mesh(module, body).filter(|_| regions.iter().any(is_any)) else { return 0 };
     let mesh = module.meshes[mesh_id].clone();
     let readers = UseCounts::under(module, body);
-    // Planning has seen to what is computed from nothing.
+    // Planning has already placed values that are computed from constants alone.
     let free = FreeValues::default();
     let mut planner = Planner::new(&mesh);
     let trades_products = is_worthwhile(module, &regions, (&mesh, mesh_id), (&readers, &free), &mut planner);
@@ -90,7 +94,7 @@ fn is_product(module: &Module, op: OpId) -> bool {
     module.ops[op].kind.def().work == Work::Contraction
 }
 
-/// Whether the trades of products in a program save enough of what it sends.
+/// Whether the rewrites of matmuls save enough of the bytes that the program sends.
 fn is_worthwhile(
     module: &Module,
     regions: &[RegionId],
@@ -117,13 +121,13 @@ fn is_worthwhile(
 
 /// A completed sum.
 struct Sum {
-    /// What makes the addends: a product, a lookup or a scatter.
+    /// The producer of the partial sums: a `dot_general`, `gather` or `scatter`.
     maker: OpId,
-    /// What transposes them, first to last.
+    /// The transposes after it, first to last.
     transposes: SmallVec<[OpId; 2]>,
 }
 
-/// Returns the sum that `op` completes, if it is that of a product, a lookup or a scatter, perhaps transposed.
+/// Returns the sum that the reshard `op` completes, if it comes from a `dot_general`, `gather` or `scatter`, perhaps transposed.
 fn completed_sum(module: &Module, op: OpId) -> Option<Sum> {
     let data = &module.ops[op];
     let (OpKind::Reshard(_), &[mut value]) = (&data.kind, data.operands.as_slice()) else { return None };
@@ -140,7 +144,7 @@ fn completed_sum(module: &Module, op: OpId) -> Option<Sum> {
         let def = module.def_op(value)?;
         match &module.ops[def].kind {
             OpKind::Transpose { .. } => transposes.push(def),
-            // A product whose sum is scattered has been weighed by planning, where operands and result disagree.
+            // Planning has weighed the reduce-scatter of a matmul already, since operands and result disagree there.
             _ if is_scattered && is_product(module, def) => return None,
             kind if matches!(kind, OpKind::Gather(_) | OpKind::Scatter(_)) || is_product(module, def) => {
                 transposes.reverse();
@@ -152,18 +156,18 @@ fn completed_sum(module: &Module, op: OpId) -> Option<Sum> {
     }
 }
 
-/// How a sum is done without.
+/// A rewrite that needs no sum.
 struct Trade {
     sum: Sum,
-    /// The shardings of the operands of what makes the addends, and that of its result.
+    /// The new shardings of the producer's operands, and of its result.
     operands: SmallVec<[TensorSharding; 4]>,
     result: TensorSharding,
-    /// What is saved, as a cost.
+    /// The cost that it saves.
     saved: f64,
 }
 
 impl Trade {
-    /// Returns how the sum that `op` completes is done without, if that costs less.
+    /// Returns the rewrite of the sum that `op` completes, if it costs less.
     fn of(
         module: &Module,
         op: OpId,
@@ -172,12 +176,12 @@ impl Trade {
         planner: &mut Planner<'_>,
     ) -> Option<Trade> {
         let sum = completed_sum(module, op)?;
-        // Where somebody else reads the addends they are needed as they are.
+        // Other users need the partial sums as they are.
         let made = sum.transposes.iter().chain([&sum.maker]).map(|&op| module.ops[op].results[0]);
         if !made.into_iter().all(|value| readers.get(value) == 1) {
             return None;
         }
-        // What is wanted of the sum, before it is transposed.
+        // The sharding wanted of the sum, before the transposes.
         let mut wanted = module.shardings.sharding_of(module.ops[op].results[0])?.clone();
         for &transpose in sum.transposes.iter().rev() {
             wanted = transposed(module, transpose, &wanted, true)?;
@@ -186,7 +190,7 @@ impl Trade {
         let mut site = site(module, (mesh, mesh_id), None, sum.maker, &rule, copies, free)?;
         let agreed = site.as_planned()?;
         site.tensors.last_mut()?.sharding = &wanted;
-        // The source of a local slice is available, so that another slice of it sends nothing.
+        // If an operand is a local slice, its source is available, and another slice of that sends nothing.
         for (tensor, &operand) in site.tensors.iter_mut().zip(&module.ops[sum.maker].operands) {
             if let Some(source) = source(module, operand)
                 && let Some(sharding) = module.shardings.sharding_of(source)
@@ -200,7 +204,7 @@ impl Trade {
         let kept = site.bytes_of_operands(&agreed) + site.bytes_of_results(&agreed);
         let exchanges = without_sum(&site, &agreed)
             .into_iter()
-            // Where a device had to keep more than the sum itself takes, memory decides.
+            // Exchanged operands must need no more memory than the operands and the result do now.
             .filter(|chosen| site.bytes_of_operands(chosen) <= kept)
             .map(|chosen| {
                 let cost = site.cost(&chosen, planner);
@@ -223,7 +227,7 @@ impl Trade {
         Some(Trade { sum, operands, result, saved: before - cost })
     }
 
-    /// Does what made the addends anew before `op`, which now moves its parts.
+    /// Repeats the producer and the transposes before `op`, with the new shardings; `op` then reshards the result.
     fn carry_out(self, rw: &mut Rewriter<'_>, op: OpId, copies: &mut AvailableCopies) {
         let Trade { sum, operands, result, .. } = self;
         let mut exchanged: SmallVec<[ValueId; 4]> = SmallVec::new();
@@ -241,7 +245,7 @@ impl Trade {
     }
 }
 
-/// Returns `value` in this sharding, as a copy that is there or resharded.
+/// Returns `value` in this sharding: an available copy, or a new reshard.
 fn resharded(
     rw: &mut Rewriter<'_>,
     value: ValueId,
@@ -256,7 +260,7 @@ fn resharded(
     if has.is_some_and(|has| has.same_placement(&sharding)) {
         return value;
     }
-    // Zeros that are added to are made where they are wanted.
+    // Splat constants and broadcasts of scalars are made again in the wanted sharding.
     let def = rw.module.def_op(value).map(|op| (op, &rw.module.ops[op]));
     if let Some((op, data)) = def
         && matches!(data.kind, OpKind::BroadcastInDim { .. } | OpKind::Constant(Dense::Splat(_)))
@@ -300,8 +304,8 @@ fn is_cut_from(from: &TensorSharding, to: &TensorSharding) -> bool {
     from.mesh == to.mesh && is_complete && from.dims.iter().zip(&to.dims).all(is_split_further)
 }
 
-/// Returns the assignment in which no contracted dimension of a product is split. `None` if no operand is replicated there already,
-/// or the gathered operands take more memory than operands and result do now.
+/// Returns the assignment in which no contracting dimension of a matmul is split. `None` if no operand is replicated there already,
+/// or the all-gathered operands take more memory than operands and result do now.
 fn gathered(site: &Site<'_>, agreed: &FactorParts) -> Option<FactorParts> {
     let mut chosen = agreed.clone();
     let mut is_summed: SmallVec<[bool; 6]> = SmallVec::new();
@@ -329,7 +333,7 @@ fn gathered(site: &Site<'_>, agreed: &FactorParts) -> Option<FactorParts> {
     (site.is_contraction && whole > 0 && split <= kept && site.is_possible(&chosen)).then_some(chosen)
 }
 
-/// Returns the assignments in which the axes that a sum is over split a dimension of the result instead, evenly.
+/// Returns the assignments in which the axes of the sum evenly split a dimension of the result instead.
 fn without_sum(site: &Site<'_>, agreed: &FactorParts) -> Vec<FactorParts> {
     let is_sum = |split: Split| split == Split::Pending(ReductionKind::Add);
     let mut without = agreed.clone();

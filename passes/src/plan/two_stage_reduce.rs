@@ -1,12 +1,23 @@
-//! Reductions that no collective does, and the largest elements, in two steps where the dimension is split: each device
-//! reduces its own part, and the few partial results are gathered and reduced once more.
+//! Two-stage reduction along a split dimension, for reductions without a collective (argmax, exclusive or) and `top_k`.
 //!
-//! A dimension of `n` elements in `k` blocks of `c` becomes two, of `k` and of `c` elements (`n` padded to `k * c` by
-//! what counts for nothing); the first step is along the second, in which nothing is split. Both steps are operations
-//! on global values, which are planned like others.
+//! Each device reduces its own block; the partial results are all-gathered and reduced again. A dimension of `n` elements in `k` blocks of
+//! `c` is reshaped to `k` and `c` elements, with `n` padded to `k * c` by neutral elements. The first step reduces the second of these,
+//! which is not split. Both steps are operations on global values, and are planned like others.
 //!
-//! A reduction may combine elements in any grouping and begin each group with the initial value, as StableHLO says;
-//! the order of the elements stays, so that of equal elements the first is found.
+//! StableHLO lets a reduction group its elements in any way, and start each group from the initial value. The order of elements is kept,
+//! so the first of equal elements wins.
+//!
+//! ```mlir
+//! %0:2 = stablehlo.reduce(%a init: %low), (%i init: %zero) across dimensions = [1] : ... // tensor<6x26>, [{}, {"x"}], "x"=4
+//! ```
+//! becomes, and in the same way for `%i`:
+//! ```mlir
+//! %1 = stablehlo.pad %a, %low, low = [0, 0], high = [0, 2], ...
+//! %2 = stablehlo.reshape %1 : (tensor<6x28xf32>) -> tensor<6x4x7xf32>
+//! %3:2 = stablehlo.reduce(%2 init: %low), ... across dimensions = [2]
+//! %4 = sdy.reshard %3#0 <@mesh, [{}, {}]>                                                 // all_gather
+//! %0:2 = stablehlo.reduce(%4 init: %low), ... across dimensions = [1]
+//! ```
 
 use shardc_ir::{
     BinaryOp, Build, DType, DimList, DimSharding, GatherSpec, OpKind, PadSpec, ReductionKind, SizeList,

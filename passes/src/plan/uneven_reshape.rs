@@ -1,8 +1,20 @@
-//! Reshapes that merge or part a dimension which its axes do not divide: blocks of rows are no blocks of elements.
+//! Reshapes that merge or split a dimension that its axes do not divide.
 //!
-//! Padded to equal blocks, a dimension of `n` rows of `m` elements is one of `k` blocks of whole rows. What is left is to
-//! move the borders of blocks along one dimension, which neighbours do as they do for windows: the dimension of the
-//! elements of equal blocks of the operand is padded or cut to that of equal blocks of the result.
+//! Such blocks of rows are not blocks of elements. The dimension of `n` rows of `m` elements is padded to `k` equal blocks of whole rows,
+//! and reshaped. A second `pad`, whose high edge may be negative, leads to the equal blocks of the result; it moves block borders by a
+//! halo exchange.
+//!
+//! Condition: the same axes split operand and result along the major dimension of one group of dimensions, not both of them evenly.
+//!
+//! ```mlir
+//! %0 = stablehlo.reshape %a : (tensor<10x4xf32>) -> tensor<40xf32>       // [{"x"}, {}] to [{"x"}], "x"=4
+//! ```
+//! becomes
+//! ```mlir
+//! %1 = stablehlo.pad %a, %zero, low = [0, 0], high = [2, 0], ...         // 4 blocks of 3 rows
+//! %2 = stablehlo.reshape %1 : (tensor<12x4xf32>) -> tensor<48xf32>
+//! %0 = stablehlo.pad %2, %zero, low = [0], high = [-8], ...              // 4 blocks of 10 elements
+//! ```
 
 use shardc_ir::{DType, DimSharding, OpKind, PadSpec, SizeList, SliceSpec, ValueId};
 

@@ -1,7 +1,7 @@
-//! Ways to a value that is pending along more axes than before; nothing is sent for that.
+//! Paths to a value that is unreduced along more axes than before; nothing is sent.
 //!
-//! What devices along an axis hold alike is kept by the first of them, and is nothing on the others. What is split along it
-//! becomes addends where it is: each device has its block of the whole, and nothing elsewhere.
+//! A value that is replicated along an axis is kept by the first device, and is the identity of the reduction on the others. A value that
+//! is split along the axis becomes partial sums in place: each device has its block of the full value, and the identity elsewhere.
 
 use shardc_ir::{AxisList, Mesh, MeshCollectiveKind, TensorSharding};
 

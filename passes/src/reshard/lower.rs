@@ -1,4 +1,12 @@
-//! Replaces reshards by the collectives that they take.
+//! Lowers each `reshard` to a sequence of collectives.
+//!
+//! ```mlir
+//! %0 = sdy.reshard %x <@mesh, [{}, {"x"}]> : tensor<8x8xf32>             // %x: [{"x"}, {}]
+//! ```
+//! becomes
+//! ```mlir
+//! %0 = all_to_all %x                                                     // "x": dimension 0 to dimension 1
+//! ```
 
 use shardc_ir::{
     Build, Class, Diagnostic, EntityRef, MeshCollective, MeshCollectiveKind, Module, OpId, OpKind, RegionId,

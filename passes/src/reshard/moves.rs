@@ -1,4 +1,4 @@
-//! The moves of the search: which collectives lead from one state to others, and what they cost.
+//! The edges of the search graph: which collectives lead from one state to others, and their costs.
 
 use indexmap::IndexSet;
 use shardc_ir::{AxisList, AxisMove, DimSharding, Mesh, MeshCollectiveKind, TensorSharding};

@@ -1,4 +1,5 @@
-//! Every pair of shardings on small meshes: what devices receive beside what they lack, and that each gets its block.
+//! Test of every pair of shardings on small meshes: compares the bytes that devices receive with those that they lack, and checks their
+//! blocks.
 
 use shardc_ir::{AxisRef, EntityRef, Mesh, MeshCollectiveKind, MeshId, TensorSharding};
 

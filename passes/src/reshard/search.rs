@@ -1,14 +1,11 @@
-//! The search for the cheapest way between two shardings of one value.
+//! Searches for the cheapest sequence of collectives between two shardings of one value, as a shortest path.
 //!
-//! A state is the parts of axes that split each dimension, and the parts over which the value is still a
-//! pending sum. The moves are the collectives; each costs the bytes that one device sends, plus a constant
-//! for its start. The states that moves reach from the source make a graph, and the answer is its shortest
-//! path to the target. No move may need more memory than source and target together, unless there is no other way (two
-//! dimensions are gathered one after the other) or the value is small.
+//! A state is the parts of axes that split each dimension, and those over which the value is still unreduced. An edge is a collective; it
+//! costs the bytes that one device sends, plus a constant for its start. No step may need more memory than source and target together,
+//! unless there is no other way (two dimensions are all-gathered one after the other) or the value is small.
 //!
-//! A dimension that does not divide evenly restricts the moves: a device must be able to take its new block
-//! from the blocks that the collective brings. Gathering a dimension whole and cutting it anew always works,
-//! so every target is reachable.
+//! A dimension that does not divide evenly restricts the edges: a device must be able to take its new block from the blocks that the
+//! collective brings. All-gathering a dimension and slicing it again always works, so every target is reachable.
 
 use std::collections::HashMap;
 

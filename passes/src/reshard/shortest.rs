@@ -1,4 +1,4 @@
-//! A* over states: the cheapest moves to the target.
+//! A* search over states for the cheapest sequence of collectives to the target.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};

@@ -1,4 +1,4 @@
-//! Carries out paths between random shardings, on every device of a small mesh, and looks at what they cost.
+//! Test that simulates paths between random shardings on every device of a small mesh, and checks their costs.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! What a reshard sends.
+//! The bytes that a reshard sends.
 
 use shardc_ir::{AxisList, Mesh, MeshCollectiveKind, TensorSharding, TensorType};
 

@@ -1,10 +1,11 @@
-//! Which operations are fused into what reads them, and so take no memory; what they read is kept until then.
+//! Models producer-consumer fusion: which operations take no memory because they are fused into their users. Their operands stay live
+//! until the users run.
 //!
-//! * Constants, and what only puts elements elsewhere: a reshape, a transpose, a broadcast, a slice.
-//! * What computes element by element and is read once.
-//! * The same read more often, where each reader can compute it again. A compiler does so where that moves no more bytes than
-//!   to write the value once and to read it each time; and it is done only where it keeps fewer bytes for less long.
-//! * A product that is part of its reader ([`products`](super::products)): from it nothing is computed again.
+//! * Constants, and operations that only move elements: a reshape, a transpose, a broadcast, a slice.
+//! * Element-wise operations with one use.
+//! * Element-wise operations with several uses, if each user can recompute them. A compiler does so if that moves no more bytes than one
+//!   write and a read per user. It is done only if it keeps fewer bytes live for a shorter time.
+//! * A matmul that is part of its user ([`products`](super::products)); it is never recomputed.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{BinaryOp, EntityRef, OpId, OpKind, RegionId, ValueId};

@@ -1,9 +1,9 @@
-//! Results that are gathered, as the parameters of ZeRO-1 are behind their update.
+//! Results that are all-gathered, such as the parameters of ZeRO-1 after their update.
 //!
-//! Devices of a TPU write into the memory of each other, and results of a program lie where the caller of each has them: the TPU
-//! compiler gathers in the heap, where all have the same place, and copies what is gathered to the result. Where that takes the memory
-//! of an argument, it makes a copy of the argument too, before all else; but not where the result is copied from another layout: parts
-//! that are no whole tiles are not gathered as they lie, nor is what products read otherwise.
+//! TPU devices write into each other's memory, but the addresses of results differ between callers. The TPU compiler therefore all-gathers
+//! in the heap, where all devices have the same address, and copies to the result. If the result takes the memory of an argument, it first
+//! copies the argument, too. It does not if the result is copied from another layout: shards that are not whole tiles are gathered in
+//! another layout, and so are values that matmuls read in another one.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{AttrDict, FuncId, Module, OpId, OpKind, ValueId};

@@ -1,4 +1,4 @@
-//! What is in memory when a device needs most, by what made it.
+//! The contents of memory at the peak of a device, by producer.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{FuncId, Module, OpId};

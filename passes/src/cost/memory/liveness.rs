@@ -1,4 +1,4 @@
-//! What is alive when: buffers with lifetimes, region by region.
+//! Liveness: the live ranges of buffers, region by region.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{EntityRef, FuncId, Module, OpId, OpKind, RegionId, ValueId};

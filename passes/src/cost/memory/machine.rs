@@ -1,4 +1,4 @@
-//! What a tensor takes in the memory of a device, by the compiler that lays it out.
+//! The size of a tensor in device memory, by the layout rules of each compiler.
 
 use shardc_ir::TensorType;
 use smallvec::SmallVec;

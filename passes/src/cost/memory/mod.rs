@@ -1,34 +1,33 @@
 //! How much memory a program needs on each device, in the terms of XLA's compilers.
 //!
-//! Arguments and results have memory all the time; results that take the memory of arguments have none of their own.
-//! Temporaries share a heap: it is as large as what is alive at one time, and a little that is lost between buffers
-//! ([`Machine`]).
+//! Arguments and results have memory all the time; results that are aliased to donated arguments have none of their own.
+//! Temporaries share a heap, whose size is the peak of live bytes plus some fragmentation ([`Machine`]).
 //!
-//! What is alive is found in one walk over the program:
+//! One walk over the program computes live ranges:
 //!
-//! * what a compiler fuses into its readers takes no memory, but keeps what it reads until it is read itself (`fusion`);
+//! * an operation that is fused into its users takes no memory, but keeps its operands live until they run (`fusion`);
 //! * what several read at different places is computed once, on a TPU, and so is what rows are looked up in (`program`);
 //! * operations run in the order of the text, but updates of what the caller gets back run as soon as they can, and so do others far
 //!   behind that free more than they make, or make next to nothing of what they read;
 //! * what loops over random bits begin with is made for all of them at once where their keys are known from the start, and each
 //!   loop writes over it (`liveness`);
 //! * rows that are added to zeros, and those to others, are gathered first and then added one after the other (`program`);
-//! * what computes element by element and what updates a part is written over what it reads for the last time;
-//! * what is behind a barrier is what was before it, and is not copied;
-//! * a TPU takes every other element, and puts zeros between elements, in memory, as the levels of an `associative_scan` ask for (`program`);
-//! * a loop has its state once, and what its body needs besides (`liveness`);
+//! * element-wise operations and partial updates write in place over an operand at its last use;
+//! * the result of a barrier is its operand, and is not copied;
+//! * a TPU does strided slices and interior padding, as in the levels of an `associative_scan`, in memory (`program`);
+//! * a loop has its loop-carried values once, and the temporaries of its body (`liveness`);
 //! * stacks of layers whose rows a TPU cannot multiply or gather as they lie are copied once (`stacks`), and so are those whose rows
 //!   loops only narrow (`narrowed`);
-//! * what a TPU gathers as a result is copied there, and so is the argument whose memory it takes (`gathered`);
+//! * an all-gathered result is copied on a TPU, and so is the argument whose memory it takes (`gathered`);
 //! * what fits in the fast memory of a TPU has tuple index tables in the main memory instead (`tables`);
 //! * tensors lie in tiles on TPUs, which pads them, and what only products read is kept with 16 bits (`program`, `machine`);
 //! * a product is one operation with what computes on it element by element; from exponentials that are made with scores all else is
 //!   computed (`products`), but for a v5p a quotient that several products read is kept (`fusion`). Products of GPUs are operations of
 //!   their own, with which nothing is fused.
 //!
-//! The call of a function that is partitioned by itself takes what the function keeps besides its arguments.
+//! The call of a separately partitioned function needs the memory of the function beyond its arguments.
 //!
-//! What of all that is alive when most is, by the lines that made it, is told by [`at_peak`].
+//! [`at_peak`] lists the live values at the peak, by the source lines that produced them.
 //!
 //! docs/QUALITY.md has the table beside the TPU compiler.
 

@@ -1,8 +1,8 @@
-//! Stacks of layers of which loops only narrow the rows.
+//! Stacked layer weights that loops only cast to a narrower type.
 //!
-//! Parameters are often kept with 32 bits and multiplied with 16. Where all that loops do with the rows of a stack is to narrow them, the
-//! TPU compiler has the loops carry a narrow copy of the whole stack, made once (XLA's `BFloat16Propagation`). What rounds a row and keeps
-//! it wide, as `reduce_precision` does, is another use of it.
+//! Parameters are often stored with 32 bits and multiplied with 16. If the only use of a stack's rows in loops is that conversion, the TPU
+//! compiler makes one narrow copy of the whole stack, and the loops carry it (XLA's `BFloat16Propagation`). An operation that rounds a row
+//! but keeps its type, as `reduce_precision` does, is another use.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DType, Module, OpKind, RegionId, ValueId};

@@ -1,15 +1,14 @@
-//! Which products are part of what reads them.
+//! Models output fusion: which matmuls are fused with their users.
 //!
-//! A product whose one reader computes on its result element by element is one operation with it (an output fusion of XLA), but
+//! A matmul whose only user computes element-wise on its result is one operation with that user (an output fusion of XLA), except:
 //!
-//! * not where that reader converts it for others, one of which reduces it: the product and what it is reduced to are made together;
-//! * not where rows of it are compared with their largest, as scores of an attention are, and are too long for one operation to have
-//!   them whole: it then makes the rows and the largest of each. Of shorter ones it makes the exponentials at once, from which all else
-//!   is computed;
-//! * not where that reader is part of several others itself, as what widens a product is, and rows are reduced of it;
-//! * not where other products read it transposed, or collectives do: it is made as it stands there, where it is not larger than what it is made
-//!   of. Larger, it waits for its readers;
-//! * an operation has one product. Where two are added, one is in memory before.
+//! * if the user converts it for other users, one of which reduces it: the matmul and the reduction are computed together;
+//! * if its rows are compared with their maximum, as attention scores are, and are too long for one operation to hold: the operation then
+//!   computes the rows and the maximum of each. For shorter rows it computes the exponentials at once, and everything else from those;
+//! * if the user is itself fused into several others, as a widening conversion is, and rows of it are reduced;
+//! * if other matmuls use it transposed, or collectives use it: it is computed in its place if it is not larger than its operands. A
+//!   larger one waits for its users;
+//! * an operation has one matmul. If two are added, one is in memory before.
 
 use shardc_ir::reducer::reduction_of;
 use shardc_ir::{EntityRef, Module, OpId, OpKind, ReductionKind, ValueId};

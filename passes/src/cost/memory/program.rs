@@ -1,4 +1,4 @@
-//! What the estimate needs to know of a function before it looks at lifetimes: of each operation, what a compiler can do with it.
+//! Facts about a function that the estimate needs before it computes live ranges: how a compiler can treat each operation.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DType, EntityRef, FuncId, Module, OpId, OpKind, Precision, RegionId, Shape, ValueId, Work};

@@ -1,18 +1,17 @@
-//! Stacks of layers whose rows a loop does not read as they lie.
+//! Stacked layer weights that a TPU copies to another layout before a loop.
 //!
-//! A TPU tiles the last two dimensions of a tensor. Of a product, the matrix is to have its rows in one of them and its columns in the
-//! other. A weight such as `[features, heads, size]`, which is contracted over its features, has two dimensions of columns there: the
-//! TPU compiler makes a copy of it in another layout. Of a stack of such weights that loops take rows of, that is a copy of the whole
-//! stack, made once before the loops.
+//! A TPU tiles the last two dimensions of a tensor. A matmul needs the rows of a matrix in one of them and its columns in the other. A
+//! weight such as `[features, heads, size]`, contracted over its features, has two column dimensions there, so the TPU compiler copies it
+//! to another layout. If loops take rows of a stack of such weights, it copies the whole stack once before the loops.
 //!
-//! The same holds where rows are gathered: along a dimension that tiles cut, parts are put beside each other only if they are whole
-//! tiles. `[features / 8, 12, 64]` lies with its features along the lanes, since heads and size would be padded the most, and 96 of
-//! them are no whole tile. It is gathered with its features outermost, and heads and size are padded in the copy.
+//! The same holds for all-gathers of rows: along a tiled dimension, shards are concatenated only if they are whole tiles. `[features / 8,
+//! 12, 64]` has its features along the lanes, since heads and size would have the most padding, and its 96 features are not a whole tile.
+//! It is gathered with its features outermost, and heads and size are padded in the copy.
 //!
-//! An argument that loops look blocks of several dimensions up in, such as the frames of a batch, is copied so that the dimension along which
-//! they are looked up is in no tile.
+//! If loops look up blocks of several dimensions in an argument, such as the frames of a batch, the argument is copied so that the
+//! looked-up dimension is not tiled.
 //!
-//! Of a stack whose rows are [`narrowed`], the copy is narrow.
+//! If the rows of a stack are [`narrowed`], the copy has the narrow type.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId};

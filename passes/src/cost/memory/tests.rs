@@ -1,4 +1,4 @@
-//! The estimate of small programs, each of which shows one rule.
+//! Tests of the memory estimate on small programs; each shows one rule.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Who reads what was joined of ranges, and how each is made of the ranges.
+//! Users of concatenations: which operations use a concatenated value, and how each is computed from the concatenated ranges.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{BinaryOp, Build, Module, OpId, OpKind, RegionId, Rewriter, TypeId, ValueId, Work};

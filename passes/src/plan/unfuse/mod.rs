@@ -1,16 +1,31 @@
-//! Ranges of a product as products: fused projections along a split dimension.
+//! Unfuses horizontally fused matmuls (such as QKV projections): a slice of a matmul becomes a matmul with a slice of the weight.
 //!
-//! `q, k, v = split(x @ w)` is one product, of which three ranges are read. With tensor parallelism its columns are split into
-//! equal blocks, and so are those of each range, but a device's block of a range is not in its block of the product: it would
-//! be sent to it, for each row of the batch. A range of a product is the product with that range of the weight, and a weight has
-//! fewer rows than a batch. The same goes for the backward part, where the gradients of the ranges are joined: the gradient of
-//! `x` is the sum of products of each with its range of the weight, that of the weight joins products with each. A convolution is a
-//! product along its features: what a skip connection joins is convolved apart.
+//! `q, k, v = split(x @ w)` is one matmul with three slices as users. With tensor parallelism its columns are split into equal blocks, and
+//! so are those of each slice. A device's block of a slice is then not in its block of the matmul, and would be sent for each row of the
+//! batch. A weight has fewer rows than a batch, so slicing the weight sends less.
 //!
-//! [`ranges`] says how a range of a value is made of ranges of what the value is made of; [`joins`] who reads what was joined. Both
-//! do so by the sharding rules of operations. Where less is sent that way, this rewrites the program; what is no longer needed
-//! stays, unused. Each element is computed from the same elements as before, but for the sums of products, which are rounded
-//! once more for each range.
+//! The same holds for concatenations: the gradient of `x` is a sum of matmuls with slices of the weight, and the gradient of the weight
+//! concatenates matmuls. A convolution counts as a matmul along its features, so a concatenated skip connection is convolved in parts.
+//!
+//! Conditions:
+//!
+//! * The split dimension is sliced or concatenated in the same region.
+//! * All users of a sliced value are slices.
+//! * The new cost is less than 80 % of the old one, and saves at least the start of one collective.
+//!
+//! ```mlir
+//! %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]        // [{"data"}, {"model"}]
+//! %q = stablehlo.slice %0 [0:1024, 0:64]
+//! ```
+//! becomes
+//! ```mlir
+//! %1 = stablehlo.slice %w [0:256, 0:64]
+//! %q = stablehlo.dot_general %x, %1, contracting_dims = [1] x [0]
+//! ```
+//!
+//! [`ranges`] computes how a range of a value is made of ranges of its operands, and [`joins`] finds the users of concatenations. Both use
+//! the sharding rules of operations. The replaced operations stay as dead code. Each element is computed from the same elements as before,
+//! but sums of matmuls are rounded once more for each range.
 
 mod joins;
 mod ranges;
@@ -26,10 +41,10 @@ use super::recompute::FreeValues;
 use crate::analysis::regions::program_regions;
 use crate::cost;
 
-/// What is sent must become less than this part of it: there are more products afterwards, and smaller ones.
+/// The new cost must be below this fraction of the old one: there are more and smaller matmuls afterwards.
 const WORTHWHILE: f64 = 0.8;
 
-/// Computes ranges of products as products under `body` of a propagated module, where that sends less.
+/// Unfuses matmuls under `body` of a propagated module, where that sends less.
 pub(crate) fn unfuse_products(module: &mut Module, body: RegionId) {
     let mut known = None;
     for region in program_regions(module, body) {
@@ -47,16 +62,16 @@ pub(crate) fn unfuse_products(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Whether it is worth it to send what costs `after` in place of what costs `before`.
+/// Whether replacing cost `before` by cost `after` saves enough.
 fn is_worthwhile(before: f64, after: f64) -> bool {
     after < WORTHWHILE * before && before - after >= cost::START
 }
 
-/// What of a region is computed otherwise.
+/// The rewrites of a region.
 struct Found {
     /// The operations of the region.
     local: FxHashSet<OpId>,
-    /// The slices that become products of their own, and the ranges that they are.
+    /// The slices that become matmuls of their own, and their ranges.
     slices: FxHashMap<OpId, Range>,
     joins: Joins,
 }

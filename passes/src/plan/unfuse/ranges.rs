@@ -1,4 +1,4 @@
-//! Ranges of values, made of ranges of what the values are made of.
+//! Ranges of values, computed from ranges of the operands of their producers.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{

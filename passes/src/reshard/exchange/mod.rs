@@ -1,13 +1,13 @@
-//! Direct exchange: each device gets its new block, piece by piece, from devices that have the pieces.
+//! Direct exchange: each device receives its new block in pieces from devices that hold them, by collective-permutes.
 //!
-//! A new block is cut into boxes of which each is within one old block. Every box that a device lacks is an *edge* from a
-//! device that holds it; edges in which no device sends or receives twice make a *round*, one collective-permute of slabs
-//! of one shape. So a device receives hardly more than what it lacks, however the blocks of the two shardings lie to each
-//! other, at the price of a start for each round: where gathers and all-to-alls bring as little they are better.
+//! A new block is cut into boxes, each within one old block. Every box that a device lacks is an *edge* from a device that holds it. Edges
+//! in which no device sends or receives twice form a *round*: one collective-permute of slabs of one shape. A device so receives hardly
+//! more than it lacks, however the blocks of the two shardings overlap, at the cost of a start for each round. All-gathers and all-to-alls
+//! that bring as little are better.
 //!
-//! A slab is as large as the largest edge of its round. Beyond its own edge it holds the elements that follow in the sender's
-//! block, and lies in the receiver's where these belong, so that what it brings is right wherever it lands; what sticks out of
-//! the new block is cut off. A device that takes no part in a round is sent zeros, and keeps what it has.
+//! A slab is as large as the largest edge of its round. Beyond its own edge it holds the next elements of the sender's block. Its place in
+//! the receiver's block is where these elements belong, so they are correct too; elements outside the new block are cut off. A device that
+//! takes no part in a round receives zeros, and keeps its elements.
 
 mod rounds;
 mod world;

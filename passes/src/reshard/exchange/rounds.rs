@@ -1,9 +1,8 @@
-//! Who sends what to whom in which round.
+//! Schedules the edges of an exchange in rounds, by edge colouring.
 //!
-//! In a round each device sends at most one slab and receives at most one, all of one shape, so that it is one
-//! collective-permute. The rounds are an edge colouring of the bipartite graph of senders and receivers: by König's theorem
-//! its degree is the number of colours that it takes, and alternating paths find them. Edges of different shapes share a
-//! round where that costs less than one more.
+//! In a round each device sends at most one slab and receives at most one, all of one shape, so the round is one collective-permute. The
+//! rounds are an edge colouring of the bipartite graph of senders and receivers. By König's theorem its degree is the number of colours
+//! needed, and alternating paths find them. Edges of different shapes share a round if that costs less than another round.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,4 +1,4 @@
-//! The devices that an exchange is among, and which blocks each has before and after.
+//! The devices of an exchange, and their blocks before and after it.
 
 use shardc_ir::{AxisList, Mesh, SizeList};
 

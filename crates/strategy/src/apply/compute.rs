@@ -1,9 +1,8 @@
 //! Mixed precision: matmuls in a narrower type than the step computes in (`mixed_precision`, `compute_dtype`).
 //!
-//! As under `torch.autocast`, matrix products and convolutions of activations take operands of the narrow type and give it; sums,
-//! normalizations, the loss, parameters and their updates stay in `f32`. Weights are narrowed before anything else is done to them,
-//! so that what is gathered is narrow. Gradients of weights are summed over devices in the narrow type, or, if they are to be summed
-//! in `f32`, these products give `f32`.
+//! As under `torch.autocast`, matmuls and convolutions of activations have operands and results of the narrow type. Sums,
+//! normalizations, the loss, parameters and their updates stay in `f32`. Weights are cast first, so that the all-gather is narrow.
+//! Weight gradients are summed over devices in the narrow type; if they are to be summed in `f32`, these matmuls return `f32`.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DType, Module, OpId, OpKind, RegionId, Rewriter, TensorBuild, ValueId};

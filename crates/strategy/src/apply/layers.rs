@@ -24,7 +24,8 @@ pub(super) struct Layers<'a> {
 }
 
 impl Layers<'_> {
-    /// Splits products of the update under a body without calls by layers: what comes from these arguments with examples and has none.
+    /// Shards batched matmuls of the update by layer: those that depend on these arguments, which have a batch, and have no batch
+    /// themselves.
     pub(super) fn split(
         &self,
         module: &mut Module,

@@ -72,10 +72,10 @@ pub(super) struct Forward<'m> {
     pub(super) moves_with: Arguments,
     /// The values that the loss depends on through floats: the paths of its derivatives.
     pub(super) values: FxHashSet<ValueId>,
-    /// The sets of arguments with which its arrays move, but for those that are computed from single numbers.
+    /// The sets of arguments that its arrays depend on through floats, except arrays computed from scalars.
     arrays: FxHashSet<Arguments>,
-    /// For each value the arguments that it depends on by way of `values` which move with them: a gradient needs such values, of
-    /// which statistics have none.
+    /// For each value the arguments that it depends on through `values` that depend on them: gradients need such values, statistics
+    /// do not.
     beyond: Dependence<'m>,
 }
 

@@ -242,9 +242,8 @@ impl Compiler {
     }
 
     /// Shards an argument or result of a program: `("arg0", "data,-,model")`. Which one is said by position (`arg0`,
-    /// `res0`) or by the front end's name ([`names`](shardc_passes::annotations::names)), in which `*` stands for any text:
-    /// `("params*", "-,model")`.
-    ///
+    /// Shards an argument or result of a program: `("arg0", "data,-,model")`. It is selected by position (`arg0`, `res0`) or by the
+    /// front end's name ([`names`](shardc_passes::annotations::names)), where `*` matches any text: `("params*", "-,model")`.
     /// # Errors
     /// The text is not a selector or a spec.
     pub fn spec(self, target: &str, spec: &str) -> Result<Self, Error> {

@@ -56,8 +56,8 @@ pub enum Merge {
 }
 
 /// Puts adapters beside the linear maps of a program; calls are inlined. `roles` are what the user knows of arguments, as in
-/// `arg12=batch`: what depends on the batch is multiplied by weights.
-///
+/// Adds adapters to the linear maps of a program; calls are inlined. `roles` states roles of arguments, such as `arg12=batch`: maps
+/// are matmuls of weights with values that depend on the batch.
 /// # Errors
 /// A target that there is no map for, a rank or dropout that is none (SH1252); a role cannot be read (SH1202, SH0333).
 pub fn adapt(module: &mut Module, lora: &Lora, roles: &[&str]) -> Result<Adapted, Error> {

@@ -1,9 +1,8 @@
 //! The manifest: the inputs and outputs of a partitioned program, for the program that runs it.
 //!
-//! Which block of an array a device holds follows from the mesh and the spec alone: the device with id
-//! `device_ids[p]` stands at position `p`, row-major over the axes; along a dimension of size `n` whose axes have
-//! `k` devices, it holds the block number that its coordinates over those axes give (major to minor), of size
-//! `ceil(n / k)`. What lies beyond `n` is padding with any value.
+//! The mesh and the spec determine the block of an array on each device. The device with id `device_ids[p]` is at position `p`,
+//! row-major over the axes. Along a dimension of size `n` whose axes have `k` devices, it holds the block whose number is its
+//! coordinate over those axes (major to minor), of size `ceil(n / k)`. Elements beyond `n` are padding with any value.
 //!
 //! A tensor that is `unreduced` along some axes is a partial sum: its block is the sum of the values that the devices along these
 //! axes hold. To feed such a parameter, give the block to the first of these devices and zeros to the others. To fetch such a

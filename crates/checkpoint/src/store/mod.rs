@@ -299,7 +299,7 @@ pub(crate) const fn part_size() -> usize {
     PART
 }
 
-/// The maximum total time of a request.
+/// The maximum wait before a retry.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// `None` where the object is not there.

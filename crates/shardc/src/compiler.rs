@@ -241,9 +241,9 @@ impl Compiler {
         Ok(self)
     }
 
-    /// Shards an argument or result of a program: `("arg0", "data,-,model")`. Which one is said by position (`arg0`,
     /// Shards an argument or result of a program: `("arg0", "data,-,model")`. It is selected by position (`arg0`, `res0`) or by the
     /// front end's name ([`names`](shardc_passes::annotations::names)), where `*` matches any text: `("params*", "-,model")`.
+    ///
     /// # Errors
     /// The text is not a selector or a spec.
     pub fn spec(self, target: &str, spec: &str) -> Result<Self, Error> {
@@ -272,10 +272,10 @@ impl Compiler {
         self
     }
 
-    /// Says how the dimensions of a custom call hang together, for calls that bring no `sdy.sharding_rule` along. The
-    /// function gets the call with its shapes; [`CallRule::Unknown`] from it leaves the call unknown: nothing propagates
-    /// through it, and it sees whole values. A rule that does not fit the call is an error of compilation (SH0807), which
-    /// names the target, the rule, and what does not fit.
+    /// Sets the sharding rule of a custom call target, for calls without `sdy.sharding_rule`. The function gets the call
+    /// with its shapes. If it returns [`CallRule::Unknown`], nothing propagates through the call, and its operands and
+    /// results are replicated. A rule that does not fit the call is a compilation error (SH0807), which names the target,
+    /// the rule and the mismatch.
     ///
     /// ```
     /// use shardc::{CallRule, Compiler};

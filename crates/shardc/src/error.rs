@@ -8,8 +8,8 @@ use crate::LocatedDiagnostic;
 
 /// Why there is no result.
 ///
-/// `Display` and `Debug` say the same, everything that was found wrong, so that an error that leaves `main` can be read:
 /// `Display` and `Debug` both print all diagnostics, so that an error returned from `main` is readable:
+///
 /// ```
 /// use shardc::Compiler;
 ///

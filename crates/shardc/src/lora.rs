@@ -55,11 +55,11 @@ pub enum Merge {
     OutOf,
 }
 
-/// Puts adapters beside the linear maps of a program; calls are inlined. `roles` are what the user knows of arguments, as in
 /// Adds adapters to the linear maps of a program; calls are inlined. `roles` states roles of arguments, such as `arg12=batch`: maps
 /// are matmuls of weights with values that depend on the batch.
+///
 /// # Errors
-/// A target that there is no map for, a rank or dropout that is none (SH1252); a role cannot be read (SH1202, SH0333).
+/// A target matches no map, or a rank or dropout is invalid (SH1252); a role cannot be parsed (SH1202, SH0333).
 pub fn adapt(module: &mut Module, lora: &Lora, roles: &[&str]) -> Result<Adapted, Error> {
     let said = said(module, roles, None)?;
     strategy::adapt(module, lora, &said).map_err(Error::Diagnostics)

@@ -1,4 +1,4 @@
-//! Clients: a set of devices, and what compiles for them.
+//! Clients: a set of devices, and their compiler.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use crate::plugin::{Plugin, PluginKind};
 use crate::plugin_options::{self, MAX_CPU_DEVICES, PluginOptions, Value};
 use crate::processes::Processes;
 
-/// A set of devices of one kind, and what compiles for them. Cheap to clone; usable from any thread. As the last clone is dropped, runs that
-/// are on their way are waited for: a process that ends while a plugin's threads run crashes in them.
+/// A set of devices of one kind, and their compiler. Cheap to clone; usable from any thread. Dropping the last clone waits for runs
+/// in flight: a process that exits while a plugin's threads run crashes in them.
 #[derive(Clone)]
 pub struct Client {
     raw: Arc<RawClient>,
@@ -30,7 +30,7 @@ pub struct Client {
     _end: Arc<End>,
 }
 
-/// Waits for what runs on a client.
+/// Waits for runs on a client.
 struct End(Arc<RawClient>);
 
 impl Drop for End {
@@ -53,21 +53,22 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// No devices are asked for or found, more than [`MAX_CPU_DEVICES`], or the plugin does not know an option.
+    /// The number of devices is zero or exceeds [`MAX_CPU_DEVICES`], or the plugin does not know an option.
     pub fn new(plugin: &Plugin, options: impl Into<PluginOptions>) -> Result<Client> {
         Client::create(plugin, &options.into(), None)
     }
 
-    /// Starts the client of one process of a job, for a plugin of this kind; all its processes have to do this.
+    /// Starts the client of one process of a job, for a plugin of this kind; all processes have to call this.
     ///
-    /// With a CPU plugin each process has a client of its own, all with as many devices. Those of all processes, in the order of
-    /// these, are numbered from 0 for [`Client::compile_across`]. CUDA plugins find each other by the job's store, TPU plugins by
-    /// what their machines say: then one client has the devices of all processes, and [`Client::compile`] compiles for them.
+    /// With a CPU plugin each process has its own client, all with the same number of devices. Their devices are numbered from 0,
+    /// in the order of the processes, for [`Client::compile_across`]. CUDA plugins find each other through the job's store, TPU
+    /// plugins through their machines' configuration: then one client has the devices of all processes, and [`Client::compile`]
+    /// compiles for them.
     ///
     /// # Errors
     ///
-    /// Those of [`Client::new`]; processes have different numbers of devices; a process is gone; the plugin has no calls of
-    /// this process's functions.
+    /// Those of [`Client::new`]; processes have different numbers of devices; a process is gone; the plugin does not support calls
+    /// of this process's functions.
     pub fn across(
         plugin: &Plugin,
         kind: PluginKind,
@@ -119,7 +120,7 @@ impl Client {
         &self.devices
     }
 
-    /// The processes of the job, where the client is one of several.
+    /// The processes of the job, if there are several.
     #[must_use]
     pub fn processes(&self) -> Option<&Processes> {
         self.processes.as_ref()
@@ -131,11 +132,11 @@ impl Client {
         &self.platform_name
     }
 
-    /// What the plugin says about its own build; free text.
+    /// The plugin's description of its build, as free text.
     ///
     /// # Errors
     ///
-    /// The plugin does not say.
+    /// The plugin does not provide it.
     pub fn platform_version(&self) -> Result<String> {
         self.raw.platform_version()
     }
@@ -144,8 +145,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`RuntimeError::Compile`] with XLA's message where the program is wrong; [`RuntimeError::Argument`] where the
-    /// client has too few devices.
+    /// [`RuntimeError::Compile`] with XLA's message if the program is invalid; [`RuntimeError::Argument`] if the client has too few
+    /// devices.
     pub fn compile(&self, program: &[u8], options: &CompileOptions) -> Result<LoadedExecutable> {
         let (raw, ids) = self.compile_raw(program, options)?;
         let place = |device: &RawDevice| ids.iter().position(|&id| id == device.id);
@@ -156,10 +157,10 @@ impl Client {
         LoadedExecutable::new(raw, places, ids.len())
     }
 
-    /// Compiles this process's part of a program for the devices of all processes: `program` is what each of them runs, with
-    /// calls in the place of collectives between processes, and `options` speak of the devices of one.
+    /// Compiles this process's part of a program for the devices of all processes. `program` is the program of each process, with
+    /// calls instead of collectives between processes; `options` apply to the devices of one process.
     ///
-    /// All processes have to compile the same text, and to run it equally often.
+    /// All processes have to compile the same text, and run it the same number of times.
     ///
     /// # Errors
     ///
@@ -182,7 +183,7 @@ impl Client {
         LoadedExecutable::new(raw.across(across), places, devices * processes.count())
     }
 
-    /// Compiles a program; returns the numbers of its devices too.
+    /// Compiles a program; also returns the numbers of its devices.
     fn compile_raw(&self, program: &[u8], options: &CompileOptions) -> Result<(RawProgram, Vec<i32>)> {
         let wanted = options.num_devices();
         let ids: Vec<i32> = match &options.device_ids {
@@ -201,19 +202,19 @@ impl Client {
         };
         let Some(cache) = &self.cache else { return Ok((compile()?, ids)) };
         let entry = cache.entry(&[program, self.fingerprint(options, &ids)?.as_bytes()]);
-        // What the plugin does not load is as good as damaged.
+        // An entry that the plugin does not load is treated as damaged.
         if let Some(found) = cache.read(&entry)
             && let Ok(raw) = RawProgram::load(&self.raw, &found)
         {
             return Ok((raw, ids));
         }
         let raw = compile()?;
-        // A plugin that cannot write this executable, or a full disk, costs the entry and not the run.
+        // If the plugin cannot serialize the executable, or the disk is full, the cache entry is skipped and the run continues.
         let _ = raw.info().serialize().and_then(|bytes| cache.write(&entry, &bytes));
         Ok((raw, ids))
     }
 
-    /// What an executable follows from beside the program.
+    /// The inputs of a compilation other than the program.
     fn fingerprint(&self, options: &CompileOptions, ids: &[i32]) -> Result<String> {
         let kinds: Vec<&str> = self.devices.iter().map(Device::kind).collect();
         let processor = if self.platform_name == "cpu" { cache::processor() } else { String::new() };
@@ -230,37 +231,36 @@ impl Client {
         ))
     }
 
-    /// Keeps executables in a folder: a program that was compiled before, with the same plugin and options and for the same
-    /// devices, is loaded instead.
+    /// Sets a cache folder for executables: a program compiled before with the same plugin, options and devices is loaded instead.
     #[must_use]
     pub fn with_cache(mut self, cache: Arc<CompileCache>) -> Client {
         self.cache = Some(cache);
         self
     }
 
-    /// Loads an executable that [`LoadedExecutable::serialize`] gave, on the devices that it was compiled for. It has to be
-    /// from the same build of the plugin, and is code: bytes of strangers are not to be loaded.
+    /// Loads an executable from [`LoadedExecutable::serialize`] on the devices that it was compiled for. It must come from the same
+    /// build of the plugin. It is code: do not load bytes from untrusted sources.
     ///
     /// # Errors
     ///
-    /// The plugin does not take it.
+    /// The plugin rejects it.
     pub fn load(&self, executable: &[u8]) -> Result<LoadedExecutable> {
         let raw = RawProgram::load(&self.raw, executable)?;
         let count = raw.devices().len();
         LoadedExecutable::new(raw, (0..count).collect(), count)
     }
 
-    /// Whether an array lies on a device of this client.
+    /// Whether an array is on a device of this client.
     pub(crate) fn has(&self, buffer: &Buffer) -> bool {
         buffer.is_of(&self.raw)
     }
 
-    /// Copies an array to a device. What it is copied from may be changed as soon as this returns.
+    /// Copies an array to a device. The source may be changed as soon as this returns.
     ///
     /// # Errors
     ///
-    /// The array's data does not have the size that its shape asks for, its element type does not exist on devices,
-    /// or the device is out of memory.
+    /// The array's data does not have the size of its shape, devices do not support its element type, or the device is out of
+    /// memory.
     pub fn buffer_from_host(&self, array: &HostArray, device: &Device) -> Result<Buffer> {
         array.check()?;
         match device.raw.layout(array.shape.len()) {
@@ -269,13 +269,12 @@ impl Client {
         }
     }
 
-    /// Begins to copy an array to a device, and returns before that is done where the plugin can. The array is kept until the
-    /// plugin needs it no longer, whether the caller keeps it or not; it cannot be changed meanwhile. Several devices may be sent
-    /// the same one.
+    /// Starts copying an array to a device, and returns before the copy is done if the plugin can. The array is kept alive until
+    /// the plugin has copied it, and cannot be changed meanwhile. The same array may be sent to several devices.
     ///
     /// # Errors
     ///
-    /// Those of [`Client::buffer_from_host`]; what goes wrong later is an error of whatever uses the buffer.
+    /// Those of [`Client::buffer_from_host`]; later errors are returned by any use of the buffer.
     pub fn send(&self, array: impl Into<Arc<HostArray>>, device: &Device) -> Result<Buffer> {
         let array = array.into();
         array.check()?;

@@ -1,8 +1,8 @@
-//! What can go wrong in the runtime, and who has to act on it.
+//! Errors of the runtime, and who has to act on them.
 //!
-//! Every error has a class (whose move it is), a stable code (`RT0101`), a message, and often a hint with the next
-//! thing to do. The codes go by hundreds: 01 plugins, 02 PJRT calls, 03 arguments, 04 layouts, 05 ahead-of-time
-//! compilation, 06 files, 07 several processes.
+//! Every error has a class (who has to act), a stable code (`RT0101`), a message, and often a hint with the next step. The first
+//! two digits of a code are: 01 plugins, 02 PJRT calls, 03 arguments, 04 layouts, 05 ahead-of-time compilation, 06 files, 07
+//! several processes.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -17,15 +17,15 @@ use crate::mismatch::{self, Mismatch};
 /// Shorthand for a result of this crate.
 pub type Result<T, E = RuntimeError> = std::result::Result<T, E>;
 
-/// Whose move it is after an error.
+/// Who has to act on an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorClass {
-    /// The program, the arguments or the machine's set-up are wrong: the user can put it right.
+    /// The program, the arguments or the machine's set-up are wrong: the user can fix it.
     InvalidInput,
-    /// Legitimate, but this runtime or this plugin does not do it.
+    /// A valid request that this runtime or this plugin does not support.
     Unsupported,
-    /// A fault of shardc or of the plugin: worth a report.
+    /// A bug in shardc or in the plugin, to be reported.
     Internal,
 }
 
@@ -46,13 +46,13 @@ pub struct PjrtCode(pub i32);
 impl PjrtCode {
     /// No code was given.
     pub const UNKNOWN: PjrtCode = PjrtCode(2);
-    /// The argument is wrong whatever the state of the system.
+    /// The argument is wrong regardless of the system's state.
     pub const INVALID_ARGUMENT: PjrtCode = PjrtCode(3);
-    /// Something named does not exist.
+    /// A named object does not exist.
     pub const NOT_FOUND: PjrtCode = PjrtCode(5);
     /// Out of memory, most often on the device.
     pub const RESOURCE_EXHAUSTED: PjrtCode = PjrtCode(8);
-    /// The plugin does not do this.
+    /// The plugin does not support this.
     pub const UNIMPLEMENTED: PjrtCode = PjrtCode(12);
 
     /// The name that XLA prints for the code: `INVALID_ARGUMENT`.
@@ -82,7 +82,7 @@ impl PjrtCode {
 
     fn class(self) -> ErrorClass {
         match self.0 {
-            // FAILED_PRECONDITION and OUT_OF_RANGE, too, speak of what the caller handed over.
+            // FAILED_PRECONDITION and OUT_OF_RANGE also describe the caller's arguments.
             3 | 5 | 8 | 9 | 11 => ErrorClass::InvalidInput,
             12 => ErrorClass::Unsupported,
             _ => ErrorClass::Internal,
@@ -90,27 +90,27 @@ impl PjrtCode {
     }
 }
 
-/// An error of the runtime. `Debug` says what `Display` says, so that an error that leaves `main` can be read.
+/// An error of the runtime. `Debug` prints the same as `Display`, for errors returned from `main`.
 #[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuntimeError {
-    /// No plugin of this kind is installed where shardc looks.
+    /// No plugin of this kind is installed in the search path.
     #[error("no PJRT plugin for {kind} was found")]
     PluginNotFound {
         /// `cpu`, `tpu` or `cuda`.
         kind: String,
-        /// The places that were searched, in order.
+        /// The searched places, in order.
         looked: Vec<String>,
     },
-    /// The plugin's file exists and cannot be loaded.
+    /// The plugin's file exists but cannot be loaded.
     #[error("cannot load the PJRT plugin {}: {reason}", .path.display())]
     PluginLoad {
         /// The file.
         path: PathBuf,
-        /// What the dynamic loader or the plugin said.
+        /// The error of the dynamic loader or the plugin.
         reason: String,
     },
-    /// The plugin's C API does not have what is needed.
+    /// The plugin's C API lacks a required function.
     #[error("the PJRT plugin {} (C API {version}) has no {function}", .path.display())]
     PluginLacks {
         /// The plugin's file.
@@ -128,35 +128,35 @@ pub enum RuntimeError {
         /// Operating system and processor.
         platform: String,
     },
-    /// The plugin's wheel could not be fetched or unpacked.
+    /// The plugin's wheel could not be downloaded or unpacked.
     #[error("cannot install {package}: {reason}")]
     Install {
         /// The package on the index, with its version.
         package: String,
-        /// What happened.
+        /// The cause.
         reason: String,
     },
-    /// What was fetched is not what was pinned.
+    /// The checksum of a download differs from the pinned one.
     #[error("{package} has sha256 {got}, and {expected} was expected")]
     Digest {
         /// The file.
         package: String,
         /// Hexadecimal, as pinned in shardc.
         expected: String,
-        /// Hexadecimal, of what arrived.
+        /// Hexadecimal, of the download.
         got: String,
     },
-    /// An installed plugin is not what was installed.
+    /// An installed plugin was changed since its installation.
     #[error("the PJRT plugin {} is damaged: it has sha256 {got}, and had {expected} when it was installed", .path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Hexadecimal, as it was installed.
+        /// Hexadecimal, at installation.
         expected: String,
-        /// Hexadecimal, as it is now.
+        /// Hexadecimal, now.
         got: String,
     },
-    /// The CUDA plugin finds no GPU, or no driver of one.
+    /// The CUDA plugin finds no GPU or no driver.
     #[error("the PJRT plugin {} finds no GPU on this machine: {message}", .plugin.display())]
     NoGpu {
         /// The plugin's file.
@@ -174,22 +174,22 @@ pub enum RuntimeError {
         /// XLA's message.
         message: String,
     },
-    /// A device has too little memory.
+    /// Out of memory on a device.
     #[error("out of memory{}: {call}: {message}", size_asked(*.asked))]
     OutOfMemory {
         /// The function of the C API.
         call: &'static str,
         /// Its status code.
         code: PjrtCode,
-        /// The bytes that were asked for at last, where the message says so.
+        /// The number of bytes last requested, if the message has it.
         asked: Option<u64>,
         /// XLA's message.
         message: String,
     },
-    /// The plugin does not keep what it is asked for.
+    /// The plugin does not provide the requested data.
     #[error("a plugin for {kind} has no {what}")]
     NotAvailable {
-        /// What was asked for.
+        /// The requested data.
         what: &'static str,
         /// The kind of device.
         kind: String,
@@ -202,61 +202,61 @@ pub enum RuntimeError {
         /// XLA's message.
         message: String,
     },
-    /// A plugin answered something that its API rules out.
+    /// The plugin returned a value that its API rules out.
     #[error("{call} answered {what}")]
     Protocol {
         /// The function of the C API.
         call: &'static str,
-        /// What it answered.
+        /// The returned value.
         what: String,
     },
-    /// A run took longer than it may.
+    /// A run exceeded its time limit.
     #[error("the program did not finish within {}: {}", seconds(*.limit), progress(.done, .waiting))]
     TimeLimit {
-        /// How long it might take.
+        /// The time limit.
         limit: Duration,
-        /// The devices that are done, by number.
+        /// The finished devices, by number.
         done: Vec<i32>,
-        /// The devices that run or wait for others.
+        /// The devices that are running or waiting for others.
         waiting: Vec<i32>,
     },
-    /// Devices of the client wait for ever, so that nothing can run on it any more.
+    /// Devices of the client are hung, so nothing can run on it any more.
     #[error("nothing can run on this client any more: {reason}")]
     ClientLost {
-        /// What happened before.
+        /// The earlier event.
         reason: String,
     },
-    /// Arguments do not fit together.
+    /// Arguments are inconsistent.
     #[error("{0}")]
     Argument(String),
-    /// A program for another number of devices than there are.
+    /// The program needs another number of devices than there are.
     #[error("the program is for {program} devices, and there are {available}")]
     Devices {
-        /// How many devices the program runs on.
+        /// The number of devices of the program.
         program: usize,
-        /// How many there are.
+        /// The number of existing devices.
         available: usize,
     },
-    /// More virtual devices than one process can have, or none.
+    /// The number of virtual devices is zero or exceeds the maximum of a process.
     #[error("{wanted} virtual devices: the CPU plugin runs programs on 1 to {limit}")]
     DeviceLimit {
-        /// How many are asked for.
+        /// The requested number.
         wanted: usize,
-        /// The most that there can be.
+        /// The maximum number.
         limit: usize,
     },
-    /// Inputs that are not what the program takes.
+    /// Inputs do not match the program's parameters.
     #[error("{}", mismatch::describe(.mismatches, *.parameters))]
     Inputs {
-        /// Everything that is wrong, by number of the input.
+        /// All mismatches, by number of the input.
         mismatches: Vec<Mismatch>,
-        /// How many inputs the program takes.
+        /// The number of the program's parameters.
         parameters: usize,
     },
-    /// An array whose memory was given back.
+    /// The array's memory was freed.
     #[error("the memory of an array was given back: it cannot be read or passed to a program any more")]
     Deleted,
-    /// The plugin does not store arrays in a layout that a program requests of its arguments.
+    /// The plugin does not support the layout that a program requests for an argument.
     #[error("the plugin cannot store a {ty} in the memory layout {layout} that the program requests")]
     DeviceLayout {
         /// The array's type.
@@ -264,38 +264,38 @@ pub enum RuntimeError {
         /// The layout, in XLA's notation.
         layout: String,
     },
-    /// More memory is needed than this machine has.
+    /// A run needs more memory than this machine has.
     #[error("{0}")]
     Memory(Box<Shortage>),
-    /// An element type that the runtime or the device does not know.
+    /// An element type that the runtime or the device does not support.
     #[error("{what} does not take elements of type {dtype}")]
     ElementType {
-        /// Who does not take it.
+        /// The component that does not support it.
         what: &'static str,
         /// MLIR's name of the type, or the plugin's number.
         dtype: String,
     },
-    /// A layout and the arrays or devices that it is used with disagree.
+    /// A layout does not match its arrays or devices.
     #[error("layout: {0}")]
     Layout(String),
-    /// An array of which other processes have a part.
+    /// Other processes hold shards of the array.
     #[error(
         "{here} of the {devices} devices that hold {ty} are this process's, and not all of it is on them"
     )]
     Elsewhere {
         /// Type of the array.
         ty: String,
-        /// How many of its devices this process has.
+        /// The number of its devices in this process.
         here: usize,
-        /// How many there are.
+        /// The number of its devices.
         devices: usize,
     },
-    /// A target string that is not one.
+    /// An invalid target string.
     #[error("`{text}` is not a target: {reason}")]
     Target {
-        /// What was given.
+        /// The given string.
         text: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
     /// The compiler's process died.
@@ -303,7 +303,7 @@ pub enum RuntimeError {
     ChildDied {
         /// `was killed by signal 6 (SIGABRT)`, `exited with status 3`.
         how: String,
-        /// The end of what it wrote to its standard error.
+        /// The end of its standard error.
         stderr_tail: String,
     },
     /// A compiled program needs more memory than a device of its target has.
@@ -311,12 +311,12 @@ pub enum RuntimeError {
     DoesNotFit {
         /// The target.
         target: String,
-        /// Bytes that a device needs.
+        /// The number of bytes that a device needs.
         needed: u64,
-        /// Bytes that it has.
+        /// The number of bytes that it has.
         memory: u64,
     },
-    /// An error that a child process met and reported.
+    /// An error reported by a child process.
     #[error("{message}")]
     Child {
         /// The code in the child, `RT0202`.
@@ -328,7 +328,7 @@ pub enum RuntimeError {
         /// The hint in the child.
         hint: Option<String>,
     },
-    /// A job of several processes is not set up as it should be.
+    /// A job of several processes is set up incorrectly.
     #[error("{0}")]
     Processes(String),
     /// Another process of the job is gone, or its run failed.
@@ -336,17 +336,17 @@ pub enum RuntimeError {
     ProcessLost {
         /// Its index.
         process: usize,
-        /// Who it is and what happened.
+        /// Its identity and the event.
         reason: String,
     },
-    /// Other processes of the job did not come to something in time.
+    /// Other processes of the job did not reach a barrier or provide a value in time.
     #[error("{what:?}: nothing came within {}{}", seconds(*.limit), absent(.missing))]
     ProcessTimeout {
-        /// The name of the barrier, or what was looked up.
+        /// The name of the barrier, or the key.
         what: String,
-        /// How long it was waited for.
+        /// The waiting time.
         limit: Duration,
-        /// The processes that did not come, by index.
+        /// The missing processes, by index.
         missing: Vec<usize>,
     },
     /// A file could not be read or written.
@@ -354,12 +354,12 @@ pub enum RuntimeError {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// The system's reason.
+        /// The system's error.
         source: Arc<std::io::Error>,
     },
 }
 
-/// What `Display` says: `main` shows an error so.
+/// Prints the same as `Display`, for errors returned from `main`.
 impl fmt::Debug for RuntimeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -367,7 +367,7 @@ impl fmt::Debug for RuntimeError {
 }
 
 impl RuntimeError {
-    /// Attaches the path to an error of the file system.
+    /// Adds the path to a file system error.
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> RuntimeError + '_ {
         move |source| RuntimeError::Io { path: path.to_owned(), source: Arc::new(source) }
     }
@@ -380,7 +380,7 @@ impl RuntimeError {
         RuntimeError::Pjrt { call, code, message }
     }
 
-    /// What a PJRT call says of a compilation is about the program.
+    /// Errors of PJRT's compile call refer to the program.
     pub(crate) fn in_compilation(self) -> RuntimeError {
         match self {
             RuntimeError::Pjrt { code, message, .. } | RuntimeError::OutOfMemory { code, message, .. } => {
@@ -390,8 +390,8 @@ impl RuntimeError {
         }
     }
 
-    /// Refuses inputs of a program with so many `parameters`, where there are mismatches. What is wrong with an input on
-    /// several devices in the same way is said once.
+    /// Returns an error if there are mismatches in the inputs of a program with this many `parameters`. An equal mismatch of an
+    /// input on several devices is reported once.
     ///
     /// # Errors
     ///
@@ -403,7 +403,7 @@ impl RuntimeError {
         Err(RuntimeError::Inputs { mismatches: mismatch::distinct(mismatches), parameters })
     }
 
-    /// Whose move it is.
+    /// Who has to act.
     #[must_use]
     pub fn class(&self) -> ErrorClass {
         match self {
@@ -440,9 +440,9 @@ impl RuntimeError {
             {
                 ErrorClass::Unsupported
             }
-            // MLIR's own complaints about a program come without a code.
+            // MLIR's own errors about a program have no code.
             RuntimeError::Compile { code: PjrtCode::UNKNOWN, .. } => ErrorClass::InvalidInput,
-            // XLA's verifier of programs uses the code of its assertions.
+            // XLA's program verifier uses the code of its assertions.
             RuntimeError::Compile { message, .. } if message.contains("hlo_verifier") => {
                 ErrorClass::InvalidInput
             }
@@ -492,7 +492,7 @@ impl RuntimeError {
         }
     }
 
-    /// What to do next, where there is something to do.
+    /// The next step, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -607,7 +607,7 @@ impl RuntimeError {
             | RuntimeError::Io { .. } => None,
         }
     }
-    /// Facts that belong to the error and would make its message long, one a line: the places that were searched.
+    /// Facts that would make the message too long, one a line: the searched places.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         match self {
@@ -620,7 +620,7 @@ impl RuntimeError {
 }
 
 impl MemoryNeed {
-    /// Compares the need with a limit; `doing` says what needs it, as the subject of a sentence.
+    /// Compares the need with a limit; `doing` names the activity, as the subject of a sentence.
     ///
     /// # Errors
     ///
@@ -636,7 +636,7 @@ impl MemoryNeed {
     }
 }
 
-/// Whether the CPU plugin, which calls it an internal error, says that memory could not be had.
+/// Whether the CPU plugin reports an allocation failure, which it calls an internal error.
 fn is_out_of_memory(message: &str) -> bool {
     message.contains("Out of memory allocating")
 }
@@ -667,7 +667,7 @@ fn bytes_asked(message: &str) -> Option<u64> {
     })
 }
 
-/// What was asked for, in words.
+/// The requested number of bytes, in words.
 fn size_asked(bytes: Option<u64>) -> String {
     bytes.map(|bytes| format!(" ({} were asked for)", Bytes(bytes))).unwrap_or_default()
 }
@@ -677,7 +677,7 @@ fn seconds(limit: Duration) -> String {
     if seconds == seconds.trunc() { format!("{seconds:.0} s") } else { format!("{seconds:.1} s") }
 }
 
-/// Which processes did not come.
+/// The missing processes, in words.
 fn absent(processes: &[usize]) -> String {
     match processes {
         [] => String::new(),
@@ -686,7 +686,7 @@ fn absent(processes: &[usize]) -> String {
     }
 }
 
-/// Which devices are done and which are not.
+/// The finished and unfinished devices, in words.
 fn progress(done: &[i32], waiting: &[i32]) -> String {
     if done.is_empty() {
         return format!("none is done, {} running or waiting for others", devices(waiting));
@@ -694,7 +694,7 @@ fn progress(done: &[i32], waiting: &[i32]) -> String {
     format!("{} done, {} running or waiting for others", devices(done), devices(waiting))
 }
 
-/// Numbers of devices for a message; a long list is cut.
+/// Device numbers for a message; a long list is truncated.
 fn devices(ids: &[i32]) -> String {
     const SHOWN: usize = 16;
     let mut list: Vec<String> = ids.iter().take(SHOWN).map(ToString::to_string).collect();
@@ -710,7 +710,7 @@ fn devices(ids: &[i32]) -> String {
 
 /// Whether XLA says that a custom call has no implementation in this plugin.
 fn is_missing_custom_call(message: &str) -> bool {
-    // XLA has two ways of calling out, and a message for each.
+    // XLA has two custom-call mechanisms, with a message for each.
     message.contains("No FFI handler registered")
         || (message.contains("custom call") && message.contains("No registered"))
 }

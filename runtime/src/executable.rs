@@ -1,4 +1,4 @@
-//! Compiled programs: running them, and what the compiler says of them.
+//! Compiled programs: execution, and the compiler's statistics.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -16,22 +16,22 @@ use crate::mismatch::{self, Mismatch};
 use crate::placement::Placement;
 use crate::signature;
 
-/// What the compiler says of a program's memory: bytes on one device.
+/// The compiler's memory statistics of a program: bytes on one device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryStats {
     /// Machine code.
     pub generated_code_bytes: u64,
     /// Arguments.
     pub argument_bytes: u64,
-    /// Results, those that share memory with arguments included.
+    /// Results, including those that alias arguments.
     pub output_bytes: u64,
-    /// The part of the results that shares memory with arguments.
+    /// The results that alias arguments.
     pub alias_bytes: u64,
-    /// Everything between arguments and results.
+    /// Temporaries.
     pub temp_bytes: u64,
-    /// The most that is alive at once; 0 where the compiler does not say.
+    /// Peak memory; 0 if the compiler does not report it.
     pub peak_bytes: u64,
-    /// Memory of the host for arguments, results that share no memory with these, and temporaries in host memory.
+    /// Host memory for arguments, results that alias none of them, and temporaries in host memory.
     pub host_bytes: u64,
 }
 
@@ -42,53 +42,53 @@ pub struct Cost {
     pub flops: f64,
     /// Bytes read and written; loop bodies count once.
     pub bytes_accessed: f64,
-    /// Every number that the compiler gives, under its own names.
+    /// All statistics of the compiler, under its own names.
     pub properties: BTreeMap<String, f64>,
 }
 
-/// How a program is run.
+/// Options of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecuteOptions {
-    /// How long the run may take, once those before it are over; `None` waits for ever.
+    /// The time limit of the run, after earlier runs are done; `None` waits forever.
     pub time_limit: Option<Duration>,
-    /// Arguments, by number, whose memory the program may take for its results, where it says so (donation). What else
-    /// has a clone of such a buffer keeps it: then the program copies.
+    /// Arguments, by number, that are donated where the program requests it. If such a buffer has a clone, the clone keeps it and
+    /// the program copies.
     pub donate: Vec<usize>,
-    /// How many runs of the client may be on their way with one that is launched; one at least. The host waits where they are
-    /// more, so that it does not fill the devices' memory with what they have not come to.
+    /// The maximum number of runs in flight on the client, at least one. The host waits if there are more, so that queued runs do
+    /// not fill the devices' memory.
     pub in_flight: usize,
 }
 
 impl ExecuteOptions {
-    /// How many runs may be on their way, unless something else is asked for: the devices compute one, and have the next.
+    /// The default number of runs in flight: the devices compute one, and the next is queued.
     pub const IN_FLIGHT: usize = 2;
 }
 
 impl Default for ExecuteOptions {
-    /// Half an hour, nothing is donated, two on their way.
+    /// Half an hour, no donation, two runs in flight.
     fn default() -> Self {
         let time_limit = Some(Duration::from_secs(30 * 60));
         ExecuteOptions { time_limit, donate: Vec::new(), in_flight: ExecuteOptions::IN_FLIGHT }
     }
 }
 
-/// A program that is compiled and ready on its devices. Cheap to clone; usable from any thread.
+/// A program compiled for its devices. Cheap to clone; usable from any thread.
 ///
-/// A run starts on all devices or on none: what the plugin would refuse is looked for first. Runs on one client start
-/// one after the other. See [`LoadedExecutable::execute_with`] for what ends a run that does not end by itself.
+/// A run starts on all devices or on none: conditions that the plugin would reject are checked first. Runs on one client start one
+/// after the other. See [`LoadedExecutable::execute_with`] for runs that hang.
 #[derive(Clone)]
 pub struct LoadedExecutable {
     raw: Arc<RawProgram>,
     placement: Arc<Placement>,
-    /// What the program takes; `None` inside where the plugin does not say.
+    /// The program's parameters; `None` inside if the plugin does not report them.
     parameters: Arc<OnceLock<Option<Vec<ArrayType>>>>,
-    /// The layouts that the program expects, where they are not the client's defaults; `None` where nothing says.
+    /// The layouts of parameters, if they are not the client's defaults; `None` if unknown.
     parameter_layouts: Arc<OnceLock<Option<Layouts>>>,
     /// The layouts of its results, found at the first run.
     result_layouts: Arc<OnceLock<Layouts>>,
 }
 
-/// For each array its layout; `None` for the client's default.
+/// The layout of each array; `None` for the client's default.
 type Layouts = Vec<Option<Arc<DeviceLayout>>>;
 
 impl std::fmt::Debug for LoadedExecutable {
@@ -101,7 +101,7 @@ impl std::fmt::Debug for LoadedExecutable {
 }
 
 impl LoadedExecutable {
-    /// The program on its devices; `places` are theirs among `count`, of which other processes may have some.
+    /// The program on its devices; `places` are their positions among `count` devices, some of which may belong to other processes.
     pub(crate) fn new(raw: RawProgram, places: Vec<usize>, count: usize) -> Result<LoadedExecutable> {
         let devices: Vec<Device> = raw.devices().iter().map(|raw| Device { raw: raw.clone() }).collect();
         let placement = Arc::new(Placement::new(devices, places, count)?);
@@ -120,20 +120,20 @@ impl LoadedExecutable {
         self.placement.devices()
     }
 
-    /// Those devices with their places among all that the program runs on, in all processes.
+    /// Those devices with their positions among all devices of the program, in all processes.
     #[must_use]
     pub fn placement(&self) -> &Placement {
         &self.placement
     }
 
-    /// How many results the program has.
+    /// The number of results.
     #[must_use]
     pub fn num_outputs(&self) -> usize {
         self.raw.num_outputs()
     }
 
-    /// What the program takes on each device, by the optimised program; `None` where the plugin does not give that, or
-    /// in a form that shardc cannot read. Found out once.
+    /// The program's parameters on each device, from the optimised program; `None` if the plugin does not provide it in a form that
+    /// shardc can read. Computed once.
     #[must_use]
     pub fn parameters(&self) -> Option<&[ArrayType]> {
         let look = || {
@@ -143,14 +143,14 @@ impl LoadedExecutable {
         self.parameters.get_or_init(look).as_deref()
     }
 
-    /// Says what the program takes on each device, where that is known without asking the plugin.
+    /// Sets the program's parameters on each device, if they are known without asking the plugin.
     pub fn set_parameters(&self, parameters: Vec<ArrayType>) {
         let _ = self.parameters.set(Some(parameters));
     }
 
-    /// The memory layout that the program expects of each parameter on a device; `None` for the client's default for that type.
-    /// Arguments in another layout are copied into it when the program is launched. `types` are the parameters' types, as
-    /// [`LoadedExecutable::parameters`]. `None` where neither the plugin nor the optimised program says.
+    /// The memory layout of each parameter on a device; `None` for the client's default for that type. Arguments in another layout
+    /// are copied at launch. `types` are the parameters' types, from [`LoadedExecutable::parameters`]. `None` if neither the plugin
+    /// nor the optimised program reports layouts.
     ///
     /// # Errors
     ///
@@ -168,7 +168,7 @@ impl LoadedExecutable {
                 .and_then(|(format, program)| signature::parameter_layouts(&format, &program)),
         };
         let layouts = match found {
-            // These are not the program's types: nothing is learned of it.
+            // The types do not match the program's, so the layouts are unknown.
             Some(found) if found.len() != types.len() => return Ok(None),
             Some(found) => {
                 let found = found.into_iter().map(Some);
@@ -179,8 +179,7 @@ impl LoadedExecutable {
         Ok(self.parameter_layouts.get_or_init(|| layouts).as_deref())
     }
 
-    /// The arguments in the layouts that the program expects. A plugin compares sizes alone, and reads an array in another layout
-    /// as if it were in the expected one.
+    /// Converts arguments to the expected layouts. A plugin only compares sizes, and would misread an array in another layout.
     fn in_layouts(&self, arguments: Vec<Vec<Buffer>>) -> Result<Vec<Vec<Buffer>>> {
         let known = match self.parameter_layouts.get() {
             Some(known) => known.as_deref(),
@@ -224,7 +223,7 @@ impl LoadedExecutable {
             .collect()
     }
 
-    /// The layouts of what a run leaves on a device.
+    /// The layouts of a run's results on a device.
     fn result_layouts(&self, results: &[Buffer]) -> Result<&[Option<Arc<DeviceLayout>>]> {
         if let Some(known) = self.result_layouts.get() {
             return Ok(known);
@@ -235,7 +234,7 @@ impl LoadedExecutable {
         Ok(self.result_layouts.get_or_init(|| layouts))
     }
 
-    /// Runs the program on all its devices at once and waits until all are done, half an hour at most.
+    /// Runs the program on all its devices and waits until all are done, half an hour at most.
     ///
     /// `arguments[d][i]` is argument `i` of the `d`-th of [`LoadedExecutable::devices`], on that device; the answer
     /// is laid out in the same way. Arguments stay valid, whatever the program says about donation.
@@ -247,22 +246,18 @@ impl LoadedExecutable {
         self.execute_with(arguments.to_vec(), &ExecuteOptions::default())
     }
 
-    /// Runs the program on all its devices at once and waits until all are done; `arguments` as for
-    /// [`LoadedExecutable::execute`].
+    /// Runs the program on all its devices and waits until all are done; `arguments` as for [`LoadedExecutable::execute`].
     ///
     /// # Errors
     ///
-    /// - [`RuntimeError::Inputs`] with every argument that is missing, too many, of another
-    ///   type or on another device; nothing is started then.
-    /// - What a device reports, as soon as the other devices are done too. Devices that wait for the one that failed are
-    ///   not waited for longer than a few seconds.
-    /// - [`RuntimeError::TimeLimit`] with the devices that are done and those that are
-    ///   not.
+    /// - [`RuntimeError::Inputs`] with every argument that is missing, superfluous, of another type or on another device; nothing
+    ///   is started then.
+    /// - The error of a device, once the other devices are done too. Devices that wait for the failed one get a few seconds.
+    /// - [`RuntimeError::TimeLimit`] with the finished and unfinished devices.
     ///
-    /// After the last, and where devices wait for one that failed, the client is given up, because PJRT has no way to
-    /// end a program: each later run on it is [`RuntimeError::ClientLost`], and its
-    /// memory and threads stay with the process. The CPU plugin ends the process, after 40 s, in which a device waits
-    /// for others; [`crate::plugin::quiet_plugin_logs`] turns that off.
+    /// After a timeout, and if devices wait for a failed one, the client is abandoned, because PJRT cannot stop a program: each
+    /// later run on it is [`RuntimeError::ClientLost`], and its memory and threads stay with the process. The CPU plugin ends the
+    /// process when a device has waited for others for 40 s; [`crate::plugin::quiet_plugin_logs`] turns that off.
     pub fn execute_with(
         &self,
         arguments: Vec<Vec<Buffer>>,

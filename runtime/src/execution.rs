@@ -1,4 +1,4 @@
-//! Runs that may not be over yet.
+//! Runs that may still be in flight.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,18 +6,18 @@ use std::time::Duration;
 use crate::error::{Result, RuntimeError};
 use crate::launcher::Flight;
 
-/// A run of a program that was started: [`LoadedExecutable::launch`](crate::LoadedExecutable::launch). Cheap to clone; usable from
-/// any thread. It ends whether or not anyone waits for it or keeps this.
+/// A started run: [`LoadedExecutable::launch`](crate::LoadedExecutable::launch). Cheap to clone; usable from any thread. It
+/// completes even if nobody waits for it or keeps this handle.
 #[derive(Clone, Debug)]
 pub struct Execution {
     pub(crate) flight: Arc<Flight>,
     pub(crate) waited: Duration,
 }
 
-/// Where the time of a run went.
+/// The times of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExecutionTimes {
-    /// How long the caller waited because as many runs as may be were on their way.
+    /// Waiting because the maximum number of runs was in flight.
     pub backpressure: Duration,
     /// From then until the plugin had started all devices. A plugin may run cheap programs meanwhile.
     pub enqueue: Duration,
@@ -32,12 +32,11 @@ impl Execution {
         self.flight.is_over()
     }
 
-    /// Waits until all devices are done, and says what the run took.
+    /// Waits until all devices are done, and returns the run's times.
     ///
     /// # Errors
     ///
-    /// What the run failed with, as [`LoadedExecutable::execute_with`](crate::LoadedExecutable::execute_with) has it; the same each
-    /// time.
+    /// The error of the run, as from [`LoadedExecutable::execute_with`](crate::LoadedExecutable::execute_with); the same each time.
     pub fn wait(&self) -> Result<ExecutionTimes> {
         self.flight.wait()?;
         self.times().ok_or_else(|| RuntimeError::Protocol {
@@ -46,7 +45,7 @@ impl Execution {
         })
     }
 
-    /// What the run took; `None` where it is not over or has failed.
+    /// The run's times; `None` if it is in flight or has failed.
     #[must_use]
     pub fn times(&self) -> Option<ExecutionTimes> {
         let times = self.flight.times()?;

@@ -1,4 +1,4 @@
-//! shardc's runtime: the way from a partitioned program to numbers.
+//! shardc's runtime: compiles and runs partitioned programs through PJRT.
 //!
 //! Internal: this crate may change in any release. Front ends use the crate `shardc`.
 //!
@@ -21,13 +21,13 @@
 //!
 //! # Invariants
 //!
-//! - `unsafe` lives in `ffi` alone; everything above it owns its handles and cannot outlive its plugin,
-//!   because a plugin is never unloaded once it is loaded.
-//! - Everything public is `Send + Sync` where the C API is: clients, buffers, executables.
-//! - Nothing here reads the process's environment behind the caller's back except what a plugin itself reads;
-//!   look-ups take an explicit [`Environment`].
-//! - A wrong program, a missing plugin, a short file give a [`RuntimeError`], never a panic. A TPU compiler that
-//!   aborts takes its process with it, so [`aot::compile_in_child`] runs it in a process of its own.
+//! - `unsafe` is only in `ffi`; the layers above own their handles and cannot outlive their plugin, because a loaded plugin is
+//!   never unloaded.
+//! - Every public type is `Send + Sync` if its C API is thread-safe: clients, buffers, executables.
+//! - Nothing here reads the process's environment implicitly, except the plugins themselves; look-ups take an explicit
+//!   [`Environment`].
+//! - An invalid program, a missing plugin or a truncated file is a [`RuntimeError`], never a panic. A TPU compiler that aborts ends
+//!   its process, so [`aot::compile_in_child`] runs it in a process of its own.
 //!
 //! # Example
 //!

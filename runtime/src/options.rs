@@ -1,4 +1,4 @@
-//! Options of a compilation, and their encoding as XLA's `CompileOptionsProto`.
+//! Compile options, and their encoding as XLA's `CompileOptionsProto`.
 //!
 //! The messages hold the fields that shardc sets; numbers are those of `xla/pjrt/proto/compile_options.proto` and
 //! `xla/xla_data.proto`.
@@ -7,34 +7,34 @@ use std::collections::{BTreeMap, HashMap};
 
 use prost::Message;
 
-/// How a program is compiled: for how many devices, and in which of XLA's two ways of counting them.
+/// How a program is compiled: the number of devices, and whether they are replicas or partitions.
 ///
-/// A program with cross-replica collectives and `replica_id` wants [`CompileOptions::replicas`]; one with every op
-/// marked manual, channel handles and `partition_id` wants [`CompileOptions::partitions`].
+/// A program with cross-replica collectives and `replica_id` needs [`CompileOptions::replicas`]; a program with manual shardings on
+/// every op, channel handles and `partition_id` needs [`CompileOptions::partitions`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompileOptions {
-    /// Copies of the program, each on its own device.
+    /// The number of replicas.
     pub num_replicas: usize,
-    /// Devices that share one copy.
+    /// The number of partitions of each replica.
     pub num_partitions: usize,
-    /// The devices' numbers, replica-major (`replica * num_partitions + partition`); the first ones where `None`.
+    /// The device numbers, replica-major (`replica * num_partitions + partition`); the first devices if `None`.
     pub device_ids: Option<Vec<i32>>,
-    /// Lets XLA partition the program itself, from its `sdy` annotations. Only for comparison with XLA.
+    /// Lets XLA partition the program from its `sdy` annotations. Only for comparison with XLA.
     pub shardy: bool,
-    /// XLA's own options by name, as in `XLA_FLAGS` without the dashes: `xla_allow_excess_precision`.
+    /// XLA's options by name, as in `XLA_FLAGS` without the dashes: `xla_allow_excess_precision`.
     pub xla_options: BTreeMap<String, OptionValue>,
 }
 
-/// The value of one of XLA's options.
+/// The value of an XLA option.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OptionValue {
-    /// A flag.
+    /// A boolean.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Int(i64),
-    /// A real number.
+    /// A floating-point number.
     Float(f64),
-    /// Text, enumerations included.
+    /// Text, also for enumerations.
     Text(String),
 }
 
@@ -57,20 +57,20 @@ impl CompileOptions {
         CompileOptions { num_replicas: 1, num_partitions: devices, ..CompileOptions::replicas(1) }
     }
 
-    /// Sets one of XLA's own options.
+    /// Sets an XLA option.
     #[must_use]
     pub fn xla_option(mut self, name: &str, value: OptionValue) -> CompileOptions {
         self.xla_options.insert(name.to_owned(), value);
         self
     }
 
-    /// How many devices the program runs on.
+    /// The number of devices of the program.
     #[must_use]
     pub fn num_devices(&self) -> usize {
         self.num_replicas.saturating_mul(self.num_partitions)
     }
 
-    /// The bytes for PJRT; `ids` holds one device for each replica and partition, replica-major.
+    /// The bytes for PJRT; `ids` has one device for each replica and partition, replica-major.
     pub(crate) fn encode(&self, ids: &[i32]) -> Vec<u8> {
         let computation_devices = (0..self.num_partitions)
             .map(|partition| ComputationDevice {

@@ -1,4 +1,4 @@
-//! A checkpoint that is there, and what it says of itself.
+//! An existing checkpoint and its metadata.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,10 @@ use crate::place;
 use crate::store::{Store, join};
 use crate::tree::Tree;
 
-/// Files of metadata that are read side by side.
+/// The number of metadata files that are read concurrently.
 const READERS: usize = 8;
 
-/// A whole checkpoint of shardc or of Orbax, opened for reading.
+/// A complete checkpoint of shardc or of Orbax, opened for reading.
 #[derive(Debug)]
 pub struct Checkpoint {
     pub(crate) store: Store,
@@ -31,27 +31,28 @@ pub struct Checkpoint {
     pub(crate) info: Info,
     pub(crate) tree: Option<Tree>,
     pub(crate) processes: Option<usize>,
-    /// The checksums of files of metadata; none for Orbax's.
+    /// The checksums of metadata files; none for Orbax's.
     pub(crate) checksums: BTreeMap<String, u32>,
     pub(crate) objects: Objects,
 }
 
-/// An entry with how it is read.
+/// An entry and how it is read.
 #[derive(Debug)]
 pub(crate) struct Stored {
     pub(crate) entry: Entry,
     pub(crate) array: StoredArray,
-    /// The bytes of each block's file, where that is known.
+    /// The size in bytes of each block's file, if known.
     pub(crate) block_bytes: Option<u64>,
 }
 
 impl Checkpoint {
-    /// Opens the checkpoint at a path of a store: one that [`save`](crate::save) wrote, a step of a
-    /// [`CheckpointManager`](crate::CheckpointManager), or Orbax's of any kind. Of several items it is `default`, or the only one.
+    /// Opens the checkpoint at a path of a store: one written by [`save`](crate::save), a step of a
+    /// [`CheckpointManager`](crate::CheckpointManager), or any checkpoint of Orbax. If it has several items, `default` or the only
+    /// one is opened.
     ///
     /// # Errors
-    /// There is none, or it was never finished (SH1305); it has several items (SH1314); its metadata is damaged (SH1307, SH1308) or of
-    /// another format (SH1311); the store refuses (SH1301).
+    /// It does not exist or is incomplete (SH1305); it has several items (SH1314); its metadata is damaged (SH1307, SH1308) or has
+    /// another format (SH1311); the store fails (SH1301).
     pub fn open(store: &Store, path: &str) -> Result<Checkpoint> {
         Checkpoint::open_item(store, path, None)
     }
@@ -86,25 +87,25 @@ impl Checkpoint {
         self.arrays.iter().map(|stored| &stored.entry)
     }
 
-    /// What the checkpoint says of itself; nothing for Orbax's.
+    /// The metadata of the checkpoint; empty for Orbax's.
     #[must_use]
     pub fn info(&self) -> &Info {
         &self.info
     }
 
-    /// The tree of Python objects that the arrays are leaves of, where its metadata can be read.
+    /// The Python pytree whose leaves are the arrays, if its metadata can be read.
     #[must_use]
     pub fn tree(&self) -> Option<&Tree> {
         self.tree.as_ref()
     }
 
-    /// How many processes saved it together; `None` for Orbax's.
+    /// The number of processes that saved it; `None` for Orbax's.
     #[must_use]
     pub fn processes(&self) -> Option<usize> {
         self.processes
     }
 
-    /// Where it is, for people.
+    /// Its location, for messages.
     #[must_use]
     pub fn place(&self) -> String {
         self.store.shown(&self.path)
@@ -163,7 +164,7 @@ fn own(store: &Store, path: &str, bytes: &[u8]) -> Result<Checkpoint> {
     })
 }
 
-/// A checkpoint of Orbax, which has neither checksums nor sizes of files.
+/// A checkpoint of Orbax, without checksums and file sizes.
 fn of_orbax(store: &Store, path: &str, foreign: Foreign) -> Checkpoint {
     let stored = |(entry, array)| Stored { entry, array, block_bytes: None };
     Checkpoint {
@@ -178,7 +179,7 @@ fn of_orbax(store: &Store, path: &str, foreign: Foreign) -> Checkpoint {
     }
 }
 
-/// The tree of a checkpoint with an index, where Orbax's metadata can be read: nothing else depends on it.
+/// The tree of a checkpoint with an index, if Orbax's metadata can be read; nothing else depends on it.
 fn own_tree(store: &Store, path: &str) -> Result<Option<Tree>> {
     let json = |file: &str| -> Result<Value> {
         let text = store.get(&join(path, file))?;

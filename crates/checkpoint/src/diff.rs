@@ -6,38 +6,38 @@ use crate::entry::Entry;
 use crate::error::Result;
 use crate::reshard::Source;
 
-/// How an array differs.
+/// A difference of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// It is in the first checkpoint alone.
+    /// Only the first checkpoint has it.
     OnlyFirst(String),
-    /// It is in the second checkpoint alone.
+    /// Only the second checkpoint has it.
     OnlySecond(String),
     /// Its type or shape differ.
     Type {
         /// The array.
         name: String,
-        /// What it is in the first checkpoint: `bf16[4, 8]`.
+        /// Its type in the first checkpoint: `bf16[4, 8]`.
         first: String,
-        /// What it is in the second.
+        /// Its type in the second.
         second: String,
     },
     /// Its elements differ.
     Values {
         /// The array.
         name: String,
-        /// How many elements have other bits.
+        /// The number of elements with different bits.
         elements: usize,
-        /// How many there are.
+        /// The number of elements.
         of: usize,
     },
 }
 
-/// Compares two checkpoints: names, types, shapes, and, where `values` is set, every bit of the elements. How they were sharded
-/// makes no difference. In the order of the first, then what only the second has.
+/// Compares two checkpoints: names, types, shapes and, if `values` is set, every bit of the elements. Shardings do not matter. The
+/// order is that of the first checkpoint, followed by arrays of the second only.
 ///
 /// # Errors
-/// A file is damaged (SH1308), or a store refuses (SH1301).
+/// A file is damaged (SH1308), or a store fails (SH1301).
 pub fn diff(first: &dyn Source, second: &dyn Source, values: bool) -> Result<Vec<Difference>> {
     let (own, of_second) = (first.arrays(), second.arrays());
     let others: BTreeMap<&str, &Entry> = of_second.iter().map(|e| (e.name.as_str(), e)).collect();

@@ -1,4 +1,4 @@
-//! What a checkpoint is made of.
+//! The arrays and blocks of a checkpoint.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,19 +16,19 @@ pub struct Entry {
     pub dtype: DType,
     /// The global shape.
     pub shape: Vec<usize>,
-    /// The shape of the blocks that are written one by one, padding included: the local shape of the sharding that the array
-    /// is saved from. Where it does not divide the shape, the last blocks are cut off.
+    /// The shape of the separately written blocks, including padding: the local shape of the sharding that the array is saved from.
+    /// If it does not divide the shape, the last blocks are smaller.
     pub block: Vec<usize>,
-    /// How the array was spread when it was saved; restoring does not depend on it.
+    /// The sharding when it was saved; restoring does not depend on it.
     pub sharding: Option<Sharding>,
 }
 
-/// How an array is spread over a mesh.
+/// The sharding of an array over a mesh.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sharding {
     /// The axes of the mesh with their sizes, major first.
     pub mesh: Vec<(String, usize)>,
-    /// The axes that split each dimension, major first.
+    /// The axes that shard each dimension, major first.
     pub spec: Vec<Vec<String>>,
 }
 
@@ -37,7 +37,7 @@ pub struct Sharding {
 pub struct Slice {
     /// The number of the entry.
     pub entry: usize,
-    /// The elements: one block of the entry's grid, cut off where the array ends.
+    /// The elements: one block of the entry's grid, clipped to the array.
     pub region: Region,
 }
 
@@ -48,7 +48,7 @@ impl Entry {
         Entry { name: name.to_owned(), dtype, shape: shape.to_vec(), block: block_of(shape), sharding: None }
     }
 
-    /// An entry whose dimensions are split so often, as a sharding does.
+    /// An entry whose dimensions are divided this many times, as by a sharding.
     #[must_use]
     pub fn split(name: &str, dtype: DType, shape: &[usize], shards: &[usize]) -> Entry {
         let block = shape.iter().zip(shards).map(|(&n, &k)| n.div_ceil(k.max(1)).max(1)).collect();
@@ -72,12 +72,12 @@ impl Entry {
     }
 }
 
-/// An array as one block; blocks have at least one element, also where the array has none.
+/// An array as one block; a block has at least one element, even if the array has none.
 fn block_of(shape: &[usize]) -> Vec<usize> {
     shape.iter().map(|&n| n.max(1)).collect()
 }
 
-/// Checks that entries can be kept side by side.
+/// Checks that entries can be stored together.
 pub(crate) fn check_entries(entries: &[Entry]) -> Result<()> {
     let mut faults = Vec::new();
     let mut seen = BTreeSet::new();
@@ -102,7 +102,7 @@ pub(crate) fn check_entries(entries: &[Entry]) -> Result<()> {
             faults.push(format!("{name} is larger than an address space"));
         }
     }
-    // An entry is a folder: none may lie in that of another.
+    // An entry is a folder: it must not be inside another entry's folder.
     for name in &seen {
         let mut parents = name.match_indices('/').map(|(at, _)| &name[..at]);
         if let Some(parent) = parents.find(|parent| !parent.is_empty() && seen.contains(parent)) {
@@ -112,10 +112,10 @@ pub(crate) fn check_entries(entries: &[Entry]) -> Result<()> {
     if faults.is_empty() { Ok(()) } else { Err(CheckpointError::Entries(faults)) }
 }
 
-/// The file in which a checkpoint says what is in it.
+/// The file with the index of a checkpoint.
 pub(crate) const INDEX: &str = "shardc.json";
 
-/// Files of the checkpoint itself, and what Orbax puts beside entries.
+/// Files of the checkpoint itself, and files that Orbax puts beside entries.
 const RESERVED: [&str; 8] = [
     "_METADATA",
     "_sharding",
@@ -127,7 +127,7 @@ const RESERVED: [&str; 8] = [
     INDEX,
 ];
 
-/// What is wrong with a name, if anything is.
+/// The reason why a name is invalid, if it is.
 fn name_fault(name: &str) -> Option<&'static str> {
     let first = name.split('/').next().unwrap_or_default();
     if name.is_empty() {
@@ -146,7 +146,7 @@ fn name_fault(name: &str) -> Option<&'static str> {
     None
 }
 
-/// Checks that the slices of all processes are blocks of the entries, and each block is there once.
+/// Checks that the slices of all processes are blocks of the entries, each exactly once.
 pub(crate) fn check_slices(entries: &[Entry], slices: &[Vec<Slice>]) -> Result<()> {
     let mut faults: BTreeMap<usize, String> = BTreeMap::new();
     let mut held: BTreeMap<(usize, Vec<usize>), usize> = BTreeMap::new();

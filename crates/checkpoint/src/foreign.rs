@@ -1,4 +1,4 @@
-//! Opening checkpoints of Orbax.
+//! Opens checkpoints of Orbax.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ pub(crate) struct Foreign {
     pub(crate) objects: Objects,
 }
 
-/// Opens the state of Orbax in a folder: in OCDBT or files, Zarr v2 or v3.
+/// Opens the Orbax state in a folder: in OCDBT or files, Zarr v2 or v3.
 pub(crate) fn open(store: &Store, path: &str) -> Result<Foreign> {
     let shown = store.shown(path);
     let json = |file: &str| -> Result<Value> {
@@ -44,7 +44,7 @@ pub(crate) fn open(store: &Store, path: &str) -> Result<Foreign> {
         }
         false => None,
     };
-    // Releases that do not say so left out blocks of zeros.
+    // Releases without this field omitted blocks of zeros.
     let absent_is_fill = metadata["store_array_data_equal_to_fill_value"] != true;
     let objects = Objects::new(values, absent_is_fill);
     let shardings = json(orbax::SHARDING).unwrap_or(Value::Null);
@@ -64,9 +64,9 @@ pub(crate) fn open(store: &Store, path: &str) -> Result<Foreign> {
     Ok(Foreign { arrays, tree, objects })
 }
 
-/// The array of a leaf; `None` where it is none.
+/// The array of a leaf; `None` if it is not an array.
 fn array(store: &Store, path: &str, objects: &Objects, leaf: &Leaf) -> Result<Option<StoredArray>> {
-    /// Types of leaves that are kept in the tree alone.
+    /// Types of leaves that are stored only in the tree.
     const NODES: [&str; 6] = ["None", "Dict", "List", "Tuple", "NamedTuple", "string"];
     if NODES.contains(&leaf.kind.as_str()) {
         return Ok(None);

@@ -1,7 +1,7 @@
-//! The file `shardc.json` of a checkpoint: what is in it, and what its files must be.
+//! The file `shardc.json` of a checkpoint: its contents, and the checksums of its files.
 //!
-//! Orbax does not read it, and a checkpoint of Orbax has none: then the same is found in Orbax's files, but for the sizes of
-//! blocks and the checksums of metadata.
+//! Orbax does not read it. Orbax's checkpoints do not have it: the same data is read from Orbax's files, except sizes of blocks and
+//! checksums of metadata.
 
 use std::collections::BTreeMap;
 
@@ -16,19 +16,19 @@ use crate::tree::Tree;
 /// The name of the file.
 pub(crate) const FILE: &str = INDEX;
 
-/// The version that is written; larger ones are refused.
+/// The version that is written; newer ones are rejected.
 const VERSION: u32 = 1;
 
-/// What a checkpoint says of itself.
+/// The metadata of a checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Info {
-    /// The step of training, where there is one.
+    /// The training step, if any.
     pub step: Option<u64>,
-    /// What tells the program apart whose state this is.
+    /// An identifier of the program that the state belongs to.
     pub program: Option<String>,
-    /// Anything else that the caller wants to know again: texts by key.
+    /// Other data of the caller: texts by key.
     pub notes: BTreeMap<String, String>,
-    /// The tree of Python objects to save the arrays as, where it is known. A checkpoint that was opened has it in
+    /// The Python pytree to save the arrays as, if known. For an opened checkpoint it is in
     /// [`Checkpoint::tree`](crate::Checkpoint::tree).
     pub tree: Option<Tree>,
 }
@@ -42,10 +42,10 @@ pub(crate) struct Index {
     program: Option<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     notes: BTreeMap<String, String>,
-    /// How many processes saved it together.
+    /// The number of processes that saved it.
     processes: usize,
     entries: Vec<IndexEntry>,
-    /// The checksum (CRC-32C) of each file of metadata.
+    /// The checksum (CRC-32C) of each metadata file.
     crc32c: BTreeMap<String, u32>,
 }
 
@@ -59,7 +59,7 @@ struct IndexEntry {
     mesh: Vec<(String, usize)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     spec: Vec<Vec<String>>,
-    /// The bytes of the file of each block.
+    /// The size in bytes of each block's file.
     block_bytes: u64,
     /// The checksum (CRC-32C) of `zarr.json`.
     crc32c: u32,
@@ -103,7 +103,7 @@ impl Index {
         Ok(format!("{{\"file_crc32c\": {},\n\"index\": {json}}}\n", crc32c(json.as_bytes())))
     }
 
-    /// Reads the text of the file. Errors are words for it.
+    /// Parses the text of the file. Errors are messages.
     pub(crate) fn read(bytes: &[u8]) -> Result<Index, String> {
         let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
         let parts = text
@@ -134,7 +134,7 @@ impl Index {
         &self.crc32c
     }
 
-    /// The entries, with the bytes of their blocks' files and the checksum of their metadata.
+    /// The entries, with the size of their blocks' files and the checksum of their metadata.
     pub(crate) fn entries(&self) -> Result<Vec<(Entry, u64, u32)>, String> {
         self.entries
             .iter()

@@ -2,29 +2,29 @@
 //!
 //! Internal: this crate may change in any release. Front ends use `shardc::checkpoint`.
 //!
-//! A state is arrays that are spread over devices of several processes. [`save`] writes it, each process its own blocks;
-//! [`Checkpoint`] reads what each process needs, however the state was spread before; [`CheckpointManager`] keeps a folder of
-//! steps. What devices, programs and sharded arrays are, this crate does not know: it works on names, types, shapes, boxes of
-//! elements ([`Region`]) and bytes.
+//! A state consists of arrays sharded over devices of several processes. [`save`] writes it, each process its own blocks.
+//! [`Checkpoint`] reads the regions that each process needs, whatever sharding saved them. [`CheckpointManager`] keeps a folder of
+//! steps. This crate does not depend on devices, programs or sharded arrays: it uses names, types, shapes, boxes of elements
+//! ([`Region`]) and bytes.
 //!
 //! # The format
 //!
-//! A checkpoint is what Orbax's `PyTreeCheckpointHandler(use_ocdbt=False, use_zarr3=True)` writes, so that JAX, tensorstore and any
-//! reader of Zarr v3 read it. Of Orbax's, those in OCDBT (its default), Zarr v2 and Zarr v3 are read. What is written:
+//! A checkpoint has the format of Orbax's `PyTreeCheckpointHandler(use_ocdbt=False, use_zarr3=True)`, so JAX, tensorstore and any
+//! reader of Zarr v3 can read it. Orbax's checkpoints are read in OCDBT (its default), Zarr v2 and Zarr v3. The files written are:
 //!
-//! * each array is a folder of its name with `zarr.json` and a file for each block of its sharding (`c/1/0`). A dimension
-//!   that is split `k` ways has blocks of `ceil(n / k)` elements; the last may be cut off, and none lie beyond the end;
-//! * a block of more than a mebibyte is cut into tiles (`sharding_indexed`), so that another sharding reads the tiles that it
-//!   needs. Each tile, and each index of tiles, ends in its CRC-32C;
-//! * `_METADATA` is the tree of names, `_sharding` the meshes and specs, `shardc.json` what Orbax has no place for, with the
+//! * each array is a folder of its name with `zarr.json` and a file for each block of its sharding (`c/1/0`). A dimension that is
+//!   sharded `k` ways has blocks of `ceil(n / k)` elements; the last may be smaller, and blocks beyond the end are omitted;
+//! * a block of more than a mebibyte is divided into tiles (`sharding_indexed`), so that another sharding reads only the tiles that
+//!   it needs. Each tile, and each index of tiles, ends with its CRC-32C;
+//! * `_METADATA` is the tree of names, `_sharding` the meshes and specs, `shardc.json` has the data that Orbax does not store:
 //!   sizes of files and checksums of all metadata;
-//! * elements of any type of `shardc_ir` come back bit by bit: see `layout/dtype.rs` for those that Zarr does not name.
+//! * elements of any type of `shardc_ir` are restored bit by bit: see `layout/dtype.rs` for types that Zarr does not name.
 //!
 //! # What counts
 //!
-//! A checkpoint is there when it is whole. On file systems its folder is renamed as the last step; in object stores
-//! `commit_success.txt` is written last. A process that ends at any time leaves what was whole before, and what it had begun is
-//! never listed, and deleted by the next save.
+//! A checkpoint exists only when it is complete. On file systems its folder is renamed as the last step; in object stores
+//! `commit_success.txt` is written last. If a process ends at any time, complete checkpoints are unchanged; an incomplete one is
+//! never listed, and the next save deletes it.
 
 mod checkpoint;
 mod checksum;

@@ -1,4 +1,4 @@
-//! Arrays written as checkpoints with other blocks.
+//! Writes arrays as checkpoints with another division into blocks.
 
 use crate::checkpoint::Checkpoint;
 use crate::entry::{Entry, Slice};
@@ -36,7 +36,7 @@ impl Checkpoint {
     }
 }
 
-/// Arrays by name, of which regions can be read: a checkpoint, or what a caller has.
+/// Arrays by name whose regions can be read: a checkpoint, or data of the caller.
 pub trait Source: Sync {
     /// The arrays, in order.
     fn arrays(&self) -> Vec<Entry>;
@@ -67,8 +67,8 @@ impl Source for Checkpoint {
     }
 }
 
-/// Writes arrays as a checkpoint, with the blocks that `entries` have: all or some of its arrays with the blocks and shardings that
-/// they get. Processes share the work. What a checkpoint says of itself stays.
+/// Writes arrays as a checkpoint with the blocks and shardings of `entries`, which may be a subset of the arrays. Processes share
+/// the work. The metadata is kept.
 ///
 /// # Errors
 /// Those of [`save`](crate::save()) and [`Checkpoint::restore`].

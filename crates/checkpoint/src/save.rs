@@ -1,4 +1,4 @@
-//! Writing a checkpoint, by one process or several.
+//! Writes a checkpoint, from one process or several.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,46 +21,45 @@ use crate::processes::{Processes, agree};
 use crate::region::Region;
 use crate::store::{Store, part_size};
 
-/// Blocks that are written side by side.
+/// The number of blocks written concurrently.
 const WRITERS: usize = 4;
 
-/// Bytes that writers need for themselves, all together.
+/// The memory in bytes that all writers together need for themselves.
 const OWN: usize = 3 << 20;
 
-/// Gives the elements of a slice, row-major, in the host's order of bytes, which is little-endian; elements of less than a
-/// byte take one each. Errors are words for why it cannot.
+/// Returns the elements of a slice, row-major and little-endian; elements smaller than a byte take one each. Errors are messages.
 pub type Read<'a> = dyn Fn(&Entry, &Region) -> std::result::Result<Vec<u8>, String> + Sync + 'a;
 
-/// What is told while a checkpoint is written or read: bytes that are done, and bytes in all, of this process.
+/// Progress callback of writing or reading: bytes done, and total bytes, of this process.
 pub type Progress<'a> = dyn Fn(u64, u64) + Sync + 'a;
 
-/// A state to be saved: what all processes agree on, and what this one has of it.
+/// A state to save: the metadata that all processes agree on, and the blocks of this process.
 #[derive(Clone, Debug, Default)]
 pub struct State {
     /// The arrays, the same and in the same order on all processes.
     pub entries: Vec<Entry>,
     /// The blocks that this process saves; each block is saved by one process.
     pub slices: Vec<Slice>,
-    /// What the checkpoint says of itself.
+    /// The metadata of the checkpoint.
     pub info: Info,
 }
 
-/// What was written.
+/// Statistics of a save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Saved {
     /// Bytes of files that this process wrote.
     pub bytes: u64,
 }
 
-/// Saves a state, together with all processes, at `path` of a store. When it returns on any process, the checkpoint is there,
-/// whole; where it fails, or the process ends before, there is none.
+/// Saves a state, together with all processes, at `path` of a store. When it returns on any process, the checkpoint is complete. If
+/// it fails, or the process ends first, there is no checkpoint.
 ///
-/// Slices of up to four writers are in memory at a time, and fewer where together, and with the parts that are sent to a store that is
-/// no folder, they would have more bytes than twice the largest.
+/// Up to four slices are in memory at a time. There are fewer if their total, with the upload buffers of a store that is not a
+/// folder, would exceed twice the largest slice.
 ///
 /// # Errors
-/// The state is not whole (SH1302, SH1303), there is a checkpoint already (SH1306), a slice cannot be read (SH1304), the store
-/// refuses (SH1301), or any of that is so on another process (SH1310).
+/// The state is incomplete (SH1302, SH1303), a checkpoint already exists (SH1306), a slice cannot be read (SH1304), the store fails
+/// (SH1301), or any of these on another process (SH1310).
 pub fn save(
     store: &Store,
     path: &str,
@@ -94,7 +93,7 @@ pub(crate) fn write(
     let said = agree(processes, &step("begin"), begin())?;
     let slices = all_slices(&said, state)?;
     check_slices(&state.entries, &slices)?;
-    // What is left of a save that failed takes room, and nothing more: where it cannot be deleted, the next save does so.
+    // Remains of a failed save only take space: if they cannot be deleted, the next save retries.
     let tidy = |outcome: Result<Vec<Vec<u8>>>| {
         outcome.inspect_err(|_| {
             if is_first {
@@ -117,7 +116,7 @@ pub(crate) fn write(
     Ok(Saved { bytes: bytes.map_or(0, u64::from_le_bytes) })
 }
 
-/// What one process tells the others of its state: a checksum of what all must agree on, then its slices.
+/// The message of a process to the others: a checksum of the data that all must agree on, then its slices.
 fn digest(state: &State) -> Vec<u8> {
     let agreed = format!("{:?}{:?}", state.entries, state.info);
     let mut text = format!("{}\n", crc32c(agreed.as_bytes()));
@@ -154,7 +153,7 @@ fn all_slices(said: &[Vec<u8>], state: &State) -> Result<Vec<Vec<Slice>>> {
     said.iter().enumerate().map(parse).collect()
 }
 
-/// Writes the blocks of this process; returns the bytes of their files.
+/// Writes the blocks of this process; returns the size of their files.
 fn blocks(
     store: &Store,
     place: &Place,
@@ -166,7 +165,7 @@ fn blocks(
         let entry = state.entries.get(slice.entry);
         entry.map_or(0, |entry| slice.region.elements().saturating_mul(entry.dtype.bytes()))
     };
-    // One part is sent while the next one is made; a folder is written to without.
+    // An upload sends one part while the next is encoded; a folder needs no such buffer.
     let memory = |slice: &Slice| {
         let parts = if store.is_folder() { 0 } else { bytes(slice).min(2 * part_size()) };
         bytes(slice).saturating_add(parts)
@@ -189,7 +188,7 @@ fn blocks(
     Ok(parallel::each(WRITERS, state.slices.len(), &write)?.into_iter().sum())
 }
 
-/// Writes the file of a block, of which a gate knows while its elements are in memory.
+/// Writes the file of a block; the gate counts its elements while they are in memory.
 fn block(
     store: &Store,
     place: &Place,
@@ -224,7 +223,7 @@ fn block(
             file.pieces(0..tiles, &mut |piece| out.write_all(piece))
         };
         let written = store.write_file(&path, &mut write)?;
-        // The disk may take its time: other writers have the memory meanwhile.
+        // The disk may be slow: other writers can use the memory meanwhile.
         drop(elements);
         drop(held);
         store.sync_file(&path, &written)?;
@@ -240,7 +239,7 @@ fn key(index: &[usize]) -> String {
     index.iter().fold("c".to_owned(), |key, i| format!("{key}/{i}"))
 }
 
-/// Writes all that is not elements.
+/// Writes all metadata.
 fn metadata(store: &Store, place: &Place, state: &State, processes: usize) -> Result<()> {
     let put = |name: &str, text: String| {
         let path = place.file(name);
@@ -274,14 +273,14 @@ fn metadata(store: &Store, place: &Place, state: &State, processes: usize) -> Re
     put(index::FILE, text)
 }
 
-/// Lets writers in while their slices together are not larger than a limit, or one alone is.
+/// Admits writers while their slices together are within a limit, or while one is alone.
 struct Gate {
     limit: usize,
     held: Mutex<usize>,
     changed: Condvar,
 }
 
-/// What a writer holds of a gate.
+/// A writer's share of the gate's memory.
 struct Held<'a> {
     gate: &'a Gate,
     bytes: usize,
@@ -303,7 +302,7 @@ impl Gate {
 }
 
 impl Held<'_> {
-    /// Holds no more than so many bytes from here on.
+    /// Reduces the share to this many bytes.
     fn keep(&mut self, bytes: usize) {
         let less = self.bytes.saturating_sub(bytes);
         self.bytes -= less;

@@ -1,4 +1,4 @@
-//! Reading everything, to see whether it is what was written.
+//! Reads a whole checkpoint and verifies its checksums.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,15 +12,14 @@ use crate::region::Region;
 use crate::save::Progress;
 use crate::store::{join, part_size};
 
-/// Files that are read side by side.
+/// The number of files that are read concurrently.
 const READERS: usize = 4;
 
 impl Checkpoint {
-    /// Reads everything, and compares it with what was written. Returns all that is damaged; nothing where the checkpoint is as it
-    /// was written.
+    /// Reads everything and compares it with the checksums and sizes. Returns all damage; empty if the checkpoint is intact.
     ///
     /// # Errors
-    /// The store refuses (SH1301).
+    /// The store fails (SH1301).
     pub fn verify(&self, progress: Option<&Progress<'_>>) -> Result<Vec<Damage>> {
         let mut damages = BTreeSet::new();
         for (object, &checksum) in &self.checksums {

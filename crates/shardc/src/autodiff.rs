@@ -1,7 +1,7 @@
 //! Derivatives of programs: gradients, vector-Jacobian and Jacobian-vector products.
 //!
-//! A program is differentiated as it is written, before or after it is annotated: shardings of arguments, results and
-//! constraints are those of their derivatives, too, so that a gradient is partitioned without further annotations.
+//! A program is differentiated before or after it is annotated. The shardings of arguments, results and constraints also apply to
+//! their derivatives, so a gradient is partitioned without further annotations.
 //!
 //! ```
 //! use shardc::{Compiler, autodiff};
@@ -24,8 +24,8 @@
 //! # }
 //! ```
 //!
-//! Calls are inlined. What cannot be differentiated is refused where the result depends on it, with the place and a way
-//! around (SH10xx).
+//! Calls are inlined. If the result depends on an operation that cannot be differentiated, the error gives its place and a
+//! workaround (SH10xx).
 
 use shardc_autodiff as transform;
 pub use shardc_autodiff::{CHECKPOINT, CHECKPOINT_NAME, Checkpoint, Keep, Offload, UnknownPolicy};
@@ -37,11 +37,11 @@ use shardc_passes::transforms::{dce::dce, decompose::decompose, inline};
 
 use crate::Error;
 
-/// The arguments of the entry function that names mean, in order, each once: `arg0`, a name of the front end, a name in
-/// the text, or what such names begin with (`params` for `params['w']`).
+/// The entry-function arguments that `names` select, in order, each once. A name is `arg0`, a front-end name, a name in the text,
+/// or a prefix of such names (`params` for `params['w']`).
 ///
 /// # Errors
-/// A name means no argument (SH0333); names that are like it are offered.
+/// A name matches no argument (SH0333); similar names are suggested.
 pub fn arguments(module: &Module, names: &[&str]) -> Result<Vec<usize>, Error> {
     let known = Names::of(module, &module.funcs[entry(module)?]);
     let (mut found, mut errors) = (Vec::new(), Vec::new());
@@ -59,7 +59,7 @@ pub fn arguments(module: &Module, names: &[&str]) -> Result<Vec<usize>, Error> {
     Ok(found)
 }
 
-/// The results of the entry function that can change by a little: those of floats and complex numbers.
+/// The results of the entry function that are differentiable: floats and complex numbers.
 ///
 /// # Errors
 /// The program has no entry function.
@@ -72,7 +72,7 @@ pub fn differentiable_results(module: &Module) -> Result<Vec<usize>, Error> {
     Ok((0..func.results.len()).filter(can_change).collect())
 }
 
-/// Lets the program return the gradient of its first result, a scalar, by each of these arguments.
+/// Makes the program return the gradient of its first result, a scalar, with respect to each of these arguments.
 ///
 /// # Errors
 /// As [`differentiate`].
@@ -80,7 +80,7 @@ pub fn grad(module: &mut Module, wrt: &[usize]) -> Result<(), Error> {
     differentiate(module, &Request::new(Derivative::Gradient, wrt, &[0]))
 }
 
-/// Lets the program return its first result, a scalar, and its gradient by each of these arguments.
+/// Makes the program return its first result, a scalar, and its gradient with respect to each of these arguments.
 ///
 /// # Errors
 /// As [`differentiate`].
@@ -88,8 +88,8 @@ pub fn value_and_grad(module: &mut Module, wrt: &[usize]) -> Result<(), Error> {
     differentiate(module, &Request::new(Derivative::Gradient, wrt, &[0]).with_value())
 }
 
-/// Lets the program take a cotangent for each of these results, behind its arguments, and return these results and a gradient
-/// for each of these arguments.
+/// Turns the program into its vector-Jacobian product. A cotangent for each of these results is added after the arguments; the
+/// program returns these results and a gradient for each of these arguments.
 ///
 /// # Errors
 /// As [`differentiate`].
@@ -97,8 +97,8 @@ pub fn vjp(module: &mut Module, wrt: &[usize], of: &[usize]) -> Result<(), Error
     differentiate(module, &Request::new(Derivative::Vjp, wrt, of).with_value())
 }
 
-/// Lets the program take a tangent for each of these arguments, behind its arguments, and return these results and a tangent
-/// for each of them.
+/// Turns the program into its Jacobian-vector product. A tangent for each of these arguments is added after the arguments; the
+/// program returns these results and a tangent for each of them.
 ///
 /// # Errors
 /// As [`differentiate`].
@@ -106,12 +106,12 @@ pub fn jvp(module: &mut Module, wrt: &[usize], of: &[usize]) -> Result<(), Error
     differentiate(module, &Request::new(Derivative::Jvp, wrt, of).with_value())
 }
 
-/// Differentiates the entry function of a program, in its place. Functions of JAX that take numbers apart into bits, and whose
-/// derivative is known, have that.
+/// Differentiates the entry function in place. JAX functions that manipulate the bits of numbers get their known derivative, if
+/// there is one.
 ///
 /// # Errors
-/// The program has no entry function or calls what it has not; an argument or a result does not exist, or cannot change by a
-/// little (SH1003); an operation between them has no derivative (SH1001), a loop none whose length is not known (SH1004).
+/// The program has no entry function, or calls a missing one; an argument or a result does not exist or is not differentiable
+/// (SH1003); an operation between them has no derivative (SH1001); a loop has an unknown trip count (SH1004).
 pub fn differentiate(module: &mut Module, request: &Request) -> Result<(), Error> {
     specialize(module, &[])?;
     let mut request = request.clone();

@@ -1,4 +1,4 @@
-//! Programs as back ends take them: legalized, then written as text or, where this build has MLIR, as bytecode.
+//! Programs for back ends: legalized, then written as text or, if this build has MLIR, as bytecode.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use shardc_stablehlo::{PrintForm, PrintOptions, list_booleans};
 
 use crate::Error;
 
-/// The program for a PJRT plugin, in the form that it reads fastest of those that this build can write.
+/// The program for a PJRT plugin, in the fastest format that this build can write.
 pub(crate) fn code(module: &Module, options: &BackendOptions) -> Result<Vec<u8>, Error> {
     if cfg!(feature = "mlir") {
         bytecode(module, options)
@@ -36,7 +36,7 @@ pub(crate) fn bytecode(module: &Module, options: &BackendOptions) -> Result<Vec<
     Ok(shardc_mlir::to_bytecode(&module, &options)?)
 }
 
-/// The module as bytecode just as it is.
+/// The module as bytecode, without legalization.
 #[cfg(feature = "mlir")]
 pub(crate) fn write_bytecode(module: &Module) -> Result<Vec<u8>, Error> {
     Ok(shardc_mlir::write_bytecode(module, true)?)
@@ -59,7 +59,7 @@ fn without_mlir() -> Error {
         .into()
 }
 
-/// The module with its quantized numbers, of which plugins know none, as the integers that are stored.
+/// The module with quantized elements replaced by their storage integers; plugins do not support quantized types.
 fn unquantized(module: &Module) -> Result<Cow<'_, Module>, Error> {
     let mut module = Cow::Borrowed(module);
     if is_quantized(&module) {

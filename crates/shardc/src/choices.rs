@@ -1,4 +1,4 @@
-//! Options of the compiler about what is compiled, what is kept whole, and how long it may take.
+//! Compiler options: what is compiled, what is not inlined, and time limits.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use crate::rules::RuleFile;
 use crate::{Compiler, Error};
 
 impl Compiler {
-    /// Adds the rules of a file: of custom calls, and of functions and composites that are kept whole. A name that the program
-    /// does not have is a warning (SH0363).
+    /// Adds the sharding rules of a file, for custom calls, and for functions and composites that are not inlined. A name that the
+    /// program does not have is a warning (SH0363).
     ///
     /// ```
     /// use shardc::{Compiler, rules::RuleFile};
@@ -39,9 +39,9 @@ impl Compiler {
         self
     }
 
-    /// Keeps the composites of this name whole, instead of replacing them by their decomposition: each becomes a composite
-    /// on the blocks of a device, with a decomposition for these. Without a [rule](Compiler::rules), the decomposition says
-    /// which dimensions correspond. Where the decomposition then communicates, the composite becomes a call (SH0361).
+    /// Keeps composites of this name instead of replacing them by their decomposition. Each becomes a composite on local shapes,
+    /// with a localized decomposition. Without a [rule](Compiler::rules), the decomposition determines which dimensions correspond.
+    /// If the localized decomposition communicates, the composite becomes a call (SH0361).
     ///
     /// ```
     /// use shardc::Compiler;
@@ -70,7 +70,8 @@ impl Compiler {
         self
     }
 
-    /// Compiles the function of this name, instead of `main` or the only public function. What it does not call is dropped.
+    /// Compiles the function of this name instead of `main` or the only public function. Functions that it does not call are
+    /// dropped.
     ///
     /// ```
     /// use shardc::Compiler;
@@ -95,8 +96,8 @@ impl Compiler {
         self
     }
 
-    /// Gives a symbolic dimension its size: a dimension variable of the program (`"b"`), or a dimension of an argument by its
-    /// number (`"arg1.0"`, `"params['w'].0"`). Shapes that follow from it are refined through the whole program.
+    /// Sets the size of a symbolic dimension: a dimension variable of the program (`"b"`), or a dimension of an argument by its
+    /// number (`"arg1.0"`, `"params['w'].0"`). Shapes that depend on it are refined through the whole program.
     ///
     /// ```
     /// use shardc::Compiler;
@@ -120,8 +121,8 @@ impl Compiler {
         self
     }
 
-    /// The token that ends compilations of this compiler when it is cancelled, from another thread for example: between
-    /// passes, and within propagation and planning. [`Error::interruption`] then says so.
+    /// Sets the token that cancels compilations of this compiler, for example from another thread. It is checked between passes,
+    /// and during propagation and planning. [`Error::interruption`] then reports the cancellation.
     ///
     /// ```
     /// use shardc::{CancelToken, Compiler, Interruption};
@@ -139,15 +140,15 @@ impl Compiler {
         self
     }
 
-    /// The time that one compilation may take, from the moment that it has its module. It is looked at where a
-    /// [token](Compiler::cancel_token) is. [`Error::interruption`] then says so.
+    /// Sets the time limit of one compilation, measured from the moment that it has its module. It is checked at the same places as
+    /// the [token](Compiler::cancel_token). [`Error::interruption`] then reports the timeout.
     #[must_use]
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = Some(limit);
         self
     }
 
-    /// The compiler for one compilation, whose time runs from now on.
+    /// The compiler for one compilation, whose time limit starts now.
     pub(crate) fn begun(&self) -> Compiler {
         let mut begun = self.clone();
         if let Some(limit) = begun.time_limit.take() {

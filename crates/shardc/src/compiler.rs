@@ -1,4 +1,4 @@
-//! The compiler as a front end calls it.
+//! The compiler, as front ends call it.
 
 use std::time::Duration;
 
@@ -24,23 +24,23 @@ use shardc_stablehlo::{PrintForm, PrintOptions};
 use crate::backend::{self, Backend, BackendOptions};
 use crate::{Error, Manifest};
 
-/// A step of compilation, as told to whoever [watches](Compiler::watch).
+/// A stage of compilation, as reported to the callback of [`watch`](Compiler::watch).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stage {
     /// Reading the text.
     Read,
     /// Annotating arguments from options, and inlining calls.
     Import,
-    /// Carrying shardings through the program.
+    /// Sharding propagation.
     Propagate,
-    /// Choosing how each operation is done, and localizing it.
+    /// Planning, resharding and localization.
     Partition,
     /// Writing the result.
     Print,
 }
 
 impl Stage {
-    /// The stage that a run of a pass belongs to.
+    /// The stage that a pass run belongs to.
     #[must_use]
     pub fn of(run: &PassRun<'_>) -> Stage {
         match (run.strategy, run.step.pass.name) {
@@ -63,7 +63,7 @@ impl Stage {
     }
 }
 
-/// Options, and the calls that do the work. One compiler may be used for many programs.
+/// The options of a compilation, and the methods that run it. One compiler may be used for many programs.
 #[derive(Clone, Debug, Default)]
 pub struct Compiler {
     pub(crate) options: PassContext,
@@ -71,15 +71,15 @@ pub struct Compiler {
     pub(crate) time_limit: Option<Duration>,
 }
 
-/// A program whose every value has a sharding.
+/// A program in which every value has a sharding.
 #[derive(Clone, Debug)]
 pub struct Propagated {
-    /// The program, on global shapes, calls inlined.
+    /// The program, with global shapes and calls inlined.
     pub module: Module,
-    /// What is right but not what one would expect.
+    /// Warnings: the program is correct, but probably not as expected.
     pub warnings: Vec<Diagnostic>,
     pub(crate) entry: FuncId,
-    /// The functions whose calls are still in it.
+    /// The functions that are still called.
     pub(crate) kept: KeptFunctions,
 }
 
@@ -88,17 +88,17 @@ pub struct Propagated {
 pub struct Output {
     /// The program that each device runs.
     pub module: Module,
-    /// How to feed it; [`Output::manifest`] is what other programs read.
+    /// The description of its inputs and outputs; [`Output::manifest`] is its form for other programs.
     pub interface: Interface,
-    /// All that is right but not what one would expect; [`Output::worth_telling`] leaves of it what people want to read.
+    /// All warnings; [`Output::worth_telling`] selects those to print.
     pub warnings: Vec<Diagnostic>,
-    /// The bytes from which on a warning about cost is worth telling, as [`Compiler::warn_bytes`] says.
+    /// The byte threshold of cost warnings, from [`Compiler::warn_bytes`].
     pub warn_bytes: u64,
-    /// Which annotations were let speak first.
+    /// Which annotations took priority in propagation.
     pub strategy: Strategy,
-    /// What clean-up did to the collectives.
+    /// Statistics of the collective clean-up.
     pub cleaned: CleanReport,
-    /// Whose memory [`Output::memory`] is about, as [`CleanOptions::machine`] says.
+    /// The machine whose memory [`Output::memory`] estimates, from [`CleanOptions::machine`].
     pub machine: Machine,
 }
 
@@ -109,30 +109,30 @@ impl Compiler {
         Compiler::default()
     }
 
-    /// How devices see one another; replicas by default.
+    /// Whether the devices are replicas or partitions; replicas by default.
     #[must_use]
     pub fn spmd_mode(mut self, mode: SpmdMode) -> Self {
         self.options.mode = mode;
         self
     }
 
-    /// Whether a gather that no annotation asks for is an error; a warning by default. Those that are not worth telling
-    /// ([`Compiler::warn_bytes`]) are none.
+    /// Makes an all-gather that no annotation requests an error; by default it is a warning. All-gathers below the threshold
+    /// ([`Compiler::warn_bytes`]) are no errors.
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Self {
         self.options.strict = strict;
         self
     }
 
-    /// The bytes that equal warnings about cost have together for [`Output::worth_telling`] to tell them, and for
-    /// [`Compiler::strict`] to refuse them; with 0 all are. By default 64 KiB, or one hundredth of what each device sends
-    /// in one run of the program, if that is less ([`worth_telling`](shardc_passes::report::warnings::worth_telling)).
+    /// The byte threshold of cost warnings: [`Output::worth_telling`] prints equal warnings, and [`Compiler::strict`] rejects them,
+    /// only if their total reaches it. With 0 all warnings count. The default is 64 KiB, or one hundredth of the bytes that each
+    /// device sends in one run, if that is less ([`worth_telling`](shardc_passes::report::warnings::worth_telling)).
     ///
     /// ```
     /// use shardc::Compiler;
     ///
     /// # fn main() -> Result<(), shardc::Error> {
-    /// // No operation sorts a dimension in parts: it is gathered, which each device sends some 200 bytes for.
+    /// // A sort needs its dimension replicated: it is all-gathered, and each device sends some 200 bytes.
     /// let source = br#"
     ///   sdy.mesh @mesh = <["data"=4]>
     ///   func.func @main(%x: tensor<64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}]>}) -> tensor<64xf32> {
@@ -158,12 +158,12 @@ impl Compiler {
         self
     }
 
-    /// How far collectives are merged, combined and taken out of loops.
+    /// How collectives are merged, combined and hoisted out of loops.
     ///
     /// ```
     /// use shardc::{CleanOptions, Compiler};
     ///
-    /// // Nothing is combined; loops keep up to a gibibyte more for collectives that leave them.
+    /// // Nothing is combined; hoisting collectives out of loops may keep up to a gibibyte more.
     /// let compiler = Compiler::new().clean(CleanOptions { combine_bytes: 0, ..CleanOptions::default() });
     /// # let _ = compiler;
     /// ```
@@ -173,9 +173,9 @@ impl Compiler {
         self
     }
 
-    /// How the partitioned program writes replica groups: as lists of devices by default, which are as long as there are
-    /// devices; or as axes of a mesh, which newer StableHLO has and not every reader knows. Programs for PJRT
-    /// ([`Output::backend_code`]) have lists.
+    /// The format of replica groups in the partitioned program: lists of devices by default, whose length grows with the number of
+    /// devices; or mesh axes, which only newer StableHLO readers support. Programs for PJRT ([`Output::backend_code`]) always have
+    /// lists.
     ///
     /// ```
     /// use shardc::{Compiler, GroupForm};
@@ -199,10 +199,9 @@ impl Compiler {
         self
     }
 
-    /// How many operations the entry function may have once all its calls are inlined. In a larger program, functions that
-    /// are called often stay functions, and are partitioned once for each of the shardings that they are called with; what
-    /// has effects or manual computations is inlined all the same. By default
-    /// [`INLINE_BUDGET`](shardc_ir::limits::INLINE_BUDGET).
+    /// The maximum number of operations of the entry function once all calls are inlined. In a larger program, functions that are
+    /// called often are not inlined; each is partitioned once for each set of shardings that it is called with. Functions with
+    /// effects or manual computations are inlined anyway. The default is [`INLINE_BUDGET`](shardc_ir::limits::INLINE_BUDGET).
     ///
     /// ```
     /// use shardc::Compiler;
@@ -231,9 +230,9 @@ impl Compiler {
         self
     }
 
-    /// The mesh, `"data=4,model=2"`: for a program that has none, or in place of the one that it has
-    /// ([`replace_mesh`](shardc_passes::annotations::remesh::replace_mesh)). Annotations of GSPMD are read onto it; where they
-    /// do not fit it, its axes take the place of those that their tiles have, in order.
+    /// The mesh, as `"data=4,model=2"`, for a program that has none, or as a replacement of the program's mesh
+    /// ([`replace_mesh`](shardc_passes::annotations::remesh::replace_mesh)). GSPMD annotations are converted to it; if they do not
+    /// fit, its axes replace the axes of their tiles in order.
     ///
     /// # Errors
     /// The text is not a mesh.
@@ -242,9 +241,8 @@ impl Compiler {
         Ok(self)
     }
 
-    /// Shards an argument or result of a program: `("arg0", "data,-,model")`. Which one is said by position (`arg0`,
-    /// `res0`) or by the front end's name ([`names`](shardc_passes::annotations::names)), in which `*` stands for any text:
-    /// `("params*", "-,model")`.
+    /// Shards an argument or result of a program: `("arg0", "data,-,model")`. It is selected by position (`arg0`, `res0`) or by the
+    /// front end's name ([`names`](shardc_passes::annotations::names)), where `*` matches any text: `("params*", "-,model")`.
     ///
     /// # Errors
     /// The text is not a selector or a spec.
@@ -253,7 +251,7 @@ impl Compiler {
         Ok(self.annotation(read.map_err(|e| e.to_diagnostic("spec", &format!("{target}={spec}")))?))
     }
 
-    /// [`Compiler::spec`] that was read before.
+    /// [`Compiler::spec`] with a parsed argument.
     #[must_use]
     pub fn annotation(mut self, annotation: Annotation) -> Self {
         self.options.import.specs.push(annotation);
@@ -267,17 +265,17 @@ impl Compiler {
         self
     }
 
-    /// Which rules [`Compiler::propagate`] follows; all by default.
+    /// Which propagation rules [`Compiler::propagate`] applies; all by default.
     #[must_use]
     pub fn rule_set(mut self, set: RuleSet) -> Self {
         self.options.propagate.rules = set;
         self
     }
 
-    /// Says how the dimensions of a custom call hang together, for calls that bring no `sdy.sharding_rule` along. The
-    /// function gets the call with its shapes; [`CallRule::Unknown`] from it leaves the call unknown: nothing propagates
-    /// through it, and it sees whole values. A rule that does not fit the call is an error of compilation (SH0807), which
-    /// names the target, the rule, and what does not fit.
+    /// Sets the sharding rule of a custom call target, for calls without `sdy.sharding_rule`. The function gets the call
+    /// with its shapes. If it returns [`CallRule::Unknown`], nothing propagates through the call, and its operands and
+    /// results are replicated. A rule that does not fit the call is a compilation error (SH0807), which names the target,
+    /// the rule and the mismatch.
     ///
     /// ```
     /// use shardc::{CallRule, Compiler};
@@ -292,13 +290,13 @@ impl Compiler {
     ///     return %0 : tensor<8x16x64xf32>
     ///   }
     /// "#;
-    /// // Batches are independent; the other dimensions are the kernel's own affair.
+    /// // Batches are independent; the other dimensions are internal to the kernel.
     /// let compiler = Compiler::new().custom_call_rule("my_attention", |call| call.letters("bqd,bkd->bqe"));
     /// let output = compiler.partition(source)?;
     /// assert_eq!(output.manifest().inputs[1].spec, [vec!["data"], vec![], vec![]]);
     /// assert!(output.text().contains("(tensor<2x16x64xf32>, tensor<2x32x64xf32>) -> tensor<2x16x64xf32>"));
     ///
-    /// // Only of calls of rank 3 something is known.
+    /// // A rule is known only for calls of rank 3.
     /// let compiler = Compiler::new().custom_call_rule("my_attention", |call| match call.operand(0) {
     ///     Some([_, _, _]) => call.letters("bqd,bkd->bqe"),
     ///     _ => Ok(CallRule::Unknown),
@@ -317,20 +315,20 @@ impl Compiler {
         self
     }
 
-    /// Reads StableHLO and verifies it: text, MLIR bytecode or a portable artifact. The first bytes tell.
+    /// Parses StableHLO and verifies it: text, MLIR bytecode or a portable artifact, detected from the first bytes.
     ///
     /// # Errors
-    /// Every error that the reader found; where it found none, every error of the verifier.
+    /// Every error of the parser; if there is none, every error of the verifier.
     pub fn read(source: &[u8]) -> Result<Module, Error> {
         let module = Self::parse(source)?;
         shardc_ir::verify(&module)?;
         Ok(module)
     }
 
-    /// Reads StableHLO as [`Compiler::read`] does, for the other methods alone, which verify what they are given.
+    /// Parses StableHLO like [`Compiler::read`], without verification: the other methods verify their input.
     ///
     /// # Errors
-    /// Every error that the reader found.
+    /// Every error of the parser.
     pub fn parse(source: &[u8]) -> Result<Module, Error> {
         let module = if shardc_stablehlo::is_bytecode(source) {
             shardc_stablehlo::parse_bytecode(source)?
@@ -344,10 +342,10 @@ impl Compiler {
         Ok(module)
     }
 
-    /// Writes a module as MLIR bytecode just as it is, with its source locations.
+    /// Writes a module as MLIR bytecode, unchanged, with its source locations.
     ///
     /// # Errors
-    /// A part of the module is kept as text that bytecode cannot hold; or this build has no MLIR (`SH0510`).
+    /// The module keeps a part as text, which bytecode cannot hold; or this build has no MLIR (`SH0510`).
     pub fn write_bytecode(module: &Module) -> Result<Vec<u8>, Error> {
         backend::write_bytecode(module)
     }
@@ -355,15 +353,15 @@ impl Compiler {
     /// Annotates, inlines and propagates.
     ///
     /// # Errors
-    /// An annotation that does not fit, a recursive call, an invalid program.
+    /// An annotation does not fit, a call is recursive, or the program is invalid.
     pub fn propagate(&self, module: Module) -> Result<Propagated, Error> {
         self.propagate_observed(module, &mut ())?.ok_or_else(|| stopped().into())
     }
 
-    /// [`Compiler::propagate`] with somebody who looks on; `None` where the observer ends it early.
+    /// [`Compiler::propagate`] with an observer; `None` if the observer stops it early.
     ///
     /// # Errors
-    /// As [`Compiler::propagate`], and what the observer finds wrong.
+    /// Those of [`Compiler::propagate`], and those of the observer.
     pub fn propagate_observed(
         &self,
         module: Module,
@@ -371,11 +369,11 @@ impl Compiler {
     ) -> Result<Option<Propagated>, Error> {
         let mut pipeline = Pipeline::propagate();
         if self.options.propagate.rules == RuleSet::Shardy {
-            // Shardy leaves operations as they are, and has no rules for those that would be rewritten.
+            // Shardy does not decompose operations, and has no rules for those that would be rewritten.
             pipeline = pipeline.without("decompose");
         }
         let mut context = self.begun().options;
-        // What is written is one program, in which nothing stands for a call.
+        // The output is one program, so every call is inlined.
         context.import.inline_budget = Some(u64::MAX);
         context.import.rules = context.import.rules.inlining_all();
         let mut module = module;
@@ -388,8 +386,8 @@ impl Compiler {
         Ok(Some(propagated))
     }
 
-    /// Looks for annotations that are right, but probably do not mean what they cost: large parameters left whole,
-    /// axes that split nothing, constraints that force reshards or change nothing, ... ([`LINTS`](crate::lint::LINTS)).
+    /// Reports annotations that are valid but probably cost more than intended: large replicated parameters, axes that shard
+    /// nothing, constraints that force reshards or change nothing, ... ([`LINTS`](crate::lint::LINTS)).
     ///
     /// ```
     /// use shardc::{Compiler, lint::LintOptions};
@@ -412,16 +410,16 @@ impl Compiler {
     /// ```
     ///
     /// # Errors
-    /// As [`Compiler::propagate`].
+    /// Those of [`Compiler::propagate`].
     pub fn lint(&self, module: Module, options: &LintOptions) -> Result<LintReport, Error> {
         let Propagated { module, warnings, entry, .. } = self.import(module, &mut ())?;
         Ok(LintReport { warnings, ..lint(&module, entry, options)? })
     }
 
-    /// Checks, annotates and inlines all calls, and rewrites what is planned as something else.
+    /// Verifies and annotates the program, inlines all calls, and decomposes operations.
     fn import(&self, module: Module, observer: &mut dyn Observer) -> Result<Propagated, Error> {
         let mut context = self.begun().options;
-        // All of the program is looked at, and nothing of it is partitioned by itself.
+        // The whole program is analyzed, so no function is partitioned separately.
         context.import.inline_budget = Some(u64::MAX);
         context.import.rules = context.import.rules.inlining_all();
         let mut module = module;
@@ -429,14 +427,15 @@ impl Compiler {
         imported(&Pipeline::partition(), module, &mut context, observer)?.ok_or_else(|| stopped().into())
     }
 
-    /// The compiler, with where every axis comes from ([`PropagateOptions::provenance`](shardc_passes::propagate::PropagateOptions::provenance)).
+    /// The compiler, recording the origin of every axis
+    /// ([`PropagateOptions::provenance`](shardc_passes::propagate::PropagateOptions::provenance)).
     pub(crate) fn tracing(&self) -> Compiler {
         let mut tracing = self.clone();
         tracing.options.propagate.provenance = true;
         tracing
     }
 
-    /// What is partitioned, with the calls that operations came through.
+    /// The imported program, and the call sites that its operations were inlined from.
     pub(crate) fn import_tracing(&self, module: Module) -> Result<(Propagated, CallSites), Error> {
         let mut context = self.begun().options;
         context.import.trace_calls = true;
@@ -446,47 +445,46 @@ impl Compiler {
         Ok((program, context.call_sites().cloned().unwrap_or_default()))
     }
 
-    /// The whole way: reads, propagates, partitions.
+    /// Runs the whole pipeline: parses, propagates, partitions.
     ///
     /// # Errors
-    /// Whatever the steps find wrong with the program or the options.
+    /// Any error in the program or the options.
     pub fn partition(&self, source: &[u8]) -> Result<Output, Error> {
         self.partition_module(Self::parse(source)?)
     }
 
-    /// Partitions a module that was read or built before.
+    /// Partitions a module that was parsed or built.
     ///
     /// # Errors
-    /// As [`Compiler::partition`].
+    /// Those of [`Compiler::partition`].
     pub fn partition_module(&self, module: Module) -> Result<Output, Error> {
         self.watch_module(module, &mut |_| {})
     }
 
-    /// [`Compiler::partition`], telling `watch` as each stage begins.
+    /// [`Compiler::partition`], calling `watch` at the start of each stage.
     ///
     /// # Errors
-    /// As [`Compiler::partition`].
+    /// Those of [`Compiler::partition`].
     pub fn watch(&self, source: &[u8], watch: &mut dyn FnMut(Stage)) -> Result<Output, Error> {
         watch(Stage::Read);
         let module = Self::parse(source)?;
         self.watch_module(module, watch)
     }
 
-    /// [`Compiler::partition_module`], telling `watch` as each stage begins.
+    /// [`Compiler::partition_module`], calling `watch` at the start of each stage.
     ///
     /// # Errors
-    /// As [`Compiler::partition`].
+    /// Those of [`Compiler::partition`].
     pub fn watch_module(&self, module: Module, watch: &mut dyn FnMut(Stage)) -> Result<Output, Error> {
         watch(Stage::Import);
         let mut stages = Stages { watch, now: Stage::Import };
         self.partition_observed(module, &mut stages)?.ok_or_else(|| stopped().into())
     }
 
-    /// [`Compiler::partition_module`] with somebody who looks at the module between passes; `None`
-    /// where the observer ends it early.
+    /// [`Compiler::partition_module`] with an observer between passes; `None` if the observer stops it early.
     ///
     /// # Errors
-    /// As [`Compiler::partition`], and what the observer finds wrong.
+    /// Those of [`Compiler::partition`], and those of the observer.
     pub fn partition_observed(
         &self,
         module: Module,
@@ -502,18 +500,17 @@ impl Compiler {
         }
     }
 
-    /// Partitions an imported program by each strategy, and returns the cheapest; `None` where the observer ends it
-    /// early.
+    /// Partitions an imported program with each strategy and returns the cheapest result; `None` if the observer stops it early.
     pub(crate) fn partition_imported(
         &self,
         imported: Propagated,
         observer: &mut dyn Observer,
     ) -> Result<Option<Output>, Error> {
         let Propagated { mut module, mut warnings, entry, kept } = imported;
-        // What splits nothing here may split something in a function that is partitioned by itself.
+        // An axis that shards nothing here may shard values in a function that is partitioned separately.
         let is_told = |warning: &Diagnostic| kept.is_empty() || warning.code != "SH0911";
         warnings.extend(not_meant(&module, entry).into_iter().filter(is_told));
-        // What is partitioned is propagated by all rules, and bears no debugging attributes.
+        // Partitioning uses all propagation rules, and writes no debugging attributes.
         let provenance = self.options.propagate.provenance;
         let propagate = PropagateOptions { provenance, ..PropagateOptions::default() };
         let mut context = self.options.clone().with_kept_functions(kept);
@@ -530,7 +527,7 @@ impl Compiler {
     }
 }
 
-/// Tells of stages as the passes of the next one begin.
+/// Reports each stage when its first pass begins.
 struct Stages<'a> {
     watch: &'a mut dyn FnMut(Stage),
     now: Stage,
@@ -546,25 +543,25 @@ impl Observer for Stages<'_> {
     }
 }
 
-/// Runs what comes before the choice of a strategy; `None` where the observer ends it early.
+/// Runs the passes before the choice of a strategy; `None` if the observer stops it early.
 fn imported(
     pipeline: &Pipeline,
     mut module: Module,
     context: &mut PassContext,
     observer: &mut dyn Observer,
 ) -> Result<Option<Propagated>, Error> {
-    // The passes rely on what the verifier promises.
+    // The passes rely on the invariants that the verifier checks.
     shardc_ir::verify(&module)?;
     if partition::import(pipeline, &mut module, context, observer)? == Flow::Stop {
         return Ok(None);
     }
-    // Known only now: functions that are gone have left their numbers to others.
+    // Looked up only now: removing functions renumbers the others.
     let Some(entry) = module.entry() else { return Err(module.no_entry().into()) };
     let (warnings, kept) = (context.import_warnings().to_vec(), context.kept_functions().clone());
     Ok(Some(Propagated { module, warnings, entry, kept }))
 }
 
-/// Where nobody can have ended a run early.
+/// The error for a run that stopped early although nothing could stop it.
 fn stopped() -> Diagnostic {
     Diagnostic::internal("SH0829", "the pipeline ended early")
 }
@@ -574,10 +571,10 @@ fn generic_text(module: &Module) -> String {
 }
 
 impl Propagated {
-    /// The same with its shardings written as GSPMD's annotations (`mhlo.sharding`) instead of Shardy's.
+    /// The same program with shardings written as GSPMD annotations (`mhlo.sharding`) instead of Shardy's.
     ///
     /// # Errors
-    /// The program has meshes of different numbers of devices.
+    /// The program has meshes with different numbers of devices.
     pub fn into_gspmd(mut self) -> Result<Propagated, Error> {
         export_gspmd(&mut self.module)?;
         Ok(self)
@@ -589,7 +586,7 @@ impl Propagated {
         shardc_stablehlo::print(&self.module, &PrintOptions::default())
     }
 
-    /// The same in MLIR's generic form.
+    /// The same text in MLIR's generic form.
     #[must_use]
     pub fn generic_text(&self) -> String {
         generic_text(&self.module)
@@ -597,39 +594,39 @@ impl Propagated {
 }
 
 impl Output {
-    /// Number of devices that run the program.
+    /// The number of devices that run the program.
     #[must_use]
     pub fn num_devices(&self) -> usize {
         self.interface.mesh.num_devices()
     }
 
-    /// What a device is estimated to need for the program, in bytes.
+    /// The estimated memory of a device for the program, in bytes.
     #[must_use]
     pub fn memory(&self) -> MemoryEstimate {
         self.module.entry().map(|func| estimate(&self.module, func, self.machine)).unwrap_or_default()
     }
 
-    /// The temporaries that a device is estimated to have when it needs most, by the lines of the front end's source that made them, the
-    /// largest first: what to split, to keep in fewer bits or to compute again in the backward pass.
+    /// The temporaries of a device at its estimated peak, grouped by source lines of the front end, largest first: candidates to
+    /// shard, to store in a narrower type, or to rematerialize in the backward pass.
     #[must_use]
     pub fn at_peak(&self) -> Vec<InMemory> {
         self.module.entry().map(|func| at_peak(&self.module, func, self.machine)).unwrap_or_default()
     }
 
-    /// How to feed the program, in the form that other programs read.
+    /// The description of inputs and outputs, in the form for other programs.
     #[must_use]
     pub fn manifest(&self) -> Manifest {
         Manifest::from(&self.interface)
     }
 
-    /// The warnings that people want to read: equal ones once, those with the most bytes first, and those about fewer than
-    /// [`Output::warn_bytes`] as a number. A front end may [`select`] otherwise.
+    /// The warnings to print: equal ones once, those with the most bytes first. Warnings below [`Output::warn_bytes`] are only
+    /// counted. A front end may [`select`] otherwise.
     #[must_use]
     pub fn worth_telling(&self) -> Selection {
         select(&self.warnings, self.warn_bytes)
     }
 
-    /// The program as MLIR's pretty text.
+    /// The program as text in MLIR's pretty form.
     #[must_use]
     pub fn text(&self) -> String {
         shardc_stablehlo::print(
@@ -644,40 +641,39 @@ impl Output {
         generic_text(&self.module)
     }
 
-    /// The program as PJRT plugins take it, as MLIR bytecode: shardings are gone, the number of devices is written on
-    /// it. Plugins know no quantized numbers: those are the integers that are stored, and computing with them is spelled
-    /// out ([`unquantize`](shardc_passes::transforms::unquantize)).
+    /// The program for PJRT plugins, as MLIR bytecode: without shardings, and with the number of devices as a module attribute.
+    /// Plugins do not support quantized types: these become their storage integers, with explicit arithmetic
+    /// ([`unquantize`](shardc_passes::transforms::unquantize)).
     ///
     /// # Errors
-    /// Quantized numbers of which too little is known; or this build has no MLIR (`SH0510`): see
-    /// [`Output::backend_text`].
+    /// A quantized type lacks information; or this build has no MLIR (`SH0510`): see [`Output::backend_text`].
     pub fn bytecode(&self) -> Result<Vec<u8>, Error> {
         backend::bytecode(&self.module, &self.backend_options(Backend::Any))
     }
 
-    /// What [`Output::bytecode`] holds, as MLIR's generic text, which plugins take as well. It needs no MLIR, and takes
-    /// them longer to read.
+    /// The program of [`Output::bytecode`] as MLIR's generic text, which plugins also accept. It needs no MLIR, but plugins parse
+    /// it more slowly.
     ///
     /// # Errors
-    /// Quantized numbers of which too little is known.
+    /// A quantized type lacks information.
     pub fn backend_text(&self) -> Result<String, Error> {
         backend::text(&self.module, &self.backend_options(Backend::Any))
     }
 
-    /// The program as PJRT plugins take it, in the form that they read fastest of those that this build can write:
-    /// [bytecode](Output::bytecode) with the feature `mlir`, [text](Output::backend_text) without.
+    /// The program for PJRT plugins, in the fastest format that this build can write: [bytecode](Output::bytecode) with the feature
+    /// `mlir`, [text](Output::backend_text) without.
     ///
     /// # Errors
-    /// Quantized numbers of which too little is known.
+    /// A quantized type lacks information.
     pub fn backend_code(&self) -> Result<Vec<u8>, Error> {
         self.backend_code_for(Backend::Any)
     }
 
-    /// [`Output::backend_code`] for one of XLA's compilers, with its peculiarities taken care of, as
+    /// [`Output::backend_code`] for one of XLA's compilers, with its workarounds, as
     /// [`Program::partitioned`](crate::exec::Program::partitioned) does for the devices of a client.
     ///
     /// # Errors
-    /// Quantized numbers of which too little is known.
+    /// A quantized type lacks information.
     pub fn backend_code_for(&self, backend: Backend) -> Result<Vec<u8>, Error> {
         backend::code(&self.module, &self.backend_options(backend))
     }

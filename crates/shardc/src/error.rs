@@ -1,4 +1,4 @@
-//! The error of the facade.
+//! The error type of the facade.
 
 use std::{borrow::Cow, fmt};
 
@@ -8,7 +8,7 @@ use crate::LocatedDiagnostic;
 
 /// Why there is no result.
 ///
-/// `Display` and `Debug` say the same, everything that was found wrong, so that an error that leaves `main` can be read:
+/// `Display` and `Debug` both print all diagnostics, so that an error returned from `main` is readable:
 ///
 /// ```
 /// use shardc::Compiler;
@@ -22,26 +22,26 @@ use crate::LocatedDiagnostic;
 /// [`Error::render`] shows the lines of the program as well.
 #[derive(Clone, thiserror::Error)]
 pub enum Error {
-    /// The program or the options were refused.
+    /// The program or the options are invalid.
     #[error("{}", lines(.0))]
     Diagnostics(Vec<Diagnostic>),
-    /// A graph was refused: [`Report`](crate::graph::Report) shows the lines of Rust that are at fault.
+    /// A graph is invalid: [`Report`](crate::graph::Report) shows the lines of Rust that caused it.
     #[error("{0}")]
     Graph(shardc_graph::GraphErrors),
-    /// A plugin, a device or the back end's compiler refused.
+    /// An error of a plugin, a device or the back end's compiler.
     #[cfg(feature = "runtime")]
     #[error("{}", runtime_line(.0))]
     Runtime(#[from] shardc_runtime::RuntimeError),
 }
 
-/// What `Display` says: `main` shows an error so.
+/// Prints the same as `Display`, for errors returned from `main`.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-/// All of them, one on a line.
+/// All diagnostics, one on a line.
 fn lines(diagnostics: &[Diagnostic]) -> String {
     if diagnostics.is_empty() {
         return "unknown error".to_owned();
@@ -98,7 +98,7 @@ impl From<shardc_statedict::StateDictError> for Error {
 }
 
 impl Error {
-    /// The diagnostics. An error of the runtime, which has no place in a program, is an empty list.
+    /// The diagnostics. The list is empty for a runtime error, which has no position in a program.
     #[must_use]
     pub fn diagnostics(&self) -> Cow<'_, [Diagnostic]> {
         match self {
@@ -109,7 +109,7 @@ impl Error {
         }
     }
 
-    /// Whether shardc itself is at fault, so that a report is welcome.
+    /// Whether this is a bug in shardc, to be reported.
     #[must_use]
     pub fn is_internal(&self) -> bool {
         self.diagnostics().iter().any(|diagnostic| diagnostic.class == Class::Internal)
@@ -122,8 +122,8 @@ impl Error {
         self.diagnostics().iter().find_map(|diagnostic| diagnostic.interruption)
     }
 
-    /// The diagnostics with their lines and columns in `source`, for a program to read. An error of the runtime, which has no
-    /// place in the program, is one diagnostic.
+    /// The diagnostics with their lines and columns in `source`, for other programs. A runtime error, which has no position in the
+    /// program, is one diagnostic.
     #[must_use]
     pub fn located(&self, source_name: &str, source: &str) -> Vec<LocatedDiagnostic> {
         let locate = |diagnostic: &Diagnostic| LocatedDiagnostic::new(diagnostic, source_name, source);
@@ -139,7 +139,7 @@ impl Error {
         }
     }
 
-    /// The error as a person wants to read it: each diagnostic under its line of `source`.
+    /// The error for people: each diagnostic under its line of `source`.
     #[must_use]
     pub fn render(&self, source_name: &str, source: &str, color: bool) -> String {
         match self {

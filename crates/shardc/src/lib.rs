@@ -1,7 +1,7 @@
 //! # shardc: an SPMD sharding compiler
 //!
-//! A program for one big device and a few annotations go in; the program that each device of a mesh runs comes
-//! out, with explicit collectives, and a [`Manifest`] that says how to feed it.
+//! Input: a program written for a single device, and a few sharding annotations. Output: the per-device program with explicit
+//! collectives, and a [`Manifest`] that describes its inputs, outputs and devices.
 //!
 //! ```
 //! use shardc::Compiler;
@@ -30,14 +30,14 @@
 //!
 //! Errors and warnings are [`Diagnostic`]s; [`Error::render`] shows them under the source line.
 //!
-//! This crate is the API: what it names stays, or changes with a word in the change log. The crates below it
-//! (`shardc-ir`, `shardc-passes`, ...) are internal, and may change in any release.
+//! This crate is the public API: a change to it is noted in the change log. The crates below it (`shardc-ir`, `shardc-passes`, ...)
+//! are internal and may change in any release.
 //!
-//! With the feature `runtime` (on by default) the module `exec` runs programs through PJRT and compares a
-//! partitioned program with its single-device original. With `mlir` programs are written as MLIR bytecode, too, which
-//! plugins read faster; it needs LLVM 22. Without it, shardc needs nothing but Rust.
+//! The feature `runtime` (on by default) adds the module `exec`, which runs programs through PJRT and compares a partitioned
+//! program with its single-device original. The feature `mlir` writes programs as MLIR bytecode too, which plugins read faster; it
+//! needs LLVM 22. Without `mlir`, shardc needs only Rust.
 
-/// The programs of docs/MODELS.md compile, and run.
+/// The programs of docs/MODELS.md compile and run.
 #[cfg(all(doctest, feature = "runtime"))]
 #[doc = include_str!("../../../docs/MODELS.md")]
 struct Models;
@@ -89,8 +89,8 @@ pub use shardc_passes::transforms::group_form::GroupForm;
 pub use shardc_passes::transforms::legalize_backend::Backend;
 pub use shardc_stablehlo::{RenderOptions, is_bytecode, render, render_with};
 
-/// What a program is, as far as a front end reads or makes it: modules and their functions, types, meshes, shardings,
-/// and where diagnostics point.
+/// The IR, as far as front ends read or build it: modules, functions, types, meshes, shardings, and the source spans of
+/// diagnostics.
 pub mod ir {
     #[doc(inline)]
     pub use shardc_ir::{
@@ -100,8 +100,8 @@ pub mod ir {
     };
 }
 
-/// Reading and writing programs: StableHLO as text and as MLIR bytecode. [`Compiler::read`] tells the two apart, and
-/// verifies what it read.
+/// Reading and writing programs: StableHLO as text and as MLIR bytecode. [`Compiler::read`] detects the format and verifies the
+/// program.
 pub mod stablehlo {
     #[doc(inline)]
     pub use shardc_stablehlo::{
@@ -109,13 +109,13 @@ pub mod stablehlo {
     };
 }
 
-/// Rules that warn of annotations which cost more than they should; see [`Compiler::lint`].
+/// Lint rules that warn about expensive annotations; see [`Compiler::lint`].
 pub mod lint {
     #[doc(inline)]
     pub use shardc_passes::lint::{Finding, LINTS, Level, Lint, LintOptions, LintReport, find};
 }
 
-/// Programs that are built in Rust, for [`Compiler::partition_module`].
+/// Programs built in Rust, for [`Compiler::partition_module`].
 pub mod graph {
     #[doc(inline)]
     pub use shardc_graph::{
@@ -135,17 +135,17 @@ pub mod data {
     pub use shardc_data::*;
 }
 
-/// State dicts: safetensors with Hugging Face's index, files of `torch.save`, and files of FSDP ranks, which are put together.
+/// State dicts: safetensors with a Hugging Face index, `torch.save` files, and files of FSDP ranks, which are consolidated.
 ///
 /// ```no_run
 /// use shardc::statedict::{fsdp, open, safetensors};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// // A slice of a tensor of a folder of Hugging Face's: nothing else is read.
+/// // A slice of a tensor in a Hugging Face folder; only its bytes are read.
 /// let model = open("Llama-3.2-1B".as_ref())?;
 /// let rows = model.get("model.embed_tokens.weight")?.read_slice(&[0..16, 0..2048])?;
 ///
-/// // What the ranks of PyTorch/XLA's FSDP have left, as one safetensors file.
+/// // Consolidates the per-rank files of PyTorch/XLA FSDP into one safetensors file.
 /// let files = fsdp::find_files("ckpt/final", "_rank-*-of-*.pth")?;
 /// let full = fsdp::consolidate_files(&files)?;
 /// safetensors::write(&full, &mut std::fs::File::create("final.safetensors")?, &mut |_| {})?;
@@ -160,13 +160,13 @@ pub mod statedict {
     };
 }
 
-/// Models and training steps, for graphs.
+/// Models and training steps for the graph builder.
 pub mod nn {
     #[doc(inline)]
     pub use shardc_nn::*;
 }
 
-/// Plugins, devices, arrays, and compilation for devices that are not there. [`exec`] runs programs on them.
+/// Plugins, devices, arrays, and ahead-of-time compilation for absent devices. [`exec`] runs programs on them.
 #[cfg(feature = "runtime")]
 pub mod runtime {
     #[doc(inline)]

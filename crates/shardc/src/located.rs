@@ -1,9 +1,9 @@
-//! Diagnostics as data for other programs: with lines and columns, and serializable.
+//! Serializable diagnostics with lines and columns, for other programs.
 
 use serde::{Deserialize, Serialize};
 use shardc_ir::{Class, Diagnostic, Severity, Span};
 
-/// Whether there is a result all the same.
+/// Whether the diagnostic prevents a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
@@ -39,7 +39,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of a span in a text; `None` where the span is no range of the text.
+    /// The position of a span in a text; `None` if the span is outside the text.
     #[must_use]
     pub fn of(span: Span, text: &str) -> Option<Place> {
         if !span.is_some() || text.is_empty() {
@@ -90,16 +90,16 @@ pub struct LocatedDiagnostic {
     pub class: Cause,
     /// One sentence.
     pub message: String,
-    /// In a warning about cost, the bytes that a device sends or holds because of it.
+    /// In a warning about cost, the bytes that a device sends or keeps because of it.
     pub bytes: Option<u64>,
-    /// The name of the program, where the place is in it.
+    /// The name of the program, if the position is in it.
     pub file: Option<String>,
-    /// The place in the program, or in `option`.
+    /// The position in the program, or in `option`.
     #[serde(flatten)]
     pub place: Option<Place>,
-    /// The text of an option, where that is wrong.
+    /// The text of an option, if that is wrong.
     pub option: Option<String>,
-    /// The place in the user's own program (`file.py:12:5`), if the module has source locations.
+    /// The position in the user's own program (`file.py:12:5`), if the module has source locations.
     pub user_location: Option<String>,
     /// A hint: how to fix the cause.
     pub hint: Option<String>,
@@ -108,7 +108,7 @@ pub struct LocatedDiagnostic {
 }
 
 impl LocatedDiagnostic {
-    /// The diagnostic with its place in `source`, which is called `source_name`.
+    /// The diagnostic with its position in `source`, which is named `source_name`.
     #[must_use]
     pub fn new(diagnostic: &Diagnostic, source_name: &str, source: &str) -> LocatedDiagnostic {
         let (file, place) = match &diagnostic.quote {

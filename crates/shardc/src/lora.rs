@@ -1,5 +1,4 @@
-//! LoRA for any program that computes forward: adapters of low rank beside its linear maps, their first values, and weights that they
-//! are merged into.
+//! LoRA for any forward program: low-rank adapters beside its linear maps, their initial values, and merging them into weights.
 //!
 //! ```
 //! use shardc::lora::{Lora, adapt, merged, Merge};
@@ -26,7 +25,7 @@
 //! assert_eq!(adapted.parameters.to_string(), "trainable params: 160 || all params: 1,696 || trainable%: 9.4340");
 //! let unmerged = merged(&module, &adapted, &lora, Merge::Into)?;
 //! assert_eq!(unmerged.entry().map(|func| unmerged.funcs[func].params.len()), Some(3));
-//! // A training step has gradients by adapters alone.
+//! // A training step has gradients of the adapters only.
 //! let wrt = autodiff::arguments(&module, &["lora"])?;
 //! autodiff::value_and_grad(&mut module, &wrt)?;
 //! # Ok(())
@@ -47,7 +46,7 @@ pub use self::config::AdapterConfig;
 use crate::Error;
 use crate::strategy::said;
 
-/// Whether adapters are added to weights, or taken out of them again.
+/// Whether adapters are merged into weights or removed from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merge {
     /// `W + s A B`.
@@ -56,21 +55,21 @@ pub enum Merge {
     OutOf,
 }
 
-/// Puts adapters beside the linear maps of a program; calls are inlined. `roles` are what the user knows of arguments, as in
-/// `arg12=batch`: what depends on the batch is multiplied by weights.
+/// Adds adapters to the linear maps of a program; calls are inlined. `roles` states roles of arguments, such as `arg12=batch`: maps
+/// are matmuls of weights with values that depend on the batch.
 ///
 /// # Errors
-/// A target that there is no map for, a rank or dropout that is none (SH1252); a role cannot be read (SH1202, SH0333).
+/// A target matches no map, or a rank or dropout is invalid (SH1252); a role cannot be parsed (SH1202, SH0333).
 pub fn adapt(module: &mut Module, lora: &Lora, roles: &[&str]) -> Result<Adapted, Error> {
     let said = said(module, roles, None)?;
     strategy::adapt(module, lora, &said).map_err(Error::Diagnostics)
 }
 
-/// A program that makes the first values of adapters, in the order of their arguments, of a key of two words: PyTorch's uniform
-/// numbers for every `A`, zeros for every `B`.
+/// A program that computes the initial values of adapters, in the order of their arguments, from a key of two words: PyTorch's
+/// uniform initialization for every `A`, zeros for every `B`.
 ///
 /// # Errors
-/// An adapter has a size that no tensor has.
+/// An adapter has an impossible tensor size.
 pub fn initial(module: &Module, adapted: &Adapted) -> Result<Module, Error> {
     let g = Graph::new("main", &one_device()?);
     let key = Key::from_tensor(g.parameter("key", [2], DType::UI32));
@@ -87,11 +86,12 @@ pub fn initial(module: &Module, adapted: &Adapted) -> Result<Module, Error> {
     finish(&g, &values)
 }
 
-/// A program that takes the weights that have adapters, and these, and returns the weights with the adapters in them, or out of them.
+/// A program that takes the weights with adapters, and the adapters, and returns the weights with the adapters merged in or
+/// removed.
 ///
 /// # Errors
-/// Something else reads a weight, which would compute another value then, or a weight has integers, which would be rounded (SH1252); an
-/// adapter has a size that no tensor has.
+/// The weight has another user, whose value would change, or has an integer type, which would be rounded (SH1252); an adapter has
+/// an impossible tensor size.
 pub fn merged(module: &Module, adapted: &Adapted, lora: &Lora, merge: Merge) -> Result<Module, Error> {
     let kept_apart: Vec<Diagnostic> =
         adapted.adapters.iter().filter_map(|adapter| kept_apart(module, &adapter.map)).collect();
@@ -130,7 +130,7 @@ pub fn merged(module: &Module, adapted: &Adapted, lora: &Lora, merge: Merge) -> 
     Ok(out)
 }
 
-/// Why adapters of a map cannot be in its weight, if they cannot.
+/// Why the adapters of a map cannot be merged into its weight, if so.
 fn kept_apart(module: &Module, map: &LinearMap) -> Option<Diagnostic> {
     let (weight, (_, dtype)) = (name(module, map.weight), argument(module, map.weight));
     let why = if map.shares_weight {
@@ -210,7 +210,7 @@ fn one_device() -> Result<Mesh, Error> {
 fn finish(g: &Graph, values: &[(String, Tensor<'_>)]) -> Result<Module, Error> {
     let named: Vec<(&str, Tensor<'_>)> = values.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     let mut module = g.finish(&named)?;
-    // It is for any mesh, and its arguments keep their names in a file.
+    // The program fits any mesh, and its arguments keep their names in a file.
     module.mesh_names.clear();
     if let Some(func) = module.entry() {
         let func = &mut module.funcs[func];
@@ -223,7 +223,7 @@ fn finish(g: &Graph, values: &[(String, Tensor<'_>)]) -> Result<Module, Error> {
     Ok(module)
 }
 
-/// What an argument is called.
+/// The name of an argument.
 fn name(module: &Module, i: usize) -> String {
     module.entry().map(|f| module.funcs[f].shown_argument(&module.locs, i)).unwrap_or_default()
 }

@@ -1,13 +1,12 @@
-//! The manifest: the contract with whoever feeds a partitioned program.
+//! The manifest: the inputs and outputs of a partitioned program, for the program that runs it.
 //!
-//! Which block of an array a device holds follows from the mesh and the spec alone: the device with id
-//! `device_ids[p]` stands at position `p`, row-major over the axes; along a dimension of size `n` whose axes have
-//! `k` devices, it holds the block number that its coordinates over those axes give (major to minor), of size
-//! `ceil(n / k)`. What lies beyond `n` is padding with any value.
+//! The mesh and the spec determine the block of an array on each device. The device with id `device_ids[p]` is at position `p`,
+//! row-major over the axes. Along a dimension of size `n` whose axes have `k` devices, it holds the block whose number is its
+//! coordinate over those axes (major to minor), of size `ceil(n / k)`. Elements beyond `n` are padding with any value.
 //!
-//! Where a tensor is `unreduced` along some axes, it is a sum that nobody has completed: its block is the sum of what the
-//! devices along these axes hold. Whoever feeds such a parameter may give the block to the first of them and zeros to the
-//! others; whoever fetches such a result adds up.
+//! A tensor that is `unreduced` along some axes is a partial sum: its block is the sum of the values that the devices along these
+//! axes hold. To feed such a parameter, give the block to the first of these devices and zeros to the others. To fetch such a
+//! result, add up the values.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use shardc_ir::Mesh;
 use shardc_passes::sharding::interface::{Interface, InterfaceTensor};
 
-/// How to feed a partitioned program. Version 1.
+/// The inputs, outputs and devices of a partitioned program. Version 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Version of this format: 1.
@@ -26,7 +25,7 @@ pub struct Manifest {
     pub num_devices: usize,
     /// The devices.
     pub mesh: MeshInfo,
-    /// Meshes over the same devices in other orders, by name, where a tensor is on one.
+    /// Meshes over the same devices in other orders, by name, if a tensor uses one.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub meshes: BTreeMap<String, MeshInfo>,
     /// Parameters in order.
@@ -62,20 +61,19 @@ pub struct TensorInfo {
     /// Element type, as MLIR names it; `token` for a token (`!stablehlo.token`), which orders effects, holds no data and
     /// has no dimensions.
     pub dtype: String,
-    /// Sizes of the whole tensor.
+    /// The global shape.
     pub global_shape: Vec<i64>,
-    /// Sizes of what a device holds.
+    /// The local shape, of one device.
     pub local_shape: Vec<i64>,
-    /// Per dimension the axes that split it, major to minor; part of an axis is `x:(pre)size`.
+    /// For each dimension the axes that shard it, major to minor; a sub-axis is `x:(pre)size`.
     pub spec: Vec<Vec<String>>,
-    /// The axes along which devices hold addends of one block, if any; part of an axis is `x:(pre)size`.
+    /// The axes along which devices hold partial sums of one block, if any; a sub-axis is `x:(pre)size`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unreduced: Vec<String>,
-    /// How what is held along `unreduced` makes the block, where it does not add up to it: `max`, `min`, `mul`, `and`, `or`
-    /// or `xor`.
+    /// The reduction that combines values along `unreduced`, if it is not a sum: `max`, `min`, `mul`, `and`, `or` or `xor`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reduction: Option<String>,
-    /// The mesh in [`Manifest::meshes`] that `spec` is about, if not the manifest's own.
+    /// The mesh in [`Manifest::meshes`] that `spec` refers to, if not the manifest's own.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub mesh: Option<String>,
     /// For a donated parameter, the result that may take its memory.
@@ -122,10 +120,10 @@ impl From<&Interface> for Manifest {
 }
 
 impl Manifest {
-    /// The manifest as JSON text for people and programs.
+    /// The manifest as JSON text.
     #[must_use]
     pub fn to_json(&self) -> String {
-        // Plain structs of strings and numbers: serialising them cannot fail.
+        // Serialization cannot fail: the structs consist of strings and numbers.
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 }

@@ -22,13 +22,13 @@
 //! # }
 //! ```
 //!
-//! An [`Observer`] sees the module between the passes of a whole compilation, and may end it early:
+//! An [`Observer`] sees the module between the passes of a compilation, and may stop it early:
 //!
 //! ```
 //! use shardc::passes::{Flow, Observer, PassContext, PassRun};
 //! use shardc::{Compiler, Diagnostic, Module};
 //!
-//! /// Ends after propagation, and keeps the module.
+//! /// Stops after propagation, and keeps the module.
 //! #[derive(Default)]
 //! struct Propagated(Option<Module>);
 //!
@@ -88,20 +88,20 @@ pub use shardc_passes::transforms::inline::CallSites;
 
 use crate::Error;
 
-/// Runs passes on a module, one after the other: `name` or `name{option=value}`, as `shardc opt --passes` takes them. The
-/// module is verified before the first pass and after each; devices see one another as replicas. Returns the warnings.
+/// Runs passes on a module in order: `name` or `name{option=value}`, as in `shardc opt --passes`. The module is verified before the
+/// first pass and after each. Devices are replicas. Returns the warnings.
 ///
 /// # Errors
-/// No pass has the name (SH0395), the module is not what a pass needs (SH0391), or a pass refuses it. The module is then
-/// not to be used any more.
+/// No pass has the name (SH0395), the module does not meet a pass's requirements (SH0391), or a pass fails. The module must not be
+/// used afterwards.
 pub fn run(module: &mut Module, passes: &[&str]) -> Result<Vec<Diagnostic>, Error> {
     run_with(module, passes, SpmdMode::default(), &mut ())
 }
 
-/// Runs passes as [`run`] does, for devices that see one another as `mode` says, and with an observer.
+/// Runs passes as [`run`] does, with an observer, for replicas or partitions according to `mode`.
 ///
 /// # Errors
-/// Those of [`run`], and what the observer finds wrong.
+/// Those of [`run`], and those of the observer.
 pub fn run_with(
     module: &mut Module,
     passes: &[&str],

@@ -1,4 +1,4 @@
-//! Errors of graphs with the lines of Rust that they come from.
+//! Graph errors with the lines of Rust that caused them.
 
 use std::fmt;
 use std::io::{IsTerminal, stderr};
@@ -8,7 +8,7 @@ use shardc_graph::{GraphError, GraphErrors};
 
 use crate::Error;
 
-/// Errors or warnings of a graph as rustc shows its own, for a `main` that returns them:
+/// Errors or warnings of a graph in the format of rustc, for a `main` that returns them:
 ///
 /// ```no_run
 /// use shardc::graph::{DType::F32, Graph, Mesh, Report};
@@ -21,8 +21,8 @@ use crate::Error;
 /// }
 /// ```
 ///
-/// The lines are read from the files that the program was compiled from, where these are below the current directory or one that
-/// it is in; else the places stand alone. Colours are used where the standard error is a terminal.
+/// The lines are read from the source files, if these are below the current directory or one of its parents; otherwise only the
+/// positions are printed. Colours are used if the standard error is a terminal.
 ///
 /// `?` makes a report of an [`Error`], too, and an error of a report:
 ///
@@ -52,7 +52,7 @@ use crate::Error;
 /// assert_eq!(run().unwrap_err().to_string(), build().unwrap_err().to_string());
 /// ```
 ///
-/// [`Report::of`] finds the errors of a graph under an error of another type.
+/// [`Report::of`] finds graph errors in the source chain of another error type.
 #[derive(Clone)]
 pub struct Report {
     text: String,
@@ -75,8 +75,8 @@ impl From<Error> for Report {
 }
 
 impl Report {
-    /// The errors of a graph that are the cause of `error`, with the lines of Rust; `None` if there are none. `error` may be of
-    /// any type, as `anyhow::Error` and `Box<dyn Error>` are, if its chain of sources has them.
+    /// The graph errors that caused `error`, with the lines of Rust; `None` if there are none. `error` may have any type, such as
+    /// `anyhow::Error` or `Box<dyn Error>`, if its source chain contains them.
     ///
     /// ```
     /// use shardc::graph::{DType::F32, Graph, Mesh, Report};
@@ -131,7 +131,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// What [`Display`](fmt::Display) says, on lines of its own: `main` shows an error so.
+/// Prints the same as [`Display`](fmt::Display), on lines of its own, for errors returned from `main`.
 impl fmt::Debug for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\n{self}")
@@ -140,12 +140,12 @@ impl fmt::Debug for Report {
 
 impl std::error::Error for Report {}
 
-/// The errors with their lines, in colours where the standard error is a terminal.
+/// The errors with their lines, in colours if the standard error is a terminal.
 fn rendered(errors: &GraphErrors) -> String {
     errors.render(&mut source, stderr().is_terminal())
 }
 
-/// The text of a file, as the compiler named it: from where the workspace is, which is here or further up.
+/// The text of a source file. Its path is relative to the workspace, which is the current directory or one of its parents.
 fn source(file: &str) -> Option<String> {
     let here = std::env::current_dir().ok()?;
     let mut places = here.ancestors().map(|above| above.join(file));

@@ -1,26 +1,26 @@
-//! Sharding rules of custom calls, functions and composites, as a file of users says them.
+//! Sharding rules of custom calls, functions and composites, from a user's file.
 //!
-//! The file is TOML. A table for each callee has one key, `rule`, which is a rule in one of three notations, or a list of
-//! rules of which the first that fits a call holds:
+//! The file is TOML. The table of each callee has one key, `rule`: a rule in one of three notations, or a list of rules. The first
+//! rule of a list that fits a call applies.
 //!
 //! ```toml
-//! # Operands and results have one shape; each element is computed by itself.
+//! # Operands and results have the same shape; the call is element-wise.
 //! [custom_call."tt.mark_argument"]
 //! rule = "pointwise"
 //!
-//! # One letter for each dimension. Letters that operands and results share may be split; the call needs others whole.
+//! # One letter for each dimension. Dimensions with shared letters may be sharded; the others are replicated.
 //! [custom_call.my_attention]
 //! rule = ["bqd,bkd->bqe", "bhqd,bhkd->bhqe"]
 //!
-//! # Shardy's notation: factors, their sizes, and what kind they are.
+//! # Shardy's notation: factors, their sizes and their kinds.
 //! [custom_call.row_sums]
 //! rule = "([i, j])->([i]) {i=64, j=32} reduction={j}"
 //!
-//! # Calls of this function are not inlined: it is partitioned by itself, for what the rule lets through.
+//! # Calls of this function are not inlined: it is partitioned separately, with the shardings that the rule allows.
 //! [function.layer]
 //! rule = "bd,df->bf"
 //!
-//! # The composite is kept, with a decomposition on the blocks of a device.
+//! # The composite is kept, with a decomposition on local shapes.
 //! [composite."tenstorrent.gelu_tanh"]
 //! rule = "pointwise"
 //! ```
@@ -43,7 +43,7 @@ use toml::{Spanned, Value};
 
 use crate::Error;
 
-/// The tables of a file, with the kind of callee that each is about.
+/// The tables of a file, with the kind of callee of each.
 const TABLES: [(&str, Callee); 3] =
     [("custom_call", Callee::CustomCall), ("function", Callee::Function), ("composite", Callee::Composite)];
 
@@ -60,10 +60,10 @@ pub struct RuleFile {
 type Keys<T> = BTreeMap<Spanned<String>, T>;
 
 impl RuleFile {
-    /// Reads a file; the [module](self) says what is in it.
+    /// Parses a file; the [module](self) describes the format.
     ///
     /// # Errors
-    /// The text is not TOML, has a key that is not known, or a rule in no known notation (SH0364), each at its place.
+    /// The text is not TOML, has an unknown key, or has a rule in no known notation (SH0364); each is reported at its place.
     pub fn parse(text: &str) -> Result<RuleFile, Error> {
         let file: Keys<Keys<Keys<Spanned<Value>>>> = toml::from_str(text).map_err(|error| {
             let span = error.span().map_or(Span::NONE, |span| Span::new(span.start, span.end));

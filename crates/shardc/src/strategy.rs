@@ -1,13 +1,13 @@
-//! Strategies: FSDP, ZeRO and plain data parallelism for a whole training step without annotations.
+//! Strategies: FSDP, ZeRO and data parallelism for a whole training step without annotations.
 //!
-//! [`roles`] finds what the arguments of a step are, and [`apply`] annotates it, so that it is partitioned as the strategy says.
+//! [`roles`] infers what the arguments of a step are, and [`apply`] annotates the step according to the strategy.
 //!
 //! ```
 //! use shardc::Compiler;
 //! use shardc::strategy::{Said, Settings, apply, roles};
 //!
 //! # fn main() -> Result<(), shardc::Error> {
-//! // A step of gradient descent on |x w|^2 / 2: it returns the next w, and the loss.
+//! // A step of gradient descent on |x w|^2 / 2: it returns the next w and the loss.
 //! let mut step = Compiler::parse(
 //!     br#"func.func @main(%w: tensor<64x16xf32> {tf.aliasing_output = 0 : i32}, %x: tensor<8x64xf32>)
 //!         -> (tensor<64x16xf32>, tensor<f32>) {
@@ -51,11 +51,11 @@ pub use shardc_strategy::{UnknownRole, kept, next_question, sent, written};
 
 use crate::Error;
 
-/// What a user says of a step: roles as `arg12=batch` or `params=frozen_parameter`, where a name stands for all arguments that it is
-/// the beginning of, and the result that is the loss, as `res3` or by name.
+/// Parses what the user states about a step: roles, as `arg12=batch` or `params=frozen_parameter` (a name selects all arguments
+/// that begin with it), and the result that is the loss, as `res3` or by name.
 ///
 /// # Errors
-/// A name means nothing in the program (SH0333), or a role is none (SH1202); all at once.
+/// A name matches nothing in the program (SH0333), or a role is unknown (SH1202); all are reported at once.
 pub fn said(step: &Module, texts: &[&str], loss: Option<&str>) -> Result<Said, Error> {
     let Some(func) = step.entry() else { return Ok(Said::default()) };
     let names = Names::of(step, &step.funcs[func]);
@@ -87,7 +87,7 @@ pub fn said(step: &Module, texts: &[&str], loss: Option<&str>) -> Result<Said, E
     if errors.is_empty() { Ok(said) } else { Err(Error::Diagnostics(errors)) }
 }
 
-/// What the arguments of a training step are.
+/// Infers the roles of the arguments of a training step.
 ///
 /// # Errors
 /// There is no entry function, its calls cannot be inlined, or no result is a loss (SH1250).
@@ -95,7 +95,7 @@ pub fn roles(step: &Module, said: &Said) -> Result<Roles, Error> {
     strategy::roles(step, said).map_err(Error::Diagnostics)
 }
 
-/// The units that a policy makes of a step's parameters; `None` if it finds none.
+/// Groups the parameters of a step into units by a wrap policy; `None` if the policy finds no unit.
 ///
 /// # Errors
 /// Calls of the program cannot be inlined.
@@ -105,14 +105,15 @@ pub fn units(step: &Module, roles: &Roles, wrap: Wrap) -> Result<Option<Units>, 
     Ok(Units::find(&inlined, roles, wrap))
 }
 
-/// Annotates a training step for a mesh, as in `fsdp=8`. Its calls are inlined. Axes called `model`, `tensor`,
-/// `tp` or `mp` split weights within layers; `context`, `cp`, `sequence`, `seq` or `sp` sequences; `expert`, `experts` or `ep` experts, and
-/// the batch; all others the batch; of hybrid strategies the first of these counts nodes, each of which has a copy of the model.
+/// Annotates a training step for a mesh such as `fsdp=8`. Its calls are inlined. Axes named `model`, `tensor`, `tp` or `mp` shard
+/// weights within layers. Axes named `context`, `cp`, `sequence`, `seq` or `sp` shard sequences. Axes named `expert`, `experts` or
+/// `ep` shard experts and the batch. All others shard the batch; for hybrid strategies the first of these is the node axis, and
+/// each node holds a replica of the model.
 ///
-/// Returns warnings: what the settings ask for and the step has no place for (SH1252).
+/// Returns warnings about settings that have no effect on this step (SH1252).
 ///
 /// # Errors
-/// The mesh cannot be read (SH0306), the program has one (SH0331), or the strategy does not fit it (SH1251).
+/// The mesh cannot be parsed (SH0306), the program already has one (SH0331), or the strategy does not fit it (SH1251).
 pub fn apply(
     step: &mut Module,
     roles: &Roles,
@@ -123,7 +124,7 @@ pub fn apply(
     strategy::apply(step, roles, settings, &mesh.to_mesh()).map_err(Error::Diagnostics)
 }
 
-/// Annotates a training step as [`apply`] does, with units of the caller's: those that [`Units::by`] makes by a function, or others.
+/// Annotates a training step as [`apply`] does, with the caller's own units, for example those of [`Units::by`].
 ///
 /// # Errors
 /// Those of [`apply`].
@@ -138,8 +139,8 @@ pub fn apply_units(
     strategy::apply_units(step, roles, settings, &mesh.to_mesh(), Some(units)).map_err(Error::Diagnostics)
 }
 
-/// Annotates a step of our own on its mesh. Variables say what they are; what is marked already stays as it is. A program that
-/// does not train, of the same variables, is split alike.
+/// Annotates a step of `shardc::nn` on its mesh. Its variables determine the roles; existing annotations are kept. A program with
+/// the same variables that does not train gets the same shardings.
 ///
 /// ```
 /// use shardc::graph::{DType::F32, Graph, Mesh};
@@ -171,7 +172,8 @@ pub fn annotate(step: &mut StepProgram, settings: &Settings) -> Result<Vec<Diagn
     strategy::apply(&mut step.module, &roles, settings, step.mesh.as_ir()).map_err(Error::Diagnostics)
 }
 
-/// What the arguments of a step of our own are: what its variables say; inputs are data, and what splits them is found.
+/// The roles of the arguments of a `shardc::nn` step, from its variables. Inputs are data; the dimension that shards them is
+/// inferred.
 ///
 /// # Errors
 /// Calls of the program cannot be inlined.
@@ -192,7 +194,7 @@ pub fn roles_of(step: &StepProgram) -> Result<Roles, Error> {
         let argument = &mut roles.arguments[i];
         (argument.next, argument.of) = (next, of.or(argument.of));
     }
-    // What is fed anew in each step is no weight, though the loss may depend on it as on one.
+    // An input that is fed in each step is not a weight, though the loss may depend on it like one.
     for argument in step.inputs.iter().map(|input| input.index) {
         let argument = &mut roles.arguments[argument];
         if argument.role.is_weight() {

@@ -1,10 +1,9 @@
-//! A program in double precision: every float narrower than `f64` becomes one, every `complex<f32>` a `complex<f64>`.
+//! A program in double precision: every float narrower than `f64` becomes `f64`, every `complex<f32>` becomes `complex<f64>`.
 //!
-//! Where a partitioned program differs from its original by more than usual, this tells rounding from a fault: both
-//! are widened and run again. Nothing else changes, so that what is wrong stays wrong, while what only comes of sums in
-//! another order all but vanishes.
+//! If a partitioned program differs from its original by more than usual, this separates rounding from a bug: both are widened and
+//! run again. Nothing else changes, so a bug still shows, while differences from the order of summation almost vanish.
 //!
-//! **Invariant.** Bits stay those of the narrow type: a `bitcast_convert` has conversions around it.
+//! **Invariant.** Bits stay those of the narrow type: a `bitcast_convert` is enclosed by conversions.
 
 use std::collections::HashMap;
 
@@ -14,7 +13,7 @@ use shardc_ir::{
 use shardc_passes::rules::is_identity_call;
 use shardc_runtime::HostArray;
 
-/// The type that stands for `dtype`.
+/// The type that replaces `dtype`.
 pub(crate) fn wide(dtype: DType) -> DType {
     match dtype {
         DType::F32 | DType::F16 | DType::BF16 => DType::F64,
@@ -23,7 +22,7 @@ pub(crate) fn wide(dtype: DType) -> DType {
     }
 }
 
-/// The array with wide elements; their values are the same.
+/// The array with widened elements; their values do not change.
 pub(crate) fn widen_array(array: &HostArray) -> Option<HostArray> {
     let to = wide(array.dtype);
     if to == array.dtype {
@@ -32,8 +31,8 @@ pub(crate) fn widen_array(array: &HostArray) -> Option<HostArray> {
     HostArray::from_f64(to, &array.shape, &array.to_f64_vec()).ok()
 }
 
-/// The module in double precision. `None` where that would be another program: calls that are made for one type, 8-bit
-/// and quantized numbers, which round by design, and what shardc does not know.
+/// The module in double precision. `None` if that would be another program: it has calls that are specific to one type, 8-bit or
+/// quantized types, which round by design, or operations unknown to shardc.
 pub(crate) fn widen(module: &Module) -> Option<Module> {
     let mut module = module.clone();
     let ops: Vec<OpId> = module.bodies().flat_map(|body| module.walk(body)).collect();
@@ -42,7 +41,7 @@ pub(crate) fn widen(module: &Module) -> Option<Module> {
     }
     let types = widen_types(&mut module)?;
     let of = |ty: TypeId| types.get(ty.index()).copied().unwrap_or(ty);
-    // What a cast sees or gives keeps its type; conversions come below.
+    // Operands and results of a cast keep their types; conversions are inserted below.
     let casts: Vec<OpId> =
         ops.iter().copied().filter(|&op| matches!(module.ops[op].kind, OpKind::BitcastConvert)).collect();
     let narrow: HashMap<OpId, (TypeId, TypeId)> = casts
@@ -56,7 +55,7 @@ pub(crate) fn widen(module: &Module) -> Option<Module> {
     for &op in &ops {
         widen_constant(&mut module, op)?;
         if let OpKind::DotGeneral(spec) = &mut module.ops[op].kind {
-            // It names the precision of what is multiplied and added.
+            // The algorithm names the precision of the operands and the accumulation.
             spec.algorithm = None;
         }
     }
@@ -82,7 +81,7 @@ pub(crate) fn widen(module: &Module) -> Option<Module> {
     verify(&module).is_ok().then_some(module)
 }
 
-/// Whether an operation on wide numbers does what it does on narrow ones, only more exactly.
+/// Whether an operation on wide types does the same as on narrow ones, only more exactly.
 fn means_the_same(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let rounds = |value: &ValueId| match module.types.get(module.values[*value].ty) {
@@ -93,7 +92,7 @@ fn means_the_same(module: &Module, op: OpId) -> bool {
         Type::Token | Type::Tuple(_) => false,
     };
     let by_name = match &data.kind {
-        // These stand for shardings, or say where a value is.
+        // These represent shardings or memory placements.
         OpKind::CustomCall(call) => {
             matches!(&*call.target, "Sharding" | "SPMDFullToShardShape" | "SPMDShardToFullShape")
                 || is_identity_call(&call.target)
@@ -113,7 +112,7 @@ fn means_the_same(module: &Module, op: OpId) -> bool {
     by_name && !data.operands.iter().chain(&data.results).any(rounds)
 }
 
-/// For each type the one that stands for it.
+/// The replacement of each type.
 fn widen_types(module: &mut Module) -> Option<Vec<TypeId>> {
     let mut out = Vec::with_capacity(module.types.len());
     for i in 0..module.types.len() {
@@ -123,7 +122,7 @@ fn widen_types(module: &mut Module) -> Option<Vec<TypeId>> {
                 tensor.dtype = wide(tensor.dtype);
                 module.types.intern(Type::Tensor(tensor))
             }
-            // Items of a tuple were made before it.
+            // The items of a tuple are created before it.
             Type::Tuple(items) => {
                 let items = items.iter().map(|item| out.get(item.index()).copied());
                 let items = items.collect::<Option<Vec<TypeId>>>()?;
@@ -154,14 +153,14 @@ fn widen_constant(module: &mut Module, op: OpId) -> Option<()> {
     Some(())
 }
 
-/// Puts conversions before and after the cast `op`, which is one of `from` to `to`.
+/// Inserts conversions before and after the cast `op`, which casts `from` to `to`.
 fn convert_around_cast(rw: &mut Rewriter<'_>, op: OpId, from: TypeId, to: TypeId) {
     let (operand, result) = (rw.module.ops[op].operands[0], rw.module.ops[op].results[0]);
     if rw.module.values[operand].ty != from {
         rw.module.ops[op].operands[0] = rw.op1(OpKind::Convert, &[operand], from);
     }
     if rw.module.values[result].ty != to {
-        // The value that others see is the conversion's.
+        // Users see the result of the conversion.
         let operand = rw.module.ops[op].operands[0];
         let cast = rw.op1(OpKind::BitcastConvert, &[operand], to);
         rw.module.ops[op].kind = OpKind::Convert;

@@ -1,11 +1,11 @@
-//! How values run through a body: what reads them, and what they are computed by.
+//! Data flow in a body: users of values and the producers that they depend on.
 
 use std::collections::VecDeque;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Module, OpId, RegionId, ValueId};
 
-/// What an operation reads of what is around it: its operands, and what its regions read that they do not define.
+/// The values that an operation reads: its operands, and values from outside that its regions capture.
 pub(crate) fn reads(module: &Module, op: OpId) -> Vec<ValueId> {
     let data = &module.ops[op];
     let mut out = data.operands.to_vec();
@@ -20,12 +20,12 @@ pub(crate) fn reads(module: &Module, op: OpId) -> Vec<ValueId> {
     out
 }
 
-/// What a region hands to its operation.
+/// The values that a region's terminator returns to its operation.
 pub(crate) fn handed(module: &Module, region: RegionId) -> &[ValueId] {
     module.terminator(region).map(|end| module.ops[end].operands.as_slice()).unwrap_or_default()
 }
 
-/// The operations of a body that read each value, in order.
+/// The users of each value in a body, in order.
 pub(crate) fn users(module: &Module, body: RegionId) -> FxHashMap<ValueId, Vec<OpId>> {
     let mut users: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();
     for &op in &module.regions[body].ops {
@@ -36,7 +36,7 @@ pub(crate) fn users(module: &Module, body: RegionId) -> FxHashMap<ValueId, Vec<O
     users
 }
 
-/// The operations that values are computed by, with those in their regions.
+/// The operations that values transitively depend on, including those in their regions.
 pub(crate) fn computed_by(module: &Module, values: impl IntoIterator<Item = ValueId>) -> FxHashSet<OpId> {
     let mut seen = FxHashSet::default();
     let mut todo: Vec<OpId> = values.into_iter().filter_map(|value| module.def_op(value)).collect();
@@ -50,7 +50,7 @@ pub(crate) fn computed_by(module: &Module, values: impl IntoIterator<Item = Valu
     seen
 }
 
-/// The nearest of what values are computed from, by way of operations `through`, that is as wanted; they themselves come first.
+/// The nearest values that satisfy a predicate, found backward from `values` (tested first) through operations `through`.
 pub(crate) fn nearest(
     module: &Module,
     values: &[ValueId],
@@ -72,7 +72,7 @@ pub(crate) fn nearest(
     None
 }
 
-/// Lets an operation, with its regions, read what stands for values.
+/// Replaces operands of an operation, also in its regions.
 pub(crate) fn replace(module: &mut Module, op: OpId, stands: impl Fn(ValueId) -> Option<ValueId>) {
     let regions = module.ops[op].regions.clone();
     let inner: Vec<OpId> = regions.iter().flat_map(|&region| module.walk(region)).collect();

@@ -1,8 +1,8 @@
-//! What strategies cost by the ZeRO paper: bytes that a device keeps, and bytes that it sends in a step.
+//! The costs of strategies by the ZeRO paper: bytes stored per device, and bytes sent per device and step.
 
 use crate::settings::Sharding;
 
-/// What a model has for each parameter, in bytes.
+/// Bytes of a model per parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PerParameter {
     /// The parameter itself.
@@ -18,7 +18,7 @@ impl PerParameter {
     pub const MIXED_ADAM: PerParameter = PerParameter { parameter: 2.0, gradient: 2.0, optimizer: 12.0 };
 }
 
-/// Bytes of a device.
+/// Bytes stored on a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Kept {
     /// Parameters.
@@ -30,15 +30,15 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// All together.
+    /// The total.
     #[must_use]
     pub fn total(self) -> f64 {
         self.parameters + self.gradients + self.optimizer
     }
 }
 
-/// What each of so many devices, of which `nodes` groups have a copy of their own if the strategy is hybrid, keeps of a model of so
-/// many parameters (Rajbhandari et al., "ZeRO", 2020, figure 1).
+/// The bytes that each device stores for a model with this many parameters (Rajbhandari et al., "ZeRO", 2020, figure 1). For hybrid
+/// strategies each of `nodes` groups of devices holds a replica.
 ///
 /// ```
 /// use shardc_strategy::{PerParameter, Sharding, kept};
@@ -49,7 +49,7 @@ impl Kept {
 #[must_use]
 pub fn kept(parameters: f64, each: PerParameter, sharding: Sharding, devices: u64, nodes: u64) -> Kept {
     let (n, inside) = (devices.max(1) as f64, (devices / nodes.max(1)).max(1) as f64);
-    // Parameters, gradients, optimizer: over how many devices each is split.
+    // The number of devices that parameters, gradients and optimizer state are each sharded over.
     let [p, g, o] = match sharding {
         Sharding::NoShard => [1.0, 1.0, 1.0],
         Sharding::Zero1 => [1.0, 1.0, n],
@@ -65,18 +65,18 @@ pub fn kept(parameters: f64, each: PerParameter, sharding: Sharding, devices: u6
     }
 }
 
-/// Bytes that a device sends in a step, over a ring.
+/// Bytes that a device sends in a step, with ring collectives.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sent {
-    /// To devices of its node, or to all where there is one.
+    /// To devices of its node; to all devices if there is one node.
     pub inside: f64,
     /// To other nodes.
     pub across: f64,
 }
 
-/// What a device sends in a step for parameters of so many bytes, and gradients of as many: twice as many to sum gradients, whole or
-/// in parts that are gathered as parameters, and once more to gather parameters again (section 7 of the paper). Of hybrid
-/// strategies the parts of gradients are summed across nodes.
+/// The bytes that a device sends in a step for parameters of this many bytes, and gradients of the same size (section 7 of the
+/// paper). An all-reduce of gradients, or their reduce-scatter and the all-gather of parameters, sends this size twice; gathering
+/// parameters again sends it once more. Hybrid strategies all-reduce the gradient shards across nodes.
 #[must_use]
 pub fn sent(bytes: f64, sharding: Sharding, devices: u64, nodes: u64) -> Sent {
     let share = |k: u64| (k.max(1) - 1) as f64 / k.max(1) as f64;

@@ -2,8 +2,8 @@
 //!
 //! Internal: this crate may change in any release. Front ends use `shardc::strategy`.
 //!
-//! A training step has no annotation. What it takes and gives is classed ([`roles()`]), and each argument and result gets a sharding
-//! ([`apply()`]), so that the compiler makes of the step what FSDP, ZeRO or plain data parallelism would.
+//! A training step starts without annotations. [`roles()`] infers the role of each argument, and [`apply()`] gives each argument
+//! and result a sharding, so that the compiler turns the step into FSDP, ZeRO or data parallelism.
 //!
 //! This crate does no input or output, reads no environment and has no global state.
 

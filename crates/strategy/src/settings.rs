@@ -1,78 +1,79 @@
-//! What a user may choose, in the words of PyTorch's FSDP.
+//! The user's settings, with the names of PyTorch's FSDP.
 
 use shardc_ir::DType;
 use shardc_passes::cost::memory::Machine;
 
 use crate::units::Wrap;
 
-/// Which of parameters, gradients and optimizer state are split over devices (Rajbhandari et al., "ZeRO", 2020; Zhao et al.,
-/// "PyTorch FSDP", 2023).
+/// Which of parameters, gradients and optimizer state are sharded (Rajbhandari et al., "ZeRO", 2020; Zhao et al., "PyTorch FSDP",
+/// 2023).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Sharding {
-    /// ZeRO-3: all three; each unit is gathered where it is used, in the forward and in the backward part.
+    /// ZeRO-3: all three; each unit is all-gathered before its use in the forward pass and in the backward pass.
     #[default]
     FullShard,
-    /// ZeRO-2: gradients and optimizer state; parameters are gathered once, and split between steps.
+    /// ZeRO-2: gradients and optimizer state; parameters are all-gathered once, and sharded between steps.
     ShardGradOp,
-    /// ZeRO-1: optimizer state alone.
+    /// ZeRO-1: optimizer state only.
     Zero1,
-    /// DDP: none; gradients are summed.
+    /// DDP: none; gradients are all-reduced.
     NoShard,
-    /// ZeRO-3 within a node, a copy in each node.
+    /// ZeRO-3 within a node, replicated across nodes.
     HybridShard,
-    /// ZeRO-2 within a node, a copy in each node.
+    /// ZeRO-2 within a node, replicated across nodes.
     HybridShardZero2,
 }
 
-/// A way to split a training step.
+/// The settings of a strategy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// What is split.
+    /// The sharding strategy.
     pub sharding: Sharding,
-    /// Whether parameters are gathered once more for the backward part; what the sharding means where it is not said.
+    /// Whether parameters are all-gathered again for the backward pass; if unset, `sharding` decides.
     pub reshard_after_forward: Option<bool>,
-    /// Whether parameters are only ever split along their first dimension.
+    /// Whether parameters are only sharded along their first dimension.
     pub shard_param_on_dim_0: bool,
-    /// Whether parameters of stacked layers are split along the first dimension of a layer, where that divides them evenly. XLA's
-    /// compiler for GPUs gathers along the dimension that is outermost in memory: a stack of which another one is split is copied as
-    /// a whole before the loop. That for TPUs gathers along any, and keeps more where it is the first (LoRA of Llama-2-70B: 46.8 GiB,
+    /// Whether parameters of stacked layers are sharded along the first dimension of a layer, if that divides evenly. XLA's GPU
+    /// compiler gathers along the dimension that is outermost in memory: a stack sharded along another one is copied completely
+    /// before the loop. The TPU compiler gathers along any, and uses more memory if it is the first (LoRA of Llama-2-70B: 46.8 GiB,
     /// else 44.4).
     pub split_stacks_first: bool,
-    /// Whether parameters and optimizer state are in host memory while they are not used.
+    /// Whether parameters and optimizer state are in host memory while they are unused.
     pub offload_params: bool,
-    /// Which parameters are gathered again together, and which once; each by itself and all again where it is not said.
+    /// The units of parameters that are all-gathered together, and the parameters gathered only once; if unset, each parameter is a
+    /// unit and all are gathered again.
     pub wrap: Option<Wrap>,
-    /// Whether what no unit has is gathered again, too (`disable_reshard_on_root: false`).
+    /// Whether parameters outside all units are gathered again, too (`disable_reshard_on_root: false`).
     pub reshard_root: bool,
-    /// When the backward part gathers the parameters of a unit.
+    /// When the backward pass gathers the parameters of a unit.
     pub backward_prefetch: Prefetch,
-    /// The type that activations and the weights they meet are computed in, where a step computes in `f32`.
+    /// The type in which activations, and weights in matmuls with them, are computed, in a step that computes in `f32`.
     pub compute_dtype: Option<DType>,
-    /// Whether gradients are summed over devices in `f32` where a narrower type is computed in.
+    /// Whether gradients are summed over devices in `f32` although the compute type is narrower.
     pub fp32_reduce_scatter: bool,
-    /// Whether activations between layers are split along their sequence over the axes of tensor parallelism (Korthikanti et al.,
+    /// Whether activations between layers are sharded along their sequence over the axes of tensor parallelism (Korthikanti et al.,
     /// "Reducing Activation Recomputation", 2022).
     pub sequence_parallel: bool,
-    /// Whether units, or layers where nothing is said of units, are computed again for the backward part rather than kept.
+    /// Whether units, or layers if no units are set, are rematerialized in the backward pass.
     pub activation_checkpointing: bool,
-    /// Up to how many bytes collectives of one kind travel together; what the compiler is set to where it is not said.
+    /// The maximum size in bytes of combined collectives; if unset, the compiler's default.
     pub bucket_bytes: Option<u64>,
 }
 
 impl Settings {
-    /// These, with what a machine is better off with.
+    /// These settings, with those adjusted that depend on the machine.
     #[must_use]
     pub fn for_machine(self, machine: Machine) -> Settings {
         Settings { split_stacks_first: self.split_stacks_first || machine == Machine::Gpu, ..self }
     }
 }
 
-/// When the backward part gathers the parameters of a unit again (`backward_prefetch` of PyTorch's FSDP).
+/// When the backward pass gathers the parameters of a unit again (`backward_prefetch` of PyTorch's FSDP).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Prefetch {
-    /// While the unit behind it computes its gradients: one more unit is on the devices, and the gather is hidden (`BACKWARD_PRE`).
+    /// While the next unit computes its gradients: one more unit is in memory, and the all-gather is overlapped (`BACKWARD_PRE`).
     Pre,
-    /// When its gradients are asked for (`BACKWARD_POST`, `NO_PREFETCH`).
+    /// When the unit's output cotangent is ready (`BACKWARD_POST`, `NO_PREFETCH`).
     #[default]
     Post,
 }

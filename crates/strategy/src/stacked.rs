@@ -1,21 +1,21 @@
-//! Arguments that are stacks of layers: loops take one row of them at a time.
+//! Arguments that are stacks of layers: loops read one row at a time.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Module, OpKind, RegionId, ValueId};
 use shardc_passes::analysis::carried::arguments_in_loops;
 use shardc_passes::propagate::DimensionClasses;
 
-/// Which dimension of each argument is better left whole: loops take one row of it at a time.
+/// The dimensions of arguments that should not be sharded, because loops read one row of them at a time.
 ///
-/// A stack of layers has them in a dimension of its own, of which each trip of a loop takes one. Split along it, one device at a
-/// time would have what all need.
+/// A stack of layers has a layer dimension, and each loop iteration takes one row of it. If that were sharded, one device at a time
+/// would hold the data that all devices need.
 pub(crate) struct Stacked {
     dims: FxHashMap<ValueId, Vec<bool>>,
     origin: FxHashMap<ValueId, ValueId>,
 }
 
 impl Stacked {
-    /// Of the arguments of a body without calls.
+    /// The stacks among the arguments of a body without calls.
     pub(crate) fn of(module: &Module, body: RegionId) -> Self {
         let hands_on = |kind: &OpKind| matches!(kind, OpKind::Convert | OpKind::OptimizationBarrier);
         let origin = arguments_in_loops(module, body, hands_on);
@@ -36,21 +36,21 @@ impl Stacked {
         Stacked { dims, origin }
     }
 
-    /// Whether loops take rows of an argument.
+    /// Whether loops read rows of an argument.
     pub(crate) fn has_rows(&self, arg: ValueId) -> bool {
         self.dims.get(&arg).is_some_and(|dims| dims.contains(&true))
     }
 
-    /// The argument that a value is, or is carried into a loop as.
+    /// The argument that a value is, or that it is as a loop-carried value.
     pub(crate) fn origin(&self, value: ValueId) -> Option<ValueId> {
         self.origin.get(&value).copied()
     }
 
-    /// Whether loops take rows of a dimension of an argument.
+    /// Whether loops read rows along a dimension of an argument.
     pub(crate) fn is_stacked(&self, arg: ValueId, dim: usize) -> bool {
         self.dims.get(&arg).and_then(|dims| dims.get(dim)).copied().unwrap_or(false)
     }
-    /// The classes of dimensions of which loops take rows.
+    /// The classes of dimensions along which loops read rows.
     pub(crate) fn classes(&self, classes: &DimensionClasses) -> FxHashSet<u32> {
         let of_arg = |(&arg, dims): (&ValueId, &Vec<bool>)| {
             let of = classes.of(arg).iter().zip(dims);

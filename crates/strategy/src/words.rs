@@ -1,4 +1,4 @@
-//! The short form of settings: the words that `accelerate launch` and the Trainer's `--fsdp` take.
+//! The short form of settings: the words that `accelerate launch` and the Trainer's `--fsdp` accept.
 
 use shardc_ir::suggest::unknown_name_hint;
 use shardc_ir::{DType, Diagnostic, Span};
@@ -6,7 +6,7 @@ use shardc_ir::{DType, Diagnostic, Span};
 use crate::settings::{Prefetch, Settings, Sharding};
 use crate::units::Wrap;
 
-/// What a word says besides which strategy it is.
+/// The effect of a word other than the choice of a strategy.
 type Says = fn(&mut Settings);
 
 const STRATEGIES: [(&str, Sharding); 7] = [
@@ -34,11 +34,11 @@ const OTHERS: [(&str, Says); 11] = [
 ];
 
 impl Settings {
-    /// Reads `full_shard auto_wrap offload`: words with blanks or commas between, in capitals or not. `min_num_params=1e6` says how
-    /// many parameters a unit has at least.
+    /// Parses `full_shard auto_wrap offload`: words separated by blanks or commas, case-insensitive. `min_num_params=1e6` sets the
+    /// minimum number of parameters of a unit.
     ///
     /// # Errors
-    /// A word is not known, or there are two strategies (SH1201); all at once.
+    /// A word is unknown, or there are two strategies (SH1201); all are reported at once.
     pub fn from_words(text: &str) -> Result<Settings, Vec<Diagnostic>> {
         let mut settings = Settings::default();
         let mut errors = Vec::new();

@@ -1,7 +1,7 @@
-//! The launches of one client: queued, made by a thread of their own, and watched by another one until every device is done.
+//! The launches of one client: queued, started by a launch thread, and watched by another thread until every device is done.
 //!
-//! What a launch does is a function that is given to [`Launcher::launch`], so nothing here knows of plugins. What is
-//! guaranteed, and why, stands in `ffi/launch.rs`, where that function calls the plugin.
+//! A launch is a function passed to [`Launcher::launch`], so this module does not depend on plugins. Its guarantees are explained
+//! in `ffi/launch.rs`, where that function calls the plugin.
 
 mod flight;
 mod places;
@@ -19,19 +19,19 @@ pub(crate) use self::watch::{AtEnd, Reporter};
 use self::watch::{Message, Watch, Watched};
 use crate::error::{Result, RuntimeError};
 
-/// How a launch is made, and how its devices are waited for.
+/// The options of a launch.
 pub(crate) struct Patience<'a> {
     /// The devices' numbers.
     pub(crate) devices: &'a [i32],
-    /// How long the launch may take, once the launches before it are over; `None` for as long as it likes.
+    /// The time limit of the launch, after earlier launches are done; `None` for no limit.
     pub(crate) limit: Option<Duration>,
-    /// How long devices may take after one of them has failed.
+    /// The time limit of the other devices after one has failed.
     pub(crate) grace: Duration,
-    /// The function of the plugin that starts devices.
+    /// The plugin's function that starts devices.
     pub(crate) call: &'static str,
-    /// How many launches of the client may be on their way with this one.
+    /// The maximum number of launches in flight on the client, including this one.
     pub(crate) in_flight: usize,
-    /// Whether the client is given up where the plugin refuses the launch: it waits for it ever after.
+    /// Whether the client is abandoned if the plugin rejects the launch, because it would then wait for it forever.
     pub(crate) refusal_is_final: bool,
 }
 
@@ -41,10 +41,10 @@ type Job = Box<dyn FnOnce() + Send>;
 const QUEUE: &str = "shardc-launch";
 const WATCH: &str = "shardc-watch";
 
-/// Where launches on a client are queued.
+/// The queue of launches on a client.
 #[derive(Default)]
 pub(crate) struct Launcher {
-    /// Why nothing can run on the client any more, once that is so.
+    /// The reason why the client is abandoned, once it is.
     lost: Arc<OnceLock<String>>,
     places: Arc<Places>,
     numbers: AtomicU64,
@@ -54,12 +54,12 @@ pub(crate) struct Launcher {
 }
 
 impl Launcher {
-    /// Whether the client was given up.
+    /// Whether the client is abandoned.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.get().is_some()
     }
 
-    /// An error, if nothing can run on the client any more.
+    /// The error if the client is abandoned.
     pub(crate) fn check(&self) -> Result<()> {
         match self.lost.get() {
             Some(reason) => Err(RuntimeError::ClientLost { reason: reason.clone() }),
@@ -67,13 +67,13 @@ impl Launcher {
         }
     }
 
-    /// Has `start` called, which starts all devices and reports that; their ends may be reported later. Waits for its place among
-    /// the launches on their way, and until the devices are started; returns the launch, and how long it waited for its place.
+    /// Calls `start`, which starts all devices and reports that; their completion may be reported later. Waits for a place among
+    /// the launches in flight, and until the devices are started; returns the launch, and the time waited for its place.
     /// `at_end` is called as the launch ends, also where it is refused here.
     ///
     /// # Errors
     ///
-    /// What `start` reports of itself; a client that was given up.
+    /// The error of `start`, or that the client is abandoned.
     pub(crate) fn launch(
         &self,
         patience: &Patience<'_>,
@@ -135,7 +135,7 @@ impl Launcher {
         }
     }
 
-    /// Drops something on a thread that is not the plugin's, at some time.
+    /// Drops a value later, on a thread that is not the plugin's.
     pub(crate) fn release(&self) -> Result<impl Fn(Box<dyn Send>) + Send + use<>> {
         let watch = self.watch()?.clone();
         Ok(move |thing| {
@@ -153,7 +153,7 @@ impl Launcher {
     }
 }
 
-/// The way to a thread, which is started if it is not there yet.
+/// The channel to a thread, which is started on first use.
 fn started<'a, T: Send + 'static>(
     sender: &'a OnceLock<Sender<T>>,
     name: &str,
@@ -167,7 +167,7 @@ fn started<'a, T: Send + 'static>(
         .name(name.to_owned())
         .spawn(move || body(receive))
         .map_err(RuntimeError::io(&Path::new("the thread").join(name)))?;
-    // Another thread may have been faster: the thread of this one ends as its sender is dropped.
+    // If another thread was faster, the thread started here ends when its sender is dropped.
     Ok(sender.get_or_init(|| send))
 }
 

@@ -1,4 +1,4 @@
-//! Arrays that are spread over devices.
+//! Arrays sharded over devices.
 
 mod file;
 mod reshard;
@@ -18,12 +18,12 @@ use crate::layout::{ReplicaDisagreement, ShardLayout};
 use crate::placement::Placement;
 use crate::processes::Processes;
 
-/// A block of a global array, for whoever makes what is in it.
+/// A block of a global array, as a request for its elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockRequest {
-    /// The place of the device among those of the layout.
+    /// The position of the device in the layout.
     pub place: usize,
-    /// Where the block begins in the global array.
+    /// The offsets of the block in the global array.
     pub offsets: Vec<usize>,
     /// The sizes of the block without padding.
     pub extent: Vec<usize>,
@@ -31,24 +31,24 @@ pub struct BlockRequest {
     pub padded: Vec<usize>,
 }
 
-/// A global array as blocks on devices. Cheap to clone: clones share the devices' memory.
+/// A global array as blocks on devices. Cheap to clone: clones share device memory.
 ///
-/// In a job of several processes each has the blocks of its own devices, and knows the layout of all.
+/// In a job of several processes each has the blocks of its own devices, and the layout of all.
 #[derive(Clone, Debug)]
 pub struct ShardedArray {
     layout: ShardLayout,
     dtype: DType,
     buffers: Vec<Buffer>,
-    /// The place in the layout of each buffer.
+    /// The position of each buffer in the layout.
     places: Arc<[usize]>,
 }
 
 impl ShardedArray {
-    /// Spreads an array over devices; those of this process get their blocks, one after the other.
+    /// Shards an array over devices; this process's devices get their blocks, one after the other.
     ///
     /// # Errors
     ///
-    /// The array's shape or the number of devices is not the layout's, or a copy fails.
+    /// The array's shape or the number of devices does not match the layout, or a copy fails.
     pub fn from_host(
         client: &Client,
         devices: impl Into<Placement>,
@@ -62,12 +62,12 @@ impl ShardedArray {
         })
     }
 
-    /// Spreads an array over devices as [`ShardedArray::from_host`] does, and returns before the blocks are copied where the plugin
-    /// can: they are on the host as well until then. The array may be changed or dropped.
+    /// Shards an array over devices as [`ShardedArray::from_host`] does, and returns before the blocks are copied if the plugin
+    /// can; until then they are also on the host. The array may be changed or dropped.
     ///
     /// # Errors
     ///
-    /// Those of [`ShardedArray::from_host`]; what goes wrong later is an error of whatever uses the array.
+    /// Those of [`ShardedArray::from_host`]; later errors are returned by any use of the array.
     pub fn send(
         client: &Client,
         devices: impl Into<Placement>,
@@ -76,7 +76,7 @@ impl ShardedArray {
     ) -> Result<ShardedArray> {
         array.check()?;
         let put = |block: &Arc<HostArray>, device: &Device| client.send(Arc::clone(block), device);
-        // Devices that hold the same block share what is cut for the first of them.
+        // Devices with the same block share one slice.
         let mut made: BTreeMap<_, Arc<HostArray>> = BTreeMap::new();
         ShardedArray::spread(&devices.into(), layout, array.dtype, put, |layout, place| {
             Ok(match made.entry((layout.offsets(place), layout.addend(place))) {
@@ -86,14 +86,13 @@ impl ShardedArray {
         })
     }
 
-    /// Makes an array of blocks that `block` gives, one for each device of this process: the whole is never on the host.
-    /// Devices that hold the same block share what is made for the first of them. A block may be given with or without its
-    /// padding.
+    /// Creates an array from blocks that `block` returns, one for each device of this process, so the full array is never on the
+    /// host. Devices with the same block share one. A block may be returned with or without its padding.
     ///
     /// # Errors
     ///
-    /// [`RuntimeError::Layout`] where a block has another type or shape than was asked for; the number of devices is not the
-    /// layout's; the layout holds addends; what `block` says; a copy fails.
+    /// [`RuntimeError::Layout`] if a block has another type or shape than requested; the number of devices does not match the
+    /// layout; the layout is unreduced; errors of `block`; a copy fails.
     pub fn from_callback(
         client: &Client,
         devices: impl Into<Placement>,
@@ -156,18 +155,18 @@ impl ShardedArray {
         Ok(ShardedArray { layout, dtype, buffers, places: placement.places().into() })
     }
 
-    /// Takes the blocks that a program left on its devices, all of which are this process's.
+    /// Wraps the results of a program, if all its devices belong to this process.
     ///
     /// # Errors
     ///
-    /// Their number or their shape is not the layout's, or they have several element types.
+    /// Their number or shape does not match the layout, or they have several element types.
     pub fn from_buffers(layout: ShardLayout, buffers: Vec<Buffer>) -> Result<ShardedArray> {
         check_count(&layout, buffers.len())?;
         let places = (0..buffers.len()).collect();
         ShardedArray::from_local(layout, places, buffers)
     }
 
-    /// Takes blocks that lie on this process's devices; `places[i]` is the place of the `i`-th in the layout.
+    /// Wraps blocks on this process's devices; `places[i]` is the position of the `i`-th in the layout.
     fn from_local(layout: ShardLayout, places: Arc<[usize]>, buffers: Vec<Buffer>) -> Result<ShardedArray> {
         if let Some(buffer) = buffers.iter().find(|buffer| buffer.shape() != layout.local_shape()) {
             return Err(RuntimeError::Layout(format!(
@@ -192,7 +191,7 @@ impl ShardedArray {
         Ok(ShardedArray { layout, dtype, buffers, places })
     }
 
-    /// How the array is spread.
+    /// The sharding of the array.
     #[must_use]
     pub fn layout(&self) -> &ShardLayout {
         &self.layout
@@ -204,7 +203,7 @@ impl ShardedArray {
         &self.buffers
     }
 
-    /// The place in the layout of each of [`ShardedArray::buffers`].
+    /// The position in the layout of each of [`ShardedArray::buffers`].
     #[must_use]
     pub fn places(&self) -> &[usize] {
         &self.places
@@ -222,17 +221,17 @@ impl ShardedArray {
         self.buffers
     }
 
-    /// Element type and shape of the whole array.
+    /// Element type and shape of the full array.
     #[must_use]
     pub fn ty(&self) -> ArrayType {
         ArrayType { dtype: self.dtype, shape: self.layout.global_shape().to_vec() }
     }
 
-    /// Whether the blocks of this process's devices are there. Does not wait.
+    /// Whether the blocks of this process's devices are ready. Does not wait.
     ///
     /// # Errors
     ///
-    /// What should have made them failed; the memory of one was given back.
+    /// The error of the program that computes them; or the memory of one was freed.
     pub fn is_ready(&self) -> Result<bool> {
         for buffer in &self.buffers {
             if !buffer.is_ready()? {
@@ -242,7 +241,7 @@ impl ShardedArray {
         Ok(true)
     }
 
-    /// Waits until the blocks of this process's devices are there.
+    /// Waits until the blocks of this process's devices are ready.
     ///
     /// # Errors
     ///
@@ -260,8 +259,8 @@ impl ShardedArray {
         self.buffers.iter().map(Buffer::to_host).collect()
     }
 
-    /// Copies the block of one device of this process to the host, without its padding; `None` where another process has the
-    /// device of this place, or nobody.
+    /// Copies the block of one device of this process to the host, without its padding; `None` if no device of this process has
+    /// this position.
     ///
     /// # Errors
     ///
@@ -274,12 +273,12 @@ impl ShardedArray {
         Ok(Some((request, block)))
     }
 
-    /// Puts the array together on the host; of replicas, the first one's block is taken.
+    /// Assembles the array on the host; of replicas, the first one's block is taken.
     ///
     /// # Errors
     ///
-    /// A copy fails; [`RuntimeError::Layout`] where the devices of this process do not hold all of the array: then
-    /// [`ShardedArray::to_host_across`] asks the others.
+    /// A copy fails; [`RuntimeError::Layout`] if the devices of this process do not hold the full array: then
+    /// [`ShardedArray::to_host_across`] requests the rest from other processes.
     pub fn to_host(&self) -> Result<HostArray> {
         let gathered = self.layout.gather_at(&self.places, &self.shards()?);
         gathered.map_err(|error| match error {
@@ -292,19 +291,19 @@ impl ShardedArray {
         })
     }
 
-    /// Puts the array together on the host of every process. All processes have to call this for the same arrays, in the same
-    /// order. What every device has whole is not sent.
+    /// Assembles the array on the host of every process. All processes have to call this for the same arrays in the same order.
+    /// Replicated data is not sent.
     ///
     /// # Errors
     ///
-    /// A copy fails, or another process is gone or sends something else.
+    /// A copy fails, or another process is gone or sends other data.
     pub fn to_host_across(&self, processes: &Processes) -> Result<HostArray> {
-        // Decided by the layout alone, so that all processes decide alike.
+        // Decided by the layout alone, so that all processes agree.
         let is_whole = self.layout.num_addends() == 1 && self.layout.shards().iter().all(|&k| k == 1);
         if self.is_all_here() || is_whole {
             return self.to_host();
         }
-        // Blocks that another device of this process holds as well go once.
+        // Blocks held by several devices of this process are sent once.
         let mut sent = Vec::new();
         let (mut places, mut message) = (Vec::new(), Vec::new());
         for (&place, buffer) in self.places.iter().zip(&self.buffers) {
@@ -409,7 +408,7 @@ impl ShardedArray {
     }
 }
 
-/// What a device's block is.
+/// The block of a device.
 fn request(layout: &ShardLayout, place: usize) -> Result<BlockRequest> {
     match (layout.offsets(place), layout.extent(place)) {
         (Some(offsets), Some(extent)) => {

@@ -1,4 +1,4 @@
-//! A folder of steps: which are saved, which are kept, and saves behind the back of the run.
+//! A folder of steps: save intervals, retention, and saves in the background.
 
 mod background;
 mod keep;
@@ -21,24 +21,24 @@ use crate::restore::{Fit, Take, Wanted};
 use crate::save::{Progress, Read, State, write};
 use crate::store::Store;
 
-/// Threads that copy values, at most.
+/// The maximum number of threads that copy values.
 const COPIERS: usize = 4;
 
-/// How a [`CheckpointManager`] works.
+/// The options of a [`CheckpointManager`].
 pub struct Options {
-    /// A step is to be saved where this divides it; at least 1.
+    /// The save interval: steps that it divides are saved; at least 1.
     pub save_interval: u64,
-    /// Which steps are kept.
+    /// The retention policy.
     pub keep: Keep,
-    /// How many saves may wait to be written in the background; at least 1. A save beyond waits for room.
+    /// The maximum number of background saves that wait to be written; at least 1. Another save waits for one of them.
     pub max_pending: usize,
     /// Whether `SIGTERM` makes the run save (on Unix).
     pub save_on_preemption: bool,
-    /// Told of the bytes that this process has written of a step: step, bytes, bytes in all.
+    /// Progress callback of this process's writes: step, bytes, total bytes.
     pub progress: Option<StepProgress>,
 }
 
-/// What is told while a step is written.
+/// Progress callback of writing a step.
 pub type StepProgress = Arc<dyn Fn(u64, u64, u64) + Send + Sync>;
 
 impl Default for Options {
@@ -64,16 +64,16 @@ impl std::fmt::Debug for Options {
     }
 }
 
-/// The checkpoints of a run, by step: `FOLDER/STEP`, as Orbax's `CheckpointManager` has them.
+/// The checkpoints of a run, by step: `FOLDER/STEP`, as in Orbax's `CheckpointManager`.
 ///
-/// All processes make the same calls in the same order. No run but one writes to the folder.
+/// All processes make the same calls in the same order. Only one run may write to the folder.
 pub struct CheckpointManager {
     shared: Arc<Shared>,
     preemption: Option<Preemption>,
     background: Background,
 }
 
-/// What a save in the background needs.
+/// The data of a background save.
 pub(crate) struct Shared {
     store: Store,
     folder: String,
@@ -92,15 +92,15 @@ impl std::fmt::Debug for CheckpointManager {
 }
 
 impl CheckpointManager {
-    /// The manager of a folder of a store, for a run of one process. What interrupted saves left there is deleted.
+    /// Creates the manager of a folder of a store, for a run of one process. Remains of interrupted saves are deleted.
     ///
     /// # Errors
-    /// An option makes no sense (SH1312), or the store refuses (SH1301).
+    /// An option is invalid (SH1312), or the store fails (SH1301).
     pub fn new(store: &Store, folder: &str, options: Options) -> Result<CheckpointManager> {
         CheckpointManager::with_processes(store, folder, options, Arc::new(Alone))
     }
 
-    /// The manager of one of several processes.
+    /// Creates the manager for one of several processes.
     ///
     /// # Errors
     /// Those of [`CheckpointManager::new`], here or on another process (SH1310).
@@ -132,24 +132,24 @@ impl CheckpointManager {
         Ok(CheckpointManager { shared, preemption, background })
     }
 
-    /// The steps that are whole, in order.
+    /// The complete steps, in order.
     ///
     /// # Errors
-    /// The store refuses.
+    /// The store fails.
     pub fn all_steps(&self) -> Result<Vec<u64>> {
         place::steps(&self.shared.store, &self.shared.folder)
     }
 
-    /// The last step that is whole.
+    /// The last complete step.
     ///
     /// # Errors
-    /// The store refuses.
+    /// The store fails.
     pub fn latest(&self) -> Result<Option<u64>> {
         Ok(self.all_steps()?.pop())
     }
 
-    /// Whether a step is to be saved: the interval divides it, or the run is about to end (see
-    /// [`CheckpointManager::reached_preemption`], which this asks where it listens).
+    /// Whether a step should be saved: the interval divides it, or the run is about to be preempted (see
+    /// [`CheckpointManager::reached_preemption`], which this calls if preemption is enabled).
     ///
     /// # Errors
     /// A save in the background failed (SH1313), or a process does not answer.
@@ -162,11 +162,11 @@ impl CheckpointManager {
         })
     }
 
-    /// Whether some process was told to end (`SIGTERM`), so that all of them save this step and stop. All processes ask at the
-    /// same steps, and hear the same.
+    /// Whether some process received `SIGTERM`, so that all of them save this step and stop. All processes call this at the same
+    /// steps, and get the same answer.
     ///
     /// # Errors
-    /// Nobody listens (SH1312), or a process does not answer.
+    /// Preemption is not enabled (SH1312), or a process does not answer.
     pub fn reached_preemption(&self, step: u64) -> Result<bool> {
         let Some(preemption) = &self.preemption else {
             let text = "nobody listens for the end of the run: set save_on_preemption".to_owned();
@@ -175,7 +175,8 @@ impl CheckpointManager {
         self.shared.processes.any(&format!("preemption at {step}"), preemption.is_requested())
     }
 
-    /// Saves a step, and returns when it is whole, behind saves in the background. Older steps go that need not be kept.
+    /// Saves a step, and returns when it is complete; earlier background saves finish first. Then deletes old steps by the
+    /// retention policy.
     ///
     /// # Errors
     /// Those of [`save`](crate::save), or of a save in the background before this one (SH1313).
@@ -184,11 +185,11 @@ impl CheckpointManager {
         self.shared.save(step, state, read)
     }
 
-    /// Copies the values of a step, and returns; they are written in the background. Where as many saves wait as may, it waits
-    /// for one of them first. An error of a save is that of the next call of any kind.
+    /// Copies the values of a step, and returns; they are written in the background. If the maximum number of saves is waiting, it
+    /// waits for one of them first. The next call of any kind returns the error of a failed save.
     ///
     /// # Errors
-    /// A value cannot be read (SH1304), or a save in the background before this one failed (SH1313).
+    /// A value cannot be read (SH1304), or an earlier background save failed (SH1313).
     pub fn save_async(&self, step: u64, state: &State, read: &Read<'_>) -> Result<()> {
         self.background.check()?;
         self.background.wait_for_room()?;
@@ -203,12 +204,12 @@ impl CheckpointManager {
             })?;
             Ok(((entry.name.clone(), slice.region.clone()), value))
         };
-        // Memory that is new to the process is given to it page by page, which takes a core longer than the copy.
+        // Page faults on newly allocated memory take longer than the copy.
         let values = parallel::each(parallel::threads(1, COPIERS), state.slices.len(), &copy)?;
         let values: BTreeMap<_, _> = values.into_iter().collect();
         let (shared, state) = (Arc::clone(&self.shared), state.clone());
         self.background.begin(step, move || {
-            // A value goes when it is written.
+            // A value is freed once it is written.
             let values = Mutex::new(values);
             let read = |entry: &Entry, region: &Region| {
                 let mut values = values.lock().unwrap_or_else(PoisonError::into_inner);
@@ -220,7 +221,7 @@ impl CheckpointManager {
         Ok(())
     }
 
-    /// Waits until all saves in the background are done.
+    /// Waits until all background saves are done.
     ///
     /// # Errors
     /// One of them failed (SH1313).
@@ -231,7 +232,7 @@ impl CheckpointManager {
     /// Opens a step for reading.
     ///
     /// # Errors
-    /// Those of [`Checkpoint::open`], with the steps that there are; a save in the background failed (SH1313).
+    /// Those of [`Checkpoint::open`], with a list of the existing steps; a background save failed (SH1313).
     pub fn open(&self, step: u64) -> Result<Checkpoint> {
         self.wait()?;
         let Shared { store, folder, .. } = &*self.shared;
@@ -259,10 +260,10 @@ impl CheckpointManager {
         self.open(step)?.restore(wanted, fit, take, progress)
     }
 
-    /// Deletes a step. All processes do so together; where it is interrupted, the step does not count any more.
+    /// Deletes a step, on all processes together. If it is interrupted, the step no longer counts as complete.
     ///
     /// # Errors
-    /// There is no such step (SH1305), or the store refuses.
+    /// There is no such step (SH1305), or the store fails.
     pub fn delete(&self, step: u64) -> Result<()> {
         self.wait()?;
         let Shared { store, folder, processes, .. } = &*self.shared;

@@ -1,4 +1,4 @@
-//! Reading the slices that a process needs.
+//! Reads the regions that a process needs.
 
 mod queue;
 
@@ -16,66 +16,65 @@ use crate::region::Region;
 use crate::save::Progress;
 use crate::store::part_size;
 
-/// Threads that read files of a folder, at least: more than cores wait for a disk.
+/// The minimum number of threads that read files of a folder: more than cores, because they wait for the disk.
 const READERS: usize = 4;
 
-/// The most bytes of a region that one thread reads, from a folder.
+/// The maximum size in bytes of a region that one thread reads from a folder.
 const BAND: usize = 16 << 20;
 
-/// Bytes that readers need for themselves, all together.
+/// The memory in bytes that all readers together need for themselves.
 const OWN: usize = 2 << 20;
 
-/// Threads that ask an object store, each for one thing at a time.
+/// The number of threads that send requests to an object store, one at a time each.
 const REMOTE_READERS: usize = 8;
 
-/// An array that is wanted, and the parts of it that this process needs.
+/// A requested array, and the regions of it that this process needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// The name, as whoever wants it has it.
+    /// The caller's name for it.
     pub name: String,
     /// The element type.
     pub dtype: DType,
     /// The global shape.
     pub shape: Vec<usize>,
-    /// Boxes of the array, which may overlap; none where this process needs nothing of it.
+    /// Boxes of the array, which may overlap; none if this process needs no elements.
     pub regions: Vec<Region>,
 }
 
-/// How a checkpoint is fitted to what is wanted.
+/// How requested arrays are matched with a checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fit {
-    /// The name in the checkpoint of what is wanted under another name.
+    /// The names in the checkpoint of arrays that are requested by another name.
     pub names: BTreeMap<String, String>,
-    /// Whether arrays may be missing from the checkpoint; they are then left as they are.
+    /// Whether requested arrays may be missing from the checkpoint; these are left unchanged.
     pub may_lack: bool,
-    /// Whether the checkpoint may have arrays that are not wanted.
+    /// Whether the checkpoint may have arrays that are not requested.
     pub may_have_more: bool,
 }
 
 impl Fit {
-    /// Takes what both have, and leaves the rest.
+    /// Reads the arrays that both have.
     #[must_use]
     pub fn partial() -> Fit {
         Fit { may_lack: true, may_have_more: true, ..Fit::default() }
     }
 }
 
-/// Takes the elements of a region, row-major: number of the wanted array, number of its region, the elements. Who keeps them takes
-/// the vector away (`std::mem::take`); the memory of one that is left is used for another region.
+/// Receives the elements of a region, row-major: number of the requested array, number of its region, elements. To keep the vector,
+/// take it (`std::mem::take`); otherwise its memory is reused for another region.
 pub type Take<'a> = dyn FnMut(usize, usize, &mut Vec<u8>) -> std::result::Result<(), String> + 'a;
 
 impl Checkpoint {
-    /// Reads regions of arrays, whatever sharding and number of processes saved them. Only tiles of files are read that have
-    /// elements of a region, and each is compared with its checksum. `take` is called once for each region of an array that
-    /// the checkpoint has, in order.
+    /// Reads regions of arrays, whatever sharding and number of processes saved them. Only file tiles that overlap a region are
+    /// read, and each is verified by its checksum. `take` is called in order, once for each region of an array that the checkpoint
+    /// has.
     ///
-    /// Regions that are read ahead and the one that is taken have together no more bytes than twice the largest region; with what
-    /// readers need beside them where chunks are compressed, as Orbax does it, or where the store is no folder, unless one region
-    /// alone needs more.
+    /// Regions read ahead and the current one together take at most twice the bytes of the largest region, unless one region alone
+    /// needs more. This includes the readers' buffers if chunks are compressed, as Orbax does it, or if the store is not a folder.
     ///
     /// # Errors
-    /// The checkpoint has not what is wanted (SH1309: all that is missing, unexpected or misshaped), nothing was taken then; files
-    /// are damaged (SH1308, all that were met); `take` refuses (SH1304); the store does (SH1301).
+    /// The checkpoint does not match the request (SH1309: all missing, unexpected or misshaped arrays), and nothing was taken;
+    /// files are damaged (SH1308, all that were found); `take` fails (SH1304); the store fails (SH1301).
     pub fn restore(
         &self,
         wanted: &[Wanted],
@@ -120,7 +119,7 @@ impl Checkpoint {
         let mut take_all = || -> Result<()> {
             for (slot, &(number, region)) in numbers.iter().enumerate() {
                 let Some(mut elements) = queue.whole(slot) else { break };
-                // After damage all the rest is looked at, and nothing more is given.
+                // After damage the remaining files are only verified.
                 if lock(&damages).is_empty() {
                     done += slots[slot].bytes as u64;
                     take(number, region, &mut elements).map_err(|reason| CheckpointError::Values {
@@ -153,7 +152,7 @@ impl Checkpoint {
         Err(CheckpointError::Damaged(damages.into_iter().collect()))
     }
 
-    /// The stored array of each wanted one; `None` where it may be missing.
+    /// The stored array of each requested one; `None` if it may be missing.
     fn fitted(&self, wanted: &[Wanted], fit: &Fit) -> Result<Vec<Option<&Stored>>> {
         let by_name: BTreeMap<&str, &Stored> =
             self.arrays.iter().map(|stored| (stored.entry.name.as_str(), stored)).collect();
@@ -196,11 +195,11 @@ impl Wanted {
 /// How regions are read.
 struct Reading {
     readers: usize,
-    /// The bytes that are in memory at a time.
+    /// The maximum number of bytes in memory.
     limit: usize,
     /// Bytes of a region that one thread reads.
     band: usize,
-    /// The bytes that an object store is asked for at once.
+    /// The number of bytes per request to an object store.
     run: usize,
 }
 
@@ -217,7 +216,7 @@ impl Reading {
         Reading { readers: REMOTE_READERS, limit, band: part_size(), run }
     }
 
-    /// The bytes that are needed beside a region: chunks that are compressed are in memory as they are in the file, and as elements.
+    /// The bytes needed beside a region: compressed chunks are in memory both encoded and decoded.
     fn beside(&self, stored: &Stored, region: &Region) -> usize {
         let array = &stored.array;
         let (tile, plain) = match &array.tiles {
@@ -233,7 +232,7 @@ impl Reading {
     }
 }
 
-/// Ends the wait of other threads where one panics.
+/// Wakes the other threads if one panics.
 struct StopOnPanic<'a, 'b>(&'a Queue<'b>);
 
 impl Drop for StopOnPanic<'_, '_> {

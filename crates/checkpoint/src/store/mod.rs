@@ -1,6 +1,6 @@
-//! Where checkpoints are kept: a folder, memory, or any object store, behind calls that wait.
+//! Storage of checkpoints: a folder, memory, or any object store, with blocking calls.
 //!
-//! Calls may come from any thread, also from one that runs asynchronous tasks: the work is done by threads of the store.
+//! Calls may come from any thread, also from one that runs asynchronous tasks: the store's own threads do the work.
 
 mod driver;
 mod file;
@@ -21,16 +21,16 @@ use self::driver::Driver;
 pub use self::retry::Retry;
 use crate::error::{CheckpointError, Result};
 
-/// Objects of at least this size are sent in parts, several at a time, and made known to the store when all are there.
+/// Objects of at least this size use a multipart upload, with several parts at a time; the object appears when all are complete.
 const PART: usize = 16 << 20;
 
 /// A store of checkpoints. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Store {
     inner: Arc<dyn ObjectStore>,
-    /// What every path begins with.
+    /// The prefix of every path.
     root: Path,
-    /// The folder, where this is one.
+    /// The folder, if it is one.
     folder: Option<PathBuf>,
     retry: Retry,
     driver: Arc<Driver>,
@@ -46,13 +46,13 @@ impl Store {
         Ok(Store { inner, root, folder: None, retry: Retry::default(), driver: Arc::new(Driver::start()?) })
     }
 
-    /// How often, and after how long, a request that failed is made again. Folders are asked once.
+    /// The number and delays of retries of a failed request. Folders are not retried.
     #[must_use]
     pub fn with_retry(self, retry: Retry) -> Store {
         Store { retry, ..self }
     }
 
-    /// Whether this is a folder of a file system, where a whole folder is renamed in one step.
+    /// Whether this is a folder of a file system, where folders can be renamed atomically.
     #[must_use]
     pub fn is_folder(&self) -> bool {
         self.folder.is_some()
@@ -66,7 +66,7 @@ impl Store {
         })
     }
 
-    /// What a person calls this path.
+    /// The path, for messages.
     pub(crate) fn shown(&self, path: &str) -> String {
         match &self.folder {
             Some(folder) if path.is_empty() => folder.display().to_string(),
@@ -81,7 +81,7 @@ impl Store {
         Some(rest.trim_start_matches('/').to_owned())
     }
 
-    /// Makes a request, and makes it again where it failed for a reason that may pass.
+    /// Makes a request, and retries it after a transient failure.
     fn request<T, F>(
         &self,
         action: &'static str,
@@ -107,7 +107,7 @@ impl Store {
         }
     }
 
-    /// Writes an object, whole or not at all.
+    /// Writes an object atomically.
     pub(crate) fn put(&self, path: &str, bytes: Bytes) -> Result<()> {
         self.request("writing", path, |store, path| {
             let payload = PutPayload::from_bytes(bytes.clone());
@@ -115,8 +115,8 @@ impl Store {
         })
     }
 
-    /// Writes an object of parts that come one after the other, whole or not at all. `part` makes the part of a number;
-    /// it is called again for all of them where the store failed.
+    /// Writes an object atomically from consecutive parts. `part` produces the part of a number; it is called again for all parts
+    /// after a failure of the store.
     pub(crate) fn put_parts(
         &self,
         path: &str,
@@ -146,7 +146,7 @@ impl Store {
                     Ok(upload) => upload,
                     Err(error) => return Ok(Err(error)),
                 };
-                // One part is made while the one before it is sent.
+                // One part is produced while the previous one is sent.
                 let mut sent = None;
                 let mut outcome = Ok(());
                 for number in 0..count {
@@ -175,7 +175,7 @@ impl Store {
                     match outcome {
                         Ok(()) => upload.complete().await.map(|_| ()),
                         Err(error) => {
-                            // What is left of it is not listed, and of the two errors the first is the cause.
+                            // Its remains are not listed; of the two errors the first is the cause.
                             let _ = upload.abort().await;
                             Err(error)
                         }
@@ -200,7 +200,7 @@ impl Store {
         })
     }
 
-    /// Reads parts of an object; `None` where there is no such object.
+    /// Reads ranges of an object; `None` if it does not exist.
     pub(crate) fn get_ranges(&self, path: &str, ranges: &[Range<u64>]) -> Result<Option<Vec<Bytes>>> {
         self.request("reading", path, |store, path| {
             let ranges = ranges.to_vec();
@@ -213,14 +213,14 @@ impl Store {
         })
     }
 
-    /// The bytes that an object has; `None` where there is none.
+    /// The size of an object in bytes; `None` if it does not exist.
     pub(crate) fn size(&self, path: &str) -> Result<Option<u64>> {
         self.request("reading", path, |store, path| async move {
             absent(store.head(&path).await.map(|meta| meta.size))
         })
     }
 
-    /// The objects below a path, at any depth, with their sizes; names begin behind the path.
+    /// The objects below a path, at any depth, with their sizes; names are relative to the path.
     pub(crate) fn list(&self, path: &str) -> Result<Vec<(String, u64)>> {
         let found = self.request("listing", path, |store, path| async move {
             let list: Vec<_> = store.list(Some(&path)).try_collect().await?;
@@ -248,7 +248,7 @@ impl Store {
         Ok(names)
     }
 
-    /// Deletes one object; there may be none.
+    /// Deletes an object, if it exists.
     pub(crate) fn delete(&self, path: &str) -> Result<()> {
         self.request(
             "deleting",
@@ -257,7 +257,7 @@ impl Store {
         )
     }
 
-    /// Deletes everything below a path; there may be nothing.
+    /// Deletes everything below a path, if anything.
     pub(crate) fn delete_all(&self, path: &str) -> Result<()> {
         if let Some(folder) = &self.folder {
             return match std::fs::remove_dir_all(folder.join(path)) {
@@ -270,14 +270,14 @@ impl Store {
         self.list(path)?.iter().try_for_each(|(name, _)| self.delete(&format!("{path}/{name}")))
     }
 
-    /// Renames a folder of a file system, in one step that lasts.
+    /// Renames a folder of a file system, atomically and durably.
     pub(crate) fn rename_folder(&self, from: &str, to: &str) -> Result<()> {
         let Some(folder) = &self.folder else {
             return Err(CheckpointError::Settings("object stores have no folders to rename".to_owned()));
         };
         let target = folder.join(to);
         std::fs::rename(folder.join(from), &target).map_err(|e| self.failed("renaming", from, &e))?;
-        // The name is on the disk when the folder that has it is.
+        // The name is durable once the parent folder is synced.
         match target.parent().map(std::fs::File::open) {
             Some(Ok(parent)) => parent.sync_all().map_err(|e| self.failed("renaming", to, &e)),
             _ => Ok(()),
@@ -294,12 +294,12 @@ pub(crate) fn join(folder: &str, path: &str) -> String {
     }
 }
 
-/// The bytes that are sent at once.
+/// The number of bytes per request.
 pub(crate) const fn part_size() -> usize {
     PART
 }
 
-/// A request that waits no longer than this in all.
+/// The maximum wait before a retry.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// `None` where the object is not there.
@@ -311,7 +311,7 @@ fn absent<T>(outcome: object_store::Result<T>) -> object_store::Result<Option<T>
     }
 }
 
-/// The error with what is behind it.
+/// The error with its sources.
 fn reason(error: &Error) -> String {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);

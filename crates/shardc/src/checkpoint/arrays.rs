@@ -1,4 +1,4 @@
-//! Arrays on devices as entries and blocks of a checkpoint, whoever made them.
+//! Saves and restores arrays on devices as entries and blocks of a checkpoint.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,18 +13,18 @@ use shardc_runtime::{Buffer, Client, Device, HostArray, Placement, ShardLayout, 
 use crate::Error;
 use crate::exec::Port;
 
-/// An array that is saved.
+/// An array to save.
 #[derive(Clone, Debug)]
 pub struct Saving<'a> {
-    /// What it is called in the checkpoint.
+    /// Its name in the checkpoint.
     pub name: &'a str,
     /// Its blocks.
     pub array: &'a ShardedArray,
-    /// How it is spread, where that is known; restoring does not depend on it.
+    /// Its sharding, if known; restoring does not depend on it.
     pub sharding: Option<Sharding>,
 }
 
-/// How a program has an argument or result sharded, as a checkpoint says it.
+/// The sharding of an argument or result, in the form of a checkpoint.
 #[must_use]
 pub fn sharding_of(interface: &Interface, tensor: &InterfaceTensor) -> Sharding {
     sharding(interface.mesh_of(tensor), &tensor.sharding)
@@ -38,11 +38,11 @@ pub(super) fn sharding(mesh: &Mesh, sharding: &TensorSharding) -> Sharding {
     }
 }
 
-/// Arrays as a checkpoint has them: each with its blocks, of which this process saves its share. Of devices that hold the same
-/// block, the first one's is saved. [`blocks_of`] gives the elements.
+/// The entries of arrays, each with the blocks that this process saves. A replicated block is saved from the first device that
+/// holds it. [`blocks_of`] provides the elements.
 ///
 /// # Errors
-/// An array is a pending sum (SH1311).
+/// An array is unreduced (SH1311).
 pub fn array_parts(arrays: &[Saving<'_>], info: &Info, processes: &dyn Processes) -> Result<Parts, Error> {
     let mut parts = Parts { info: info.clone(), ..Parts::default() };
     let mut blocks = 0;
@@ -65,7 +65,7 @@ pub fn array_parts(arrays: &[Saving<'_>], info: &Info, processes: &dyn Processes
     Ok(parts)
 }
 
-/// Reads the blocks of arrays, one after the other, from the devices that hold them; `find` gives the array of a name.
+/// Reads the blocks of arrays from the devices that hold them, one after the other; `find` returns the array of a name.
 pub fn blocks_of<'a>(
     find: impl Fn(&str) -> Option<&'a ShardedArray> + Sync,
 ) -> impl Fn(&Entry, &Region) -> Result<Vec<u8>, String> + Sync {
@@ -85,11 +85,11 @@ pub fn blocks_of<'a>(
     }
 }
 
-/// Reads what this process's devices hold of arrays, each as its port has it, whatever saved them. Each block is read once and
-/// given to all devices that hold it. `None` for what the checkpoint lacks, where `fit` lets it.
+/// Restores the shards of this process's devices, with the sharding of each port, whatever sharding saved them. Each block is read
+/// once and copied to all devices that hold it. `None` for arrays missing from the checkpoint, if `fit` allows it.
 ///
 /// # Errors
-/// The checkpoint has not what is asked for (SH1309: all that is wrong), or those of [`Checkpoint::restore`].
+/// The checkpoint does not match the request (SH1309: all mismatches), or those of [`Checkpoint::restore`].
 pub fn restore_arrays(
     checkpoint: &Checkpoint,
     client: &Client,
@@ -113,7 +113,7 @@ pub fn restore_arrays(
         let holders = regions(layout, placement.places()).remove(&want.regions[region]).unwrap_or_default();
         let block = block(want, layout, &want.regions[region], std::mem::take(elements))?;
         put(client, there[number].devices(), &block, &holders, &mut buffers[number])?;
-        // The devices have copies: the memory serves for the next block.
+        // The devices have copies: the memory is reused for the next block.
         *elements = block.data;
         Ok(())
     };
@@ -151,7 +151,7 @@ fn owner(array: &ShardedArray, region: &Region, number: usize, processes: usize)
     holders.get(number % holders.len().max(1)).map_or(0, |place| place * processes / layout.num_devices())
 }
 
-/// The blocks that have elements of the devices at these places of a layout, each with the devices that hold it, by number.
+/// The blocks with elements for the devices at these positions of a layout, each with the devices that hold it, by number.
 fn regions(layout: &ShardLayout, places: &[usize]) -> BTreeMap<Region, Vec<usize>> {
     let mut regions: BTreeMap<Region, Vec<usize>> = BTreeMap::new();
     for (device, &place) in places.iter().enumerate() {

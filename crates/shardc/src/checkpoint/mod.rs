@@ -1,8 +1,9 @@
 //! Sharded checkpoints: of a training [`State`](crate::train::State), and of any arrays.
 //!
-//! A checkpoint is what Orbax writes with `use_ocdbt=False, use_zarr3=True`; of Orbax's all kinds are read: Zarr arrays, a file for each block of the
-//! sharding, and metadata. It is restored onto any other mesh, strategy and number of processes. What counts is whole: a save
-//! that is interrupted leaves what was there before. `docs/CHECKPOINTS.md` is the guide.
+//! A checkpoint is written in Orbax's format with `use_ocdbt=False, use_zarr3=True`: Zarr arrays, a file for each block of the
+//! sharding, and metadata. All of Orbax's formats are read. A checkpoint can be restored onto another mesh, strategy and number of
+//! processes. Saves are atomic: after an interrupted save the earlier checkpoints are unchanged. `docs/CHECKPOINTS.md` is the
+//! guide.
 //!
 //! ```
 //! use shardc::checkpoint::{self, Alone, Checkpoint, Fit, Info, Store};

@@ -9,10 +9,10 @@ use crate::checkpoint::arrays::{self, Saving};
 use crate::exec::Port;
 use crate::train::{State, Step};
 
-/// Saves the state of a step at a path of a store. Of devices that hold the same block, the first one's is saved.
+/// Saves the state of a step at a path of a store. A replicated block is saved from the first device that holds it.
 ///
 /// # Errors
-/// An array is a pending sum, the state is gone (SH0722), or those of [`save_parts`](super::save_parts).
+/// An array is unreduced, the state is lost (SH0722), or those of [`save_parts`](super::save_parts).
 pub fn save(
     store: &Store,
     path: &str,
@@ -25,11 +25,11 @@ pub fn save(
     Ok(shardc_checkpoint::save(store, path, &parts, &reader(state), processes, None)?)
 }
 
-/// The state of a step as a checkpoint has it, for a [`CheckpointManager`](super::CheckpointManager): each variable with its blocks,
-/// of which this process saves its share. [`reader`] gives their elements.
+/// The entries and blocks of a step's state, for a [`CheckpointManager`](super::CheckpointManager): each variable with the blocks
+/// that this process saves. [`reader`] provides their elements.
 ///
 /// # Errors
-/// An array is a pending sum, the state is another step's (SH0720), or gone (SH0722).
+/// An array is unreduced, the state is another step's (SH0720), or lost (SH0722).
 pub fn parts(step: &Step, state: &State, info: &Info, processes: &dyn Processes) -> Result<Parts, Error> {
     step.check_state(state)?;
     let saving: Vec<Saving<'_>> = step
@@ -43,13 +43,13 @@ pub fn parts(step: &Step, state: &State, info: &Info, processes: &dyn Processes)
     arrays::array_parts(&saving, info, processes)
 }
 
-/// Reads the blocks of a state, one after the other, from the devices that hold them.
+/// Reads the blocks of a state from the devices that hold them, one after the other.
 pub fn reader(state: &State) -> impl Fn(&Entry, &Region) -> Result<Vec<u8>, String> + Sync + use<'_> {
     arrays::blocks_of(move |name: &str| state.sharded(name))
 }
 
-/// The state that a checkpoint has, on the devices of a step and as the step has it sharded, whatever saved it. Each block is
-/// read once and given to all devices that hold it.
+/// Restores the state of a step from a checkpoint, with the step's sharding, whatever sharding saved it. Each block is read once
+/// and copied to all devices that hold it.
 ///
 /// # Errors
 /// The variables are not those of the checkpoint (SH1309: all that is wrong), all of them are asked for and some are missing
@@ -71,7 +71,7 @@ pub fn restore_into(checkpoint: &Checkpoint, step: &Step, state: &mut State, fit
     Ok(())
 }
 
-/// Reads what this process's devices hold of the variables that a checkpoint has.
+/// Reads the shards of this process's devices, for the variables in a checkpoint.
 fn read(checkpoint: &Checkpoint, step: &Step, fit: &Fit) -> Result<IndexMap<String, ShardedArray>, Error> {
     let placement = step.program().executable().placement();
     let ports: Vec<(String, &Port)> =

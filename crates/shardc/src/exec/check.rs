@@ -1,4 +1,4 @@
-//! Whether a partitioned program computes what the program that it came from does.
+//! Checks that a partitioned program computes the same as its original.
 
 use shardc_ir::{DType, Module, TensorType};
 use shardc_runtime::{Client, Difference, HostArray};
@@ -18,44 +18,44 @@ pub struct OutputCheck {
     pub name: Option<String>,
     /// Its type.
     pub ty: TensorType,
-    /// How far it is off.
+    /// The difference from the single-device output.
     pub difference: Difference,
-    /// How far it may be off, relative to the largest value.
+    /// The tolerance, relative to the largest value.
     pub tolerance: f64,
-    /// What double precision says; only where the output is further off than it may be, and both programs can be run so.
+    /// The comparison in double precision; only if the output exceeds the tolerance and both programs can be run so.
     pub in_double: Option<InDouble>,
 }
 
-/// What two programs that are further apart than they may be do in double precision.
+/// The comparison in double precision of two programs whose difference exceeds the tolerance.
 #[derive(Clone, Copy, Debug)]
 pub struct InDouble {
-    /// How far the output is off there.
+    /// The difference of the output in double precision.
     pub difference: Difference,
-    /// How far the program for one device moves its own output there when every input changes in its last place.
+    /// How far the single-device output moves in double precision when every input changes in its last place.
     pub noise: Difference,
 }
 
-/// How far two orders of the same sums may be apart in double precision.
+/// The tolerance for different orders of the same sums in double precision.
 const DOUBLE: f64 = 1e-9;
 
-/// What double precision leaves of a difference that is rounding, at most. Usually it is some `2^-29` of one in single
-/// precision; where an optimiser divides a gradient that would be zero by its own size, 2e-5 was seen. Of a fault, all is
-/// left.
+/// The largest fraction of a rounding difference that remains in double precision. Usually it is about `2^-29` of the difference in
+/// single precision; 2e-5 was observed with an optimizer that divides a near-zero gradient by its own magnitude. The difference of
+/// a bug remains completely.
 const LEFT_OF_ROUNDING: f64 = 1e-4;
 
-/// How many times as far as its inputs' last places move an output it may be off. Where that is far, the output is made
-/// of nothing but rounding, in any precision: a gradient that would be zero, divided by its own size.
+/// The tolerance as a multiple of the change that last-place changes of the inputs cause. If that change is large, the output is
+/// only rounding noise in any precision, such as a zero gradient divided by its own magnitude.
 const TIMES_NOISE: f64 = 8.0;
 
 impl OutputCheck {
-    /// Whether the output is right.
+    /// Whether the output is correct.
     #[must_use]
     pub fn ok(&self) -> bool {
         self.difference.within(self.tolerance) || self.is_rounding()
     }
 
-    /// Whether it is off because the program makes much of little differences: the same programs agree in double
-    /// precision, what they differ by all but vanishes, or they differ by no more than the inputs' last places explain.
+    /// Whether it differs because the program amplifies small differences: in double precision the programs agree, or their
+    /// difference almost vanishes, or it is explained by last-place changes of the inputs.
     #[must_use]
     pub fn is_rounding(&self) -> bool {
         let is_little = |InDouble { difference, noise }: InDouble| {
@@ -66,13 +66,11 @@ impl OutputCheck {
     }
 }
 
-/// Runs `original` on one device and `output`, which it was partitioned into, on all of them, with the same seeded
-/// inputs, and compares every output. Where one differs, both are run again in double precision, which tells rounding
-/// from a fault.
+/// Runs `original` on one device and its partitioned program `output` on all devices with the same seeded inputs, and compares
+/// every output. If one differs, both are run again in double precision, which separates rounding from a bug.
 ///
 /// # Errors
-/// Either program does not compile or run, or takes more than the default [`Limits`]: this machine's memory or half an
-/// hour.
+/// Either program does not compile or run, or exceeds the default [`Limits`]: this machine's memory or half an hour.
 pub fn verify(
     client: &Client,
     original: &Module,
@@ -82,7 +80,7 @@ pub fn verify(
     verify_within(client, original, output, seed, Limits::default())
 }
 
-/// Verifies as [`verify`] does, with other limits to what a run may take.
+/// Verifies as [`verify`] does, with other limits.
 ///
 /// # Errors
 /// Those of [`verify`].
@@ -94,7 +92,7 @@ pub fn verify_within(
     limits: Limits,
 ) -> Result<Vec<OutputCheck>, Error> {
     if client.platform_name() == "cpu" {
-        // Before the inputs are made, and before anything is compiled.
+        // Before the inputs are generated and anything is compiled.
         verify_need(&output.interface).check("comparing the two programs", limits.memory)?;
     }
     let inputs = random_inputs(&output.interface, seed)?;
@@ -105,7 +103,7 @@ pub fn verify_within(
     Ok(checks)
 }
 
-/// Refuses a program whose outputs depend on which device is asked: no comparison with one device has a meaning.
+/// Rejects a program whose outputs differ between devices: they cannot be compared with one device.
 fn refuse_results_that_differ(original: &Module, checks: &[OutputCheck]) -> Result<(), Error> {
     let Some(wrong) = checks.iter().find(|check| !check.ok()) else { return Ok(()) };
     let consequence = format!("output {} depends on which device is asked", wrong.index);
@@ -115,7 +113,7 @@ fn refuse_results_that_differ(original: &Module, checks: &[OutputCheck]) -> Resu
     }
 }
 
-/// Verifies as [`verify`] does, where the single-device outputs for some inputs are known already.
+/// Verifies as [`verify`] does, if the single-device outputs for some inputs are known.
 ///
 /// # Errors
 /// The partitioned program does not compile or run.
@@ -129,8 +127,8 @@ pub fn verify_against(
     compare(client, original, output, inputs, expected, Limits::default())
 }
 
-/// The program in double precision, as [`verify`] runs it to tell rounding from a fault. `None` where that would be another
-/// program: one that computes in 8 bits, or calls what is made for one type.
+/// The program in double precision, for separating rounding from a bug in [`verify`]. `None` if that would be another program: it
+/// computes in 8 bits, or has calls specific to one type.
 #[must_use]
 pub fn widened(module: &Module) -> Option<Module> {
     widen(module)
@@ -161,7 +159,7 @@ fn compare(
                 difference: HostArray::compare(expected, got)?,
                 tolerance: match tensor.global.dtype {
                     dtype if dtype.is_float() || matches!(dtype, DType::C64 | DType::C128) => {
-                        // A program that computes in a narrow type is only that exact, whatever it returns.
+                        // A program that computes in a narrow type has only its precision, whatever type it returns.
                         let narrow = if coarsest > rounding(DType::F32) { coarsest } else { 0.0 };
                         rounding(dtype).max(narrow)
                     }
@@ -220,7 +218,7 @@ fn nudged(array: &HostArray) -> Option<HostArray> {
     HostArray::from_f64(array.dtype, &array.shape, &values).ok()
 }
 
-/// How far two orders of the same sums may be apart, relative to the largest value.
+/// The tolerance for different orders of the same sums, relative to the largest value.
 fn rounding(dtype: DType) -> f64 {
     match (dtype, dtype.is_float(), dtype.bits()) {
         (DType::F64 | DType::C128, ..) => 1e-9,

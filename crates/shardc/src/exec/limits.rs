@@ -1,4 +1,4 @@
-//! What a run may take of this machine, and what it needs.
+//! Limits on the resources of a run on this machine, and its needs.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use shardc_runtime::{ExecuteOptions, HostArray, MemoryLimit, MemoryNeed};
 
 use super::Program;
 
-/// What a run may take.
+/// The limits of a run.
 ///
-/// The memory that a run needs is compared with the limit before anything is sent to a device: by the figures of the
-/// compiler (arguments, results and temporaries of each device), and of [`run_need`] before anything is compiled. What
-/// compilation itself takes is not known before. Only the CPU plugin's devices use this machine's memory.
+/// The memory of a run is compared with the limit before data is sent to a device, from the compiler's figures (arguments, results
+/// and temporaries of each device), and from [`run_need`] before compilation. The memory of compilation itself is not known in
+/// advance. Only the CPU plugin's devices use this machine's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// This machine's memory; what is available by default.
+    /// This machine's memory; by default the available memory.
     pub memory: MemoryLimit,
-    /// How long one run may take; half an hour by default, `None` for ever.
+    /// The time limit of one run; half an hour by default, `None` for no limit.
     pub time: Option<Duration>,
 }
 
@@ -26,7 +26,7 @@ impl Default for Limits {
     }
 }
 
-/// Bytes of whole arrays on the host.
+/// Bytes of full arrays on the host.
 pub(super) fn on_host(tensors: &[InterfaceTensor]) -> u64 {
     sum(tensors.iter().map(|t| t.global.num_bytes().and_then(|n| u64::try_from(n).ok()).unwrap_or(u64::MAX)))
 }
@@ -45,8 +45,8 @@ fn sum(sizes: impl Iterator<Item = u64>) -> u64 {
     sizes.fold(0, u64::saturating_add)
 }
 
-/// What running a partitioned program on virtual devices needs at least of this machine's memory: inputs and outputs on
-/// the host and on the devices. Temporaries come on top, and are known once it is compiled.
+/// The minimum of this machine's memory that a partitioned program needs on virtual devices: inputs and outputs, on the host and on
+/// the devices. Temporaries add to it, and are known after compilation.
 #[must_use]
 pub fn run_need(interface: &Interface) -> MemoryNeed {
     let devices = interface.mesh.num_devices();
@@ -58,7 +58,7 @@ pub fn run_need(interface: &Interface) -> MemoryNeed {
     need
 }
 
-/// What verifying a partitioned program needs at least: the larger of its two runs, with what is kept for comparing.
+/// The minimum memory for verifying a partitioned program: the larger of its two runs, with the arrays kept for the comparison.
 pub(super) fn verify_need(interface: &Interface) -> MemoryNeed {
     let (inputs, outputs) = (on_host(&interface.inputs), on_host(&interface.outputs));
     let mut single = MemoryNeed::default();
@@ -71,7 +71,7 @@ pub(super) fn verify_need(interface: &Interface) -> MemoryNeed {
     if single.total() > partitioned.total() { single } else { partitioned }
 }
 
-/// What a run of a compiled program needs on top of its inputs, which are on the host already.
+/// The memory of running a compiled program in addition to its inputs, which are already on the host.
 pub(super) fn program_need(program: &Program) -> MemoryNeed {
     let mut need = MemoryNeed::default();
     let devices = program.executable().devices().len() as u64;

@@ -1,6 +1,6 @@
-//! Running programs through PJRT, and comparing a partitioned program with the one that it came from.
+//! Runs programs through PJRT, and compares a partitioned program with its original.
 //!
-//! [`Program::run`] takes whole arrays and gives whole arrays. A loop keeps its state on the devices:
+//! [`Program::run`] takes and returns full arrays. A loop keeps its state on the devices:
 //!
 //! ```
 //! use shardc::exec::{Program, random_inputs};
@@ -8,7 +8,7 @@
 //! use shardc::{Compiler, Error};
 //!
 //! # fn main() -> Result<(), Error> {
-//! // A step of gradient descent towards w = 3, split over four devices.
+//! // A step of gradient descent towards w = 3, sharded over four devices.
 //! let step = br#"
 //!   sdy.mesh @mesh = <["data"=4]>
 //!   func.func @main(%w: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}]>, tf.aliasing_output = 0 : i32})
@@ -39,7 +39,7 @@
 //! # }
 //! ```
 //!
-//! A program that takes more than it gives, as a step with a batch does, is fed by a list:
+//! A program with more arguments than results, such as a step with a batch, takes a list:
 //! `program.step(&[&state[..], &batch[..]].concat())`.
 
 use shardc_ir::{SpmdMode, TensorType};
@@ -63,10 +63,10 @@ pub use self::finite::not_finite;
 pub use self::limits::{Limits, run_need};
 pub use self::program::{Port, Program};
 
-/// Which block of an array, or addend of one, each device holds.
+/// The block of an array, or the partial sum of one, that each device holds.
 ///
 /// # Errors
-/// A dimension is not known at compile time (SH0701), or it is a token (SH0702).
+/// A dimension is dynamic (SH0701), or it is a token (SH0702).
 pub fn layout(interface: &Interface, tensor: &InterfaceTensor) -> Result<ShardLayout, Error> {
     no_token(tensor)?;
     let mesh = interface.mesh_of(tensor);
@@ -89,7 +89,7 @@ pub fn layout(interface: &Interface, tensor: &InterfaceTensor) -> Result<ShardLa
     Ok(layout.with_addends(addends, tensor.sharding.reduction)?)
 }
 
-/// Refuses what no array of the host can stand for.
+/// Rejects types that host arrays cannot represent.
 fn no_token(tensor: &InterfaceTensor) -> Result<(), Error> {
     if !tensor.is_token {
         return Ok(());
@@ -108,7 +108,7 @@ fn static_shape(ty: &TensorType) -> Result<Vec<usize>, Error> {
     })
 }
 
-/// Which of XLA's compilers a kind of plugin has.
+/// The XLA compiler of a plugin kind.
 #[must_use]
 pub fn backend_for(kind: PluginKind) -> Backend {
     match kind {
@@ -118,7 +118,7 @@ pub fn backend_for(kind: PluginKind) -> Backend {
     }
 }
 
-/// How a partitioned program is compiled for `devices` devices.
+/// The compile options of a partitioned program for `devices` devices.
 #[must_use]
 pub fn compile_options(mode: SpmdMode, devices: usize) -> CompileOptions {
     match mode {
@@ -127,10 +127,10 @@ pub fn compile_options(mode: SpmdMode, devices: usize) -> CompileOptions {
     }
 }
 
-/// Seeded inputs for the parameters of a program: floats from 0.25 to 0.75, integers from 0 to 3, both truth values.
+/// Seeded inputs for the parameters of a program: floats from 0.25 to 0.75, integers from 0 to 3, and booleans.
 ///
 /// # Errors
-/// A size that is not known, or too large for this machine; a token (SH0702).
+/// A size is unknown or too large for this machine, or an input is a token (SH0702).
 pub fn random_inputs(interface: &Interface, seed: u64) -> Result<Vec<HostArray>, Error> {
     interface
         .inputs

@@ -1,4 +1,4 @@
-//! Programs that are compiled for the devices of a client.
+//! Programs compiled for the devices of a client.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -25,15 +25,15 @@ use crate::{Error, Output};
 /// A parameter or result of a program.
 #[derive(Clone, Debug)]
 pub struct Port {
-    /// The program's name of it, where it has one.
+    /// Its name in the program, if any.
     pub name: Option<String>,
-    /// Element type and shape of the whole array.
+    /// Element type and shape of the full array.
     pub ty: ArrayType,
-    /// Which block of it each device has.
+    /// The block that each device has.
     pub layout: ShardLayout,
-    /// Whether the program may take its memory for a result.
+    /// Whether the parameter is donated: the program may use its memory for a result.
     pub is_donated: bool,
-    /// The kind of memory that it lies in (`pinned_host`), where that is not the devices' own.
+    /// The memory kind that it is in (`pinned_host`), if it is not the device's own memory.
     pub memory_kind: Option<Box<str>>,
     /// The memory layout that the compiled program expects of a parameter, where that is not the plugin's default.
     pub device_layout: Option<Arc<DeviceLayout>>,
@@ -51,7 +51,7 @@ impl Port {
         })
     }
 
-    /// The devices of a program, with what is put there in the memory and the memory layout that this has.
+    /// The devices of a program, with the memory and memory layout of this parameter.
     ///
     /// # Errors
     /// A device has no such memory.
@@ -80,18 +80,18 @@ pub struct Program {
     /// `None` for a result whose size is known only when it is there.
     outputs: Vec<Option<Port>>,
     limits: Limits,
-    /// Whether the devices' memory is this machine's.
+    /// Whether the devices use this machine's memory.
     is_on_host: bool,
 }
 
 impl Program {
-    /// Compiles a module for one device, its annotations ignored. A named computation is its body, and a manual one is
-    /// written out for each of its coordinates, with arithmetic in place of collectives.
+    /// Compiles a module for one device, ignoring its annotations. A named computation is replaced by its body. A manual
+    /// computation is unrolled over its coordinates, with arithmetic instead of collectives.
     ///
     /// # Errors
-    /// The back end refuses it, or a manual computation has no such form.
+    /// The back end rejects it, or a manual computation cannot be unrolled.
     pub fn single(client: &Client, module: &Module) -> Result<Program, Error> {
-        // Calls that stand for shardings mean nothing to a back end; as constraints they go.
+        // Back ends do not know the calls that represent shardings; converted to constraints they are removed.
         let mut plain = Cow::Borrowed(module);
         if is_refinable(module) {
             specialize(plain.to_mut(), &[])?;
@@ -131,11 +131,11 @@ impl Program {
         Program::new(client, executable, inputs, outputs, &plain)
     }
 
-    /// Compiles a partitioned program for all its devices. A client of several processes compiles this process's part: all of
-    /// them have to do the same.
+    /// Compiles a partitioned program for all its devices. With several processes, each compiles its part, and all of them have to
+    /// call this.
     ///
     /// # Errors
-    /// The back end refuses it, or the client has too few devices, or other than a multiple of the number of processes.
+    /// The back end rejects it, or the client has too few devices, or their number is not a multiple of the number of processes.
     pub fn partitioned(client: &Client, output: &Output) -> Result<Program, Error> {
         let processes = client.processes().map_or(1, Processes::count);
         let options = BackendOptions { processes, ..output.backend_options(backend_of(client)) };
@@ -184,26 +184,26 @@ impl Program {
         executable.set_parameters(types);
         let is_on_host = client.platform_name() == "cpu";
         if is_on_host {
-            // There, device and host are one memory.
+            // There, device and host share one memory.
             inputs.iter_mut().chain(outputs.iter_mut().flatten()).for_each(|port| port.memory_kind = None);
         }
         Ok(Program { executable, inputs, outputs, limits: Limits::default(), is_on_host })
     }
 
-    /// Sets the limits to what a run may take.
+    /// Sets the limits of a run.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Program {
         self.limits = limits;
         self
     }
 
-    /// What the program takes, in order.
+    /// The parameters of the program, in order.
     #[must_use]
     pub fn inputs(&self) -> &[Port] {
         &self.inputs
     }
 
-    /// Runs the program on whole arrays: splits the inputs over the devices, runs them all, puts the outputs together.
+    /// Runs the program on full arrays: splits the inputs over the devices, runs all devices, and assembles the outputs.
     ///
     /// # Errors
     /// [`RuntimeError::Inputs`] with everything that is wrong with the inputs, before anything is sent;
@@ -211,7 +211,7 @@ impl Program {
     /// devices that hold the same block disagree on it by more than rounding.
     pub fn run(&self, client: &Client, inputs: &[HostArray]) -> Result<Vec<HostArray>, Error> {
         let arguments = self.put(client, inputs)?;
-        // Nobody else has them.
+        // The arrays have no other owner.
         let results = self.execute(arguments, self.donated())?;
         let count = results.first().map_or(0, Vec::len);
         let mut outputs = Vec::with_capacity(count);
@@ -239,7 +239,7 @@ impl Program {
         Ok(outputs)
     }
 
-    /// An output put together of its blocks, those of other processes too.
+    /// An output assembled from its blocks, including those of other processes.
     fn whole<'a>(
         &self,
         client: &Client,
@@ -258,8 +258,7 @@ impl Program {
         Ok(array.to_host_across(processes)?)
     }
 
-    /// Compares what running the program takes with the [`Limits`], for whoever puts arrays on its devices by other ways than
-    /// [`Program::put`].
+    /// Compares the memory of a run with the [`Limits`], for callers that put arrays on the devices without [`Program::put`].
     ///
     /// # Errors
     /// [`RuntimeError::Memory`] where this machine has too little.
@@ -267,8 +266,8 @@ impl Program {
         Ok(program_need(self).check("running the program", self.limits.memory)?)
     }
 
-    /// Splits whole arrays over the devices, as the program takes them, for [`Program::step`]. In a job of several processes each
-    /// needs no more than what its own devices take, and may make the rest up.
+    /// Splits full arrays over the devices, with the program's shardings, for [`Program::step`]. In a job of several processes each
+    /// needs only the elements for its own devices, and may fill in the rest arbitrarily.
     ///
     /// # Errors
     /// [`RuntimeError::Inputs`] with everything that is wrong with the arrays, before anything is sent;
@@ -283,8 +282,8 @@ impl Program {
         self.inputs.iter().zip(inputs).map(spread).collect()
     }
 
-    /// Runs the program on arrays that are on its devices, and leaves what it gives there. The arrays stay valid. Devices
-    /// that hold the same block are not compared, see [`ShardedArray::check_replicas`].
+    /// Runs the program on arrays on its devices, and leaves the results there. The arrays stay valid. Devices that hold the same
+    /// block are not compared, see [`ShardedArray::check_replicas`].
     ///
     /// # Errors
     /// [`RuntimeError::Inputs`] with everything that is wrong with the arrays (number, types, how they are split), before
@@ -294,9 +293,9 @@ impl Program {
         self.finish(self.execute(inputs.to_vec(), Vec::new())?)
     }
 
-    /// Runs the program as [`Program::step`] does, and it may take the memory of the arrays for its results, where it says so
-    /// (`tf.aliasing_output`, which `jax.jit(donate_argnums=..)` writes). An array that has clones is copied first. After
-    /// an error the arrays are gone.
+    /// Runs the program as [`Program::step`] does, and donates the arrays' memory to results where the program requests it
+    /// (`tf.aliasing_output`, written by `jax.jit(donate_argnums=..)`). An array that has clones is copied first. After an error
+    /// the arrays are lost.
     ///
     /// # Errors
     /// Those of [`Program::step`].
@@ -305,12 +304,12 @@ impl Program {
         self.finish(self.execute(inputs, self.donated())?)
     }
 
-    /// Starts the program as [`Program::step_donating`] runs it, and returns before the devices are done: what it gives may not be
-    /// there yet. Waits first where `in_flight` runs of the client are on their way.
+    /// Starts the program as [`Program::step_donating`] runs it, and returns before the devices are done: the results may not be
+    /// there yet. If `in_flight` runs of the client are in flight, it waits first.
     ///
     /// # Errors
-    /// Those of [`Program::step`] that are found before anything is started. What happens later is an error of
-    /// [`Execution::wait`], and of whatever reads the arrays or passes them on.
+    /// Those of [`Program::step`] that are found before the start. Later errors are returned by [`Execution::wait`], and by any use
+    /// of the arrays.
     pub fn launch(
         &self,
         inputs: Vec<ShardedArray>,
@@ -321,7 +320,7 @@ impl Program {
         Ok((self.finish(results)?, execution))
     }
 
-    /// The inputs whose memory the program may take.
+    /// The inputs that may be donated.
     fn donated(&self) -> Vec<usize> {
         let donated = self.inputs.iter().enumerate().filter(|(_, port)| port.is_donated);
         donated.map(|(i, _)| i).collect()
@@ -342,7 +341,7 @@ impl Program {
         let mut lists: Vec<Vec<Buffer>> =
             vec![Vec::with_capacity(inputs.len()); self.executable.devices().len()];
         for (i, (port, array)) in self.inputs.iter().zip(inputs).enumerate() {
-            // The numbers ascend. What is not the device's own memory cannot be lent: the program takes a copy.
+            // The numbers ascend. Memory outside the device cannot be donated: the program takes a copy.
             let is_lent = port.memory_kind.is_some() && port.is_donated && donate.binary_search(&i).is_err();
             let devices = self.executable.devices().iter();
             for (device, (list, buffer)) in devices.zip(lists.iter_mut().zip(array.into_buffers())) {
@@ -359,7 +358,7 @@ impl Program {
         Ok(self.executable.launch(lists, &options)?)
     }
 
-    /// What a run left on the devices, as whole arrays.
+    /// The results of a run, as full arrays.
     fn finish(&self, results: Vec<Vec<Buffer>>) -> Result<Vec<ShardedArray>, Error> {
         let layouts: Option<Vec<ShardLayout>> =
             self.outputs.iter().map(|port| Some(port.as_ref()?.layout.clone())).collect();
@@ -374,7 +373,7 @@ impl Program {
         Ok(ShardedArray::from_results_on(self.executable.placement(), &results, &layouts)?)
     }
 
-    /// Compares whole arrays with what the program takes.
+    /// Compares full arrays with the program's parameters.
     fn check_arrays(&self, given: &[HostArray]) -> Result<(), Error> {
         let types: Vec<ArrayType> = given.iter().map(HostArray::ty).collect();
         let damaged = given.iter().enumerate().filter_map(|(i, array)| {
@@ -383,7 +382,7 @@ impl Program {
         self.refuse(self.compare(&types).into_iter().chain(damaged).collect())
     }
 
-    /// Compares arrays on devices with what the program takes.
+    /// Compares arrays on devices with the program's parameters.
     pub(crate) fn check_spread(&self, given: &[ShardedArray]) -> Result<(), Error> {
         let types: Vec<ArrayType> = given.iter().map(ShardedArray::ty).collect();
         let mut wrong = self.compare(&types);
@@ -415,17 +414,17 @@ impl Program {
         Ok(RuntimeError::unless_fitting(named.collect(), self.inputs.len())?)
     }
 
-    /// What it gives, in order; `None` for what has a size that is not known.
+    /// The results, in order; `None` for a result with an unknown size.
     pub(super) fn outputs(&self) -> &[Option<Port>] {
         &self.outputs
     }
 
-    /// Whether the devices' memory is this machine's.
+    /// Whether the devices use this machine's memory.
     pub(super) fn is_on_host(&self) -> bool {
         self.is_on_host
     }
 
-    /// What was compiled.
+    /// The compiled program.
     #[must_use]
     pub fn executable(&self) -> &LoadedExecutable {
         &self.executable
@@ -469,12 +468,12 @@ fn requests_layouts(module: &Module) -> bool {
     func.arg_attrs.iter().chain(&func.res_attrs).any(|attrs| attrs.layout_mode().is_some())
 }
 
-/// Who compiles for the devices of a client.
+/// The compiler for the devices of a client.
 fn backend_of(client: &Client) -> Backend {
     client.platform_name().parse().map_or(Backend::Any, backend_for)
 }
 
-/// Options of a compilation, with what XLA's compiler for CPUs needs to compute what programs say: its minima and maxima lose NaNs
+/// Compile options with the flags that XLA's CPU compiler needs for the semantics of minimum and maximum, which would lose NaNs
 /// otherwise.
 fn for_client(client: &Client, options: CompileOptions) -> CompileOptions {
     match backend_of(client) {
@@ -483,7 +482,7 @@ fn for_client(client: &Client, options: CompileOptions) -> CompileOptions {
     }
 }
 
-/// Whether a part of the program is a body of an operation of Shardy, which a back end does not know.
+/// Whether a region is the body of a Shardy operation, which back ends do not know.
 fn has_shardy_bodies(module: &Module) -> bool {
     let is_shardy =
         |kind: &OpKind| matches!(kind, OpKind::ManualComputation(_) | OpKind::NamedComputation(_));

@@ -1,10 +1,10 @@
-//! Why a program is sharded as it is.
+//! Explains the shardings of a program.
 //!
-//! [`Compiler::explain`] answers a [`Question`] with a [`Report`]: for every axis on a value the annotation that it comes
-//! from and the operations that carried it, each with its line in the file and in the user's own program; what operands
-//! and results disagree on, and who won; and for every collective the operation that it serves and why that needs it.
-//! The report is data: [`Report::to_json`] writes it for programs, [`Report::to_text`] for a terminal,
-//! [`Report::to_html`] as one page.
+//! [`Compiler::explain`] answers a [`Question`] with a [`Report`]. For every axis on a value it gives the annotation that the axis
+//! comes from, and the operations that propagated it, with their lines in the file and in the user's own program. It gives the
+//! conflicts between operands and results, with their resolution. For every collective it gives the operation that needs it, and
+//! why. The report is data: [`Report::to_json`] writes it for programs, [`Report::to_text`] for a terminal, [`Report::to_html`] as
+//! one page.
 //!
 //! ```
 //! use shardc::Compiler;
@@ -54,14 +54,14 @@ pub use report::{
 use crate::{Compiler, Error, Output};
 use names::Names;
 
-/// What is asked about a program.
+/// A question about a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Question {
-    /// The whole of it.
+    /// The whole program.
     #[default]
     Summary,
-    /// The whole of it without the ways of arguments and results, which the text leaves out: all together they may be as long
-    /// as the program times its arguments.
+    /// The whole program without the propagation paths of arguments and results, which the text omits: their total size may be the
+    /// size of the program times the number of its arguments.
     Overview,
     /// Values by name: `%5`, `%arg0`, or the front end's name of an argument or result.
     Value(String),
@@ -69,18 +69,18 @@ pub enum Question {
     Argument(usize),
     /// A result of the program, from 0.
     Result(usize),
-    /// What is made on a line of the file, from 1.
+    /// Values produced on a line of the file, from 1.
     Line(usize),
     /// A collective of the partitioned program, from 0.
     Collective(usize),
 }
 
 impl Compiler {
-    /// Says why a program is sharded as it is. `name` is what the file is called.
+    /// Explains the shardings of a program. `name` is the name of the file.
     ///
     /// # Errors
-    /// The program cannot be read or propagated, or it has nothing that the question is about. A program that can be
-    /// propagated but not partitioned is explained without its collectives; a note says so.
+    /// The program cannot be parsed or propagated, or the question matches nothing in it. A program that can be propagated but not
+    /// partitioned is explained without its collectives, with a note.
     pub fn explain(&self, source: &[u8], name: &str, question: &Question) -> Result<Report, Error> {
         let raw = Self::read(source)?;
         let (imported, sites) = self.import_tracing(raw.clone())?;
@@ -117,7 +117,7 @@ impl Compiler {
     }
 }
 
-/// The program after propagation, by strategy, with where every axis comes from.
+/// The program after propagation, by strategy, with the origin of every axis.
 #[derive(Default)]
 struct Traces(Vec<(Strategy, Module, Box<Provenance>)>);
 
@@ -136,12 +136,12 @@ impl Observer for Traces {
     }
 }
 
-/// A propagated program and how it came about.
+/// A propagated program and its origins.
 struct Explainer<'a> {
     module: &'a Module,
     func: FuncId,
     body: RegionId,
-    /// The program as it was read.
+    /// The program as it was parsed.
     raw: &'a Module,
     provenance: &'a Provenance,
     names: Names<'a>,

@@ -1,4 +1,4 @@
-//! Weights of Hugging Face's models, by name, out of safetensors files.
+//! Loads weights of Hugging Face models by name from safetensors files.
 //!
 //! ```no_run
 //! use shardc::pretrained::{Family, load};
@@ -6,7 +6,7 @@
 //! use shardc::train::Step;
 //!
 //! # fn f(step: &Step) -> Result<(), shardc::Error> {
-//! // The folder of a model, whose weights may lie in several files; each device gets its own part, and nothing else is read.
+//! // The folder of a model, whose weights may be in several files; each device gets its own shard, and nothing else is read.
 //! let weights = statedict::open("Llama-3.2-1B".as_ref())?;
 //! let state = load(Family::Llama, step, &weights, None)?;
 //! # Ok(())
@@ -35,13 +35,13 @@ use crate::Error;
 pub use crate::lora::AdapterConfig;
 use crate::train::{State, Step};
 
-/// Whose names a checkpoint has, which says what model of [`nn::models`](crate::nn::models) it is of.
+/// The naming scheme of a checkpoint, which determines its model in [`nn::models`](crate::nn::models).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Family {
     /// GPT-2: [`Decoder::gpt2`](crate::nn::models::Decoder::gpt2).
     Gpt2,
-    /// Llama, and what has its names: [`Decoder::llama`](crate::nn::models::Decoder::llama).
+    /// Llama, and models with its names: [`Decoder::llama`](crate::nn::models::Decoder::llama).
     Llama,
     /// BERT: [`Bert`](crate::nn::models::Bert).
     Bert,
@@ -49,19 +49,19 @@ pub enum Family {
     Vit,
 }
 
-/// The parameters among `variables`, read from files of one checkpoint, given as their bytes: those of a model of the family. Layers
-/// are put together, kernels transposed, and elements converted to the type that a variable has. What else is in the files is left, and
-/// adapters are not looked for ([`read_adapters`]).
+/// Reads the parameters among `variables` from the files of one checkpoint, given as bytes, for a model of the family. Layers are
+/// stacked, kernels transposed, and elements converted to the variable's type. Other tensors are ignored, and adapters are not read
+/// ([`read_adapters`]).
 ///
 /// # Errors
-/// A file is none (SH0725), or parameters are missing or have other shapes, which is said of all (SH0723).
+/// A file is invalid (SH0725), or parameters are missing or have other shapes, all reported at once (SH0723).
 pub fn read(
     family: Family,
     variables: &[Variable],
     files: &[&[u8]],
 ) -> Result<IndexMap<String, HostArray>, Error> {
     let mut weights = StateDict::new();
-    // Where two files have a tensor, the later one counts.
+    // If two files have the same tensor, the later one wins.
     for (i, file) in files.iter().enumerate().rev() {
         for (name, tensor) in parse(i, file)?.iter() {
             if weights.find(name).is_none() {
@@ -72,10 +72,10 @@ pub fn read(
     read_from(family, variables, &weights)
 }
 
-/// The parameters among `variables`, as [`read`] has them, out of a state dict.
+/// Reads the parameters among `variables` from a state dict, like [`read`].
 ///
 /// # Errors
-/// Parameters are missing or have other shapes, which is said of all (SH0723), or a file cannot be read (SH1401).
+/// Parameters are missing or have other shapes, all reported at once (SH0723), or a file cannot be read (SH1401).
 pub fn read_from(
     family: Family,
     variables: &[Variable],
@@ -89,12 +89,12 @@ pub fn read_from(
     Ok(arrays)
 }
 
-/// The state of a step with the parameters of a checkpoint, a model of the family. Each device gets its part, and only the parts of
-/// this process's devices are read, one variable at a time. Copies of parameters begin as these, and magnitudes of DoRA as
-/// norms of these; what else is no parameter, or is an adapter, is taken from `others`, which may be `step.init(seed)`.
+/// The state of a step with the parameters of a checkpoint, for a model of the family. Each device gets its shard, and only the
+/// shards of this process's devices are read, one variable at a time. Copies of parameters are initialized from them, and DoRA
+/// magnitudes from their norms. Other variables and adapters come from `others`, which may be `step.init(seed)`.
 ///
 /// # Errors
-/// Parameters are missing or have other shapes, which is said of all (SH0723), a file cannot be read (SH1401), or `others` lacks a
+/// Parameters are missing or have other shapes, all reported at once (SH0723), a file cannot be read (SH1401), or `others` lacks a
 /// variable (SH0720).
 pub fn load(
     family: Family,
@@ -116,7 +116,7 @@ pub fn load(
     })
 }
 
-/// A block of norms of a kernel over the first dimensions of its layers: how magnitudes of DoRA begin.
+/// A block of the norms of a kernel over the leading dimensions of its layers: the initial values of DoRA magnitudes.
 fn norms(
     kernel: &Assembled<'_>,
     variable: &Variable,
@@ -139,7 +139,7 @@ fn norms(
     Ok(HostArray::from_f64(variable.dtype, &shape, &norms)?)
 }
 
-/// Where the parameters among `variables` lie.
+/// The sources of the parameters among `variables`.
 fn find<'a>(
     family: Family,
     variables: &'a [Variable],
@@ -148,7 +148,7 @@ fn find<'a>(
     let (mut all, mut wrong) = (Vec::new(), Vec::new());
     let is_read = |v: &&Variable| {
         let is_of_model = matches!(v.kind, Kind::Parameter | Kind::Frozen) && !adapters::is_adapter(&v.name);
-        // Copies follow what they are copies of.
+        // Copies come after their originals.
         is_of_model && !matches!(v.init, Init::CopyOf(_))
     };
     for variable in variables.iter().filter(is_read) {

@@ -1,4 +1,4 @@
-//! Adapters of low rank that are folded into the weights of a state.
+//! Merges low-rank adapters into the weights of a state.
 
 use indexmap::IndexMap;
 use shardc_graph::{DType, DotDims, Graph, Tensor};
@@ -11,7 +11,7 @@ use super::{State, Step};
 use crate::Error;
 use crate::lora::Merge;
 
-/// A kernel with what is put beside it.
+/// A kernel and its adapters.
 struct Adapted<'a> {
     kernel: &'a Variable,
     a: &'a Variable,
@@ -32,12 +32,12 @@ impl Adapted<'_> {
 }
 
 impl Step {
-    /// The state without adapters ([`Scope::with_lora`]), which are in the kernels instead: `W + s A B`, computed on the devices, where kernels
-    /// lie. A step of the same model without LoRA [`adopt`](Step::adopt)s it. The state that is given stays as it is.
+    /// The state without adapters ([`Scope::with_lora`]), merged into the kernels: `W + s A B`, computed on the devices with the
+    /// kernels' sharding. A step of the same model without LoRA can [`adopt`](Step::adopt) it. The given state does not change.
     ///
     /// # Errors
-    /// There are no adapters, or they are of another rank, or a kernel is kept in four bits (SH1252); the state lacks a variable (SH0720);
-    /// a run fails.
+    /// There are no adapters, or they have another rank, or a kernel is stored in four bits (SH1252); the state lacks a variable
+    /// (SH0720); a run fails.
     pub fn merge_adapters(&self, state: &State, lora: &Lora) -> Result<State, Error> {
         let adapted = self.adapted(lora)?;
         let kernels = self.folded(&adapted, state, lora, Merge::Into)?;
@@ -46,8 +46,8 @@ impl Step {
         Ok(merged)
     }
 
-    /// The way back: a state for this step of one that [`merge_adapters`](Step::merge_adapters) made, and of adapters, such as the state that it
-    /// was made of. Kernels are what they were, up to rounding.
+    /// The inverse: a state for this step from a merged state of [`merge_adapters`](Step::merge_adapters) and the adapters, for
+    /// example those of the original state. Kernels are restored up to rounding.
     ///
     /// # Errors
     /// As for [`merge_adapters`](Step::merge_adapters).
@@ -70,7 +70,7 @@ impl Step {
         Ok(state)
     }
 
-    /// The kernels that have adapters.
+    /// The kernels with adapters.
     fn adapted(&self, lora: &Lora) -> Result<Vec<Adapted<'_>>, Error> {
         let named: IndexMap<&str, &Variable> =
             self.variables().iter().map(|v| (v.name.as_str(), v)).collect();
@@ -109,7 +109,7 @@ impl Step {
         Err(Diagnostic::invalid("SH1252", text).hint("keep them beside the kernels").into())
     }
 
-    /// Kernels of a state with adapters in them, or without.
+    /// The kernels of a state with adapters merged or removed.
     fn folded(
         &self,
         adapted: &[Adapted<'_>],
@@ -154,7 +154,7 @@ impl Step {
             results.push((&kernel.name, value.to(kernel.dtype)));
         }
         let fold = self.beside(p.finish(&results)?)?;
-        // What is returned is not in the memory of what is given.
+        // Results do not share memory with arguments.
         let none: [(&str, &HostArray); 0] = [];
         let metrics = fold.run(&mut fold.adopt(state)?, &none)?;
         Ok(State { arrays: metrics.arrays, processes: self.processes() })

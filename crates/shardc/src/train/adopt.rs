@@ -1,4 +1,4 @@
-//! States that are made of others.
+//! Creates states from other states.
 
 use indexmap::IndexMap;
 use shardc_ir::Diagnostic;
@@ -11,7 +11,7 @@ use super::{State, Step};
 use crate::Error;
 use crate::exec::Port;
 
-/// A state that is made of another one, and what that has otherwise.
+/// A state created from another one, and the differences.
 #[derive(Clone, Debug)]
 pub struct Adopted {
     /// The state.
@@ -23,9 +23,9 @@ pub struct Adopted {
 }
 
 impl Step {
-    /// The variables of this step out of the state of another, which may have more: an evaluation out of a training run. Both
-    /// states share the devices' memory, as long as neither changes; arrays that lie otherwise than this step takes them go
-    /// through the host: in a job of several processes all have to do this.
+    /// Takes the variables of this step from the state of another, which may have more: for example an evaluation from a training
+    /// run. Both states share device memory until one changes. Arrays with another sharding go through the host, so in a job of
+    /// several processes all have to call this.
     ///
     /// # Errors
     /// The other state lacks a variable (SH0720), or has one of another shape or element type (SH0721), or a copy fails.
@@ -42,12 +42,12 @@ impl Step {
         Ok(State { arrays, processes: self.processes() })
     }
 
-    /// The variables of this step out of a state that may lack some, which are those of `begin`: a model with a new head out of a state that was
-    /// trained before and [`init`](Step::init). What the state lacks, and what the step does not have, is told, as `load_state_dict` of
-    /// PyTorch does that is not strict. Where the state lacks what begins as a copy of a variable that it has
-    /// ([`Init::copy_of`](shardc_nn::Init::copy_of)), it begins as that, and is told as missing, too.
+    /// Takes the variables of this step from a state that may lack some; those come from `begin`: for example a model with a new
+    /// head, from a trained state and [`init`](Step::init). Missing and unexpected variables are returned, as by PyTorch's
+    /// `load_state_dict` with `strict=False`. A missing variable that is initialized as a copy of an existing one
+    /// ([`Init::copy_of`](shardc_nn::Init::copy_of)) is copied from it, and still reported as missing.
     ///
-    /// Memory is shared, and arrays go through the host, as for [`adopt`](Step::adopt).
+    /// Memory is shared, and arrays may go through the host, as for [`adopt`](Step::adopt).
     ///
     /// # Errors
     /// Variables have another shape or element type (SH0721), neither state has one (SH0720), or a copy fails.
@@ -73,7 +73,7 @@ impl Step {
             } else {
                 missing.push(name.clone());
                 if let Some(array) = source() {
-                    // Never the same memory: a run takes that of each variable.
+                    // Never shared memory: a run donates the memory of each variable.
                     let array = to_host(array, self.client().processes())?;
                     self.spread(port, &converted(array, variable.dtype)?)?
                 } else {
@@ -89,7 +89,7 @@ impl Step {
         Ok(Adopted { state: State { arrays, processes: self.processes() }, missing, unused })
     }
 
-    /// An array of another state as this step takes it.
+    /// An array of another state with the sharding of this step.
     fn taken(&self, port: &Port, array: &ShardedArray) -> Result<ShardedArray, Error> {
         if *array.layout() == port.layout {
             return Ok(array.clone());
@@ -98,9 +98,9 @@ impl Step {
     }
 }
 
-/// Parts of states, and names. What is made shares the devices' memory with what it is made of, as long as neither changes.
+/// Subsets, renaming and merging of states. The results share device memory with the originals until one changes.
 impl State {
-    /// The variables whose names `keep` says.
+    /// The variables whose names satisfy `keep`.
     #[must_use]
     pub fn filtered(&self, mut keep: impl FnMut(&str) -> bool) -> State {
         let kept = self.arrays.iter().filter(|(name, _)| keep(name));
@@ -111,7 +111,7 @@ impl State {
     /// The same variables under other names.
     ///
     /// # Errors
-    /// Two variables would have one name (SH0720).
+    /// Two variables would get the same name (SH0720).
     pub fn renamed(&self, mut rename: impl FnMut(&str) -> String) -> Result<State, Error> {
         let mut from: IndexMap<String, &str> = IndexMap::new();
         for name in self.arrays.keys() {
@@ -126,10 +126,10 @@ impl State {
         Ok(State { arrays, processes: self.processes.clone() })
     }
 
-    /// The variables of both.
+    /// The variables of both states.
     ///
     /// # Errors
-    /// Both have a variable (SH0720).
+    /// Both states have the same variable (SH0720).
     pub fn merged(&self, other: &State) -> Result<State, Error> {
         let both: Vec<String> = (self.arrays.keys())
             .filter(|name| other.arrays.contains_key(*name))

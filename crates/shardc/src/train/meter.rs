@@ -1,8 +1,8 @@
-//! How fast training goes.
+//! Training throughput.
 
 use std::time::{Duration, Instant};
 
-/// Counts steps and what they work on.
+/// Counts steps and tokens.
 #[derive(Clone, Debug)]
 pub struct Meter {
     started: Instant,
@@ -10,16 +10,16 @@ pub struct Meter {
     tokens: u64,
     /// Floating-point operations of one step, on all devices.
     flops: f64,
-    /// Floating-point operations that all devices can do in a second.
+    /// Peak floating-point operations per second of all devices.
     peak: Option<f64>,
 }
 
-/// How fast training went, on average.
+/// Average throughput of training.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speed {
-    /// Steps in a second.
+    /// Steps per second.
     pub steps: f64,
-    /// Tokens, or whatever was counted, in a second.
+    /// Tokens, or other counted items, per second.
     pub tokens: f64,
     /// The part of what the devices can do that the model's arithmetic makes use of (model FLOPs utilization, Chowdhery et al.,
     /// "PaLM", 2022, appendix B); `None` where it is not known what they can do.
@@ -27,33 +27,33 @@ pub struct Speed {
 }
 
 impl Meter {
-    /// Begins to count: the first steps, which warm up, are better left out.
+    /// Starts counting; warm-up steps should be left out.
     #[must_use]
     pub fn start() -> Meter {
         Meter { started: Instant::now(), steps: 0, tokens: 0, flops: 0.0, peak: None }
     }
 
-    /// Says what one step computes and what the devices can do in a second, in floating-point operations: `flops` of the model,
-    /// without what is computed again, and `peak` of all devices together.
+    /// Sets the floating-point operations of one step and the peak per second: `flops` of the model, without rematerialization, and
+    /// `peak` of all devices together.
     #[must_use]
     pub fn with_flops(mut self, flops: f64, peak: Option<f64>) -> Meter {
         (self.flops, self.peak) = (flops, peak);
         self
     }
 
-    /// One more step, on this many tokens, or whatever is counted.
+    /// Counts one more step with this many tokens or other items.
     pub fn step(&mut self, tokens: u64) {
         self.steps += 1;
         self.tokens += tokens;
     }
 
-    /// How many steps were counted.
+    /// The number of counted steps.
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// How fast it went so far.
+    /// The throughput so far.
     #[must_use]
     pub fn speed(&self) -> Speed {
         self.speed_after(self.started.elapsed())

@@ -1,4 +1,4 @@
-//! What a step tells.
+//! The metrics of a step.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::StepTimes;
 use super::state::{to_host, unknown};
 use crate::Error;
 
-/// The metrics of one run, on the devices until they are asked for.
+/// The metrics of one run, on the devices until they are read.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     pub(super) arrays: IndexMap<String, ShardedArray>,
@@ -19,7 +19,7 @@ pub struct Metrics {
     pub(super) run: Run,
 }
 
-/// The run that makes metrics.
+/// The run that computes the metrics.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub(super) execution: Execution,
@@ -33,8 +33,8 @@ impl Metrics {
         self.arrays.keys().map(String::as_str)
     }
 
-    /// A metric, put together on the host. In a job of several processes all have to ask for the same metrics, in the same
-    /// order, unless every device has the whole of them, as it has of a single number.
+    /// A metric, assembled on the host. In a job of several processes all have to request the same metrics in the same order,
+    /// unless the metric is replicated on every device, as a scalar is.
     ///
     /// # Errors
     /// There is none of this name (SH0720), or a copy fails.
@@ -60,16 +60,16 @@ impl Metrics {
         }
     }
 
-    /// Whether the run is over, or has failed. Does not wait.
+    /// Whether the run is done or has failed. Does not wait.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.run.execution.is_done()
     }
 
-    /// Waits until the run is over, and says where its time went.
+    /// Waits until the run is done, and returns its times.
     ///
     /// # Errors
-    /// What the run failed with.
+    /// The error of the run.
     pub fn times(&self) -> Result<StepTimes, Error> {
         let times = self.run.execution.wait()?;
         Ok(StepTimes {

@@ -1,4 +1,4 @@
-//! What a step keeps from one run to the next, on the devices.
+//! The state of a step between runs, on the devices.
 
 use indexmap::IndexMap;
 use shardc_ir::Diagnostic;
@@ -9,7 +9,7 @@ use crate::Error;
 /// The variables of a [`Step`](super::Step), on its devices, by name.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// In the order of the step's variables; empty where a run failed that had taken their memory.
+    /// In the order of the step's variables; empty after a failed run that had donated their memory.
     pub(crate) arrays: IndexMap<String, ShardedArray>,
     /// The processes of the job, where these are several.
     pub(crate) processes: Option<Processes>,
@@ -33,14 +33,13 @@ impl State {
         self.arrays.is_empty()
     }
 
-    /// A variable as it lies on the devices.
+    /// A variable on the devices.
     #[must_use]
     pub fn sharded(&self, name: &str) -> Option<&ShardedArray> {
         self.arrays.get(name)
     }
 
-    /// A variable, put together on the host. In a job of several processes all have to ask for the same variables, in the same
-    /// order.
+    /// A variable, assembled on the host. In a job of several processes all have to request the same variables in the same order.
     ///
     /// # Errors
     /// There is none of this name (SH0720), or a copy fails.

@@ -19,32 +19,32 @@ use super::{Metrics, State};
 use crate::exec::{Port, Program, not_finite};
 use crate::{Compiler, Error, Interface, InterfaceTensor};
 
-/// A training step that is compiled and ready on its devices.
+/// A training step that is compiled for its devices.
 #[derive(Debug)]
 pub struct Step {
     client: Client,
     step: StepProgram,
     program: Program,
-    /// How the program was partitioned; `None` on one device.
+    /// The partitioned program; `None` on one device.
     partitioned: Option<(Compiler, Interface)>,
     in_flight: usize,
     /// The warnings of partitioning.
     warnings: Vec<Diagnostic>,
-    /// How many of them a front end prints by default.
+    /// The number of warnings that a front end prints by default.
     warn_bytes: u64,
-    /// Whether results are looked at after each run.
+    /// Whether results are checked for NaN and infinity after each run.
     checks_finite: bool,
-    /// How many runs were started.
+    /// The number of runs started.
     runs: AtomicU64,
 }
 
-/// How a variable is sharded, and over which mesh.
+/// The sharding of a variable, and its mesh.
 pub(crate) struct VariableSharding<'a> {
     pub(crate) mesh: &'a Mesh,
     pub(crate) sharding: &'a TensorSharding,
 }
 
-/// What a run is fed with: whole arrays of the host, or arrays that lie on the devices as the step takes them.
+/// An input of a run: a full array on the host, or an array on the devices with the step's sharding.
 #[derive(Clone, Copy, Debug)]
 pub enum Feed<'a> {
     /// On the host.
@@ -87,10 +87,10 @@ impl Step {
         })
     }
 
-    /// Compiles a step for one device: marks say nothing.
+    /// Compiles a step for one device; sharding annotations are ignored.
     ///
     /// # Errors
-    /// The back end refuses it.
+    /// The back end rejects it.
     pub fn single(client: &Client, step: StepProgram) -> Result<Step, Error> {
         let program = Program::single(client, &step.module)?;
         Ok(Step {
@@ -106,8 +106,8 @@ impl Step {
         })
     }
 
-    /// The warnings of [`Step::compile`]: those of partitioning (see [`Output::warnings`](crate::Output::warnings)), and SH0727
-    /// where the mesh has several devices and each of them computes the whole step.
+    /// The warnings of [`Step::compile`]: those of partitioning (see [`Output::warnings`](crate::Output::warnings)), and SH0727 if
+    /// the mesh has several devices and each of them computes the whole step.
     #[must_use]
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
@@ -122,21 +122,21 @@ impl Step {
     /// Stops at the first NaN or infinity: after each run, metrics and variables are copied to the host, and an element that
     /// is not finite is an error (SH0728) that names the run (from 1) and the tensor. The copies make each run slower.
     ///
-    /// In a job of several processes all of them have to ask for it.
+    /// In a job of several processes all of them have to request it.
     #[must_use]
     pub fn check_finite(mut self) -> Step {
         self.checks_finite = true;
         self
     }
 
-    /// Sets how many runs of the client may be on their way with one of this step: two, unless this says otherwise; one at least.
+    /// Sets the maximum number of runs in flight on the client; the default is two, the minimum one.
     #[must_use]
     pub fn with_in_flight(mut self, runs: usize) -> Step {
         self.in_flight = runs;
         self
     }
 
-    /// The first values of all variables, computed on the devices that hold them: the same for every mesh.
+    /// The initial values of all variables, computed on their devices: the same for every mesh.
     ///
     /// # Errors
     /// Initial values do not fit, or a run fails.
@@ -162,7 +162,7 @@ impl Step {
         self.state_of(program.step(&key)?)
     }
 
-    /// A state of arrays by name, which come from elsewhere: all variables and nothing else.
+    /// A state from arrays by name; exactly the variables of the step.
     ///
     /// # Errors
     /// A variable is missing or unknown, or an array has another shape or element type (SH0721).
@@ -197,12 +197,12 @@ impl Step {
         self.state_of((0..self.step.variables.len()).map(spread).collect::<Result<_, Error>>()?)
     }
 
-    /// A state that is made in parts, for what is too large to be in memory as a whole: `block` gives the elements of a variable
-    /// between the bounds in each dimension, once for all devices that hold them, or `None` for a variable that it does not have,
-    /// which is taken from `others`. A variable that begins as a copy of one that `block` has begins as that.
+    /// A state built block by block, for variables that do not fit in memory: `block` returns the elements of a variable within
+    /// bounds, once for all devices that hold them, or `None` for a variable that it does not have, which is taken from `others`. A
+    /// variable that is initialized as a copy of one that `block` has gets that value.
     ///
     /// # Errors
-    /// What `block` says; a block has another shape or element type (SH0721); `others` lacks a variable (SH0720).
+    /// Those of `block`; a block has another shape or element type (SH0721); `others` lacks a variable (SH0720).
     pub fn put_blocks(
         &self,
         others: Option<&State>,
@@ -236,7 +236,7 @@ impl Step {
         self.state_of(arrays)
     }
 
-    /// An array of blocks, each of which is asked for once; `None` where there are none.
+    /// An array of blocks, each of which is requested once; `None` if `block` has none.
     fn blocks(
         &self,
         port: &Port,
@@ -286,18 +286,18 @@ impl Step {
         Ok(ShardedArray::from_results_on(placement, &buffers, layouts)?.pop())
     }
 
-    /// Runs the step: the state becomes the next one, in the same memory. Inputs are given by name.
+    /// Runs the step: the state is updated in place. Inputs are given by name.
     ///
-    /// Returns before the devices are done, with arrays whose content may not be there yet: reading a metric or a variable waits.
-    /// Where as many runs are on their way as may be ([`Step::with_in_flight`]), it waits for the first of them. So that devices do
-    /// not wait for the host, read the metrics of a step when the next one is started.
+    /// Returns before the devices are done; reading a metric or a variable waits for it. If the maximum number of runs is in flight
+    /// ([`Step::with_in_flight`]), it waits for the first of them. To keep the devices busy, read the metrics of a step after
+    /// starting the next one.
     ///
     /// # Errors
-    /// With [`Step::check_finite`], an element of a metric or a variable is not finite (SH0728): the state is the next one.
+    /// With [`Step::check_finite`], an element of a metric or a variable is not finite (SH0728): the state is the updated one.
     ///
-    /// An input is missing, unknown or given twice, the state is another step's (SH0720), or an array does not fit: the state is as
-    /// it was. The run cannot be started, or the one before has failed, and then the state is gone (SH0722). That the run fails
-    /// later is an error of whatever is done next with metrics or state.
+    /// An input is missing, unknown or given twice, the state is another step's (SH0720), or an array does not fit: the state is
+    /// unchanged. The run cannot be started, or the previous one has failed: the state is lost (SH0722). If the run fails later,
+    /// the next use of its metrics or state returns the error.
     pub fn run<'a, F: Into<Feed<'a>> + Copy>(
         &self,
         state: &mut State,
@@ -306,8 +306,8 @@ impl Step {
         self.run_after(state, inputs, Duration::ZERO)
     }
 
-    /// Runs the step on a batch of a [`Loader`](super::Loader), as [`Step::run`] does; that the batch was waited for is part of
-    /// what the step took.
+    /// Runs the step on a batch of a [`Loader`](super::Loader), as [`Step::run`] does; the measured step time includes waiting for
+    /// the batch.
     ///
     /// # Errors
     /// Those of [`Step::run`].
@@ -333,12 +333,12 @@ impl Step {
             arguments[argument] = state.arrays.get(&variable.name).cloned();
         }
         let arguments: Vec<ShardedArray> = arguments.into_iter().flatten().collect();
-        // What does not fit must not cost the state.
+        // Inputs are checked first, so that an error does not lose the state.
         self.program.check_spread(&arguments)?;
         let mut held = std::mem::take(&mut state.arrays);
         let mut kept = Vec::with_capacity(held.len());
         for (variable, result) in self.step.variables.iter().zip(&self.step.results) {
-            // What the step leaves as it is stays ours; the rest is taken.
+            // Arrays that the step does not change are kept; the others are donated.
             kept.push(held.swap_remove(&variable.name).filter(|_| result.is_none()));
         }
         let (mut results, execution) = self.program.launch(arguments, self.in_flight)?;
@@ -365,7 +365,7 @@ impl Step {
         Ok(metrics)
     }
 
-    /// Whether a state has the variables of this step and no others.
+    /// Whether a state has exactly the variables of this step.
     pub(crate) fn check_state(&self, state: &State) -> Result<(), Error> {
         let variables = &self.step.variables;
         if state.arrays.is_empty() && !variables.is_empty() {
@@ -385,7 +385,7 @@ impl Step {
         Err(Diagnostic::invalid("SH0720", text).hint(hint).into())
     }
 
-    /// Puts an input on the devices, as the step takes it, for [`Step::run`].
+    /// Copies an input to the devices, with the step's sharding, for [`Step::run`].
     ///
     /// # Errors
     /// There is no input of this name (SH0720), or the array does not fit.
@@ -393,7 +393,7 @@ impl Step {
         self.spread(self.input(name)?, array)
     }
 
-    /// The inputs in the order of the program, on the devices.
+    /// The inputs on the devices, in program order.
     fn feed<'a, F: Into<Feed<'a>> + Copy>(&self, inputs: &[(&str, F)]) -> Result<Vec<ShardedArray>, Error> {
         let names = || self.step.inputs.iter().map(|port| port.name.as_str());
         if let Some((name, _)) = inputs.iter().find(|(name, _)| !names().any(|known| known == *name)) {
@@ -436,19 +436,19 @@ impl Step {
         }
     }
 
-    /// The processes that the step runs in, where these are several.
+    /// The processes of the job, if there are several.
     #[must_use]
     pub fn processes(&self) -> Option<Processes> {
         self.client.processes().filter(|_| self.partitioned.is_some()).cloned()
     }
 
-    /// The variables, with the program's ports of them.
+    /// The variables, with their ports of the program.
     pub(super) fn ports(&self) -> impl Iterator<Item = (&Variable, &Port)> {
         let inputs = self.program.inputs();
         self.step.variables.iter().zip(self.step.arguments.iter().map(|&argument| &inputs[argument]))
     }
 
-    /// The variable that one begins as a copy of.
+    /// The variable that one is initialized as a copy of.
     pub(super) fn source(&self, variable: &Variable) -> Option<&Variable> {
         self.step.source(variable)
     }
@@ -458,7 +458,7 @@ impl Step {
         self.step.mesh.clone()
     }
 
-    /// Compiles another program of variables of this step, which lie as here, as do metrics that have their names.
+    /// Compiles another program on variables of this step, with the same shardings; metrics of the same names keep theirs.
     pub(super) fn beside(&self, mut program: StepProgram) -> Result<Step, Error> {
         let Some((compiler, interface)) = &self.partitioned else {
             return Step::single(&self.client, program);
@@ -493,7 +493,7 @@ impl Step {
         &self.client
     }
 
-    /// The port of each variable, in order, and how the partitioned program has it sharded.
+    /// The port of each variable, in order, and its sharding in the partitioned program.
     pub(crate) fn variable_ports(
         &self,
     ) -> impl Iterator<Item = (&Variable, &Port, Option<VariableSharding<'_>>)> {
@@ -518,8 +518,8 @@ impl Step {
         &self.program
     }
 
-    /// How many floating-point operations a run takes on all devices together, by the back end's estimate; `None` where it gives
-    /// none. What is computed again is counted, bodies of loops once.
+    /// The floating-point operations of a run on all devices together, by the back end's estimate; `None` if it gives none.
+    /// Rematerialized operations are counted; bodies of loops are counted once.
     #[must_use]
     pub fn flops(&self) -> Option<f64> {
         let devices = self.program.executable().placement().count() as f64;
@@ -527,7 +527,7 @@ impl Step {
     }
 }
 
-/// The same numbers in another element type.
+/// The array converted to another element type.
 pub(super) fn converted(array: HostArray, dtype: DType) -> Result<HostArray, Error> {
     if array.dtype == dtype {
         return Ok(array);
@@ -535,7 +535,7 @@ pub(super) fn converted(array: HostArray, dtype: DType) -> Result<HostArray, Err
     Ok(HostArray::from_f64(dtype, &array.shape, &array.to_f64_vec())?)
 }
 
-/// Whether an array of this type is what a step takes.
+/// Whether the type of an array is the type that the step expects.
 pub(super) fn fits(what: &str, name: &str, given: &ArrayType, taken: &Port) -> Result<(), Error> {
     if *given == taken.ty {
         return Ok(());
@@ -544,7 +544,7 @@ pub(super) fn fits(what: &str, name: &str, given: &ArrayType, taken: &Port) -> R
     Err(Diagnostic::invalid("SH0721", text).into())
 }
 
-/// The warning for a step that a mesh of several devices does not split.
+/// The warning for a step that a mesh of several devices does not shard.
 fn replicated(interface: &Interface) -> Option<Diagnostic> {
     let devices = interface.mesh.num_devices();
     let is_whole = |tensor: &InterfaceTensor| tensor.local_shape == tensor.global.shape;

@@ -1,20 +1,20 @@
-//! Where the time of steps goes.
+//! Step times.
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// Steps of which times are kept: enough for percentiles, and little memory.
+/// The number of steps whose times are kept: enough for percentiles, in little memory.
 const KEPT: usize = 4096;
 
-/// Where the time of one step went. The first four are the host's, one after the other; the devices may compute meanwhile.
+/// The times of one step. The first four are consecutive times of the host; the devices may compute meanwhile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepTimes {
-    /// How long the batch was waited for, where a loader gave it.
+    /// Waiting for the batch, if a loader provides it.
     pub input: Duration,
-    /// How long it took to cut what came from the host, and to hand it to the plugin.
+    /// Slicing host arrays and passing them to the plugin.
     pub transfer: Duration,
-    /// How long the step waited because as many as may be were on their way.
+    /// Waiting because the maximum number of steps was in flight.
     pub backpressure: Duration,
     /// From then until the plugin had started all devices.
     pub enqueue: Duration,
@@ -22,11 +22,11 @@ pub struct StepTimes {
     pub device: Duration,
 }
 
-/// Gathers what steps took.
+/// Collects step times.
 #[derive(Clone, Debug, Default)]
 pub struct Timings {
     last: Option<Instant>,
-    /// What steps took, and the time from the step before to each.
+    /// The times of steps, and the interval from the previous step to each.
     steps: VecDeque<(StepTimes, Duration)>,
 }
 
@@ -35,18 +35,18 @@ pub struct Timings {
 pub struct Spread {
     /// The mean.
     pub mean: Duration,
-    /// Half of them take longer.
+    /// The median.
     pub p50: Duration,
-    /// One in twenty takes longer.
+    /// The 95th percentile.
     pub p95: Duration,
 }
 
-/// Where the time of steps went, over the last of them.
+/// A summary of the latest step times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimesReport {
-    /// How many steps.
+    /// The number of steps.
     pub steps: usize,
-    /// From step to step.
+    /// The interval between steps.
     pub step: Spread,
     /// [`StepTimes::device`].
     pub device: Spread,
@@ -58,12 +58,12 @@ pub struct TimesReport {
     pub backpressure: Spread,
     /// [`StepTimes::enqueue`].
     pub enqueue: Spread,
-    /// The part of all time in which the host waited for batches, from 0 to 1.
+    /// The fraction of time in which the host waited for batches, from 0 to 1.
     pub input_share: f64,
 }
 
 impl Timings {
-    /// One more step. The first one begins to count: it warms up, and is left out.
+    /// Records one more step. The first one starts the clock and, as a warm-up, is left out.
     pub fn add(&mut self, times: StepTimes) {
         self.add_at(times, Instant::now());
     }
@@ -77,7 +77,7 @@ impl Timings {
         }
     }
 
-    /// Where the time went; `None` where there are no steps yet.
+    /// The summary; `None` without steps.
     #[must_use]
     pub fn report(&self) -> Option<TimesReport> {
         if self.steps.is_empty() {

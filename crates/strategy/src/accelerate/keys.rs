@@ -1,46 +1,46 @@
-//! Every key that `accelerate config` writes, and those of PyTorch/XLA's FSDP, with what they mean here.
+//! All keys that `accelerate config` writes, and those of PyTorch/XLA's FSDP, with their meaning here.
 
-/// Where a key stands.
+/// The section of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// At the top.
+    /// At the top level.
     Top,
-    /// Under `fsdp_config`.
+    /// In `fsdp_config`.
     Fsdp,
-    /// Under `xla_fsdp_settings` of it.
+    /// In its `xla_fsdp_settings`.
     Xla,
-    /// Under `parallelism_config`.
+    /// In `parallelism_config`.
     Parallelism,
-    /// Under `deepspeed_config`.
+    /// In `deepspeed_config`.
     DeepSpeed,
 }
 
-/// What a value has to be.
+/// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// `true`, `false`, or as words; `yes` and `no` too.
+    /// `true` or `false`, also as words; `yes` and `no` too.
     Bool,
-    /// A whole number, not negative.
+    /// A non-negative integer.
     Count,
-    /// One of these words, in capitals or not, or its number from one.
+    /// One of these words, case-insensitive, or its number from one.
     Word(&'static [&'static str]),
-    /// Whatever is written.
+    /// Any value.
     Any,
-    /// More keys.
+    /// Nested keys.
     Keys,
 }
 
-/// What a key does here.
+/// The effect of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// It is done.
+    /// Supported.
     Done,
-    /// It is nothing to a compiler, and why: a warning, if it is on.
+    /// No meaning for a compiler, with the reason: a warning, if it is on.
     Nothing(&'static str),
-    /// It is done elsewhere, such as by the launcher: there is nothing to report.
+    /// Handled elsewhere, such as by the launcher: not reported.
     Elsewhere,
-    /// It would change what is computed, sent or kept, and is not supported, and why: a warning, if it is on, and an error if the user
-    /// wants no setting to be ignored.
+    /// Would change what is computed, sent or kept, and is not supported, with the reason: a warning if it is on, and an error if
+    /// the user wants no setting to be ignored.
     Ignored(&'static str),
 }
 
@@ -164,7 +164,7 @@ pub(super) const KEYS: &[Key] = &[
     fsdp("fsdp_limit_all_gathers", Kind::Bool, SCHEDULE),
     fsdp("fsdp_min_num_params", Kind::Count, Effect::Done),
     fsdp("fsdp_offload_params", Kind::Bool, Effect::Done),
-    // In the second version a truth value; in the first one, newer files have the strategy here.
+    // A boolean in version 2; in version 1, newer files have the strategy here.
     fsdp("fsdp_reshard_after_forward", Kind::Any, Effect::Done),
     fsdp("fsdp_sharding_strategy", Kind::Word(STRATEGIES), Effect::Done),
     fsdp("fsdp_state_dict_type", Kind::Word(STATE), CHECKPOINTS),

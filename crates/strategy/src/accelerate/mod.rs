@@ -1,7 +1,7 @@
-//! Accelerate's YAML: what `accelerate config` writes and `accelerate launch` reads, as settings.
+//! Parses Accelerate's YAML, as written by `accelerate config` and read by `accelerate launch`, into settings.
 //!
-//! Nothing is ignored without a word: a key that is not known, and one that says nothing to a compiler, are warnings, of which the
-//! latter are told together for each reason; a value that is wrong is an error at its line. All errors of a file are found at once.
+//! No key is ignored silently. Unknown keys and keys without meaning for a compiler are warnings, the latter grouped by reason. A
+//! wrong value is an error at its line. All errors of a file are reported at once.
 
 mod keys;
 mod parallelism;
@@ -21,38 +21,38 @@ use parallelism::Sizes;
 pub use questions::{Question, next_question, written};
 use values::{chosen, count, is_off, sharding, truth, word};
 
-/// What a configuration file says.
+/// The contents of a configuration file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Accelerate {
-    /// How a step is split.
+    /// The strategy of the step.
     pub settings: Settings,
-    /// How many devices there are (`num_processes`), where it is said.
+    /// The number of devices (`num_processes`), if given.
     pub devices: Option<u64>,
-    /// How many nodes they are in (`num_machines`), where it is said.
+    /// The number of nodes (`num_machines`), if given.
     pub nodes: Option<u64>,
-    /// What a model is to be written like.
+    /// Settings that the model has to implement.
     pub model: ModelSettings,
-    /// Keys that are not known, and those without effect, with the reasons.
+    /// Unknown keys and keys without effect, with the reasons.
     pub warnings: Vec<Diagnostic>,
-    /// The mesh that sizes of parallel dimensions make.
+    /// The mesh of the parallel dimensions.
     parallel: Option<String>,
 }
 
-/// What a configuration file says of how a model is written, rather than of how its step is split.
+/// Settings of a configuration file about how a model is written, not how its step is partitioned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModelSettings {
-    /// What layers compute with; parameters stay as they are kept.
+    /// The compute type of layers; parameters keep their type.
     pub compute_dtype: Option<DType>,
-    /// Whether each layer is computed again for the backward part.
+    /// Whether each layer is rematerialized in the backward pass.
     pub activation_checkpointing: bool,
 }
 
 impl Accelerate {
-    /// Reads a configuration file: Accelerate's YAML or JSON, `fsdp_config` of Hugging Face's Trainer or the JSON of its arguments, or
-    /// torchtitan's TOML.
+    /// Parses a configuration file: Accelerate's YAML or JSON, `fsdp_config` of Hugging Face's Trainer or the JSON of its
+    /// arguments, or torchtitan's TOML.
     ///
     /// # Errors
-    /// The text is no YAML (SH1210), or values are wrong (SH1211); all at once, and the warnings behind them.
+    /// The text is not YAML (SH1210), or values are wrong (SH1211); all are reported at once, followed by the warnings.
     pub fn parse(text: &str) -> Result<Accelerate, Vec<Diagnostic>> {
         if torchtitan::is_it(text) {
             return torchtitan::parse(text);
@@ -92,11 +92,11 @@ impl Accelerate {
         if reader.errors.is_empty() {
             return Ok(reader.out);
         }
-        // What is told besides may be the reason.
+        // The warnings may explain the errors.
         Err(reader.errors.into_iter().chain(reader.out.warnings).collect())
     }
 
-    /// Warnings about settings that are ignored though they change what is computed, sent or kept, and about unknown keys, as errors.
+    /// Turns warnings into errors: for ignored settings that change what is computed, sent or kept, and for unknown keys.
     #[must_use]
     pub fn ignored(&self) -> Vec<Diagnostic> {
         let is_ignored = |warning: &&Diagnostic| matches!(warning.code, "SH1212" | "SH1214");
@@ -104,8 +104,8 @@ impl Accelerate {
         self.warnings.iter().filter(is_ignored).map(as_error).collect()
     }
 
-    /// The mesh of the file's devices: `fsdp=8`, `node=2,fsdp=4` of a hybrid strategy on two machines, or what sizes of parallel dimensions
-    /// make. A hybrid strategy on one machine has `node=1`: it shards over all devices of it, as PyTorch does.
+    /// The mesh of the file's devices: `fsdp=8`, `node=2,fsdp=4` for a hybrid strategy on two machines, or the sizes of parallel
+    /// dimensions. A hybrid strategy on one machine has `node=1`: it shards over all of its devices, as PyTorch does.
     #[must_use]
     pub fn mesh(&self) -> Option<String> {
         if let Some(mesh) = &self.parallel {
@@ -135,19 +135,19 @@ struct Reader<'t> {
     idle: Vec<Idle>,
     is_fsdp: bool,
     is_deepspeed: bool,
-    /// Whether the file is of Hugging Face's Trainer.
+    /// Whether the file is from Hugging Face's Trainer.
     is_trainer: bool,
     /// `fsdp_version`.
     version: Option<u64>,
-    /// `fsdp_sharding_strategy`, and where it is.
+    /// `fsdp_sharding_strategy`, and its position.
     sharding: Option<(Sharding, Span)>,
     /// `fsdp_reshard_after_forward`, as it is written.
     reshard: Option<(String, Span)>,
     wrap: Option<&'static str>,
     min_parameters: Option<(u64, Span)>,
-    /// Where `fsdp_config` is.
+    /// The position of `fsdp_config`.
     fsdp: Option<Span>,
-    /// `parallelism_config`, and where it is.
+    /// `parallelism_config`, and its position.
     sizes: Option<(Sizes, Span)>,
     zero: Zero,
 }
@@ -156,12 +156,12 @@ struct Reader<'t> {
 #[derive(Default)]
 struct Zero {
     stage: Option<(u64, Span)>,
-    /// Whether parameters, and optimizer state, are offloaded, and where that is said.
+    /// Whether parameters, and optimizer state, are offloaded, and the position of the key.
     parameters: Option<Span>,
     optimizer: Option<Span>,
 }
 
-/// Why keys that have an effect have none here.
+/// Why keys of FSDP have no effect here.
 const NOT_FSDP: &str =
     "distributed_type is not FSDP: each device keeps the whole model; with FSDP there it is split";
 const NOT_BY_SIZE: &str = "units are made by size with fsdp_auto_wrap_policy: SIZE_BASED_WRAP";
@@ -171,7 +171,7 @@ const ANOTHER_DOCUMENT: &str = "the first document of the file is read";
 impl Reader<'_> {
     fn keys(&mut self, node: &MarkedYaml<'_>, place: Place) {
         let YamlData::Mapping(pairs) = &node.data else {
-            // `fsdp_config:` with nothing behind it.
+            // `fsdp_config:` without a value.
             if !matches!(node.data, YamlData::Value(Scalar::Null)) {
                 self.wrong(node, "keys with values are expected here".to_owned());
             }
@@ -247,12 +247,12 @@ impl Reader<'_> {
         }
     }
 
-    /// A key without effect here.
+    /// Records a key without effect here.
     fn idle(&mut self, name: &'static str, at: Span, reason: &'static str) {
         self.without_effect("SH1213", name, at, reason);
     }
 
-    /// A key without effect here that would change what is computed, sent or kept.
+    /// Records a key without effect here that would change what is computed, sent or kept.
     fn ignored(&mut self, name: &'static str, at: Span, reason: &'static str) {
         self.without_effect("SH1214", name, at, reason);
     }
@@ -270,7 +270,7 @@ impl Reader<'_> {
         let settings = &mut self.out.settings;
         match key.name {
             "distributed_type" => {
-                // PyTorch/XLA's wrapper is asked for under `fsdp_config`, whatever the type.
+                // PyTorch/XLA's wrapper is enabled under `fsdp_config`, whatever the type.
                 self.is_fsdp =
                     word(value).is_some_and(|w| ["FSDP", "XLA", "TPU"].contains(&w.to_uppercase().as_str()));
                 self.is_deepspeed = word(value).is_some_and(|w| w.eq_ignore_ascii_case("DEEPSPEED"));

@@ -1,13 +1,14 @@
-//! Constraints on activations: where they are split otherwise than the batch and weights would have them.
+//! Constraints on activations whose sharding should differ from what the batch and weights imply.
 //!
-//! * *Sequence parallelism*: sums between layers are split along their sequence over the axes of tensor parallelism, so that
-//!   normalizations are done in parts, and a layer's product ends in a reduce-scatter rather than in an all-reduce. Its products
-//!   within are split by heads or hidden features, as in Megatron (Korthikanti et al., 2022): sequences that are split everywhere
-//!   would gather keys and values, and weights whole.
-//! * *Context parallelism*: where an argument's sequence does not divide, as one token more does not, the pieces that are cut out of
-//!   it are split. Scores of an attention are split by queries, forwards and backwards; they have the sequence twice, and split
-//!   by keys in one place and by queries in another they would be exchanged, which is the most that a layer has.
-//! * *Expert parallelism*: what goes to experts and comes from them is split by expert, so that examples are exchanged.
+//! * *Sequence parallelism*: partial sums between layers become sharded along their sequence over the axes of tensor parallelism.
+//!   Normalizations are then computed on shards, and the last matmul of a layer ends in a reduce-scatter instead of an all-reduce.
+//!   Matmuls within a layer are sharded by heads or hidden features, as in Megatron (Korthikanti et al., 2022): sharding sequences
+//!   everywhere would gather keys, values and weights.
+//! * *Context parallelism*: if an argument's sequence does not divide evenly, for example because it has one more token, the slices
+//!   of it are sharded instead. Attention scores are sharded by queries, in the forward and in the backward pass. They have the
+//!   sequence twice; sharded by keys in one place and by queries in another they would be resharded, which is the largest transfer
+//!   of a layer.
+//! * *Expert parallelism*: inputs and outputs of experts are sharded by expert, so that examples are exchanged.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
@@ -19,20 +20,20 @@ use super::axes::Axes;
 use super::constraints::Constraints;
 use super::{BATCH_FIRST, prioritize};
 
-/// What is known of a step's dimensions.
+/// The classes of a step's dimensions.
 pub(super) struct Dimensions<'a> {
     pub(super) classes: &'a DimensionClasses,
-    /// Classes that count examples.
+    /// Classes of batch dimensions.
     pub(super) batch: &'a FxHashSet<u32>,
     /// The class of features between layers.
     pub(super) features: Option<u32>,
-    /// Classes that tensor parallelism splits within layers: heads, hidden features.
+    /// Classes that tensor parallelism shards within layers: heads, hidden features.
     pub(super) inner: &'a FxHashSet<u32>,
-    /// Classes that are sequences, which context parallelism splits.
+    /// Classes of sequences, which context parallelism shards.
     pub(super) sequences: &'a FxHashSet<u32>,
-    /// Classes that count experts.
+    /// Classes of expert dimensions.
     pub(super) experts: &'a FxHashSet<u32>,
-    /// Arguments with a sequence that does not divide, and its dimension.
+    /// Arguments whose sequence does not divide evenly, and its dimension.
     pub(super) uneven: &'a FxHashMap<ValueId, usize>,
 }
 
@@ -110,7 +111,7 @@ impl Plan<'_> {
         }
     }
 
-    /// A tensor whose examples are split along `axes`, and nothing else is said.
+    /// A sharding of the batch dimension along `axes`, with all other dimensions open.
     fn like_batch(&self, module: &Module, value: ValueId, axes: &[AxisRef]) -> TensorSharding {
         let mut sharding = TensorSharding::open(self.mesh, module.rank(value));
         for (dim, class) in sharding.dims.iter_mut().zip(self.dims.classes.of(value)) {
@@ -121,7 +122,7 @@ impl Plan<'_> {
         sharding
     }
 
-    /// Examples, a sequence and features: the sequence is split over the axes of tensor parallelism.
+    /// A tensor with batch, sequence and features: the sequence is sharded over the axes of tensor parallelism.
     fn by_sequence(&self, module: &Module, mesh: &Mesh, value: ValueId) -> Option<TensorSharding> {
         let &[a, b, c] = self.dims.classes.of(value) else { return None };
         let is_batch = |class: u32| self.dims.batch.contains(&class);
@@ -140,8 +141,8 @@ impl Plan<'_> {
         Some(sharding)
     }
 
-    /// What is made of examples within a layer: its heads or hidden features are split over the axes of tensor parallelism, and its
-    /// sequence over none of them.
+    /// An activation within a layer: its heads or hidden features are sharded over the axes of tensor parallelism, its sequence
+    /// over none of them.
     fn by_inner(&self, module: &Module, mesh: &Mesh, value: ValueId) -> Option<TensorSharding> {
         let of = self.dims.classes.of(value);
         let n = mesh.axes_size(&self.axes.tensor);
@@ -156,7 +157,7 @@ impl Plan<'_> {
         Some(sharding)
     }
 
-    /// Scores that are reduced along keys: examples and queries are split.
+    /// Scores that are reduced along keys: batch and queries are sharded.
     fn by_query(
         &self,
         module: &Module,
@@ -181,7 +182,7 @@ impl Plan<'_> {
         Some(sharding)
     }
 
-    /// Experts and what goes to them: split by expert, and over the other axes by example.
+    /// Inputs and outputs of experts: sharded by expert, and over the other axes by example.
     fn by_expert(&self, module: &Module, mesh: &Mesh, value: ValueId) -> Option<TensorSharding> {
         let of = self.dims.classes.of(value);
         if !of.iter().any(|class| self.dims.batch.contains(class)) {

@@ -1,38 +1,38 @@
-//! What each axis of a mesh is for.
+//! The purpose of each mesh axis.
 
 use shardc_ir::suggest::nearest;
 use shardc_ir::{AxisRef, Class, Diagnostic, Mesh};
 
 use crate::settings::{Settings, Sharding};
 
-/// What each axis of a mesh is for.
+/// The purpose of each mesh axis.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Axes {
-    /// Those that split the batch, all of data and expert parallelism, major to minor.
+    /// Axes that shard the batch: those of data and expert parallelism, major to minor.
     pub(crate) data: Vec<AxisRef>,
-    /// Those of `data` and `context` that split parameters, gradients or optimizer state, too.
+    /// Axes of `data` and `context` that also shard parameters, gradients or optimizer state.
     pub(crate) shard: Vec<AxisRef>,
-    /// Those of tensor parallelism, which split weights within layers.
+    /// Axes of tensor parallelism, which shard weights within layers.
     pub(crate) tensor: Vec<AxisRef>,
-    /// Those of context parallelism, which split sequences.
+    /// Axes of context parallelism, which shard sequences.
     pub(crate) context: Vec<AxisRef>,
-    /// Those of `data` that split experts.
+    /// Axes of `data` that shard experts.
     pub(crate) expert: Vec<AxisRef>,
 }
 
-/// What axes of tensor parallelism are called.
+/// Names of tensor-parallel axes.
 const TENSOR: [&str; 4] = ["model", "tensor", "tp", "mp"];
-/// What axes of context parallelism are called.
+/// Names of context-parallel axes.
 const CONTEXT: [&str; 5] = ["context", "cp", "sequence", "seq", "sp"];
-/// What axes of expert parallelism are called.
+/// Names of expert-parallel axes.
 const EXPERT: [&str; 3] = ["expert", "experts", "ep"];
 
 impl Axes {
-    /// What the axes of a mesh are for, by their names: those of tensor, context and expert parallelism have names of their own, all
-    /// others are of data parallelism; of hybrid strategies the first of these counts copies of the model, one for each node.
+    /// The purpose of each mesh axis, by its name: tensor, context and expert parallelism have their own names; all other axes are
+    /// data-parallel. For hybrid strategies the first data-parallel axis is the node axis, which replicates the model.
     ///
     /// # Errors
-    /// A hybrid strategy on a mesh of one axis (SH1251).
+    /// A hybrid strategy on a mesh with one axis (SH1251).
     pub(crate) fn of(mesh: &Mesh, settings: &Settings) -> Result<Axes, Diagnostic> {
         let is_called = |axis: &AxisRef, names: &[&str]| {
             mesh.axes.get_index(usize::from(axis.axis)).is_some_and(|(name, _)| names.contains(&&**name))
@@ -61,7 +61,8 @@ impl Axes {
     }
 }
 
-/// Warnings (SH1253) about axes whose names are nearly those of tensor, context or expert parallelism: they split the batch.
+/// Warnings (SH1253) about axis names that are similar to those of tensor, context or expert parallelism: these axes shard the
+/// batch.
 pub(crate) fn misspelt(mesh: &Mesh) -> Vec<Diagnostic> {
     let known = || TENSOR.iter().chain(&CONTEXT).chain(&EXPERT).copied();
     let warning = |name: &str| {

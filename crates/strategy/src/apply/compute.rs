@@ -1,9 +1,8 @@
-//! Products in a narrower type than a step computes in (`mixed_precision`, `compute_dtype`).
+//! Mixed precision: matmuls in a narrower type than the step computes in (`mixed_precision`, `compute_dtype`).
 //!
-//! As under `torch.autocast`, matrix products and convolutions of activations take operands of the narrow type and give it; sums,
-//! normalizations, the loss, parameters and their updates stay in `f32`. Weights are narrowed before anything else is done to them,
-//! so that what is gathered is narrow. Gradients of weights are summed over devices in the narrow type, or, if they are to be summed
-//! in `f32`, these products give `f32`.
+//! As under `torch.autocast`, matmuls and convolutions of activations have operands and results of the narrow type. Sums,
+//! normalizations, the loss, parameters and their updates stay in `f32`. Weights are cast first, so that the all-gather is narrow.
+//! Weight gradients are summed over devices in the narrow type; if they are to be summed in `f32`, these matmuls return `f32`.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DType, Module, OpId, OpKind, RegionId, Rewriter, TensorBuild, ValueId};
@@ -11,7 +10,7 @@ use shardc_passes::analysis::regions::has_program_regions;
 
 use crate::stacked::Stacked;
 
-/// Lets the products of a body without calls that `has_batch` takes part in be computed in `dtype`.
+/// Computes in `dtype` the matmuls with a batch operand (`has_batch`) in a body without calls.
 pub(super) fn narrow(
     module: &mut Module,
     body: RegionId,
@@ -44,13 +43,13 @@ pub(super) fn narrow(
 
 struct Walk<'a> {
     products: FxHashSet<OpId>,
-    /// Products that give `f32`.
+    /// Matmuls that return `f32`.
     wide: FxHashSet<OpId>,
     stacked: &'a Stacked,
     dtype: DType,
-    /// What a value is when it is narrow, by the region that asks.
+    /// The narrow version of a value, by the region of the user.
     narrow: FxHashMap<(RegionId, ValueId), ValueId>,
-    /// What was widened, and the product that it comes from.
+    /// Values converted back to the wide type, and the matmul that produced each.
     made: FxHashMap<ValueId, ValueId>,
 }
 
@@ -83,7 +82,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A value in the narrow type. A weight is narrowed where it is still as it is stored, a row of a stack where it is taken.
+    /// A value converted to the narrow type. Weights are converted in their stored form; rows of a stack where they are read.
     fn narrowed(&mut self, rw: &mut Rewriter<'_>, region: RegionId, value: ValueId) -> ValueId {
         if let Some(&narrow) = self.made.get(&value).or_else(|| self.narrow.get(&(region, value))) {
             return narrow;
@@ -101,7 +100,7 @@ impl Walk<'_> {
         narrow
     }
 
-    /// What gives a weight, or a row of a stack of them, another form alone.
+    /// The operation that only reshapes or transposes a weight or a row of stacked weights, and its operand.
     fn reformed(&self, module: &Module, value: ValueId) -> Option<(OpId, ValueId)> {
         let is_reform = |op: OpId| {
             matches!(

@@ -1,4 +1,4 @@
-//! Constraints that are found in one walk over a step and written in another.
+//! Sharding constraints that are collected in one walk over a step and inserted afterwards.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{Module, OpId, RegionId, Rewriter, TensorSharding};
@@ -6,8 +6,7 @@ use shardc_passes::analysis::regions::has_program_regions;
 
 use super::constrained;
 
-/// Shardings by operation: of its first result, which all that read it find so, and of operands by number, which the operation alone
-/// does.
+/// Shardings by operation: of its first result, for all users, and of operands by number, for this operation only.
 #[derive(Default)]
 pub(super) struct Constraints {
     pub(super) results: FxHashMap<OpId, TensorSharding>,
@@ -15,7 +14,7 @@ pub(super) struct Constraints {
 }
 
 impl Constraints {
-    /// Writes them under a body.
+    /// Inserts the constraints into a body.
     pub(super) fn insert(&self, module: &mut Module, body: RegionId) {
         if !self.operands.is_empty() || !self.results.is_empty() {
             self.insert_under(&mut Rewriter::new(module), body);

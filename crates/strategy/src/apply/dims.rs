@@ -1,7 +1,7 @@
-//! Which dimension of a tensor is split.
+//! Chooses the dimension of a tensor to shard.
 
-/// The dimension to split in `n` parts: of those that may be and that `n` divides, the largest; else the largest of which every
-/// device has a part. `None` where there is none.
+/// The dimension to shard over `n` devices: the largest allowed one that `n` divides; else the largest of which every device gets a
+/// shard. `None` if there is none.
 pub(crate) fn split_dim(shape: &[i64], n: i64, may: impl Fn(usize) -> bool) -> Option<usize> {
     let largest = |fits: &dyn Fn(i64) -> bool| {
         let dims = (0..shape.len()).filter(|&d| may(d) && fits(shape[d]));

@@ -1,13 +1,13 @@
-//! Expert parallelism: which dimension of weights counts experts.
+//! Expert parallelism: finds the expert dimensions of weights.
 //!
-//! A mixture of experts multiplies what is sent to each expert with the expert's weights, all experts at once: a product with a
-//! batching dimension of which one operand is a weight, and so has no examples.
+//! A mixture of experts multiplies the inputs of each expert by that expert's weights, for all experts at once. This is a batched
+//! matmul with a weight as one operand, which has no examples.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{Module, OpKind, RegionId, ValueId};
 use shardc_passes::propagate::DimensionClasses;
 
-/// The classes of dimensions that count experts.
+/// The classes of expert dimensions.
 pub(super) fn classes(
     module: &Module,
     body: RegionId,
@@ -37,7 +37,7 @@ pub(super) fn classes(
     found
 }
 
-/// The dimension of an argument that counts experts, if `n` devices divide them.
+/// The expert dimension of an argument, if `n` divides it.
 pub(super) fn dim(
     module: &Module,
     classes: &DimensionClasses,

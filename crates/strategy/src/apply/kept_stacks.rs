@@ -1,7 +1,7 @@
-//! Stacks of layers that are gathered once, and kept: narrowed first, if all that loops take of them is.
+//! Stacks of layers that are all-gathered once and kept: cast to a narrower type first, if every use in loops is of that type.
 //!
-//! The loops carry the narrow stack then: what is gathered, and what is kept until the backward part is done, is as narrow as what is
-//! read. A stack of which a step does anything but update it, and take rows of it in loops, is gathered as it is.
+//! The loops then carry the narrow stack: the gathered value, which is kept until the backward pass is done, has the type that is
+//! read. A stack with uses other than its update and row slices in loops is gathered in its own type.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DType, Module, OpId, OpKind, RegionId, ValueId};
@@ -9,7 +9,7 @@ use shardc_ir::{DType, Module, OpId, OpKind, RegionId, ValueId};
 use super::rows::{Row, Rows};
 use crate::stacked::Stacked;
 
-/// What stacks are narrowed to before they are gathered, and their rows.
+/// The narrow types that stacks and their rows are cast to before the all-gather.
 #[derive(Default)]
 pub(super) struct KeptStacks {
     to: FxHashMap<ValueId, DType>,
@@ -17,8 +17,8 @@ pub(super) struct KeptStacks {
 }
 
 impl KeptStacks {
-    /// Finds the stacks among `args`, arguments of a body, and gives what loops carry, and the rows that they take, the narrow type.
-    /// An operation of the body `is_update` if it reads the part of a stack, as it is kept.
+    /// Finds the stacks among `args`, arguments of a body, and changes the loop-carried values and the rows to the narrow type.
+    /// `is_update` tests whether an operation of the body reads the stored shard of a stack.
     pub(super) fn narrow(
         module: &mut Module,
         body: RegionId,
@@ -34,7 +34,7 @@ impl KeptStacks {
             let known = types.entry(stack).or_insert(to);
             *known = known.filter(|&known| Some(known) == to);
         }
-        // A loop that gives a stack's place anything else, or a stack another's place, would need both types there.
+        // A loop that mixes the carried value of a stack with other values would need both types.
         let (_, regions) = module.walk_with_regions(body, |_| true);
         let ends: FxHashMap<OpId, RegionId> =
             regions.into_iter().filter_map(|region| Some((module.terminator(region)?, region))).collect();
@@ -87,7 +87,7 @@ impl KeptStacks {
         KeptStacks { to, rows }
     }
 
-    /// What a stack is narrowed to, if it is.
+    /// The type that a stack is cast to, if any.
     pub(super) fn to(&self, stack: ValueId) -> Option<DType> {
         self.to.get(&stack).copied()
     }

@@ -1,8 +1,8 @@
-//! Products of an optimizer are split by layers.
+//! Shards an optimizer's matmuls by layer.
 //!
-//! Muon and Shampoo multiply each layer's matrix with itself, many times over. Split within the matrix, each of these products would
-//! exchange it; a stack of layers has them side by side, and split by layers each device has all that some of them need. The stack is
-//! exchanged once before and once after.
+//! Muon and Shampoo multiply each layer's matrix with itself many times. If the matrix were sharded, each matmul would communicate.
+//! A stack of layers batches these matmuls; sharded by layer, each device holds all operands for some of the layers. The stack is
+//! resharded once before and once after.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{
@@ -14,17 +14,18 @@ use super::axes::Axes;
 use super::constraints::Constraints;
 use super::{THEN_STATE, prioritize};
 
-/// What is known of a step's dimensions.
+/// The classes of a step's dimensions.
 pub(super) struct Layers<'a> {
     pub(super) classes: &'a DimensionClasses,
-    /// Classes that count examples.
+    /// Classes of batch dimensions.
     pub(super) batch: &'a FxHashSet<u32>,
-    /// Classes that count the layers of a stack.
+    /// Classes of layer dimensions of stacks.
     pub(super) layers: &'a FxHashSet<u32>,
 }
 
 impl Layers<'_> {
-    /// Splits products of the update under a body without calls by layers: what comes from these arguments with examples and has none.
+    /// Shards batched matmuls of the update by layer: those that depend on these arguments, which have a batch, and have no batch
+    /// themselves.
     pub(super) fn split(
         &self,
         module: &mut Module,
@@ -90,8 +91,8 @@ impl Layers<'_> {
     }
 }
 
-/// The axes that so many layers are split along: all that split weights if they divide them, else those that split state, or as much of
-/// these as there are layers for.
+/// The axes that shard this many layers: all axes that shard weights if they divide the layers, else those that shard state, or as
+/// many of them as there are layers for.
 fn along(mesh: &Mesh, axes: &Axes, layers: i64) -> Option<Vec<AxisRef>> {
     let all: Vec<AxisRef> = axes.shard.iter().chain(&axes.tensor).copied().collect();
     if layers % mesh.axes_size(&all) == 0 {
@@ -106,7 +107,7 @@ fn along(mesh: &Mesh, axes: &Axes, layers: i64) -> Option<Vec<AxisRef>> {
     Some(vec![AxisRef { sub: Some(SubAxis { pre: 1, size: u32::try_from(size).ok()? }), ..axis }])
 }
 
-/// What a value is a transpose of, and which dimension of that is `dim`.
+/// Looks through transposes: the original value, and its dimension that corresponds to `dim`.
 fn transposed_from(module: &Module, mut value: ValueId, mut dim: usize) -> (ValueId, usize) {
     while let Some(def) = module.def_op(value)
         && let OpKind::Transpose { permutation } = &module.ops[def].kind
@@ -117,7 +118,7 @@ fn transposed_from(module: &Module, mut value: ValueId, mut dim: usize) -> (Valu
     (value, dim)
 }
 
-/// The operations under a body that depend on what these arguments are.
+/// The operations in a body that depend on these arguments.
 fn behind(module: &Module, body: RegionId, args: &[ValueId]) -> Vec<OpId> {
     let mut known: FxHashSet<ValueId> = args.iter().copied().collect();
     let mut all = Vec::new();

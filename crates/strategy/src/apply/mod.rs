@@ -1,4 +1,4 @@
-//! A strategy as shardings: what splits each argument and result of a training step.
+//! Applies a strategy: annotates each argument and result of a training step with a sharding.
 
 mod activations;
 mod axes;
@@ -37,30 +37,30 @@ use layers::Layers;
 use unshard::Unshard;
 use within::Within;
 
-/// Priorities of propagation. The batch goes first: a strategy of data parallelism computes each example on one device, and
-/// gathers parameters rather than activations where one axis splits both.
+/// Propagation priorities. The batch goes first: data parallelism computes each example on one device, and gathers parameters
+/// rather than activations if one axis shards both.
 const BATCH_FIRST: u32 = 0;
 const THEN_STATE: u32 = 1;
 
-/// Annotates a training step, in which calls are inlined, so that the compiler splits it by a strategy on a mesh.
+/// Annotates a training step, whose calls are inlined, so that the compiler shards it by a strategy on a mesh.
 ///
-/// * The batch is split along the axes of data parallelism, examples in their order.
-/// * Axes called `model`, `tensor`, `tp` or `mp` split weights within layers, and the vocabulary; `context`, `cp`, `sequence`, `seq` or
-///   `sp` sequences; `expert`, `experts` or `ep` experts, and the batch. For those of weights, parts of a dimension that is reshaped
-///   apart (queries, keys and values of one product) are written as ranges of it.
-/// * Parameters, frozen ones too, optimizer state and accumulators of gradients are split along their largest dimension that
-///   divides, as the strategy says; what is too small for a part on each device stays whole. State is split as its parameter is, where
-///   it has the shape of one.
-/// * Statistics, counters, keys and single numbers are whole everywhere.
-/// * What the program says itself, of arguments and results, on the same mesh, stays as it is; a parameter of which it says
-///   something is not gathered for use.
-/// * What a step returns as next state is split as the state is; other results are whole if they are single numbers, else as the
-///   compiler finds.
+/// * The batch is sharded along the axes of data parallelism, with examples in order.
+/// * Axes named `model`, `tensor`, `tp` or `mp` shard weights within layers, and the vocabulary; `context`, `cp`, `sequence`, `seq`
+///   or `sp` shard sequences; `expert`, `experts` or `ep` shard experts and the batch. For the weight axes, slices of a dimension
+///   that a reshape splits (queries, keys and values of one matmul) are rewritten as ranges of it.
+/// * Parameters (also frozen ones), optimizer state and gradient accumulators are sharded along their largest divisible dimension,
+///   according to the strategy. Tensors too small for a shard on each device are replicated. State is sharded like its parameter if
+///   it has the same shape.
+/// * Statistics, counters, RNG keys and scalars are replicated.
+/// * Existing annotations of arguments and results on the same mesh are kept; an annotated parameter is not gathered for use.
+/// * The next value of state is sharded like the state. Other results are replicated if they are scalars; the compiler chooses for
+///   the rest.
 ///
-/// Returns warnings: what the settings ask for and the step has no place for (SH1252).
+/// Returns warnings about settings that have no effect on this step (SH1252).
 ///
 /// # Errors
-/// The module has another mesh (SH0331), the roles are those of another program (SH1250), a call cannot be inlined, or the strategy does not fit the mesh (SH1251).
+/// The module has another mesh (SH0331), the roles are those of another program (SH1250), a call cannot be inlined, or the strategy
+/// does not fit the mesh (SH1251).
 pub fn apply(
     module: &mut Module,
     roles: &Roles,
@@ -72,7 +72,7 @@ pub fn apply(
     apply_units(module, roles, settings, mesh, units.as_ref())
 }
 
-/// Annotates a training step as [`apply()`] does, with these units in place of those of the settings.
+/// Annotates a training step as [`apply()`] does, with these units instead of those of the settings.
 ///
 /// # Errors
 /// Those of [`apply()`].
@@ -202,7 +202,7 @@ pub fn apply_units(
     Ok(warnings)
 }
 
-/// Computes units, or else layers, again for the backward part; returns how many.
+/// Rematerializes units, or else layers, in the backward pass; returns how many.
 fn compute_again(
     module: &mut Module,
     (func, body): (FuncId, RegionId),
@@ -219,13 +219,13 @@ fn compute_again(
     checkpoint(module, body, roles, units, &has_batch)
 }
 
-/// The classes of dimensions that count examples.
+/// The classes of batch dimensions.
 fn batch_classes(classes: &DimensionClasses, roles: &Roles, args: &[ValueId]) -> FxHashSet<u32> {
     let of_batch = |i: usize| Some(*classes.of(args[i]).get(roles.arguments[i].batch_dim?)?);
     roles.of(Role::Batch).filter_map(of_batch).collect()
 }
 
-/// What is wrong if roles are not those of the module's arguments.
+/// The error if the roles do not match the module's arguments.
 fn args_missing(module: &Module, roles: &Roles) -> Option<Diagnostic> {
     let (has, told) = (module.entry().map_or(0, |f| module.funcs[f].params.len()), roles.arguments.len());
     let message = || format!("these are the roles of {told} arguments, and the program has {has}");
@@ -250,22 +250,22 @@ struct Plan<'a> {
     axes: Axes,
     mesh: MeshId,
     stacked: Stacked,
-    /// What the program says of its arguments.
+    /// Annotations of the program on its arguments.
     said: FxHashMap<ValueId, TensorSharding>,
-    /// The values that the loss is computed from, arguments among them.
+    /// The values that the loss depends on, including arguments.
     read_by_loss: FxHashSet<ValueId>,
-    /// The dimension of an argument that tensor parallelism splits.
+    /// The dimension of each argument that tensor parallelism shards.
     tensor_dims: FxHashMap<ValueId, usize>,
-    /// The dimension of an argument that expert parallelism splits.
+    /// The dimension of each argument that expert parallelism shards.
     expert_dims: FxHashMap<ValueId, usize>,
-    /// The dimension of an argument with examples that context parallelism splits.
+    /// The dimension of each batch argument that context parallelism shards.
     sequences: FxHashMap<ValueId, usize>,
     units: Option<&'a Units>,
 }
 
 impl Plan<'_> {
-    /// Takes state out of sharding groups where the strategy places it: a next value is split as its state, but not what it is
-    /// computed by, as it is where parameters are whole and their next values are computed in parts.
+    /// Removes state from sharding groups if the strategy places it: a next value is sharded like its state, but its producers need
+    /// not be, for example if parameters are replicated and their next values are computed on shards.
     fn leave_groups(&self, module: &mut Module, body: RegionId, roles: &Roles, args: &[ValueId]) {
         let returned =
             module.terminator(body).map(|end| module.ops[end].operands.to_vec()).unwrap_or_default();
@@ -282,7 +282,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Gathers what is split where it is used.
+    /// Gathers sharded parameters where they are used.
     fn unshard(
         &self,
         module: &mut Module,

@@ -1,12 +1,13 @@
-//! State that waits in host memory.
+//! CPU offload: parameters and optimizer state in host memory.
 //!
-//! Parameters and optimizer state are arguments and results in pinned host memory, as JAX writes it (`mhlo.memory_kind`). Each part
-//! comes to the device before it is used: a parameter before it is gathered, again for the backward part if it is gathered again,
-//! and again, with the optimizer's state, for its update; of a stack of layers the rows of one trip. What is next goes back.
+//! Parameters and optimizer state are arguments and results in pinned host memory, as JAX writes it (`mhlo.memory_kind`). Each
+//! shard is copied to the device before its use: a parameter before its all-gather, again if the backward pass gathers it again,
+//! and again, with the optimizer state, for its update. For a stack of layers only the rows of one iteration are copied. The next
+//! values are copied back.
 //!
-//! What is [small](SMALL) beside the rest stays on the device. So does what libtpu 0.0.51 cannot take rows of at the host: a stack of
-//! vectors of less than 32 bits, such as magnitudes of blocks in `ui8` ("Sublane slicing size must be multiple of element packing
-//! factor"). Nor does it compile programs that take rows of less than a tile: it takes two layouts of different sizes for one.
+//! State that is [small](SMALL) relative to the rest stays on the device. So do stacks whose rows libtpu 0.0.51 cannot slice on the
+//! host: stacks of vectors of less than 32 bits, such as `ui8` block scales ("Sublane slicing size must be multiple of element
+//! packing factor"). Nor does it compile programs that slice rows smaller than a tile: it confuses two layouts of different sizes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::discardable::MEMORY_KIND;
@@ -18,30 +19,30 @@ use shardc_ir::{
 use crate::flow;
 use crate::stacked::Stacked;
 
-/// Memory of the host that devices reach without the processor.
+/// Pinned host memory, accessible to devices by DMA.
 const HOST: &str = "pinned_host";
 /// Memory of the device.
 const DEVICE: &str = "device";
 
-/// Bytes that a device is sent at once for which a transfer takes longer to begin than to run: some ten microseconds.
+/// Transfers below this size take longer to start than to run: some ten microseconds.
 const SMALL: u64 = 64 << 10;
-/// What stays on the device for that is less than this part of what a device has.
+/// State below this fraction of a device's state may stay on the device.
 const PART: u64 = 1000;
 
-/// An argument that could wait in host memory.
+/// An argument that could be in host memory.
 pub(super) struct State {
     /// The number of the argument.
     number: usize,
-    /// Bytes that a device has of it.
+    /// Bytes of its shard on a device.
     bytes: u64,
-    /// Bytes that come to the device at once: all, or of a stack of layers a row.
+    /// Bytes that are copied to the device at once: the whole shard, or one row of a stack of layers.
     at_once: u64,
-    /// Whether rows cannot be taken at the host.
+    /// Whether rows cannot be sliced on the host.
     is_whole: bool,
 }
 
 impl State {
-    /// Of argument `number`, of which a device has a part of the shape `local`.
+    /// The state of argument `number`, whose shard has the shape `local`.
     pub(super) fn new(
         module: &Module,
         number: usize,
@@ -61,14 +62,14 @@ impl State {
     }
 }
 
-/// The numbers of the arguments that wait in host memory.
+/// The numbers of the arguments to keep in host memory.
 pub(super) fn waiting(state: &[State]) -> Vec<usize> {
     let all = state.iter().map(|state| state.bytes).fold(0, u64::saturating_add);
     let stays = |state: &State| state.is_whole || state.at_once < SMALL && state.bytes < all / PART;
     state.iter().filter(|state| !stays(state)).map(|state| state.number).collect()
 }
 
-/// Puts the arguments with these numbers, and the results with those, each split as it says, into host memory.
+/// Moves the arguments and results with these numbers, with their shardings, to host memory.
 pub(super) fn offload(
     module: &mut Module,
     (func, body): (FuncId, RegionId),
@@ -91,12 +92,12 @@ pub(super) fn offload(
     walk.region(&mut rw, body, true);
 }
 
-/// What state comes to the device for, each time anew.
+/// The uses that state is copied to the device for, separately.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum For {
-    /// The forward part.
+    /// The forward pass.
     Use,
-    /// The backward part, where it is gathered again. (XLA does not follow host memory through a barrier.)
+    /// The backward pass, if it gathers again. (XLA does not follow host memory through a barrier.)
     UseAgain,
     Update,
 }
@@ -104,7 +105,7 @@ enum For {
 struct Walk<'a> {
     at_host: FxHashSet<ValueId>,
     stacked: &'a Stacked,
-    /// What is on the device of an argument for each of its uses.
+    /// The device copy of an argument for each of its uses.
     placed: FxHashMap<(ValueId, For), ValueId>,
     results: &'a [(usize, ShardingId)],
 }
@@ -121,7 +122,7 @@ impl Walk<'_> {
                 OpKind::While => {
                     self.come(rw, op, |walk, value| !walk.is_stack(value));
                     for inner in rw.module.ops[op].regions.clone() {
-                        // What comes inside is not there behind the loop.
+                        // Copies made inside the loop are not available after it.
                         let around = self.placed.clone();
                         self.region(rw, inner, false);
                         self.placed = around;
@@ -132,13 +133,14 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether a value is an argument at the host of which loops take rows.
+    /// Whether a value is an argument in host memory whose rows loops read.
     fn is_stack(&self, value: ValueId) -> bool {
         let arg = self.stacked.origin(value);
         arg.is_some_and(|arg| self.at_host.contains(&arg) && self.stacked.has_rows(arg))
     }
 
-    /// Brings what an operation reads of the host to the device; a branch reads in its regions, and a loop what it carries.
+    /// Copies host values that an operation reads to the device. Branches copy in their regions; for loops the carried values are
+    /// copied.
     fn come(&mut self, rw: &mut Rewriter<'_>, op: OpId, may: impl Fn(&Self, ValueId) -> bool) {
         let data = &rw.module.ops[op];
         let used_for = match data.kind {
@@ -173,7 +175,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Brings the rows of a stack to the device.
+    /// Copies the rows of a stack to the device.
     fn rows(rw: &mut Rewriter<'_>, op: OpId) {
         let row = rw.module.ops[op].results[0];
         rw.keep();
@@ -184,9 +186,9 @@ impl Walk<'_> {
     fn go_back(&mut self, rw: &mut Rewriter<'_>, end: OpId) {
         for &(result, sharding) in self.results {
             let Some(&value) = rw.module.ops[end].operands.get(result) else { continue };
-            // What is returned as it came is there.
+            // A returned argument is already in host memory.
             if !self.at_host.contains(&value) {
-                // Devices exchange before it goes, not what is at the host.
+                // The value is resharded on the device, before it is copied to the host.
                 let ty = rw.module.values[value].ty;
                 let split = rw.op1(OpKind::ShardingConstraint(sharding), &[value], ty);
                 let there = placed(rw, split, HOST);
@@ -196,7 +198,7 @@ impl Walk<'_> {
     }
 }
 
-/// A value in another memory.
+/// A copy of a value in another memory.
 fn placed(rw: &mut Rewriter<'_>, value: ValueId, memory: &str) -> ValueId {
     let mut call = CustomCallSpec { target: "annotate_device_placement".into(), ..CustomCallSpec::default() };
     call.props.set("has_side_effect", Attr::Bool(true));

@@ -1,8 +1,8 @@
-//! How each argument of a step is split.
+//! The sharding of each argument of a step.
 //!
-//! Optimizer state and accumulators of gradients are split as their parameter is, where they have its shape: an update reads all of them,
-//! and exchanges whole tensors where they are not split alike. Of itself state would tell less: no loop takes rows of it, so that the
-//! layers of a stack are a dimension like any other; and of what the program says, it may say it of parameters alone.
+//! Optimizer state and gradient accumulators are sharded like their parameter if they have its shape. The update reads all of them,
+//! and would reshard whole tensors otherwise. State alone has less information: no loop slices its rows, so its layer dimension
+//! looks like any other; and the program may annotate only parameters.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{AxisRef, DimSharding, Module, RegionId, TensorSharding, ValueId};
@@ -14,7 +14,7 @@ use crate::roles::{Argument, Role, Roles};
 use crate::settings::Sharding;
 
 impl Plan<'_> {
-    /// Of an argument of which the program says nothing.
+    /// The sharding of an argument without an annotation.
     pub(super) fn of_argument(
         &self,
         module: &Module,
@@ -27,7 +27,7 @@ impl Plan<'_> {
             {
                 self.whole(module, like(module, (arg, argument), args))
             }
-            // A target network, or a teacher that is an average of parameters: sharded, it would be gathered in each step.
+            // A target network, or a teacher that averages parameters: if sharded, it would be gathered in each step.
             Role::OptimizerState
                 if self.settings.sharding == Sharding::Zero1 && self.read_by_loss.contains(&arg) =>
             {
@@ -51,7 +51,7 @@ impl Plan<'_> {
         }
     }
 
-    /// A tensor like an argument, split as the program says, or else within layers alone.
+    /// The sharding of an argument as the program annotates it, or else only within layers.
     pub(super) fn whole(&self, module: &Module, arg: ValueId) -> TensorSharding {
         if let Some(said) = self.said.get(&arg).filter(|said| said.mesh == self.mesh) {
             return said.clone();
@@ -66,7 +66,7 @@ impl Plan<'_> {
         sharding
     }
 
-    /// A tensor like an argument, one more of its dimensions split by the axes that do not split it yet.
+    /// The sharding of an argument with one more dimension sharded by the remaining axes.
     pub(super) fn in_parts(&self, module: &Module, arg: ValueId) -> TensorSharding {
         let mut sharding = self.whole(module, arg);
         let is_free = |axis: &&AxisRef| {
@@ -75,7 +75,7 @@ impl Plan<'_> {
         let shard: Vec<AxisRef> = self.axes.shard.iter().filter(is_free).cloned().collect();
         let n = module.meshes[self.mesh].axes_size(&shard);
         let is_of_stack = |dim: &usize| self.stacked.is_stacked(arg, *dim);
-        // The first dimension of a layer's parameter, where those of several layers are stacked.
+        // The first dimension of a layer's parameter, if the layers are stacked.
         let first = (0..module.rank(arg)).find(|dim| !is_of_stack(dim));
         let may = |dim: usize| {
             !is_of_stack(&dim)
@@ -97,13 +97,13 @@ impl Plan<'_> {
     }
 }
 
-/// The argument that one is split like: of state, its parameter.
+/// The argument whose sharding is copied: for state, its parameter.
 fn like(module: &Module, (arg, argument): (ValueId, &Argument), args: &[ValueId]) -> ValueId {
     let parameter = argument.of.and_then(|of| args.get(of)).copied();
     parameter.filter(|&parameter| module.shape(parameter) == module.shape(arg)).unwrap_or(arg)
 }
 
-/// The arguments that the loss is computed from.
+/// The arguments that the loss depends on.
 pub(super) fn read_by_loss(module: &Module, body: RegionId, roles: &Roles) -> FxHashSet<ValueId> {
     let returned = module.terminator(body).map(|end| &module.ops[end].operands);
     let loss = roles.loss.and_then(|loss| returned?.get(loss).copied());
@@ -111,7 +111,7 @@ pub(super) fn read_by_loss(module: &Module, body: RegionId, roles: &Roles) -> Fx
     ops.into_iter().flat_map(|op| module.ops[op].operands.to_vec()).collect()
 }
 
-/// What the program says of its arguments.
+/// The annotations of the program on its arguments.
 pub(super) fn said(module: &Module, args: &[ValueId]) -> FxHashMap<ValueId, TensorSharding> {
     let of = |&arg: &ValueId| Some((arg, module.shardings.get(module.shardings.of(arg)?).clone()));
     args.iter().filter_map(of).collect()

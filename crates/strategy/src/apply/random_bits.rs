@@ -1,19 +1,18 @@
-//! Random bits that wait for their layer.
+//! Delays random bits until their layer runs.
 //!
-//! The bits of a dropout follow from its key alone, and the keys of all layers are known before the first layer. So XLA's compilers
-//! begin the bits of all layers at once, and keep them until their layer comes, whether or not that is computed again in the backward
-//! part: eight layers of a GPT-2 with dropout needed 5.2 GiB of a TPU, and 1.7 where keys wait. Keys go through a barrier with the
-//! last product before them: what is behind a barrier is in memory, as that of a product is for a while, where other values may be
-//! computed again by what reads them.
+//! The random bits of a dropout depend only on its key, and the keys of all layers are known before the first layer. So XLA's
+//! compilers compute the bits of all layers at once and keep them, whether or not the layer is rematerialized. Eight layers of a
+//! GPT-2 with dropout needed 5.2 GiB on a TPU, and 1.7 GiB with delayed keys. A barrier ties each key to the last matmul before it.
+//! Operands of a barrier are materialized: a matmul result is for a while anyway, while other values may be fused into their users.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Build, Module, OpId, OpKind, RegionId, Rewriter, ValueId, ValueMap, Work, clone_op};
 use shardc_passes::analysis::regions::has_program_regions;
 
-/// The most bytes of a key, and of what other keys and the sizes of tensors are computed from.
+/// The maximum size in bytes of a key, and of values that keys and tensor sizes are computed from.
 const LITTLE: i64 = 4096;
 
-/// Lets the keys of loops that make random bits wait for what is computed before them; `has_batch` tells what is made of examples.
+/// Ties the keys of loops that generate random bits to values computed before them; `has_batch` tests for a batch dimension.
 pub(super) fn wait(module: &mut Module, region: RegionId, has_batch: &dyn Fn(ValueId) -> bool) {
     let found = Found::under(module, region, has_batch);
     if !found.waits.is_empty() {
@@ -21,11 +20,11 @@ pub(super) fn wait(module: &mut Module, region: RegionId, has_batch: &dyn Fn(Val
     }
 }
 
-/// The loops that make random bits of large tensors from little, and what each of them waits for.
+/// Loops that generate large random tensors from small values, and the value that each is tied to.
 #[derive(Default)]
 struct Found {
     waits: FxHashMap<OpId, ValueId>,
-    /// What is computed from little alone.
+    /// Values computed only from small values.
     known: FxHashSet<ValueId>,
 }
 
@@ -79,7 +78,7 @@ fn insert(rw: &mut Rewriter<'_>, region: RegionId, found: &Found) {
     }
 }
 
-/// Has a loop begin with what is computed behind a barrier with `until`.
+/// Recomputes the initial values of a loop behind a barrier with `until`.
 fn wait_for(rw: &mut Rewriter<'_>, op: OpId, until: ValueId, (found, here): (&Found, &FxHashSet<OpId>)) {
     let Some(start) = Start::of(rw.module, op, found, here).filter(|start| !start.keys.is_empty()) else {
         return;
@@ -99,22 +98,22 @@ fn wait_for(rw: &mut Rewriter<'_>, op: OpId, until: ValueId, (found, here): (&Fo
     map.rewrite(&mut rw.module.ops[op].operands);
 }
 
-/// What a loop over random bits begins with.
+/// The initial values of a loop over random bits.
 #[derive(Default)]
 struct Start {
-    /// Little values that are no constants.
+    /// Small values that are not constants.
     keys: Vec<ValueId>,
-    /// The operations that make large values of these, in order.
+    /// The operations that compute large initial values from these, in order.
     large: Vec<OpId>,
 }
 
 impl Start {
-    /// Returns what the loop `op` begins with; `None` where a large value is made by another loop, or outside of the region, whose
-    /// operations are `here`: that is not computed once more.
+    /// Returns the initial values of the loop `op`. `None` if a large one is produced by another loop, or outside the region (whose
+    /// operations are `here`): that would be computed twice.
     fn of(module: &Module, op: OpId, found: &Found, here: &FxHashSet<OpId>) -> Option<Start> {
         let mut start = Start::default();
         let mut seen = FxHashSet::default();
-        // An operation comes when what it reads did.
+        // Post-order: an operation follows its operands.
         let mut stack: Vec<(ValueId, bool)> =
             module.ops[op].operands.iter().rev().map(|&v| (v, false)).collect();
         while let Some((value, is_ready)) = stack.pop() {

@@ -1,7 +1,7 @@
-//! What loops take of stacks of layers, row by row, and what it is narrowed to before it is gathered.
+//! Rows that loops read of stacks of layers, and the narrower types that they are cast to before the all-gather.
 //!
-//! A row that all readers narrow to one type, behind nothing but another form of it, is narrowed where it is taken: what is gathered
-//! is as narrow as what is read. The forms between are of the narrow type then, and the conversions behind them are gone.
+//! If every user casts a row to the same narrower type, after at most reshapes and transposes, the cast moves to the row slice, so
+//! that the all-gather is narrow. The reshapes and transposes then have the narrow type, and the later casts are removed.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DType, Module, OpId, OpKind, RegionId, Rewriter, ValueId};
@@ -9,24 +9,24 @@ use shardc_ir::{DType, Module, OpId, OpKind, RegionId, Rewriter, ValueId};
 /// A row that is gathered in a loop.
 #[derive(Clone, Copy)]
 pub(super) struct Row {
-    /// The argument that it is of.
+    /// The argument that it is a row of.
     pub(super) stack: ValueId,
-    /// What it is narrowed to.
+    /// The type that it is cast to.
     pub(super) to: Option<DType>,
 }
 
-/// Rows that are gathered in loops.
+/// The rows that are gathered in loops.
 #[derive(Default)]
 pub(super) struct Rows {
     rows: FxHashMap<ValueId, Row>,
-    /// Forms of rows that are narrowed, which are of this type then.
+    /// Reshapes and transposes of cast rows, with the narrow type.
     forms: FxHashMap<ValueId, DType>,
-    /// Conversions behind such rows.
+    /// Casts that become redundant.
     done: FxHashSet<OpId>,
 }
 
 impl Rows {
-    /// The rows that slices of a body take, where `stack` tells of which argument.
+    /// The rows that slices in a body read; `stack` returns the argument of a slice.
     pub(super) fn of(module: &Module, body: RegionId, stack: impl Fn(OpId) -> Option<ValueId>) -> Rows {
         let mut readers: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();
         let mut taken: Vec<(ValueId, ValueId)> = Vec::new();
@@ -47,7 +47,7 @@ impl Rows {
         rows
     }
 
-    /// What is to be gathered of a value, if it is a row.
+    /// The row to gather, if a value is one.
     pub(super) fn row(&self, value: ValueId) -> Option<Row> {
         self.rows.get(&value).copied()
     }
@@ -57,7 +57,7 @@ impl Rows {
         self.rows.values().copied()
     }
 
-    /// Lets the operation at hand, if it reads a row that is narrowed by now, be of the narrow type, or go.
+    /// Changes the current operation to the narrow type, or removes it, if it reads a cast row.
     pub(super) fn follow(&self, rw: &mut Rewriter<'_>, op: OpId) {
         if self.done.contains(&op) {
             let data = &rw.module.ops[op];
@@ -74,7 +74,7 @@ impl Rows {
         }
     }
 
-    /// Returns the type that all readers of a row narrow it to, and notes what leads there.
+    /// Returns the type that all users cast a row to, and records the operations in between.
     fn narrow(
         &mut self,
         module: &Module,

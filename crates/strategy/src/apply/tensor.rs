@@ -1,10 +1,10 @@
-//! Tensor parallelism: which dimensions of weights are split so that a layer's products are done in parts.
+//! Tensor parallelism: chooses dimensions of weights so that the matmuls of a layer are computed on shards.
 //!
-//! As in Megatron (Shoeybi et al., 2019) the first of two matrices is split by columns and the second by rows: both have the inner
-//! dimension between them, which is a class of dimensions through all operations. So a class is split that weights share, where none
-//! of them is split already: heads of an attention, hidden features of a feed-forward layer. The features between layers, which most
-//! weights have (or, of a layer alone, which it is given), stay whole; of matrices that have them and no such class, embeddings and
-//! heads, the vocabulary is split.
+//! As in Megatron (Shoeybi et al., 2019) the first of two matrices is sharded by columns and the second by rows: they share the
+//! inner dimension, which is one class of dimensions through all operations. So a class that several weights share is sharded, if
+//! none of them is sharded already: attention heads, or hidden features of a feed-forward layer. The features between layers, which
+//! most weights have (for a single layer: its input features), stay replicated. In matrices with these features and no such class,
+//! embeddings and LM heads, the vocabulary is sharded.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Module, ValueId};
@@ -12,32 +12,33 @@ use shardc_passes::propagate::DimensionClasses;
 
 use crate::stacked::Stacked;
 
-/// How many times more than features a vocabulary has at least.
+/// The minimum ratio of vocabulary size to feature size.
 const VOCABULARY: i64 = 2;
 
-/// A vocabulary need not divide, as that of GPT-2 (50,257) by nothing. What is missing in the last part is less than this part of it.
+/// A vocabulary need not divide evenly, such as that of GPT-2 (50,257). The padding of the last shard is less than this fraction of
+/// it.
 const MISSING: i64 = 50;
 
-/// How many weights have the features between layers at least: two have what is between them.
+/// The minimum number of weights with the features between layers; two weights share an inner dimension.
 const SHARERS: usize = 3;
 
-/// The classes of dimensions that are split.
+/// The classes of dimensions to shard.
 pub(super) struct Inner {
-    /// Those of dimensions within layers.
+    /// Dimensions within layers.
     pub(super) classes: FxHashSet<u32>,
-    /// Those of vocabularies.
+    /// Vocabularies.
     vocabularies: FxHashSet<u32>,
     features: Option<u32>,
 }
 
-/// A weight: its dimensions that may be split, with their classes and sizes.
+/// A weight: its dimensions that may be sharded, with their classes and sizes.
 struct Weight {
     dims: Vec<(u32, i64)>,
 }
 
 impl Inner {
-    /// The classes that `n` devices split of weights, arguments of a function without calls. `fed` are those of the dimensions that layers
-    /// are given: of vectors in the batch, and of rows that are looked up.
+    /// The classes of weight dimensions to shard over `n` devices; the weights are arguments of a function without calls. `fed` are
+    /// the classes of layer inputs: of vectors in the batch, and of rows that are looked up.
     pub(super) fn of(
         module: &Module,
         classes: &DimensionClasses,
@@ -67,7 +68,7 @@ impl Inner {
         by_count.sort_unstable_by_key(|&(count, class)| (std::cmp::Reverse(count), class));
         let features = match by_count.as_slice() {
             [(most, class), (next, _), ..] if *most >= SHARERS && *most >= 2 * next => Some(*class),
-            // Of one attention as many weights have its heads as have its features.
+            // In a single attention, as many weights have its heads as its features.
             all => all
                 .iter()
                 .find(|(count, class)| *count >= SHARERS && fed.contains(class))
@@ -100,12 +101,12 @@ impl Inner {
         Inner { classes: chosen, vocabularies, features }
     }
 
-    /// The class of the features between layers, if one stands out.
+    /// The class of the features between layers, if it is unambiguous.
     pub(super) fn features(&self) -> Option<u32> {
         self.features
     }
 
-    /// The dimension of an argument that `n` devices split, if any.
+    /// The dimension of an argument to shard over `n` devices, if any.
     pub(super) fn dim(
         &self,
         module: &Module,
@@ -124,7 +125,7 @@ impl Inner {
     }
 }
 
-/// Whether `n` parts are of one size, but for a few elements of the last one.
+/// Whether `n` shards have equal sizes, except for a little padding of the last one.
 fn almost_divides(n: i64, size: i64) -> bool {
     let parts = size.checked_add(n - 1).map(|most| most / n * n);
     size > 0 && parts.is_some_and(|padded| padded - size <= size / MISSING)

@@ -1,19 +1,20 @@
-//! Parameters that are gathered for use, and again for the backward part.
+//! FSDP unshard: all-gathers parameters before their use, and again for the backward pass.
 //!
-//! FSDP gathers a parameter where it is used and drops it behind. In a program this is a constraint, whole on every device, on what
-//! the parameter is used as: behind a conversion to a narrower type, which is then what is sent. What updates the parameter reads
-//! the parts. Of a stack of layers each trip of a loop gathers its rows, which are narrowed first, too (`rows`).
+//! FSDP all-gathers a parameter before its use and frees it afterwards. In a program this is a sharding constraint that replicates
+//! the value that is used: after a cast to a narrower type, so that the narrow value is sent. The update reads the shards. For a
+//! stack of layers each loop iteration gathers its row, also cast first (`rows`).
 //!
-//! The backward part reads what the forward part gathered, or, if a unit is to be sharded again in between, gathers once more: a
-//! barrier with what is asked for of the first result that needs it keeps the second gather from being the first one, and
-//! from coming earlier. What the forward part only gave another form is then given that form again, and so is what the backward part
-//! converts itself: as a part where that narrows it, else behind the gather.
+//! The backward pass reads the gathered value of the forward pass or, if a unit is resharded in between, gathers again. The second
+//! all-gather is behind a barrier with the cotangent of the first result that needs it. The barrier prevents CSE with the first
+//! all-gather, and an earlier start. Casts, reshapes and transposes of the forward pass are then repeated on the value, and so are
+//! those of the backward pass: on the shard if they cast to a narrower type, else after the gather.
 //!
-//! A table of which rows are looked up, and that nothing else reads, is left to the compiler: it brings rows to their devices where that
-//! sends less than all of the table to each.
+//! A table that is only read by row lookups is left to the compiler: it moves rows to their devices if that sends less than
+//! gathering the whole table.
 //!
-//! The parameters of a unit are behind one barrier. With what is asked for of the unit itself they are gathered when the unit behind
-//! it is done; with what was asked for of that unit, while it is computed.
+//! The parameters of a unit share one barrier. BACKWARD_POST ties it to the cotangent of the unit itself, so the all-gather starts
+//! when the next unit is done. BACKWARD_PRE ties it to the cotangent of the next unit, so the all-gather overlaps with that unit's
+//! backward pass.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
@@ -34,25 +35,25 @@ use super::rows::{Row, Rows};
 /// What is gathered, and how often.
 pub(super) struct Unshard<'a> {
     pub(super) roles: &'a Roles,
-    /// Numbers of the arguments that are split.
+    /// The numbers of the sharded arguments.
     pub(super) split: Vec<usize>,
     pub(super) stacked: &'a Stacked,
-    /// How an argument is split where it is gathered: within layers alone.
+    /// The sharding of an argument after its all-gather: only within layers.
     pub(super) whole: &'a dyn Fn(&Module, ValueId) -> TensorSharding,
-    /// Whether a value has a dimension that counts examples.
+    /// Whether a value has a batch dimension.
     pub(super) has_batch: &'a dyn Fn(ValueId) -> bool,
-    /// Whether the backward part gathers again.
+    /// Whether the backward pass gathers again.
     pub(super) again: bool,
-    /// What is gathered again together; each parameter by itself where there are none.
+    /// The units whose parameters are gathered again together; without units, each parameter separately.
     pub(super) units: Option<&'a Units>,
-    /// Whether parameters that are in no unit are gathered again, too.
+    /// Whether parameters outside all units are gathered again, too.
     pub(super) again_at_root: bool,
     pub(super) prefetch: Prefetch,
 }
 
 impl Unshard<'_> {
-    /// Whether rows of an argument are gathered in loops: what is kept from the forward part to the backward part is gathered at
-    /// once.
+    /// Whether rows of an argument are gathered in loops. A stack that is kept from the forward to the backward pass is gathered at
+    /// once instead.
     fn takes_rows(&self, arg: ValueId) -> bool {
         self.again && self.stacked.has_rows(arg)
     }
@@ -62,12 +63,12 @@ impl Unshard<'_> {
         self.units?.of.get(i).copied().flatten()
     }
 
-    /// Whether the argument with this number is gathered again for the backward part.
+    /// Whether the argument with this number is gathered again for the backward pass.
     fn is_again(&self, i: usize) -> bool {
         self.again && (self.units.is_none() || self.again_at_root || self.unit(i).is_some())
     }
 
-    /// Gathers in a body without calls.
+    /// Inserts the all-gathers into a body without calls.
     pub(super) fn apply(&self, module: &mut Module, body: RegionId) {
         let flow = Flow::of(module, body, self);
         let kept = self.kept_stacks(module, body, &flow);
@@ -89,7 +90,7 @@ impl Unshard<'_> {
         }
     }
 
-    /// Stacks that are gathered at once: behind them the program is one of narrower types.
+    /// The stacks that are gathered at once; afterwards the program uses them in narrower types.
     fn kept_stacks(&self, module: &mut Module, body: RegionId, flow: &Flow) -> KeptStacks {
         let args = &module.regions[body].args;
         let stacks = self.split.iter().map(|&i| args[i]);
@@ -104,18 +105,18 @@ impl Unshard<'_> {
     }
 }
 
-/// How parameters run through a program.
+/// The data flow of parameters in a program.
 struct Flow {
     body: RegionId,
-    /// What the loss is computed by.
+    /// The operations that the loss depends on.
     forward: FxHashSet<OpId>,
-    /// Of a parameter, and of what only gives it another form: the parameter, and what made it of what.
+    /// Parameters and their casts, reshapes and transposes, each with its parameter and producer.
     forms: FxHashMap<ValueId, Form>,
-    /// Operations of the backward part that need a parameter whole, and with it.
+    /// Operations of the backward pass that need a gathered parameter, and those that depend on them.
     backward: FxHashSet<OpId>,
     /// The parameters that these need.
     asked: FxHashSet<ValueId>,
-    /// Forms of tables of which the forward part only looks up rows.
+    /// Tables of which the forward pass only looks up rows, with their casts and reshapes.
     tables: FxHashSet<ValueId>,
     rows: Rows,
 }
@@ -124,7 +125,7 @@ struct Flow {
 struct Form {
     arg: ValueId,
     made: Option<(OpId, ValueId)>,
-    /// Whether it is still narrowed, before it is gathered.
+    /// Whether it is still the shard, before the all-gather.
     is_part: bool,
 }
 
@@ -133,7 +134,7 @@ impl Flow {
         let args = &module.regions[body].args;
         let returned =
             module.terminator(body).map(|end| module.ops[end].operands.to_vec()).unwrap_or_default();
-        // A program that does not train is a forward part alone.
+        // A program that does not train is a forward pass only.
         let forward = match unshard.roles.loss {
             Some(loss) => flow::computed_by(module, returned.get(loss).copied()),
             None => flow::computed_by(module, returned.iter().copied()),
@@ -193,9 +194,10 @@ impl Flow {
     }
 }
 
-/// Whether what an operation makes of a form is only another form, and if so, whether a part of it: one that is still to be gathered.
+/// Whether the result of an operation is only another form of the parameter (a cast, reshape or transpose) and, if so, whether it
+/// is still a shard to be gathered.
 ///
-/// What the backward part gives another form by itself, save by conversions and barriers, it needs whole for that.
+/// Of the backward pass only casts and barriers count; its other reshapes and transposes need the gathered value.
 fn form_behind(module: &Module, op: OpId, form: Form, is_forward: bool) -> Option<bool> {
     let data = &module.ops[op];
     let bits =
@@ -216,14 +218,13 @@ fn looks_up(module: &Module, op: OpId, table: ValueId) -> bool {
     matches!(data.kind, OpKind::Gather(_)) && data.operands.first() == Some(&table)
 }
 
-/// Whether an operation of the backward part needs whole what it reads of a parameter.
+/// Whether an operation of the backward pass needs the gathered value of a parameter that it reads.
 fn needs_whole(module: &Module, op: OpId, value: ValueId, form: Form) -> bool {
     let passes = form.is_part && matches!(module.ops[op].kind, OpKind::OptimizationBarrier);
     !passes && !is_like(module, op, value)
 }
 
-/// Whether an operation computes each element of something of the shape of `value` from one element of it: the update of a
-/// parameter, or a conversion.
+/// Whether an operation is element-wise on the shape of `value`: the update of a parameter, or a cast.
 fn is_like(module: &Module, op: OpId, value: ValueId) -> bool {
     let data = &module.ops[op];
     matches!(
@@ -232,7 +233,7 @@ fn is_like(module: &Module, op: OpId, value: ValueId) -> bool {
     ) && data.operands.iter().chain(&data.results).all(|&v| module.shape(v) == module.shape(value))
 }
 
-/// Whether what an operation makes goes into a returned value that is not one of `own`.
+/// Whether the result of an operation reaches a returned value that is not in `own`.
 fn reaches_others(
     module: &Module,
     op: OpId,
@@ -252,7 +253,7 @@ fn reaches_others(
     false
 }
 
-/// What loops take of stacked parameters that are split.
+/// The rows that loops read of sharded stacks.
 fn rows(module: &Module, body: RegionId, unshard: &Unshard<'_>) -> Rows {
     let args = &module.regions[body].args;
     let split: FxHashSet<ValueId> = unshard.split.iter().map(|&i| args[i]).collect();
@@ -262,10 +263,10 @@ fn rows(module: &Module, body: RegionId, unshard: &Unshard<'_>) -> Rows {
     })
 }
 
-/// How the backward part comes by a whole parameter.
+/// How the backward pass gets a gathered parameter.
 #[derive(Clone, Copy)]
 enum Whole {
-    /// The forward part gathered it, and it was kept.
+    /// The forward pass gathered and kept it.
     Kept,
     /// It is gathered again, behind a barrier with this value.
     Again(Option<ValueId>),
@@ -275,15 +276,15 @@ struct Walk<'a> {
     unshard: &'a Unshard<'a>,
     flow: Flow,
     kept: KeptStacks,
-    /// What is whole of a form.
+    /// The gathered value of each form.
     gathered: FxHashMap<ValueId, ValueId>,
-    /// What stands for a form in the backward part.
+    /// The replacement of each form in the backward pass.
     backwards: FxHashMap<ValueId, ValueId>,
     /// The numbers of arguments.
     numbers: FxHashMap<ValueId, usize>,
-    /// Of a parameter, its part behind the barrier of its unit.
+    /// For each parameter, its shard behind the barrier of its unit.
     held: FxHashMap<ValueId, ValueId>,
-    /// What was asked for of the last unit that was gathered again.
+    /// The cotangent of the last unit that was gathered again.
     last_asked: Option<ValueId>,
 }
 
@@ -293,7 +294,7 @@ impl Walk<'_> {
         for value in read.iter().copied() {
             let Some(&form) = self.flow.forms.get(&value) else { continue };
             let stands = if self.flow.forward.contains(&op) {
-                // What is narrowed first is gathered behind.
+                // A value that is cast first is gathered after the cast.
                 let is_part = form_behind(rw.module, op, form, true) == Some(true);
                 let is_table = self.flow.tables.contains(&value);
                 (form.is_part && !is_part && !is_table).then(|| self.gathered(rw, value, form.arg))
@@ -311,7 +312,7 @@ impl Walk<'_> {
         self.inside(rw, op);
     }
 
-    /// Gathers rows of stacks inside of loops.
+    /// Gathers rows of stacks inside loops.
     fn inside(&mut self, rw: &mut Rewriter<'_>, op: OpId) {
         if has_program_regions(&rw.module.ops[op].kind) {
             for region in rw.module.ops[op].regions.clone() {
@@ -332,7 +333,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A value with the dimensions of an argument, gathered.
+    /// A value with the dimensions of an argument, constrained to be gathered.
     fn constrained(&self, rw: &mut Rewriter<'_>, value: ValueId, arg: ValueId) -> ValueId {
         let sharding = (self.unshard.whole)(rw.module, arg);
         constrained(rw, value, sharding)
@@ -348,8 +349,8 @@ impl Walk<'_> {
         whole
     }
 
-    /// The nearest of what an operation of the backward part is computed from that has a batch: what is asked for of an activation.
-    /// (What is asked for of a parameter is a sum over devices, which a barrier would complete too early.)
+    /// The nearest incoming activation cotangent: the nearest value with a batch dimension that an operation of the backward pass
+    /// depends on. (The cotangent of a parameter is an unreduced sum, which a barrier would complete too early.)
     fn asked_for(&self, module: &Module, read: &[ValueId]) -> Option<ValueId> {
         let is_behind = |op: OpId| {
             let is_form = |result: &ValueId| self.flow.forms.contains_key(result);
@@ -358,7 +359,7 @@ impl Walk<'_> {
         flow::nearest(module, read, is_behind, |value| (self.unshard.has_batch)(value))
     }
 
-    /// What the backward part reads in place of a form.
+    /// The value that the backward pass reads instead of a form.
     fn backwards(&mut self, rw: &mut Rewriter<'_>, value: ValueId, form: Form, how: Whole) -> ValueId {
         if let Some(&known) = self.backwards.get(&value) {
             return known;
@@ -384,7 +385,7 @@ impl Walk<'_> {
         new
     }
 
-    /// A part of a parameter that the backward part is to have whole, as narrow as it was.
+    /// The shard of a parameter that the backward pass gathers, cast as in the forward pass.
     fn part(&mut self, rw: &mut Rewriter<'_>, value: ValueId, how: Whole) -> ValueId {
         match (self.flow.forms.get(&value).and_then(|form| form.made), how) {
             (Some((made, _)), Whole::Kept) if self.flow.forward.contains(&made) => value,
@@ -397,7 +398,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A parameter's part behind the barrier of its unit.
+    /// The shard of a parameter behind the barrier of its unit.
     fn held(&mut self, rw: &mut Rewriter<'_>, value: ValueId, asked: Option<ValueId>) -> ValueId {
         if let Some(&held) = self.held.get(&value) {
             return held;
@@ -423,9 +424,9 @@ impl Walk<'_> {
     }
 }
 
-/// A row in a narrower type. The TPU compiler narrows a whole stack before the loop, and keeps that beside the wide one, barriers or
-/// not; it does not where the row is rounded first, which changes no bit of what is narrowed. (Only for these types: to fewer bits of
-/// the exponent, rounding flushes what is subnormal to zero.)
+/// Casts a row to a narrower type. The TPU compiler casts a whole stack before the loop and keeps both copies, despite barriers. It
+/// does not if the row is rounded first, which changes no bit of the cast value. (Only for these types: with fewer exponent bits,
+/// rounding flushes subnormals to zero.)
 fn narrowed(rw: &mut Rewriter<'_>, row: ValueId, to: DType) -> ValueId {
     let rounded = if (rw.dtype(row), to) == (Some(DType::F32), DType::BF16) {
         rw.alike(OpKind::ReducePrecision { exponent_bits: 8, mantissa_bits: 7 }, &[row])
@@ -435,7 +436,7 @@ fn narrowed(rw: &mut Rewriter<'_>, row: ValueId, to: DType) -> ValueId {
     rw.convert(rounded, to)
 }
 
-/// A copy of what gives a value another form, which reads `from`: a barrier gives none.
+/// A copy of a reshape, transpose or cast that reads `from`; a barrier is not copied.
 fn remade(rw: &mut Rewriter<'_>, op: OpId, from: ValueId) -> ValueId {
     let data = &rw.module.ops[op];
     if matches!(data.kind, OpKind::OptimizationBarrier) {

@@ -1,9 +1,9 @@
-//! The update of ZeRO-1: parameters are whole, and each device computes a part of their next values.
+//! The ZeRO-1 update: parameters are replicated, and each device computes a shard of their next values.
 //!
-//! What is gathered is what a step adds to a parameter, where it ends so, and the next parameter else. Both are as many bytes. But a TPU
-//! gathers where all devices have room for it and copies that to a result, and copies the argument whose memory the result takes before
-//! all else: parameters would be there three times. A sum is written over the argument. It is whole for whatever reads it, as averages of
-//! parameters do: computed for them in parts, it would be gathered once more.
+//! If a step ends with adding a term to a parameter, that term is all-gathered, else the next parameter. Both have the same size.
+//! But the TPU compiler gathers into a separate buffer and copies it to the result, after copying the argument whose memory the
+//! result takes: parameters would be in memory three times. A sum is written in place of the argument. All users get the replicated
+//! value, such as averages of parameters: computed on shards, they would be gathered again.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{BinaryOp, Module, OpId, OpKind, RegionId, Rewriter, TensorSharding, ValueId};
@@ -13,16 +13,16 @@ use crate::flow::replace;
 use crate::roles::{Role, Roles};
 
 impl Plan<'_> {
-    /// Lets each device compute its part of what changes the parameters, which is gathered then.
+    /// Shards the computation of the parameters' change, and gathers it.
     pub(super) fn update_in_parts(&self, module: &mut Module, body: RegionId, roles: &Roles) {
         let args = module.regions[body].args.clone();
         let Some(end) = module.terminator(body) else { return };
         let returned = module.ops[end].operands.clone();
-        // Which operands are gathered, of which operations.
+        // The operands to gather, by operation.
         let mut parts: FxHashMap<OpId, Vec<(usize, TensorSharding, TensorSharding)>> = FxHashMap::default();
         for i in roles.of(Role::Parameter) {
             let (Some(&arg), Some(result)) = (args.get(i), roles.arguments[i].next) else { continue };
-            // A parameter that stays as it is has no parts to gather.
+            // An unchanged parameter needs no all-gather.
             let Some(&next) = returned.get(result).filter(|&&next| next != arg) else { continue };
             let (mut split, mut whole) = (self.in_parts(module, arg), self.whole(module, arg));
             prioritize(&mut split, THEN_STATE);
@@ -44,8 +44,8 @@ impl Plan<'_> {
                 replace(rw.module, op, |value| stands.get(&value).copied());
             }
             for (operand, split, whole) in parts.remove(&op).into_iter().flatten() {
-                // Split, so that each device computes its part; then whole, so that the gather is here and not behind the sum, which would
-                // be split, too.
+                // Sharded, so that each device computes its shard; then replicated, so that the all-gather is here and not after
+                // the sum, which would be sharded, too.
                 let mut value = rw.module.ops[op].operands[operand];
                 for sharding in [split, whole.clone()] {
                     value = constrained(&mut rw, value, sharding);
@@ -58,8 +58,8 @@ impl Plan<'_> {
     }
 }
 
-/// The operation that makes `next` of an argument by adding something to it or taking something from it, and which operand that is; the
-/// argument may be multiplied by a number before, as weights decay in `torch.optim.AdamW`.
+/// The operation that produces `next` by adding a value to an argument or subtracting one from it, and the number of that operand.
+/// The argument may be scaled by a number first, as in the weight decay of `torch.optim.AdamW`.
 fn added_to(module: &Module, arg: ValueId, next: ValueId) -> Option<(OpId, usize)> {
     let op = module.def_op(next)?;
     let data = &module.ops[op];

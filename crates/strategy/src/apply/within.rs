@@ -1,4 +1,4 @@
-//! What is split within layers: by tensor, expert and context parallelism, found from classes of dimensions.
+//! The dimensions sharded within layers by tensor, expert and context parallelism, found from classes of dimensions.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{FuncId, Mesh, MeshId, Module, OpKind, RegionId, ValueId};
@@ -11,29 +11,29 @@ use super::{batch_classes, experts};
 use crate::roles::{Role, Roles};
 use crate::stacked::Stacked;
 
-/// The dimensions that are split within layers.
+/// The dimensions that are sharded within layers.
 #[derive(Default)]
 pub(super) struct Within {
     classes: Option<DimensionClasses>,
     batch: FxHashSet<u32>,
     /// The class of features between layers.
     features: Option<u32>,
-    /// The classes that tensor parallelism splits within layers.
+    /// The classes that tensor parallelism shards within layers.
     inner: FxHashSet<u32>,
-    /// The classes of sequences that context parallelism splits.
+    /// The classes of sequences that context parallelism shards.
     sequence_classes: FxHashSet<u32>,
     experts: FxHashSet<u32>,
-    /// Of state, the dimension that tensor parallelism splits.
+    /// The dimension of each state argument that tensor parallelism shards.
     pub(super) tensor_dims: FxHashMap<ValueId, usize>,
-    /// Of state, the dimension that counts experts.
+    /// The expert dimension of each state argument.
     pub(super) expert_dims: FxHashMap<ValueId, usize>,
-    /// Of arguments with examples, the dimension that is a sequence.
+    /// The sequence dimension of each batch argument.
     pub(super) sequences: FxHashMap<ValueId, usize>,
-    /// Of those, the ones whose sequence does not divide.
+    /// The batch arguments whose sequence does not divide evenly.
     uneven: FxHashMap<ValueId, usize>,
 }
 
-/// The classes of what layers are given: of the dimensions of the batch, and of rows that are looked up.
+/// The classes of layer inputs: dimensions of the batch, and of rows that are looked up.
 fn fed_classes(
     module: &Module,
     body: RegionId,
@@ -51,8 +51,7 @@ fn fed_classes(
     fed
 }
 
-/// The classes of sequences: of these dimensions of arguments, and of the pieces that are cut out of them, as tokens and the next
-/// tokens are.
+/// The classes of sequences: these dimensions of arguments, and of slices of them, such as tokens and next tokens.
 fn sequence_classes(
     module: &Module,
     body: RegionId,
@@ -73,7 +72,7 @@ fn sequence_classes(
 }
 
 impl Within {
-    /// Of the arguments of a function without calls.
+    /// The dimensions for the arguments of a function without calls.
     pub(super) fn of(
         module: &Module,
         (func, body): (FuncId, RegionId),
@@ -127,7 +126,7 @@ impl Within {
         out
     }
 
-    /// Constrains the activations.
+    /// Constrains activations.
     pub(super) fn constrain(
         &self,
         module: &mut Module,

@@ -1,13 +1,13 @@
-//! Activation checkpointing of a step that has its backward part (Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016).
+//! Activation checkpointing of a step that already has a backward pass (Chen et al., "Training Deep Nets with Sublinear Memory
+//! Cost", 2016).
 //!
-//! What the backward part reads of a unit is computed once more from what goes into the unit, rather than kept. What is computed again
-//! waits, behind a barrier, for the gradient that the unit gets: without it, a compiler would see that both do the same, and do it once.
-//! It waits for gradients of parameters of units after it, too. Nothing else hurries a compiler to be done with these: the TPU
-//! compiler's scheduler has what two units computed again in memory at one time without (1.6 times the temporaries of a step of four
-//! layers of Llama 2 70B).
+//! Values of a unit that the backward pass reads are rematerialized from the unit's inputs instead of being kept. The copies are
+//! tied by a barrier to the incoming gradient of the unit: otherwise CSE would merge both computations. They also wait for the
+//! parameter gradients of the units after it. Nothing else makes a compiler finish these first: without it, the TPU compiler's
+//! scheduler has the rematerialized values of two units in memory at a time (1.6 times the temporaries of a step of four layers of
+//! Llama 2 70B).
 //!
-//! Values are those of the step as it was: what is done again is pure. Which operations are of which unit, and what is kept, is the
-//! matter of [`stages`].
+//! Results do not change: only pure operations are repeated. [`stages`] assigns operations to units and chooses the values to keep.
 
 mod stages;
 mod sums;
@@ -22,8 +22,8 @@ use crate::units::Units;
 use stages::Stages;
 use sums::Sums;
 
-/// Computes units of a body without calls again for its backward part, but for the last one, whose gradients are asked for as soon as
-/// it is done. Returns how many.
+/// Rematerializes the units of a body without calls in its backward pass, except the last one, whose gradients are needed as soon
+/// as it is done. Returns how many.
 pub(crate) fn checkpoint(
     module: &mut Module,
     body: RegionId,
@@ -41,16 +41,16 @@ pub(crate) fn checkpoint(
     again
 }
 
-/// What is computed again of a stage.
+/// The rematerialized values of a stage.
 #[derive(Default)]
 struct Again {
-    /// The first operation of the backward part that reads any of it, and the gradient that goes into that.
+    /// The first operation of the backward pass that reads any of them, and its incoming gradient.
     first: Option<(OpId, ValueId)>,
-    /// Who reads what of it, or a gradient of a parameter that it waits for.
+    /// The users of each value, or of a parameter gradient that it waits for.
     readers: Vec<(OpId, ValueId)>,
 }
 
-/// For each stage what the backward part reads of it.
+/// The values of each stage that the backward pass reads.
 fn asked_again(
     module: &Module,
     body: RegionId,
@@ -61,9 +61,9 @@ fn asked_again(
     let place: FxHashMap<OpId, usize> = module.regions[body].ops.iter().copied().zip(0..).collect();
     let users = flow::users(module, body);
     let mut sums = Sums::new(module, stages, &users, has_batch);
-    // The stages that wait for sums.
+    // The stages that wait for each sum.
     let mut waiting: FxHashMap<ValueId, u32> = FxHashMap::default();
-    // The backward part goes through the stages from the last one on.
+    // The backward pass visits the stages from last to first.
     let mut now = stages.last();
     let end = module.terminator(body);
     for &op in module.regions[body].ops.iter().filter(|&&op| stages.is_backward(op) || Some(op) == end) {
@@ -80,9 +80,9 @@ fn asked_again(
                     waiting.extend(sums.take().into_iter().map(|sum| (sum, stage)));
                 }
             }
-            // What is read before is read as it is, and kept so long.
+            // Values read earlier are read without rematerialization, and kept until then.
             let can_compute = |first: OpId| {
-                // Operations in regions have no place: those that hold them have.
+                // Operations in regions have no position; their parent operations do.
                 let is_before = |op| place.get(&op).is_none_or(|at| at < &place[&first]);
                 stages.can_compute(module, stage, value, is_before)
             };
@@ -96,7 +96,7 @@ fn asked_again(
     all
 }
 
-/// The nearest gradient of an activation that an operation of the backward part is computed from.
+/// The nearest activation gradient that an operation of the backward pass depends on.
 fn gradient(
     module: &Module,
     stages: &Stages,

@@ -1,11 +1,11 @@
-//! Which operations are of which unit, and what is kept between units.
+//! Assigns operations to units, and chooses the values to keep between units.
 //!
-//! An operation is in the *stage* of the last unit, in the order in which units are used, whose parameters it is computed from. What is
-//! computed from the last one and is not part of the loss is the backward part: gradients come from the loss, which has all units
-//! before it.
+//! The *stage* of an operation is the last unit, in order of use, whose parameters it depends on. Operations that depend on the
+//! last unit and are not part of the loss are the backward pass: gradients come from the loss, which depends on all units.
 //!
-//! What a stage reads of others is kept, or what that is computed by, where it is less and takes no product: of a normalization its
-//! input rather than its result, of a mask for each head the mask. A stage then does these operations once more, too.
+//! Values that a stage reads of others are kept, or the values that these are computed from, if those are smaller and no matmul is
+//! repeated: the input of a normalization rather than its result, the mask rather than a mask for each head. The stage then repeats
+//! these operations, too.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{EntityRef, Module, OpId, OpKind, RegionId, ValueId, Work};
@@ -14,16 +14,16 @@ use crate::flow;
 use crate::roles::{Role, Roles};
 use crate::units::Units;
 
-/// What a value is computed from.
+/// The sources of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct From {
     /// The last unit.
     stage: Option<u32>,
-    /// Whether there are parameters.
+    /// Whether it depends on parameters.
     weights: bool,
-    /// Whether there is anything else that the step takes.
+    /// Whether it depends on other arguments of the step.
     inputs: bool,
-    /// Whether any of that is new in each step, or state of the model.
+    /// Whether any of those are data, or state of the model.
     data: bool,
 }
 
@@ -37,18 +37,18 @@ impl From {
         }
     }
 
-    /// Whether the model computes it. A weight that decays by a rate, which is an input, is still a weight.
+    /// Whether it is an activation. A weight decayed by a rate, which is an input, is still a weight.
     fn is_activation(self) -> bool {
         self.inputs && (self.data || !self.weights)
     }
 }
 
 pub(super) struct Stages {
-    /// Of each value of the body.
+    /// The sources of each value of the body.
     from: Vec<From>,
-    /// Of each operation of the body; `None` of what is before all units.
+    /// The stage of each operation of the body; `None` before all units.
     stage: Vec<Option<u32>>,
-    /// The stages besides its own that do an operation once more.
+    /// The other stages that repeat an operation.
     again: FxHashMap<OpId, Vec<u32>>,
     backward: FxHashSet<OpId>,
     kept: FxHashSet<ValueId>,
@@ -56,7 +56,7 @@ pub(super) struct Stages {
 }
 
 impl Stages {
-    /// Of a body without calls; `None` if it does not train, or has fewer than two units.
+    /// The stages of a body without calls; `None` if it does not train, or has fewer than two units.
     pub(super) fn of(module: &Module, body: RegionId, roles: &Roles, units: &Units) -> Option<Stages> {
         let ops = &module.regions[body].ops;
         let end = module.terminator(body)?;
@@ -87,7 +87,7 @@ impl Stages {
         Some(out)
     }
 
-    /// What arguments are computed from: units are counted in the order in which they are used.
+    /// The sources of arguments: units are numbered in order of use.
     fn arguments(&mut self, module: &Module, body: RegionId, roles: &Roles, units: &Units) {
         let args = &module.regions[body].args;
         let mut unit_of = vec![None; module.values.len()];
@@ -112,7 +112,7 @@ impl Stages {
         }
     }
 
-    /// Finds what is kept, readers before what they read; operations that only a later stage reads go into it where less is kept
+    /// Chooses the kept values, visiting users before producers. Operations that only a later stage uses move to it if less is kept
     /// then.
     fn settle(&mut self, module: &Module, body: RegionId) {
         let users = flow::users(module, body);
@@ -133,7 +133,7 @@ impl Stages {
             }
             self.keep(module, op);
         }
-        // What the backward part alone reads is computed where most of what it needs is.
+        // Operations used only by the backward pass belong to the stage of most of their operands.
         for &op in &staged {
             if !readers(self, op).is_empty() {
                 continue;
@@ -153,12 +153,12 @@ impl Stages {
         }
     }
 
-    /// Whether an operation is neither of the backward part nor the end.
+    /// Whether an operation belongs neither to the backward pass nor to the terminator.
     fn is_staged(&self, module: &Module, op: OpId) -> bool {
         !self.backward.contains(&op) && !matches!(module.ops[op].kind, OpKind::Return)
     }
 
-    /// Keeps what an operation reads of other stages, or what that is computed by.
+    /// Keeps the values that an operation reads of other stages, or their operands.
     fn keep(&mut self, module: &Module, op: OpId) {
         let Some(stage) = self.stage[op.index()] else { return };
         for value in flow::reads(module, op) {
@@ -175,7 +175,7 @@ impl Stages {
         }
     }
 
-    /// Whether a stage makes a value, its own or that of another one once more.
+    /// Whether a stage computes a value: as its own, or by repeating an operation of another one.
     fn makes(&self, module: &Module, value: ValueId, stage: u32) -> bool {
         module.def_op(value).is_some_and(|op| {
             self.stage[op.index()] == Some(stage)
@@ -191,12 +191,12 @@ impl Stages {
         self.backward.contains(&op)
     }
 
-    /// The last stage, which is not computed again.
+    /// The last stage, which is not rematerialized.
     pub(super) fn last(&self) -> u32 {
         self.count - 1
     }
 
-    /// The stages that can compute a value again, which is not kept.
+    /// The stages that can rematerialize a value; none for a kept value.
     fn again(&self, module: &Module, value: ValueId) -> impl Iterator<Item = u32> {
         let is_again = self.is_activation(value) && !self.kept.contains(&value);
         let op = module.def_op(value).filter(|op| is_again && !self.backward.contains(op));
@@ -206,13 +206,13 @@ impl Stages {
         own.into_iter().chain(others.iter().copied())
     }
 
-    /// The stage that a value is read of when the backward part has come to stage `now`, if it is to be computed again.
+    /// The stage of which a value is rematerialized, if it is, when the backward pass is at stage `now`.
     pub(super) fn stage_for(&self, module: &Module, value: ValueId, now: u32) -> Option<u32> {
         let before = self.again(module, value).filter(|&stage| stage <= now).max();
         before.or_else(|| self.again(module, value).min()).filter(|&stage| stage < self.last())
     }
 
-    /// The operations of a stage that values are computed by, in order, and what they read besides: what is kept.
+    /// The operations of a stage that values depend on, in order, and the kept values that they read.
     pub(super) fn cone(
         &self,
         module: &Module,
@@ -225,8 +225,8 @@ impl Stages {
         (module.regions[body].ops.iter().copied().filter(|op| cone.contains(op)).collect(), inputs)
     }
 
-    /// Whether a stage can compute a value where only what is made `before` is there: what the backward part reads first in its middle
-    /// may be computed from what is made there.
+    /// Whether a stage can compute a value from values available `before`: values that the backward pass first reads in its middle
+    /// may depend on values produced there.
     pub(super) fn can_compute(
         &self,
         module: &Module,
@@ -262,10 +262,10 @@ impl Stages {
     }
 }
 
-/// How many operations at most a stage does once more for one value.
+/// The maximum number of operations that a stage repeats for one value.
 const TOGETHER: usize = 16;
 
-/// Operations that a stage could do once more, rather than have what they give kept.
+/// Operations that a stage could repeat instead of keeping their results.
 struct Again<'a> {
     module: &'a Module,
     stages: &'a Stages,
@@ -279,7 +279,7 @@ impl<'a> Again<'a> {
         Again { module, stages, stage, ops: Vec::new() }
     }
 
-    /// The bytes that are kept besides if the stage reads a value, or does once more what it is computed by where that is no more.
+    /// The additional bytes kept if the stage reads a value, or repeats its producers if that is no more.
     fn bytes(&mut self, value: ValueId) -> u64 {
         let (module, stages) = (self.module, self.stages);
         let made = module.def_op(value);
@@ -299,7 +299,7 @@ impl<'a> Again<'a> {
         })
     }
 
-    /// The bytes that are kept besides if the stage does an operation; `None` if it cannot, or should not.
+    /// The additional bytes kept if the stage repeats an operation; `None` if it cannot or should not.
     fn instead(&mut self, op: OpId) -> Option<u64> {
         let (module, stages) = (self.module, self.stages);
         let data = &module.ops[op];
@@ -309,7 +309,7 @@ impl<'a> Again<'a> {
         }
         let mut read = flow::reads(module, op);
         let from = |value: &ValueId| stages.from.get(value.index()).copied().unwrap_or_default();
-        // What reads a parameter belongs where that is.
+        // Users of a parameter belong to the parameter's stage.
         if read.iter().any(|value| from(value).weights && !from(value).is_activation()) {
             return None;
         }
@@ -320,7 +320,7 @@ impl<'a> Again<'a> {
     }
 }
 
-/// The bytes of what an operation gives.
+/// The bytes of an operation's results.
 fn given(module: &Module, op: OpId) -> u64 {
     module.ops[op].results.iter().map(|&value| bytes(module, value)).fold(0, u64::saturating_add)
 }

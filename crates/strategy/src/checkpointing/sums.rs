@@ -1,4 +1,4 @@
-//! Gradients of parameters as the backward part makes them: sums over examples.
+//! Parameter gradients in the backward pass: sums over examples.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{BinaryOp, Module, OpId, OpKind, ValueId, Work};
@@ -6,16 +6,16 @@ use shardc_ir::{BinaryOp, Module, OpId, OpKind, ValueId, Work};
 use super::stages::Stages;
 use crate::flow;
 
-/// How many operations are between a sum over examples and the sum with another one that it is an addend of, at most.
+/// The maximum number of operations between a sum over examples and the addition of another one.
 const NEARBY: usize = 8;
 
-/// What the backward part has summed over examples since it was last asked, and made of these sums alone.
+/// The sums over examples that the backward pass computed since the last call, and values computed only from them.
 pub(super) struct Sums<'a> {
     module: &'a Module,
     stages: &'a Stages,
     users: &'a FxHashMap<ValueId, Vec<OpId>>,
     has_batch: &'a dyn Fn(ValueId) -> bool,
-    /// Those that nothing has read so far.
+    /// Those without a user so far.
     unread: FxHashSet<ValueId>,
 }
 
@@ -29,7 +29,7 @@ impl<'a> Sums<'a> {
         Sums { module, stages, users, has_batch, unread: FxHashSet::default() }
     }
 
-    /// Goes past an operation of the backward part.
+    /// Visits an operation of the backward pass.
     pub(super) fn pass(&mut self, op: OpId) {
         let (mut of_batch, mut of_sums) = (false, false);
         for value in flow::reads(self.module, op) {
@@ -42,14 +42,14 @@ impl<'a> Sums<'a> {
         }
     }
 
-    /// Takes the sums that are whole, which the backward part adds to no other.
+    /// Takes the completed sums, which the backward pass adds to no other.
     pub(super) fn take(&mut self) -> Vec<ValueId> {
         let sums = std::mem::take(&mut self.unread);
         sums.into_iter().filter(|&value| !self.is_addend(value)).collect()
     }
 
-    /// Whether a sum, or what is moved or converted of it, is added to another one of the backward part: a parameter that two units
-    /// read has one of each, and devices add up what they have of both before they send it.
+    /// Whether a sum, possibly moved or converted, is added to another one in the backward pass: a parameter used in two units has
+    /// one sum from each, and devices add both locally before the all-reduce.
     fn is_addend(&self, sum: ValueId) -> bool {
         let mut todo = vec![sum];
         for _ in 0..NEARBY {

@@ -1,4 +1,4 @@
-//! Adapters beside the linear maps of a program that computes forward.
+//! Adds adapters to the linear maps of a forward program.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::suggest::nearest;
@@ -26,33 +26,32 @@ pub struct Adapter {
     pub b: usize,
 }
 
-/// What a program got.
+/// The result of adding adapters to a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adapted {
-    /// Adapters, in the order of the program.
+    /// The adapters, in program order.
     pub adapters: Vec<Adapter>,
-    /// The linear maps that are no targets.
+    /// The linear maps without adapters.
     pub others: Vec<LinearMap>,
-    /// The argument that is the key of dropout, two words, if anything is dropped.
+    /// The argument that is the dropout key, two words, if there is dropout.
     pub key: Option<usize>,
-    /// How much of the program is trained.
+    /// The number of trained parameters.
     pub parameters: Parameters,
-    /// Weights with adapters that something else reads, too, which has none (SH1254).
+    /// Warnings: the weight of a map with adapters has another user, which gets none (SH1254).
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Puts adapters of low rank beside the linear maps of a program that computes forward (Hu et al., "LoRA", 2021): what a product with
-/// a weight `W` gives, `x W`, becomes `x W + s (x A) B`. Arguments are added behind the others: `lora.NAME.a` and `lora.NAME.b` for each
-/// map, in `f32` if the weight is narrower, and `dropout_key`, `ui32[2]`, if `x` goes through dropout first. With zeros for every
-/// `B` the program computes what it did.
+/// Adds low-rank adapters to the linear maps of a forward program (Hu et al., "LoRA", 2021): a matmul `x W` with a weight `W`
+/// becomes `x W + s (x A) B`. Arguments are appended: `lora.NAME.a` and `lora.NAME.b` for each map, in `f32` if the weight is
+/// narrower, and `dropout_key`, `ui32[2]`, if there is dropout. With zeros for every `B` the program computes the same as before.
 ///
-/// A map is a product, in loops too, of what depends on the batch with a weight, which may be converted, transposed, reshaped, cut
-/// before, or one row of a stack, whose rows have adapters of their own. The output of the model is the map whose result goes into no
-/// other, unless others are called alike but for numbers. Calls are inlined.
+/// A map is a matmul, also in loops, of an activation with a weight. The weight may be converted, transposed, reshaped or sliced
+/// first, or be a row of a stack, whose rows have separate adapters. The model's output is the map whose result reaches no other
+/// map, unless other maps have names that differ only in numbers. Calls are inlined.
 ///
 /// # Errors
-/// A target that there is no map for, a rank below 1, a dropout that is no probability below 1, DoRA, a training step (SH1252); no entry
-/// function (SH1250); a call cannot be inlined.
+/// A target matches no map, the rank is below 1, the dropout is not a probability below 1, DoRA is requested, or the program is a
+/// training step (SH1252); there is no entry function (SH1250); a call cannot be inlined.
 pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, Vec<Diagnostic>> {
     check(lora).map_err(|error| vec![error])?;
     inline_calls(module)?;
@@ -116,7 +115,7 @@ pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, V
     Ok(Adapted { adapters, others, key, parameters, warnings })
 }
 
-/// Why a program gets no adapters, if it is a training step: it updates weights that adapters would be added to.
+/// Why a program gets no adapters, if it is a training step: it updates the weights itself.
 fn training_step(module: &Module, said: &Said, maps: &[LinearMap]) -> Option<Diagnostic> {
     let roles = roles(module, said).ok()?;
     let updated =
@@ -157,7 +156,7 @@ fn count(module: &Module, args: &[ValueId], roles: &Roles, lora: &Lora, adapters
         size(&adapter.map.shape_a(rank)) + size(&adapter.map.shape_b(rank))
     };
     let added: u64 = adapters.iter().map(of).sum();
-    // Weights that are trained whole.
+    // Weights that are trained fully.
     let is_saved = |name: &str| lora.saves(&names::module(name));
     let saved = args.iter().zip(&roles.arguments).filter(|(_, a)| a.role.is_weight() && is_saved(&a.name));
     let saved: u64 = saved.map(|(&arg, _)| size(module.shape(arg))).sum();
@@ -176,7 +175,7 @@ fn expert_order(experts_first: bool, num_x: usize, is_left: bool) -> DimList {
     order.into_iter().map(|d| d as u32).collect()
 }
 
-/// Gives a function more arguments.
+/// Adds arguments to a function.
 struct Adding<'m> {
     module: &'m mut Module,
     func: FuncId,
@@ -184,13 +183,13 @@ struct Adding<'m> {
 }
 
 impl Adding<'_> {
-    /// The element type of adapters of a weight: what is trained has no less than 32 bits.
+    /// The element type of a weight's adapters: trained values have at least 32 bits.
     fn dtype(&self, weight: usize) -> DType {
         let dtype = self.module.tensor(self.module.regions[self.body].args[weight]).map(|ty| ty.dtype);
         dtype.filter(|dtype| dtype.bits() > 32).unwrap_or(DType::F32)
     }
 
-    /// The place of a new argument.
+    /// Adds an argument, and returns its number.
     fn argument(&mut self, name: &str, shape: &[i64], dtype: DType) -> usize {
         let ty = self.module.types.tensor(shape, dtype);
         let (place, _) = self.module.add_parameter(self.func, self.body, ty);
@@ -199,11 +198,11 @@ impl Adding<'_> {
     }
 }
 
-/// What is computed beside products.
+/// Computes the adapters' terms beside matmuls.
 struct Beside<'a> {
     lora: &'a Lora,
     adapters: &'a [Adapter],
-    /// For a map, its adapters.
+    /// The number of the adapter of each map.
     places: FxHashMap<usize, usize>,
     products: FxHashMap<OpId, Product>,
     args: &'a [ValueId],
@@ -229,7 +228,7 @@ impl Beside<'_> {
         }
     }
 
-    /// What a product gives, with what the adapters add.
+    /// The result of a matmul, with the adapters' term added.
     fn product(&self, rw: &mut Rewriter<'_>, op: OpId, place: usize, rows: &[ValueId]) -> Option<ValueId> {
         let data = &rw.module.ops[op];
         let (OpKind::DotGeneral(spec), &[result]) = (&data.kind, data.results.as_slice()) else {
@@ -305,7 +304,7 @@ impl Beside<'_> {
         Some(rw.binary(BinaryOp::Add, result, up))
     }
 
-    /// An adapter, or a row of it, in an element type.
+    /// An adapter, or a row of it, converted to an element type.
     fn rows(
         &self,
         rw: &mut Rewriter<'_>,

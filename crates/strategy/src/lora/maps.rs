@@ -1,4 +1,4 @@
-//! The linear maps of a program: products with a weight.
+//! The linear maps of a program: matmuls with a weight.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DTypeClass, FuncId, Module, OpId, OpKind, RegionId, ValueId};
@@ -7,42 +7,42 @@ use super::forms::{Form, Reform, Step, forms};
 use super::names;
 use crate::roles::{Dependence, Role, Roles, Through};
 
-/// Which operand of a product the weight is.
+/// The operand of a matmul that is the weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The first.
+    /// The left operand.
     Left,
-    /// The second.
+    /// The right operand.
     Right,
 }
 
-/// A linear map of a program: a product of what depends on the batch with a weight.
+/// A linear map of a program: a matmul of an activation with a weight.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinearMap {
-    /// What it is called: as its weight, with dots between the parts, and without `kernel` or `weight` behind.
+    /// Its name: the weight's name with dots between the parts, and without a trailing `kernel` or `weight`.
     pub name: String,
     /// The argument that is its weight.
     pub weight: usize,
-    /// What the weight goes through before the product.
+    /// The conversions, reshapes and slices of the weight before the matmul.
     pub steps: Vec<Step>,
-    /// Of a stack that a loop takes one row of at a time, how many there are; each has adapters of its own.
+    /// For a stack whose rows a loop reads one at a time, the number of rows; each row has its own adapters.
     pub stacked: Vec<i64>,
-    /// Which operand of the product the weight is.
+    /// The operand of the matmul that is the weight.
     pub side: Side,
-    /// The shape of the weight in the product.
+    /// The shape of the weight in the matmul.
     pub shape: Vec<i64>,
-    /// Its batching dimensions in the product, such as experts whose inputs are apart.
+    /// Its batching dimensions in the matmul, such as experts with separate inputs.
     pub batch: Vec<usize>,
-    /// A dimension of experts that all read the same input: it is free in the product, and each index has adapters of its own.
+    /// A dimension of experts that all read the same input: it is free in the matmul, and each index has its own adapters.
     pub experts: Option<usize>,
-    /// Its dimensions that are summed over: what goes in.
+    /// Its contracting dimensions: the inputs.
     pub contracted: Vec<usize>,
-    /// The other dimensions: outputs.
+    /// Its free dimensions: the outputs.
     pub free: Vec<usize>,
-    /// Whether what it gives goes into no other map, and no other map is like it: then it is the output of the model.
+    /// Whether it is the model's output: its result reaches no other map, and no other map has a similar name.
     pub is_output: bool,
-    /// Whether anything else reads what it reads of its weight, as a lookup in a tied embedding does: what is merged into the weight
-    /// changes that, too.
+    /// Whether the weight has another user, such as a lookup in a tied embedding: merging adapters into the weight changes that,
+    /// too.
     pub shares_weight: bool,
 }
 
@@ -51,7 +51,7 @@ impl LinearMap {
         dims.iter().map(|&d| self.shape[d]).collect()
     }
 
-    /// The dimensions of the weight whose indices have adapters of their own: batching dimensions, and experts.
+    /// The weight dimensions with separate adapters for each index: batching dimensions, and experts.
     #[must_use]
     pub fn along(&self) -> Vec<usize> {
         self.batch.iter().copied().chain(self.experts).collect()
@@ -70,14 +70,14 @@ impl LinearMap {
     }
 }
 
-/// A product: which map it computes, and which rows of stacks it reads.
+/// A matmul: the map that it computes, and the rows of stacks that it reads.
 #[derive(Clone, Debug)]
 pub(super) struct Product {
     pub(super) map: usize,
     pub(super) rows: Vec<ValueId>,
 }
 
-/// The linear maps of a body without calls, in the order of the program, and their products.
+/// The linear maps of a body without calls, in program order, and their matmuls.
 pub(super) fn linear_maps(
     module: &Module,
     func: FuncId,
@@ -136,7 +136,7 @@ pub(super) fn linear_maps(
     (maps, products)
 }
 
-/// The weights that something else than products of maps reads.
+/// The weights with users other than the matmuls of maps.
 fn read_otherwise(
     module: &Module,
     body: RegionId,
@@ -147,7 +147,7 @@ fn read_otherwise(
     let mut out = FxHashSet::default();
     for op in module.walk(body) {
         let data = &module.ops[op];
-        // What a loop hands on is read inside, and behind it.
+        // A returned value of a loop is read inside and after it.
         let hands_on = matches!(data.kind, OpKind::Return) && Some(op) != end;
         if hands_on || products.contains_key(&op) {
             continue;
@@ -163,7 +163,7 @@ fn read_otherwise(
     out
 }
 
-/// Whether two maps read different parts of one weight: the same is done to it until each takes a part that the other does not.
+/// Whether two maps read different slices of one weight: their steps are equal up to disjoint slices.
 fn are_apart(a: &[Step], b: &[Step]) -> bool {
     let differs = a.iter().zip(b).find(|(a, b)| a != b);
     let Some((Step { reform: Reform::Slice(a), .. }, Step { reform: Reform::Slice(b), .. })) = differs else {
@@ -173,7 +173,7 @@ fn are_apart(a: &[Step], b: &[Step]) -> bool {
     bounds.any(|((start_a, limit_a), (start_b, limit_b))| limit_a <= start_b || limit_b <= start_a)
 }
 
-/// The map that an operation computes, still without a name, and the form of its weight.
+/// The map that an operation computes, not yet named, and the form of its weight.
 fn linear_map<'f>(
     module: &Module,
     op: OpId,
@@ -214,8 +214,8 @@ fn linear_map<'f>(
     (!map.contracted.is_empty()).then_some((map, form))
 }
 
-/// The dimension that comes first in the argument, if the product reads three dimensions: PEFT takes a parameter of three dimensions
-/// (`target_parameters`) for one matrix for each index of the first.
+/// The leading dimension in the argument, if the matmul reads three dimensions: PEFT treats a three-dimensional parameter
+/// (`target_parameters`) as one matrix for each index of the first.
 fn experts(form: &Form, shape: &[i64]) -> Option<usize> {
     if shape.len() != 3 || shape.contains(&1) {
         return None;
@@ -244,7 +244,7 @@ fn experts(form: &Form, shape: &[i64]) -> Option<usize> {
     places?.iter().enumerate().min_by_key(|(_, place)| **place).map(|(d, _)| d)
 }
 
-/// The maps of which another one, or the same in the next trip of a loop, reads what they give.
+/// The maps whose results reach another map, or the same map in the next loop iteration.
 fn followed(
     module: &Module,
     body: RegionId,

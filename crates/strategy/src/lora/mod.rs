@@ -1,7 +1,7 @@
-//! LoRA: adapters of low rank beside frozen linear maps (Hu et al., "LoRA", 2021).
+//! LoRA: low-rank adapters beside frozen linear maps (Hu et al., "LoRA", 2021).
 //!
-//! A map `W x` becomes `W x + s B A dropout(x)` with `A` of `rank` rows, `B` of zeros at first, and `s = alpha / rank`; only `A` and `B` are
-//! trained.
+//! A map `W x` becomes `W x + s B A dropout(x)`, where `A` has `rank` rows, `B` is initially zero, and `s = alpha / rank`. Only `A`
+//! and `B` are trained.
 
 mod adapt;
 mod dropout;
@@ -24,29 +24,29 @@ pub use targets::{Targets, TargetsError};
 /// Which linear maps get adapters, and what kind: PEFT's `LoraConfig`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lora {
-    /// How many rows `A` has.
+    /// The rank: the number of rows of `A`.
     pub rank: i64,
-    /// What the adapters' part is scaled by, times the rank.
+    /// The numerator of the adapters' scale, `alpha / rank`.
     pub alpha: f64,
-    /// Which part of what goes into adapters becomes zero while they are trained.
+    /// The dropout probability of the adapters' input during training.
     pub dropout: f64,
     /// Whether the scale is `alpha / sqrt(rank)` (Kalajdzievski, "A Rank Stabilization Scaling Factor", 2023).
     pub rank_stabilized: bool,
-    /// Which maps.
+    /// The maps that get adapters.
     pub targets: Targets,
-    /// Targets that get no adapters all the same.
+    /// Exceptions from the targets.
     pub exclude: Option<Targets>,
-    /// The layers whose targets get adapters; all layers without it. It does not restrict [`Targets::Pattern`], nor a target that is the whole
-    /// name of a map.
+    /// The layers whose targets get adapters; all layers if unset. It does not restrict [`Targets::Pattern`], nor a target that is
+    /// the full name of a map.
     pub layers: Option<Layers>,
-    /// Ranks of some maps instead of `rank`.
+    /// Ranks of specific maps, instead of `rank`.
     pub rank_pattern: Patterns<i64>,
-    /// Alphas of some maps instead of `alpha`.
+    /// Alphas of specific maps, instead of `alpha`.
     pub alpha_pattern: Patterns<f64>,
-    /// Whether the norm of each column of `W + s A B`, `W` being `[inputs, outputs]`, is trained apart as a magnitude (Liu et al., "DoRA",
-    /// 2024).
+    /// Whether the norm of each column of `W + s A B`, with `W` as `[inputs, outputs]`, is trained separately as a magnitude (Liu
+    /// et al., "DoRA", 2024).
     pub dora: bool,
-    /// Modules that are trained whole, without adapters: names, or the last parts of names.
+    /// Modules that are trained fully, without adapters: names, or the last parts of names.
     pub modules_to_save: Vec<String>,
     /// Which biases are trained.
     pub bias: Bias,
@@ -64,7 +64,7 @@ pub enum Bias {
     LoraOnly,
 }
 
-/// Of rank 8, with an alpha of 8, at all linear maps but the output.
+/// Rank 8, alpha 8, all linear maps except the output.
 impl Default for Lora {
     fn default() -> Self {
         Lora {
@@ -85,19 +85,19 @@ impl Default for Lora {
 }
 
 impl Lora {
-    /// Of this rank and alpha.
+    /// A configuration with this rank and alpha.
     #[must_use]
     pub fn new(rank: i64, alpha: f64) -> Lora {
         Lora { rank, alpha, ..Lora::default() }
     }
 
-    /// With this part of what goes into adapters set to zero while they are trained.
+    /// Sets the dropout probability of the adapters' input.
     #[must_use]
     pub fn dropout(self, dropout: f64) -> Lora {
         Lora { dropout, ..self }
     }
 
-    /// At these maps.
+    /// Sets the target maps.
     #[must_use]
     pub fn targets(self, targets: Targets) -> Lora {
         Lora { targets, ..self }
@@ -124,7 +124,7 @@ impl Lora {
             && self.layers.as_ref().is_none_or(|layers| is_named_whole(&self.targets) || layers.has(name))
     }
 
-    /// Returns whether the module of this name is trained whole, or is part of one that is.
+    /// Returns whether a module is fully trained, or is part of one that is.
     #[must_use]
     pub fn saves(&self, name: &str) -> bool {
         let parts: Vec<&str> = name.split('.').collect();

@@ -1,4 +1,4 @@
-//! Which arguments of a function, or other values in it, each value depends on.
+//! Computes the arguments, or other chosen values, that each value of a function depends on.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DTypeClass, Module, OpId, OpKind, RegionId, ValueDef, ValueId};
@@ -28,18 +28,18 @@ impl Arguments {
         self.0.iter().all(|&word| word == 0)
     }
 
-    /// Whether both have one.
+    /// Whether the sets intersect.
     pub(crate) fn meets(&self, other: &Arguments) -> bool {
         self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
     }
 
-    /// What either has.
+    /// The union of the sets.
     pub(crate) fn union(mut self, other: &Arguments) -> Self {
         self.add(other);
         self
     }
 
-    /// Adds what `other` has; returns whether that is anything new.
+    /// Adds the elements of `other`; returns whether the set changed.
     pub(crate) fn add(&mut self, other: &Arguments) -> bool {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);
@@ -53,20 +53,20 @@ impl Arguments {
     }
 }
 
-/// What counts as a dependence.
+/// The kind of dependence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Through {
     /// Any data flow.
     Everything,
-    /// Data flow through floating-point numbers alone: what a derivative may go along.
+    /// Data flow through floating-point values only: the paths of derivatives.
     Floats,
 }
 
-/// For each value of a function the arguments that it depends on. Loops are exact for each value that they carry.
+/// The arguments that each value of a function depends on. Loops are exact for each loop-carried value.
 pub(crate) struct Dependence<'m> {
     module: &'m Module,
     through: Through,
-    /// Loops of which one trip counts.
+    /// Loops of which only one iteration counts.
     once: FxHashSet<OpId>,
     of: FxHashMap<ValueId, Arguments>,
 }
@@ -77,7 +77,7 @@ impl<'m> Dependence<'m> {
         Dependence::on(module, body, through, module.regions[body].args.iter().copied().enumerate())
     }
 
-    /// The same on chosen values in place of arguments, each with its number.
+    /// The same for chosen values instead of arguments, each with its number.
     pub(crate) fn on(
         module: &'m Module,
         body: RegionId,
@@ -88,7 +88,7 @@ impl<'m> Dependence<'m> {
         Dependence::with(module, body, through, given, FxHashSet::default())
     }
 
-    /// The dependences of what is computed from values that are given theirs; of loops `once`, those of one trip.
+    /// The dependences of values, given those of some; for loops in `once`, of one iteration only.
     pub(crate) fn with(
         module: &'m Module,
         body: RegionId,
@@ -115,7 +115,7 @@ impl<'m> Dependence<'m> {
         self.through == Through::Everything || is_float(self.module, value)
     }
 
-    /// Adds to what `value` depends on; returns whether that is anything new.
+    /// Adds the dependences of `from` to `to`; returns whether they changed.
     fn flow(&mut self, from: ValueId, to: ValueId) -> bool {
         if !self.counts(to) {
             return false;
@@ -145,7 +145,7 @@ impl<'m> Dependence<'m> {
                         grew |= self.flow(init, arg);
                     }
                 }
-                // As long as a trip brings anything new to what the next one begins with.
+                // Iterates until the loop-carried dependences reach a fixpoint.
                 loop {
                     let mut trip = false;
                     for &region in &data.regions {
@@ -182,7 +182,7 @@ impl<'m> Dependence<'m> {
                 }
                 grew
             }
-            // A barrier hands each value on by itself.
+            // A barrier forwards each operand separately.
             OpKind::OptimizationBarrier => {
                 let pairs = data.operands.iter().zip(&data.results);
                 pairs.fold(false, |grew, (&operand, &result)| grew | self.flow(operand, result))
@@ -208,19 +208,19 @@ impl<'m> Dependence<'m> {
     }
 }
 
-/// Whether a derivative may go along a value.
+/// Whether a value is differentiable.
 pub(super) fn is_float(module: &Module, value: ValueId) -> bool {
     let dtype = module.tensor(value).map(|ty| ty.dtype);
     dtype.is_some_and(|dtype| matches!(dtype.class(), DTypeClass::Float | DTypeClass::Complex))
 }
 
-/// Whether a value is one number that a derivative may go along, as a loss is.
+/// Whether a value is a differentiable scalar, such as a loss.
 pub(super) fn is_number(module: &Module, value: ValueId) -> bool {
     module.tensor(value).is_some_and(|ty| ty.shape.is_empty() && ty.dtype.is_float())
 }
 
-/// The values that `value` is computed from by way of floats, and itself: those of a forward part, where it is a loss. Of loops
-/// `once`, those of one trip. `owner` has for each region the operation that it is of.
+/// The values that `value` depends on through floats, and itself: the forward pass, if it is a loss. For loops in `once`, those of
+/// one iteration. `owner` has the parent operation of each region.
 pub(super) fn forward_of(
     module: &Module,
     owner: &FxHashMap<RegionId, OpId>,
@@ -243,7 +243,7 @@ pub(super) fn forward_of(
                     OpKind::Case | OpKind::If => {
                         todo.extend(data.regions.iter().filter_map(|&region| handed(module, region).get(i)));
                     }
-                    // A barrier hands each value on by itself.
+                    // A barrier forwards each operand separately.
                     OpKind::OptimizationBarrier => todo.extend(data.operands.get(i)),
                     _ => todo.extend(reads(module, op)),
                 }
@@ -261,7 +261,7 @@ pub(super) fn forward_of(
             }
         }
     }
-    // What a loop or a branch hands on, and none reads, is computed forward too.
+    // Unused results of a loop or a branch belong to the forward pass, too.
     let mut owners: Vec<OpId> = owner.values().copied().collect();
     owners.sort_unstable();
     owners.dedup();
@@ -272,7 +272,7 @@ pub(super) fn forward_of(
             _ => continue,
         };
         for &region in regions {
-            // Not what it takes from around and hands on as it is.
+            // Except captured values that it returns unchanged.
             let is_computed = |value: &ValueId| module.def_op(*value).is_some() && seen.contains(value);
             let handed = data.results.iter().zip(handed(module, region));
             let forward = handed.filter(|(_, value)| is_computed(value)).map(|(&result, _)| result);

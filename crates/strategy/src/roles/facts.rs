@@ -1,4 +1,4 @@
-//! What is known of the arguments of a step before any of them has a role.
+//! Facts about the arguments of a step that are known before roles are inferred.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DType, Diagnostic, FuncId, Module, OpId, OpKind, RegionId, ValueId};
@@ -8,15 +8,15 @@ use super::dependence::{Arguments, Dependence, Through, is_float};
 use super::loss::loss;
 use super::next::{gradients, next_values};
 
-/// Whether a program is a training step, or what one is made of.
+/// Whether a program is a training step, or an inner part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trains {
     Yes,
-    /// It is a forward part alone: nothing that it returns is a gradient, and it may have no loss.
+    /// A forward pass only: it returns no gradients, and may have no loss.
     No,
 }
 
-/// The data flow of an entry function in which nothing is called.
+/// The data flow of an entry function without calls.
 pub(super) struct Facts<'m> {
     pub(super) module: &'m Module,
     pub(super) func: FuncId,
@@ -25,22 +25,22 @@ pub(super) struct Facts<'m> {
     pub(super) returned: &'m [ValueId],
     /// For state, its next value.
     pub(super) next: Vec<Option<usize>>,
-    /// Where there is no state, the result that is the gradient by an argument.
+    /// Without state: the result that is the gradient of each argument.
     pub(super) gradient: Vec<Option<usize>>,
     pub(super) loss: Option<usize>,
     /// For state, the arguments that its next value depends on.
     pub(super) needs: Vec<Arguments>,
-    /// The arguments that the loss depends on; without one, that any result does.
+    /// The arguments that the loss depends on; without a loss, those that any result depends on.
     pub(super) loss_needs: Arguments,
-    /// Arrays that are no state: data, and what is frozen.
+    /// Arrays that are not state: data and frozen parameters.
     pub(super) given: Arguments,
-    /// The arguments that each value depends on, and those on whose floats it depends by way of floats.
+    /// The arguments that each value depends on, and those that it depends on through floats.
     pub(super) all: Dependence<'m>,
     pub(super) floats: Dependence<'m>,
-    /// Loops of whole training steps: they carry state to its next value.
+    /// Loops over whole training steps: they carry state to its next value.
     pub(super) step_loops: FxHashSet<OpId>,
     users: FxHashMap<ValueId, Vec<OpId>>,
-    /// The operation that each region but the body is of.
+    /// The parent operation of each region except the body.
     pub(super) owner: FxHashMap<RegionId, OpId>,
     /// The operations in regions.
     pub(super) nested: FxHashSet<OpId>,
@@ -48,7 +48,7 @@ pub(super) struct Facts<'m> {
 
 impl<'m> Facts<'m> {
     /// # Errors
-    /// There is no entry function, or no result is a loss (SH1250) and nobody says what parameters are.
+    /// There is no entry function, or no result is a loss (SH1250) and the user names no parameters.
     pub(super) fn of(module: &'m Module, said: &Said, trains: Trains) -> Result<Self, Diagnostic> {
         let none = || Diagnostic::invalid("SH1250", "the program has no function to train");
         let func = module.entry().ok_or_else(none)?;
@@ -66,7 +66,7 @@ impl<'m> Facts<'m> {
             Trains::Yes if !has_state => gradients(module, args, returned),
             _ => vec![None; args.len()],
         };
-        // What a loss is told by: state, or what there are gradients by.
+        // A loss is recognized by the state, or the arguments with gradients, that it depends on.
         let moved: Vec<bool> = next.iter().zip(&gradient).map(|(n, g)| n.is_some() || g.is_some()).collect();
         let mut users: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();
         let (mut owner, mut nested) = (FxHashMap::default(), FxHashSet::default());
@@ -122,29 +122,29 @@ impl<'m> Facts<'m> {
         self.module.rank(self.args[i])
     }
 
-    /// Whether a derivative may go by an argument: complex numbers are trained, too.
+    /// Whether an argument is differentiable: floats, and complex numbers, which are trained too.
     pub(super) fn is_float(&self, i: usize) -> bool {
         is_float(self.module, self.args[i])
     }
 
-    /// Whether an argument looks like a key of random numbers: a few words without a sign.
+    /// Whether an argument looks like an RNG key: a few unsigned words.
     pub(super) fn is_key(&self, i: usize) -> bool {
         let shape = self.module.shape(self.args[i]);
         self.dtype(i) == Some(DType::UI32) && matches!(shape.last(), Some(2 | 4))
     }
 
-    /// The next value of a piece of state.
+    /// The next value of a state argument.
     pub(super) fn next_value(&self, i: usize) -> Option<ValueId> {
         self.next[i].map(|result| self.returned[result])
     }
 
-    /// The operations that read a value, those in regions among them.
+    /// The users of a value, including those in regions.
     pub(super) fn users(&self, value: ValueId) -> &[OpId] {
         self.users.get(&value).map(Vec::as_slice).unwrap_or_default()
     }
 }
 
-/// The loops that carry what is state to its next value.
+/// The loops that carry state to its next value.
 fn step_loops(
     module: &Module,
     body: RegionId,

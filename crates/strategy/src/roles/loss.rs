@@ -1,4 +1,4 @@
-//! Losses: which result is one, and what it is computed by.
+//! Finds the losses among the results, and the values that they depend on.
 
 use std::cmp::Reverse;
 
@@ -9,22 +9,22 @@ use super::dependence::{Arguments, Dependence, Through, forward_of, is_number};
 use super::facts::Facts;
 use super::state::trained_by;
 
-/// The result that is the loss: one number of floats that is no state, that trains some, and is computed from as much data as any that
-/// does. Of several, one that is called so, or else the one that is computed first, unless another trains more than twice as much.
+/// The result that is the loss: a floating-point scalar that is not state, trains some state, and depends on the most data of those
+/// that do. Among several, one named as a loss wins; otherwise the first computed, unless another trains more than twice as much.
 ///
-/// The norm of an update moves with more than the loss does, is computed from tables of rates too, and trains nothing. Where none trains,
-/// as where gradients are returned, what is moved with counts.
+/// The norm of an update depends on more state than the loss, and also on tables of rates, but trains nothing. If no result trains
+/// state, as in a function that returns gradients, the state that a result depends on is counted instead.
 ///
-/// `moved` says of each argument whether it is state, or what there is a gradient by.
+/// `moved` tells for each argument whether it is state or has a gradient.
 pub(super) fn loss(facts: &Facts<'_>, moved: &[bool]) -> Option<usize> {
     let Facts { module, returned, .. } = facts;
     let func = &module.funcs[facts.func];
     let is_called = |i: usize| func.result_name(i).is_some_and(|name| name.to_lowercase().contains("loss"));
-    // Not by their numbers: what was a call has later ones than what is behind it.
+    // Numbers of operations do not give the order: inlined operations have later numbers than their users.
     let order: FxHashMap<OpId, usize> =
         module.regions[facts.body].ops.iter().enumerate().map(|(at, &op)| (op, at)).collect();
     let made = |i: usize| module.def_op(returned[i]).and_then(|op| order.get(&op));
-    // Numbers are rates and temperatures, or their moments, which a next temperature is computed from.
+    // Scalars are rates and temperatures, or their moments, which a next temperature depends on.
     let is_data = |a: usize| !moved[a] && facts.rank(a) > 0;
     let data = |i: usize| facts.all.of(returned[i]).iter().filter(|&a| is_data(a)).count();
     let moves_with = |i: usize| facts.floats.of(returned[i]).iter().filter(|&a| moved[a]).count();
@@ -42,18 +42,18 @@ pub(super) fn loss(facts: &Facts<'_>, moved: &[bool]) -> Option<usize> {
     first.or_else(|| first_of_most(candidates.iter().copied(), |c| *c)).map(|c| c.result)
 }
 
-/// A number that may be the loss.
+/// A scalar that may be the loss.
 #[derive(Clone, Copy)]
 struct Candidate {
     result: usize,
-    /// How much data it is computed from.
+    /// The number of data arguments that it depends on.
     data: usize,
-    /// How much state it moves with, or trains.
+    /// The number of state arguments that it depends on, or trains.
     state: usize,
 }
 
-/// The first of the most data, unless another one of as much has more than twice the state. `measured` gives each candidate its state, which
-/// is no more than it has; what cannot come into question is not measured.
+/// The first candidate with the most data, unless another one with as much data has more than twice the state. `measured` computes
+/// the state of a candidate, at most its upper bound; candidates that cannot win are not measured.
 fn first_of_most(
     candidates: impl Iterator<Item = Candidate>,
     measured: impl Fn(&Candidate) -> Candidate,
@@ -66,21 +66,21 @@ fn first_of_most(
     })
 }
 
-/// The forward part of a step, which ends with a loss.
+/// The forward pass of a step, which ends with a loss.
 pub(super) struct Forward<'m> {
-    /// The arguments on whose floats the loss depends by way of floats.
+    /// The arguments that the loss depends on through floats.
     pub(super) moves_with: Arguments,
-    /// What the loss is computed from by way of floats: what a derivative of it may go along.
+    /// The values that the loss depends on through floats: the paths of its derivatives.
     pub(super) values: FxHashSet<ValueId>,
-    /// The sets of arguments with which its arrays move, but for those that are computed from single numbers.
+    /// The sets of arguments that its arrays depend on through floats, except arrays computed from scalars.
     arrays: FxHashSet<Arguments>,
-    /// For each value the arguments that it depends on by way of `values` which move with them: a gradient needs such values, of
-    /// which statistics have none.
+    /// For each value the arguments that it depends on through `values` that depend on them: gradients need such values, statistics
+    /// do not.
     beyond: Dependence<'m>,
 }
 
 impl<'m> Forward<'m> {
-    /// The forward part of a loss, or of several results.
+    /// The forward pass of a loss, or of several results.
     pub(super) fn of(facts: &Facts<'m>, losses: &[ValueId]) -> Self {
         let (mut moves_with, mut values) = (Arguments::default(), FxHashSet::default());
         for &loss in losses {
@@ -89,7 +89,7 @@ impl<'m> Forward<'m> {
         }
         let args: FxHashSet<ValueId> = facts.args.iter().copied().collect();
         let moved = values.iter().filter(|value| !args.contains(value)).map(|&v| (v, facts.floats.of(v)));
-        // Losses add up as numbers, and may be stacked before.
+        // Losses are added as scalars, and may be stacked first.
         let is_array = |value: ValueId| facts.module.rank(value) > 0;
         let moves = |value: ValueId| !args.contains(&value) && !facts.floats.of(value).is_empty();
         let numbers = values.iter().filter(|&&value| !is_array(value) && moves(value));
@@ -103,7 +103,7 @@ impl<'m> Forward<'m> {
         Forward { moves_with, values, arrays, beyond }
     }
 
-    /// The arguments that a value depends on by way of other values of the forward part.
+    /// The arguments that a value depends on through other values of the forward pass.
     pub(super) fn beyond(&self, value: ValueId) -> Arguments {
         self.beyond.of(value)
     }

@@ -1,21 +1,21 @@
-//! What the arguments of a training step are.
+//! Infers the roles of the arguments of a training step.
 //!
-//! Names and donations hint at it, data flow decides:
+//! Names and donations are hints; data flow decides:
 //!
-//! * *State* is what the step returns anew: the result that an argument is donated to.
-//! * A **parameter** is state of floats that a loss depends on by way of floats, and whose next value is made by a gradient: it needs
-//!   what the forward part computes with the parameter, where statistics need what is before them alone (`loss.rs`). It is no value of
-//!   the forward part itself, as the last state of a recurrent layer is, and it does not only follow other parameters. Of several losses
-//!   the others may train what the first does not.
-//! * The **loss** is one number that trains as much of the state as any; the norm of an update moves with more, and trains nothing.
-//! * State that the next value of a parameter is computed from is the **optimizer's**, and so is what follows parameters: averages,
-//!   targets and slow copies of them. Where the rest of it is computed from that state and it starts anew or only adds up, it is an
-//!   **accumulator of gradients**.
-//! * Other state of floats is the **model's**: running statistics, code books, what recurrent layers hand on.
-//! * Of a function that returns gradients, and no next state, **parameters** are what these are gradients by.
-//! * The **batch** is what is no state and has a dimension of the class (through all operations) that most of what the model computes
-//!   has and that no parameter has, or one of its own in front of its product with a parameter; **frozen parameters** are other arrays
-//!   that are no state.
+//! * *State* is an argument that the step returns updated: the argument is donated to a result.
+//! * A **parameter** is floating-point state that a loss depends on through floats, and whose next value depends on a gradient: on
+//!   values that the forward pass computes with the parameter, while statistics depend only on values before them (`loss.rs`). Its
+//!   next value is not a forward value, as the last state of a recurrent layer is, and does not only follow other parameters. If
+//!   there are several losses, the others may train other parameters than the first.
+//! * The **loss** is the scalar that trains the most state. The norm of an update depends on more state, but trains none.
+//! * State that the next value of a parameter depends on is **optimizer** state. So is state that follows parameters: averages,
+//!   target networks and slow copies. If other optimizer state depends on it, and it is reset or only added to, it is a **gradient
+//!   accumulator**.
+//! * Other floating-point state is **model** state: running statistics, code books, recurrent state.
+//! * In a function that returns gradients and no next state, **parameters** are the arguments of these gradients.
+//! * The **batch** is every array that is not state and has a dimension of the batch class: the class (through all operations) that
+//!   most computed values have and no parameter has, or a leading dimension of its own in its matmul with a parameter. **Frozen
+//!   parameters** are other arrays that are not state.
 
 mod batch;
 mod classify;
@@ -35,26 +35,26 @@ use classify::classify;
 pub(crate) use dependence::{Dependence, Through};
 use facts::Trains;
 
-/// What an argument of a training step is.
+/// The role of an argument of a training step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Role {
-    /// What is trained.
+    /// A trained parameter.
     Parameter,
-    /// What the loss depends on as on parameters, and that stays as it is.
+    /// An untrained parameter: the loss depends on it, and it does not change.
     FrozenParameter,
-    /// Sums of gradients over several steps.
+    /// Gradients accumulated over several steps.
     GradientAccumulator,
-    /// Moments, momentum, copies of parameters in f32, means of parameters.
+    /// Moments, momentum, f32 copies of parameters, averages of parameters.
     OptimizerState,
-    /// State that the model computes itself: running statistics of batch normalization.
+    /// State that the model computes itself, such as running statistics of batch normalization.
     ModelState,
     /// Data, new in each step.
     Batch,
     /// Counters.
     Step,
-    /// Single numbers: the learning rate.
+    /// Scalars, such as the learning rate.
     Scalar,
-    /// Keys of random numbers.
+    /// Random number generator keys.
     RngKey,
 }
 
@@ -72,7 +72,7 @@ impl Role {
         Role::RngKey,
     ];
 
-    /// Whether it is a part of the model that layers compute with: trained or frozen.
+    /// Whether it is a parameter of the model, trained or frozen.
     #[must_use]
     pub fn is_weight(self) -> bool {
         matches!(self, Role::Parameter | Role::FrozenParameter)
@@ -120,26 +120,26 @@ impl FromStr for Role {
 /// An argument of a training step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Argument {
-    /// What people call it.
+    /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its role.
     pub role: Role,
     /// For state, the result that is its next value.
     pub next: Option<usize>,
-    /// Where the function returns gradients and no next state, the result that is the gradient of a parameter.
+    /// In a function that returns gradients and no next state: the result that is the gradient of a parameter.
     pub gradient: Option<usize>,
-    /// For optimizer state and accumulators of gradients, the argument that is their parameter.
+    /// For optimizer state and gradient accumulators, the argument that is their parameter.
     pub of: Option<usize>,
-    /// For the batch, and for state of the model that has some of each example, the dimension that counts examples.
+    /// The batch dimension of the batch, and of model state with an entry per example.
     pub batch_dim: Option<usize>,
 }
 
-/// What a training step takes and gives.
+/// The roles of a training step's arguments, and its loss.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Roles {
     /// Its arguments, in order.
     pub arguments: Vec<Argument>,
-    /// The result that is the loss; none where the user says what parameters are, of a program that does not train.
+    /// The result that is the loss; `None` for a program that does not train, if the user names the parameters.
     pub loss: Option<usize>,
 }
 
@@ -150,7 +150,7 @@ impl Roles {
     }
 }
 
-/// What a user says of arguments and of the loss; the rest is found.
+/// Roles and the loss as stated by the user; the rest is inferred.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
     /// Roles, by the number of the argument.
@@ -159,7 +159,7 @@ pub struct Said {
     pub loss: Option<usize>,
 }
 
-/// What the arguments of the entry function of a training step are. Calls are inlined in a copy.
+/// Infers the roles of the entry function's arguments. Calls are inlined in a copy.
 ///
 /// # Errors
 /// There is no entry function, its calls cannot be inlined, or no result is a loss (SH1250) and no parameters are named.
@@ -169,8 +169,8 @@ pub fn roles(module: &Module, said: &Said) -> Result<Roles, Vec<Diagnostic>> {
     classify(&inlined, said, Trains::Yes).map_err(|diagnostic| vec![diagnostic])
 }
 
-/// What the arguments of a program are that computes forward alone, and in which nothing is called: what floats it has beside the
-/// batch are frozen parameters.
+/// The roles of the arguments of a forward-only program without calls: floating-point arguments outside the batch are frozen
+/// parameters.
 pub(crate) fn forward_roles(module: &Module, said: &Said) -> Result<Roles, Diagnostic> {
     classify(module, said, Trains::No)
 }

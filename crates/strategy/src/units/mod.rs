@@ -1,12 +1,13 @@
-//! Units: parameters that are gathered, dropped and gathered again together, as FSDP wraps modules.
+//! Units: parameters that are gathered, freed and gathered again together, like the modules that FSDP wraps.
 //!
-//! A compiled step has no modules, but its parameters have names: `params['h'][3]['attn']['kernel']` stands in a tree of modules as
-//! `params/h/3/attn`. Wrap policies go through that tree as those of PyTorch go through modules. Where parameters have no names,
-//! *layers* are found by the shapes that repeat in the order in which parameters are used.
+//! A compiled step has no modules, but its parameters have names: `params['h'][3]['attn']['kernel']` is in the module
+//! `params/h/3/attn` of a tree. Wrap policies traverse that tree as PyTorch's policies traverse modules. If parameters have no
+//! names, *layers* are inferred from shapes that repeat in the order of use.
 //!
-//! Of a stack of layers each trip of a loop is a unit: its parameters stand in one module, and rows are gathered where they are taken.
+//! For a stack of layers each loop iteration is a unit: its parameters are in one module, and rows are gathered where they are
+//! read.
 //!
-//! What no unit has belongs to the *root*: as in PyTorch it is gathered once, and kept for the backward part.
+//! Parameters outside all units belong to the *root*: as in PyTorch they are gathered once and kept for the backward pass.
 
 mod repeats;
 mod tree;
@@ -20,31 +21,31 @@ use tree::Tree;
 /// Which modules of a step become units (`auto_wrap_policy`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrap {
-    /// Every module that has parameters of its own (`always_wrap_policy`).
+    /// Every module with parameters of its own (`always_wrap_policy`).
     Always,
     /// Layers: modules that are repeated (`TRANSFORMER_BASED_WRAP`).
     Layers,
-    /// Modules of at least so many parameters that are in no unit within (`SIZE_BASED_WRAP`).
+    /// Modules with at least this many parameters outside nested units (`SIZE_BASED_WRAP`).
     Size(u64),
-    /// None: all is the root's (`NO_WRAP`).
+    /// None: all parameters belong to the root (`NO_WRAP`).
     Nothing,
 }
 
 impl Wrap {
-    /// What `SIZE_BASED_WRAP` asks of a module where nothing is said: 100 million parameters.
+    /// The default threshold of `SIZE_BASED_WRAP`: 100 million parameters.
     pub const MIN_PARAMETERS: u64 = 100_000_000;
 }
 
-/// A module that a policy is asked about.
+/// A module that is passed to a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part<'a> {
-    /// Where it stands: `params.h.3.attn`; `layer.3` where parameters have no names.
+    /// Its path: `params.h.3.attn`; `layer.3` if parameters have no names.
     pub name: &'a str,
-    /// How many parameters it has that are in no unit within.
+    /// The number of its parameters outside nested units.
     pub parameters: u64,
-    /// Whether modules beside it are built alike and numbered, or it is a stack of layers.
+    /// Whether it is a stack of layers, or has numbered siblings with the same structure.
     pub is_layer: bool,
-    /// Whether it has nothing but such modules (`ModuleList`).
+    /// Whether it contains only such modules (`ModuleList`).
     pub is_list: bool,
 }
 
@@ -53,13 +54,13 @@ pub struct Part<'a> {
 pub struct Units {
     /// Their names, in the order of their first argument.
     pub names: Vec<String>,
-    /// For each argument that is a weight, its unit; `None` of the root's, and of what is no weight.
+    /// The unit of each argument that is a weight; `None` for weights of the root and for other arguments.
     pub of: Vec<Option<usize>>,
 }
 
 impl Units {
-    /// The units that a policy makes of a step in which calls are inlined; `None` if it finds none where it looks for some: each
-    /// parameter is gathered by itself then.
+    /// The units that a policy selects in a step without calls; `None` if the policy looks for units and finds none: then each
+    /// parameter is gathered separately.
     #[must_use]
     pub fn find(module: &Module, roles: &Roles, wrap: Wrap) -> Option<Units> {
         let units = match wrap {
@@ -75,8 +76,7 @@ impl Units {
         (!units.names.is_empty()).then_some(units)
     }
 
-    /// The units of a step that a function chooses (`lambda_auto_wrap_policy`): it is asked about modules within before those around
-    /// them.
+    /// The units that a function selects (`lambda_auto_wrap_policy`). It is called for nested modules before their enclosing ones.
     #[must_use]
     pub fn by(module: &Module, roles: &Roles, policy: &dyn Fn(&Part<'_>) -> bool) -> Units {
         let Some(body) = module.entry().and_then(|func| module.funcs[func].body) else {
@@ -98,20 +98,20 @@ impl Units {
     }
 }
 
-/// The tree of a step whose parameters have no names: layers by shapes that repeat.
+/// The tree of a step whose parameters have no names: layers inferred from repeated shapes.
 fn unnamed(module: &Module, body: RegionId, args: &[ValueId], weights: &[usize]) -> Tree {
     let used = in_order_of_use(module, body, args, weights);
     let shapes: Vec<&[i64]> = used.iter().map(|&i| module.shape(args[i])).collect();
     let run = repeats::longest(&shapes);
     let path = |place: usize| match run.and_then(|run| run.place(place)) {
-        // What is numbered alike is built alike: parameters are called by their place in the layer.
+        // Modules with the same numbered name have the same structure: a parameter is named by its position in the layer.
         Some((layer, within)) => vec!["layer".to_owned(), layer.to_string(), within.to_string()],
         None => vec![format!("p{place}")],
     };
     Tree::of(used.iter().enumerate().map(|(place, &i)| (i, path(place))))
 }
 
-/// Weights in the order in which the program reads them first.
+/// Weights in the order of their first use in the program.
 fn in_order_of_use(module: &Module, body: RegionId, args: &[ValueId], weights: &[usize]) -> Vec<usize> {
     let mut first = vec![usize::MAX; module.values.len()];
     for (at, op) in module.walk(body).into_iter().enumerate() {

@@ -1,6 +1,6 @@
-//! Layers of parameters without names: the run of shapes that repeats over most parameters.
+//! Layers of parameters without names: the repeating run of shapes that covers most parameters.
 
-/// Shapes that repeat: from `start`, `times` times the same `period` shapes.
+/// A run of shapes: from `start`, the same `period` shapes, `times` times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     start: usize,
@@ -9,7 +9,7 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// The layer that the parameter in a place is in, and which of the layer's it is.
+    /// The layer of the parameter at a position, and its position within the layer.
     pub(super) fn place(self, place: usize) -> Option<(usize, usize)> {
         let from = place.checked_sub(self.start)?;
         let layer = from / self.period;
@@ -17,15 +17,15 @@ impl Run {
     }
 }
 
-/// Most shapes that are looked at: a search takes the square of them.
+/// The maximum number of shapes to examine: the search is quadratic.
 const MOST: usize = 4096;
 
-/// The run that has most parameters, with the shortest period of those. A layer has more than one parameter.
+/// The run that covers most parameters, with the shortest period among those. A layer has more than one parameter.
 pub(super) fn longest(shapes: &[&[i64]]) -> Option<Run> {
     let shapes = shapes.get(..shapes.len().min(MOST))?;
     let mut best: Option<Run> = None;
     for period in 2..=shapes.len() / 2 {
-        // `alike` shapes in a row are each what stands a period before.
+        // `alike` counts consecutive shapes that equal the one a period before.
         let mut alike = 0;
         for end in period..=shapes.len() {
             if end < shapes.len() && shapes[end] == shapes[end - period] {

@@ -1,10 +1,10 @@
-//! The tree of modules that names of parameters tell.
+//! The module tree that the names of parameters form.
 
 use std::collections::BTreeMap;
 
 use super::{Part, Units};
 
-/// A module: what is within it by name, and the arguments that are its own parameters.
+/// A module: its submodules by name, and the arguments that are its own parameters.
 #[derive(Debug, Default)]
 struct Node {
     children: BTreeMap<String, Node>,
@@ -18,7 +18,7 @@ pub(super) struct Tree {
     root: Node,
 }
 
-/// What stands between parts of names, in JAX's trees, in flax's and Keras's paths, and in PyTorch's.
+/// The separators of names: in JAX pytrees, in paths of flax and Keras, and in PyTorch.
 const BETWEEN: [char; 6] = ['[', ']', '\'', '"', '.', '/'];
 
 /// The parts of a name: `params['h'][3]['kernel']` is `params`, `h`, `3`, `kernel`.
@@ -26,12 +26,12 @@ pub(super) fn path(name: &str) -> Vec<String> {
     name.split(BETWEEN).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
-/// Whether a name says nothing but the number of the argument.
+/// Whether a name is only the number of the argument.
 pub(super) fn is_nameless(name: &str) -> bool {
     name.strip_prefix("arg").is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit()))
 }
 
-/// Whether names differ in numbers alone, of which they have one.
+/// Whether names differ only in the one number that they contain.
 fn is_numbered_alike(a: &str, b: &str) -> bool {
     let letters = |name: &str| -> String { name.chars().filter(|c| !c.is_ascii_digit()).collect() };
     a != b && letters(a) == letters(b) && a.ends_with(|c: char| c.is_ascii_digit())
@@ -45,13 +45,13 @@ impl Node {
             && self.children.values().zip(other.children.values()).all(|(a, b)| a.is_like(b))
     }
 
-    /// Whether all parameters of a module, of which there are some, are as asked.
+    /// Whether a module has parameters and all of them satisfy a predicate.
     fn all(&self, is: &dyn Fn(usize) -> bool) -> bool {
         let has_some = !self.own.is_empty() || !self.children.is_empty();
         has_some && self.own.values().all(|&i| is(i)) && self.children.values().all(|child| child.all(is))
     }
 
-    /// Whether a module within has others beside it that are numbered and built as it is.
+    /// Whether a submodule has numbered siblings with the same structure.
     fn is_repeated(&self, name: &str) -> bool {
         let Some(node) = self.children.get(name) else { return false };
         let beside = self.children.iter().filter(|(other, _)| is_numbered_alike(other, name));
@@ -64,7 +64,7 @@ impl Node {
 }
 
 impl Tree {
-    /// The tree of parameters by the parts of their names, the last of which is the parameter's own.
+    /// The tree of parameters from the parts of their names; the last part is the parameter's own name.
     pub(super) fn of(parameters: impl Iterator<Item = (usize, Vec<String>)>) -> Tree {
         let mut tree = Tree::default();
         for (argument, mut path) in parameters {
@@ -78,7 +78,7 @@ impl Tree {
         tree
     }
 
-    /// The units of a step of so many arguments, by what a policy says of each module; the outermost is the root.
+    /// The units that a policy selects, for a step with this many arguments; the outermost module is the root.
     pub(super) fn units(
         &self,
         arguments: usize,
@@ -96,7 +96,7 @@ impl Tree {
 
 struct Walk<'a> {
     size: &'a dyn Fn(usize) -> u64,
-    /// Whether loops take rows of an argument.
+    /// Whether loops read rows of an argument.
     is_stack: &'a dyn Fn(usize) -> bool,
     policy: &'a dyn Fn(&Part<'_>) -> bool,
     /// Names of units as they are found.
@@ -105,7 +105,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Wraps what is within a module, and then the module; returns its parameters that are in no unit yet.
+    /// Visits the submodules of a module, then the module itself; returns its parameters that are not yet in a unit.
     fn node(&mut self, node: &Node, name: String, is_repeated: bool, is_in_layer: bool) -> Vec<usize> {
         let mut rest: Vec<usize> = node.own.values().copied().collect();
         let is_repeated = is_repeated || node.all(self.is_stack);

@@ -1,4 +1,4 @@
-//! The devices that tests run programs on: eight virtual ones of XLA's CPU back end.
+//! The devices for tests that run programs: eight virtual devices of XLA's CPU back end.
 
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 

@@ -1,4 +1,4 @@
-//! Programs whose pieces are functions: what inlining them gives is the program that there was.
+//! Outlines pieces of programs into functions; inlining them restores the program.
 
 use shardc_ir::{
     AttrDict, EntityRef, Func, FuncId, Module, OpId, OpKind, Span, TensorSharding, TypeId, ValueId, ValueMap,

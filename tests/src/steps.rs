@@ -1,4 +1,4 @@
-//! Training steps of our own graphs, of sizes that tests run and of those that people train.
+//! Training steps built with shardc's graph builder, in small sizes for tests and in real sizes.
 
 use shardc::graph::{DType, Graph, Keep, Mesh};
 use shardc::nn::layers::{Dense, Moe};

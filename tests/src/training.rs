@@ -1,5 +1,4 @@
-//! Training steps that have no annotations: those of the shared data, some of our own graphs, and what JAX prints of
-//! `data/training_steps.py`.
+//! Training steps without annotations: from the shared data, from the graph builder, and from JAX (`data/training_steps.py`).
 
 use std::collections::BTreeMap;
 use std::process::Command;

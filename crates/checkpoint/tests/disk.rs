@@ -1,6 +1,6 @@
-//! Real file systems that are full, or cannot be written to: what was whole stays, and what was begun is not listed.
+//! Real file systems that are full or read-only: complete checkpoints stay, and incomplete ones are not listed.
 //!
-//! All but one are mounted for it, which root may do.
+//! All but one of them are mounted by the test, which requires root.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]

@@ -1,8 +1,8 @@
-//! A run that is killed at any time goes on from its last whole step, with the same bits.
+//! A run that is killed at any time resumes from its last complete checkpoint, with the same bits.
 //!
-//! This program starts itself as the run, kills it, and looks at what is there. `SHARDC_KILLS` says how often; a few times if
-//! it is not set. `SHARDC_KILLS_STORE` names a folder of an object store to save to, where there is no checkpoint yet; if it is
-//! not set, runs save to a folder and to a local S3 (with the feature `s3`, and where `SHARDC_PYTHON` names a Python with moto).
+//! This program starts itself as the run, kills it, and checks the checkpoints. `SHARDC_KILLS` is the number of kills, by default a few.
+//! `SHARDC_KILLS_STORE` names a folder of an object store without checkpoints. If it is not set, runs save to a folder and to a local S3
+//! (with the feature `s3`, and if `SHARDC_PYTHON` names a Python with moto).
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! A manager of steps: what is saved, what is kept, what happens behind the run, and how a run ends.
+//! The checkpoint manager: saving, retention, asynchronous saves, and the end of a run.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

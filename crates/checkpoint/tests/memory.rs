@@ -1,4 +1,4 @@
-//! What memory a save and a restore need beside the state: at most twice the largest shard.
+//! A save or a restore needs at most twice the largest shard in memory beyond the state.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]

@@ -1,4 +1,4 @@
-//! Where outputs go: whole or not at all, and never over what was read.
+//! Output files are complete or absent, and never overwrite an input.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

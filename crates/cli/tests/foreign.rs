@@ -1,4 +1,4 @@
-//! `shardc checkpoint` on what Orbax and torch.distributed.checkpoint have written, and on state dicts.
+//! `shardc checkpoint` on checkpoints of Orbax and torch.distributed.checkpoint, and on state dicts.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Files that are no programs, and options about programs that do not fit them.
+//! Files that are not programs, and options that do not match the program.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! What can be seen between passes.
+//! Options that print the module between passes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Plugins: `shardc plugin doctor` of a file that is named, and what is compiled for devices that are not here.
+//! Plugins: `shardc plugin doctor` on a given file, and ahead-of-time compilation for absent devices.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Programs that are run with state from elsewhere, in one process and in several.
+//! Programs that run with state from files, in one process and in several.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

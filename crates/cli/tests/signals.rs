@@ -1,4 +1,4 @@
-//! What a signal leaves behind.
+//! The files that remain after a signal.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![cfg(target_os = "linux")]

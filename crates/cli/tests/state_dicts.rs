@@ -1,4 +1,4 @@
-//! `shardc checkpoint`: state dicts from one form to the other, and files of ranks.
+//! `shardc checkpoint`: conversion of state dicts between formats, and files of ranks.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

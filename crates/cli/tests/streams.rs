@@ -1,4 +1,4 @@
-//! Standard streams that are full or closed: no panic, and the exit code tells.
+//! Standard streams that are full or closed: no panic, and an exit code that reports the failure.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! What is different on a terminal: colours and width.
+//! Differences of the output on a terminal: colors and width.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![cfg(unix)]

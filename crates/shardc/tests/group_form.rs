@@ -1,4 +1,4 @@
-//! Replica groups as axes of a mesh are read back as the lists that are written without that.
+//! Replica groups written as mesh axes read back as the lists that are written otherwise.
 
 use shardc::{Compiler, GroupForm, Module, SpmdMode};
 use shardc_ir::{OpKind, ReplicaGroups};

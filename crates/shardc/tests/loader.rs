@@ -1,4 +1,4 @@
-//! Training that is fed by a loader: the same for all meshes, and from wherever it goes on.
+//! Training with a loader: the same results on all meshes, and after resuming at any position.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![cfg(feature = "runtime")]

@@ -1,4 +1,4 @@
-//! The compiler and `shardc opt --passes` run the same passes: after each, the module says the same.
+//! The compiler and `shardc opt --passes` run the same passes: the modules after each pass are equal.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

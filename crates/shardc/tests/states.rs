@@ -1,4 +1,4 @@
-//! States that are made of others.
+//! States that are built from other states.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![cfg(feature = "runtime")]

@@ -1,4 +1,4 @@
-//! Attributes and constants in every spelling: they come out as MLIR prints them.
+//! Attributes and constants in every spelling print as MLIR prints them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,8 +1,8 @@
-//! MLIR bytecode: a module is the same whether it comes as bytecode or as text.
+//! MLIR bytecode: bytecode and text give the same module.
 //!
-//! `data/bytecode` has files with the text that MLIR prints of them and the script that made both. Real programs
-//! are made into bytecode where `shared` and a Python with jaxlib are there (`SHARDC_SHARED`, `SHARDC_PYTHON`): a
-//! sample, or all of them in several versions with `SHARDC_ALL=1`.
+//! `data/bytecode` has files with the text that MLIR prints for them, and the script that made both. Real programs are converted to
+//! bytecode if `shared` and a Python with jaxlib exist (`SHARDC_SHARED`, `SHARDC_PYTHON`): a sample, or all of them in several versions
+//! with `SHARDC_ALL=1`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

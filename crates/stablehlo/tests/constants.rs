@@ -1,4 +1,4 @@
-//! Constants of every element type: what is printed is read back as the same elements, listed or as a string of bytes.
+//! Constants of every element type: printed as a list or as a string of bytes, they parse to the same elements.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! What a user sees for mistakes in a program.
+//! The messages for mistakes in a program.
 
 use shardc_stablehlo::{parse, render};
 

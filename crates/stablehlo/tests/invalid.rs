@@ -1,8 +1,7 @@
 //! Errors in types, shapes and attributes: the programs of `data/invalid`, a file for each subject.
 //!
-//! A file holds programs between lines of `// -----`. Above a line that is wrong stand its errors,
-//! `// error: CODE message`, in the order in which they are found; a program without such lines is valid. With
-//! `SHARDC_BLESS=1` the files are written anew with the errors that there are.
+//! A file holds programs separated by lines `// -----`. The errors of a line are listed above it as `// error: CODE message`, in the
+//! order of detection. A program without such comments is valid. `SHARDC_BLESS=1` rewrites the files with the actual errors.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Texts that MLIR would write otherwise: older generic forms, aliases, other orders. They read as what they mean.
+//! Texts that MLIR would print differently, such as older generic forms, aliases and other orders, parse correctly.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Files of several programs, and comments that expect errors.
+//! Files with several programs, and comments with expected errors.
 
 use shardc_stablehlo::{Strictness, check_expected, parse_split};
 

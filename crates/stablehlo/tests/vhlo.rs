@@ -1,8 +1,7 @@
-//! Portable artifacts: what they hold is what MLIR reads in them.
+//! Portable artifacts give the same module as in MLIR.
 //!
-//! `data/vhlo` has artifacts with the text that they hold and the script that made both. Those of StableHLO's own
-//! tests and of real programs are read where `shared` and Python are there (`SHARDC_SHARED`, `SHARDC_PYTHON`);
-//! `SHARDC_ALL=1` takes all real programs, not a sample.
+//! `data/vhlo` has artifacts with their text, and the script that made both. Artifacts of StableHLO's tests and of real programs are read
+//! if `shared` and Python exist (`SHARDC_SHARED`, `SHARDC_PYTHON`); `SHARDC_ALL=1` takes all real programs instead of a sample.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

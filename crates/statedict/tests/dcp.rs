@@ -1,4 +1,4 @@
-//! Checkpoints that torch.distributed.checkpoint (torch 2.15.0) has written, and those that are written for it.
+//! Checkpoints written by torch.distributed.checkpoint (torch 2.15.0), and checkpoints written for it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Folders of safetensors files as libraries other than transformers have them.
+//! Folders of safetensors files in the layouts of libraries other than transformers.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Files that PyTorch, PyTorch/XLA's FSDP and Python's safetensors have written are read bit by bit. `data/make.py` made them.
+//! Files written by PyTorch, PyTorch/XLA's FSDP and Python's safetensors are read bit by bit. `data/make.py` made them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,5 +1,5 @@
-//! Damaged and hostile files are refused with an error that says why, and never run, loop, or take memory because they claim a
-//! size.
+//! Damaged and hostile files are rejected with an error that gives the reason. They are never executed, do not cause endless loops, and a
+//! claimed size alone allocates no memory.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

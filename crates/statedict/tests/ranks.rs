@@ -1,4 +1,4 @@
-//! Files of ranks that contradict their metadata, or each other, are refused with what does not fit.
+//! Rank files that contradict their metadata or each other are rejected, and the error names the mismatch.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! What is written is read again, and what is sharded is put together again, bit by bit.
+//! Written files are read back, and sharded files are reassembled, bit by bit.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Names of attributes that have a meaning stand in one file: whoever reads or writes one asks `shardc_ir::discardable`.
+//! Names of attributes with a meaning occur in one file: code that reads or writes one uses `shardc_ir::discardable`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,12 +1,11 @@
-//! Shardy's executable tests: what its partitioner makes of functions is run by StableHLO's interpreter on every device.
+//! Shardy's executable tests, in which StableHLO's interpreter runs Shardy's partitioned functions on every device.
 //!
-//! A file has two parts. The first holds functions with shardings (`@parallel_*`), and the same without
-//! (`@sequential_*`; where there are none, they are the first without their shardings). The second holds `@main`, where
-//! `interpreter.run_parallel` gives each device its blocks, and `check.expect_eq` says what has to come out. Here our
-//! partitioner takes the place of Shardy's and the back end that of the interpreter: `@main` runs on one device up to
-//! each `run_parallel`, and what that is given goes to the devices just as it is.
+//! A file has two parts. The first has functions with shardings (`@parallel_*`) and the same without (`@sequential_*`; if absent, they
+//! are the first with their shardings removed). The second has `@main`: `interpreter.run_parallel` gives each device its shards, and
+//! `check.expect_eq` states the expected results. Here shardc replaces Shardy's partitioner and the back end replaces the interpreter.
+//! `@main` runs on one device up to each `run_parallel`, whose operands go to the devices unchanged.
 //!
-//! Shardy reads an argument or result without a sharding as replicated; here that is said to our propagation.
+//! Shardy treats an argument or result without a sharding as replicated; here that is annotated explicitly for our propagation.
 
 use std::{collections::HashMap, path::Path};
 

@@ -1,4 +1,4 @@
-//! Programs that `conformance/jax/export.py` wrote, with every check of each.
+//! All checks of the programs that `conformance/jax/export.py` wrote.
 
 use std::{
     fs,

@@ -1,8 +1,8 @@
-//! What `cargo xtask conformance` asks of a process that may be lost: to partition programs, run them and compare.
+//! The worker side of `cargo xtask conformance`: partitions programs, runs them and compares, in a process that may crash.
 //!
-//! A back end that crashes takes its process along. So the programs run in a process of their own
-//! (`conformance-worker`), which reads one job from each line of its input and answers with one line; both are JSON.
-//! What is known of the last program (the module, what it gives on one device) is kept for the next job.
+//! A crash of the back end ends its process, so programs run in a separate one (`conformance-worker`). It reads one JSON job per line of
+//! input and answers with one line of JSON. The state of the last program (its module and its results on one device) is cached for the
+//! next job.
 
 mod gradients;
 mod interpreted;

@@ -1,4 +1,4 @@
-//! Partitions of a program, in both modes, as JAX's MLIR and CPU client see them.
+//! Checks partitions of a program, in both modes, with JAX's MLIR and CPU client.
 
 use std::{
     fs,

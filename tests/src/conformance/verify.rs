@@ -1,4 +1,4 @@
-//! A program of the corpus on one device and partitioned, as `shardc verify` compares them.
+//! Runs a program of the corpus on one device and partitioned, and compares both like `shardc verify`.
 
 use std::{
     fs,

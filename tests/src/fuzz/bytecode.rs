@@ -1,7 +1,7 @@
 //! Damaged bytecode and portable artifacts.
 //!
-//! Sections and lengths are kept consistent by nobody: most damage is a small change, since one wrong length ends the
-//! reading. What the reader accepts goes the way of damaged text.
+//! Nothing keeps sections and lengths consistent, so most damage is a small change: one wrong length ends the parse. Accepted input is
+//! processed like damaged text.
 
 use shardc_stablehlo::parse_bytecode;
 

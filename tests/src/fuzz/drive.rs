@@ -1,4 +1,4 @@
-//! Starting workers, watching them, and counting.
+//! Starts and watches workers, and counts outcomes.
 
 use std::{
     env, fs,

@@ -1,8 +1,8 @@
-//! Wrong inputs to a run.
+//! Invalid inputs to a run.
 //!
-//! The first line of an input says what is wrong, and a number that the rest follows from; the annotated program follows.
-//! What does not fit the program is refused before anything is sent; after that a right run on the same client gives the
-//! right values. A run that never ends is ended from outside.
+//! The first line of an input names the fault and the seed of its details; the annotated program follows. Inputs that do not fit the
+//! program are rejected before any transfer. A valid run on the same client then gives correct values. A run that hangs is killed from
+//! outside.
 
 #![allow(clippy::ptr_arg, reason = "all edits have one type, and some make the list longer or shorter")]
 

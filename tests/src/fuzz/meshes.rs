@@ -1,5 +1,5 @@
-//! Hostile meshes: many axes, axes of size one, huge and prime ones, orders of devices that are none, parts of axes that
-//! do not divide, several meshes, odd tiles of GSPMD.
+//! Hostile meshes: many axes, axes of size one, huge and prime axes, invalid device orders, sub-axes that do not divide, several meshes,
+//! unusual GSPMD tile assignments.
 
 use shardc_stablehlo::parse;
 

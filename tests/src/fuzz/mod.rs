@@ -1,11 +1,11 @@
-//! Fuzzers: damaged programs, hostile meshes, passes in any order, wrong inputs.
+//! Fuzzers: damaged programs, hostile meshes, passes in any order, invalid inputs.
 //!
-//! A fuzzer draws an input from a seed and the number of a case, and runs it through shardc. It finds something where
-//! shardc panics, aborts, takes too long or too much memory, calls the input its own bug, or prints what it does not
-//! read back. Cases run in [workers](worker), processes of their own, so that what ends a process ends one case; the
-//! [driver](drive) starts them, watches them, and writes each finding to a file that [`replay`](worker::replay) runs again.
+//! A fuzzer draws an input from a seed and a case number, and runs it through shardc. A finding is a panic, an abort, excessive time or
+//! memory, an internal compiler error, or output that cannot be parsed again. Cases run in [workers](worker), which are separate
+//! processes, so a crash ends only one case. The [driver](drive) starts and watches the workers, and writes each finding to a file that
+//! [`replay`](worker::replay) runs again.
 //!
-//! Everything that a case needs is in its input, so an input that is written down is a case.
+//! An input contains all that its case needs, so a saved input reproduces the case.
 
 mod bytecode;
 pub mod drive;

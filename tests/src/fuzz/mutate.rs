@@ -1,7 +1,7 @@
 //! Damage to programs as text.
 //!
-//! *Gentle* damage gives what may well be a program: the same size changed wherever it stands, another operation of the
-//! same kind, another axis in a sharding. *Rough* damage rarely does. A reader sees both, the passes behind it the first.
+//! *Gentle* damage is likely to give a valid program: the same size changed at all of its occurrences, another operation of the same
+//! kind, another axis in a sharding. *Rough* damage rarely does. The parser gets both kinds; the passes after it get only the gentle one.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What becomes of a case: how far it came, who refused it, what was found.
+//! The outcome of a case: the stages that it passed, which stage rejected it, and findings.
 
 use std::{
     cell::{Cell, RefCell},

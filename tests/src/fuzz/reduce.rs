@@ -1,4 +1,4 @@
-//! Making an input smaller while the finding stays.
+//! Shrinks an input while the finding persists.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! What a run of a fuzzer showed.
+//! The report of a fuzzer's run.
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Damaged text: read, verified, printed, partitioned, looked at.
+//! Damaged text: parsed, verified, printed, partitioned, analyzed.
 
 use shardc::explain::Question;
 use shardc::lint::LintOptions;

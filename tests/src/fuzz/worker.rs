@@ -1,7 +1,7 @@
-//! The process that runs cases, and says what it does before it does it.
+//! The process that runs cases, and announces each before it starts.
 //!
-//! Lines on the standard output, words separated by tabs: `begin CASE`; `end CASE MICROSECONDS PASSED REFUSED`;
-//! `found CASE KIND`, after which the finding is written down.
+//! Lines on standard output are words separated by tabs: `begin CASE`; `end CASE MICROSECONDS PASSED REFUSED`; `found CASE KIND`, after
+//! which the finding is written to a file.
 
 use std::{
     fs,

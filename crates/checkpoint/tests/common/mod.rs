@@ -1,4 +1,4 @@
-//! States whose elements are known, for every test.
+//! States with known elements, for all tests.
 
 #![allow(dead_code, reason = "each test uses some of it")]
 

@@ -1,4 +1,4 @@
-//! A local S3: moto's server, on this machine alone.
+//! A local S3: moto's server, reachable only from this machine.
 
 #![allow(dead_code, reason = "each test uses some of it")]
 

@@ -1,4 +1,4 @@
-//! What is torn, flipped or missing is found and named, all of it, and nothing wrong is given.
+//! All torn, corrupted or missing objects are detected and named, and no wrong data is returned.
 
 use shardc_checkpoint::{Alone, Checkpoint, CheckpointError, Fit, Info, Region, Store, Wanted};
 

@@ -1,4 +1,4 @@
-//! A store that fails loses nothing that was whole, and what is not whole is not listed.
+//! A failing store loses no complete checkpoint, and incomplete ones are not listed.
 
 use std::ops::Range;
 use std::sync::Arc;

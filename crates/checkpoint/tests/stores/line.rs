@@ -1,4 +1,4 @@
-//! A bad line to a real server: connections that end in the middle of what is said.
+//! An unreliable network to a real server: connections that break in the middle of a message.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};

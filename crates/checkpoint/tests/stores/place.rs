@@ -1,4 +1,4 @@
-//! A place for checkpoints in each kind of store, and its objects as others see them.
+//! A place for checkpoints in each kind of store, and its objects as other programs see them.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};

@@ -1,4 +1,4 @@
-//! What is saved from one sharding by some processes is restored onto another by others, bit by bit.
+//! Checkpoints are restored bit by bit onto another sharding and another number of processes.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

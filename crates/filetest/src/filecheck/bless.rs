@@ -4,7 +4,7 @@
 //!
 //! | directive | becomes |
 //! |---|---|
-//! | `CHECK-NEXT:`, `CHECK-EMPTY:` | the next line; is removed or preceded by up to [`INSERTED`] new lines if that fixes it and its successor |
+//! | `CHECK-NEXT:`, `CHECK-EMPTY:` | the next line; removed, or preceded by up to [`INSERTED`] new lines if that fixes it and its successor |
 //! | `CHECK-SAME:` | the rest of the line |
 //! | `CHECK:`, `CHECK-DAG:` | the most similar line between the previous and the next match; it must have more than half of the words |
 //! | `CHECK-COUNT-3:` | the actual count, unless it is zero |

@@ -1,5 +1,5 @@
-//! Where `unsafe` stands: in the modules of foreign functions, and nowhere else, tests and examples included. What is outside of
-//! them is proven by the compiler, so the sanitizers (`cargo xtask sanitize`) have these few files to look at.
+//! `unsafe` occurs only in the FFI modules, tests and examples included. The compiler proves the rest memory-safe, so the sanitizers
+//! (`cargo xtask sanitize`) only have to cover these few files.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

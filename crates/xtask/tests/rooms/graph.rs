@@ -1,4 +1,4 @@
-//! Circles in a graph of rooms.
+//! Cycles in a graph of rooms.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -1,8 +1,7 @@
-//! Who uses whom: crates in the order of `docs/ARCHITECTURE.md`, and within each crate its rooms, the modules directly
-//! below the root, without circles.
+//! Checks the dependencies: crates in the order of `docs/ARCHITECTURE.md`, and within each crate its rooms, the modules directly below
+//! the root, without cycles.
 //!
-//! A room that is in a circle cannot be read, tested or moved without the others. What two rooms share belongs in a third
-//! that stands below both.
+//! A room in a cycle cannot be read, tested or moved without the others. Code shared by two rooms belongs in a third room below both.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

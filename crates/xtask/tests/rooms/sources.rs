@@ -1,4 +1,4 @@
-//! What the sources of a crate import from each other.
+//! The imports between the source files of a crate.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,8 +1,8 @@
-//! Damaged partitions: one thing in a right partitioned program is changed, and the collective verifier looks at it.
+//! Damaged partitions: one thing in a correct partitioned program is changed, and the collective verifier checks it.
 //!
-//! The first line of an input says what is damaged, and a number that what follows from; the annotated program follows.
-//! Some [kinds of damage](DAMAGES) break what the invariants C1 to C5 promise, and must be found, each time. Others keep to
-//! the rules and only make numbers wrong; those may pass.
+//! The first line of an input names the damage and the seed of its details; the annotated program follows. Some [kinds of
+//! damage](DAMAGES) violate the invariants C1 to C5 and must always be detected. Others keep the invariants and only make values wrong;
+//! those may pass.
 
 mod damage;
 

@@ -32,11 +32,11 @@ pub use sources::{From, Sources};
 pub struct Fuzzer {
     /// Its name.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// A one-line description.
     pub about: &'static str,
-    /// How the names of its inputs end.
+    /// The file extension of its inputs.
     pub extension: &'static str,
-    /// Whether it runs programs, for which a back end takes as much address space as it likes.
+    /// Whether it runs programs, for which a back end needs unlimited address space.
     pub runs: bool,
     /// Draws an input.
     draw: fn(&Sources, &mut Rng) -> Vec<u8>,
@@ -112,7 +112,7 @@ pub const FUZZERS: &[Fuzzer] = &[
     },
 ];
 
-/// The fuzzer called `name`.
+/// The fuzzer with the name `name`.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Fuzzer> {
     FUZZERS.iter().find(|fuzzer| fuzzer.name == name)
@@ -128,7 +128,7 @@ impl Fuzzer {
     /// Runs an input. A panic is a finding.
     ///
     /// # Errors
-    /// What was found.
+    /// The finding.
     pub fn check(&self, input: &[u8], trace: &mut Trace) -> Result<(), Finding> {
         outcome::quietly(|| (self.run)(input, trace)).and_then(|done| done)
     }

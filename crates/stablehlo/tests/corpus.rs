@@ -15,7 +15,7 @@ fn shared() -> PathBuf {
     }
 }
 
-/// What MLIR itself prints otherwise today: an older version doubled the blank after `compare`.
+/// The text as current MLIR prints it: an older version doubled the blank after `compare`.
 fn modern(text: &str) -> String {
     text.replace("stablehlo.compare  ", "stablehlo.compare ")
 }

@@ -5,7 +5,7 @@
 use shardc_ir::Dense;
 use shardc_stablehlo::{parse, print, render};
 
-/// What is printed for the text.
+/// The printed form of the text.
 fn printed(text: &str) -> String {
     match parse(text) {
         Ok(module) => print(&module, &Default::default()),

@@ -1,13 +1,12 @@
-//! Trains by files of `accelerate config`, unchanged: that of Accelerate's guide to FSDP, for a BERT whose layers are units, with offloading
-//! and computing in `bf16`; and those of PEFT's guide, for LoRA, and for QLoRA with offloading. What such a file says without effect is
-//! told.
+//! Trains from unchanged `accelerate config` files. One is from Accelerate's FSDP guide: a BERT with one FSDP unit per layer, offloading
+//! and `bf16`. Two are from PEFT's guide: LoRA, and QLoRA with offloading. A key without effect is reported.
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin accelerate_yaml
 //! cargo run --release -p shardc-examples --bin accelerate_yaml -- --config my.yaml --trained lora
 //! ```
 //!
-//! TPUs keep what is offloaded in the memory of the host; processors have one memory.
+//! TPUs keep offloaded arrays in host memory; CPUs have only one memory.
 
 use anyhow::Result;
 use clap::{Parser, ValueEnum};
@@ -24,21 +23,21 @@ use shardc_examples::harness::Options;
 use shardc_examples::training::{self, Finished};
 use shardc_examples::writing::{self, BATCH, CONTEXT, TOKENS};
 
-/// The files of the guides.
+/// The configuration files of the guides.
 const FILES: [(&str, Trained, &str); 3] = [
     ("accelerate_bert.yaml", Trained::Bert, include_str!("data/accelerate_bert.yaml")),
     ("peft_lora.yaml", Trained::Lora, include_str!("data/peft_lora.yaml")),
     ("peft_qlora.yaml", Trained::Qlora, include_str!("data/peft_qlora.yaml")),
 ];
 
-/// What is trained.
+/// The model that is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Trained {
-    /// A small BERT, which guesses characters that are covered
+    /// A small BERT that predicts masked characters
     Bert,
     /// Adapters of a small Llama
     Lora,
-    /// Adapters of a small Llama in four bits
+    /// Adapters of a small Llama quantized to four bits
     Qlora,
 }
 
@@ -47,7 +46,7 @@ enum Trained {
 struct Args {
     #[command(flatten)]
     options: Options,
-    /// What is trained by the file of --config, or by one of the guides; by all of them if not given
+    /// The model to train with the file of --config, or with its guide's file; all of them if not given
     #[arg(long)]
     trained: Option<Trained>,
     #[command(flatten)]
@@ -79,7 +78,7 @@ fn train(options: &Options, args: &Adapting, trained: Trained) -> Result<()> {
     }
 }
 
-/// Trains a small BERT to guess covered characters.
+/// Trains a small BERT to predict masked characters.
 #[expect(clippy::print_stdout, reason = "an example shows its results")]
 fn bert(options: &Options, args: &Adapting) -> Result<()> {
     let tokens = Characters::of(writing::TEXT).encode(writing::TEXT);
@@ -97,7 +96,7 @@ fn bert_step(options: &Options, layers: i64) -> Result<StepProgram> {
     let g = Graph::new("train", &options.mesh()?);
     let p = options.scope(&g).checkpointed(Keep::Nothing);
     let (tokens, _) = writing::passages(&g);
-    // One in seven characters is covered, another one in each passage.
+    // Every seventh character is masked, at an offset that differs between passages.
     let (rows, columns) = (g.arange(BATCH as i64, DType::I32), g.arange(CONTEXT, DType::I32));
     let is_covered = ((rows.expand_dims(1) * 3 + columns.expand_dims(0)) % 7).eq(0);
     let cover = writing::vocab_size();

@@ -1,5 +1,5 @@
-//! Trains a small GPT on Shakespeare's sonnets, character by character, on 4 x 2 devices, and lets it write some. Each row of
-//! devices has its part of the batch; heads, hidden features and the vocabulary are split over each row.
+//! Trains a small character-level GPT on Shakespeare's sonnets on 4 x 2 devices, then samples text. The batch is sharded over "data";
+//! heads, hidden features and the vocabulary over "model".
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin decoder

@@ -1,5 +1,5 @@
-//! Trains a small Llama on Shakespeare's sonnets with all of its state in parts on eight devices (FSDP, ZeRO-3). Nothing is marked;
-//! each layer of the stack is gathered where it is used, and computed again for the backward part.
+//! Trains a small Llama on Shakespeare's sonnets with all state sharded over eight devices (FSDP, ZeRO-3). No sharding is annotated. Each
+//! layer of the stack is all-gathered where it is used, and recomputed in the backward pass.
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin decoder_fsdp

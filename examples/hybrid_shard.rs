@@ -1,5 +1,5 @@
-//! Trains a small Llama on two nodes of four devices each: a node has a copy of the model, in parts on its devices (HYBRID_SHARD).
-//! Between nodes only the parts of gradients are summed.
+//! Trains a small Llama on two nodes of four devices each. Each node has a replica of the model, sharded over its devices (HYBRID_SHARD).
+//! Only shards of gradients are all-reduced between nodes.
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin hybrid_shard

@@ -1,12 +1,12 @@
-//! Trains adapters of low rank (LoRA) beside a frozen model, all of it in parts on eight devices (FSDP), saves them as PEFT does, and loads
-//! them again.
+//! Trains LoRA adapters on a frozen model, with all state sharded over eight devices (FSDP). Saves the adapters in PEFT's format and
+//! loads them again.
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin lora
 //! cargo run --release -p shardc-examples --bin lora -- --save adapters
 //! ```
 //!
-//! `lora_70b` compiles the same step of Llama-2-70B.
+//! `lora_70b` compiles the same step for Llama-2-70B.
 
 use anyhow::Result;
 use clap::Parser;

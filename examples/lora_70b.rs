@@ -1,12 +1,12 @@
-//! LoRA on Llama-2-70B: which TPU slice is the smallest that a step of PEFT's guide fits, and what a device of it holds.
-//! Nothing is trained: no device is needed, only the TPU compiler (`shardc plugin install tpu`).
+//! LoRA on Llama-2-70B: finds the smallest TPU slice that fits the training step of PEFT's guide, and prints the memory that each device
+//! needs. Nothing is trained: this needs no device, only the TPU compiler (`shardc plugin install tpu`).
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin lora_70b
 //! cargo run --release -p shardc-examples --bin lora_70b -- --generation v5e --offload
 //! ```
 //!
-//! The guide's own run, of which it reports 72 to 80 GB on each of 8 devices:
+//! The guide's own configuration, which it reports to need 72 to 80 GB on each of 8 devices:
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin lora_70b -- --devices 8 --sequences 8 --parts 4 --f32
@@ -25,7 +25,7 @@ struct Args {
     ahead: Ahead,
     #[command(flatten)]
     batch: Batch,
-    /// Parameters are stored in f32 and rounded where they are read, as the guide's script has it, in place of bf16
+    /// Store parameters in f32 instead of bf16 and cast them to bf16 at each use, as the guide's script does
     #[arg(long)]
     f32: bool,
 }

@@ -1,5 +1,5 @@
-//! Trains an LSTM on Shakespeare's sonnets, character by character, on 4 x 2 devices, and lets it write some. Each row of devices has
-//! its part of the batch; what is carried is split over each row.
+//! Trains a character-level LSTM on Shakespeare's sonnets on 4 x 2 devices, then samples text. The batch is sharded over "data", the
+//! recurrent state over "model".
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin lstm
@@ -31,14 +31,15 @@ fn main() -> Result<()> {
     writing::learn_to_write(&args.options, &args.writing, training, sampling)
 }
 
-/// The model: vectors of characters, one recurrent layer, and what follows each character.
+/// The model: a character embedding, one recurrent layer, and logits of the next character.
 fn model<'g>(p: &Scope<'g>, tokens: Tensor<'g>) -> Tensor<'g> {
     let x = Embed::new(writing::vocab_size(), 64).apply(&p.at("embed"), tokens);
     let x = Lstm::new(128).apply(&p.at("cell"), x);
     Dense::new(writing::vocab_size()).apply(&p.at("head"), x)
 }
 
-/// What is carried is split over "model": each gate's part is made of all that is carried, which is gathered in each step.
+/// The recurrent state is sharded over "model". Each shard of the gates depends on the entire state, which is all-gathered at each time
+/// step.
 fn split(variable: &Variable) -> Option<PartitionSpec> {
     let name = variable.name.as_str();
     Some(match name.strip_prefix("cell.") {

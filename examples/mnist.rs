@@ -1,12 +1,11 @@
-//! Learns to read digits with two convolutions, on 4 x 2 devices: each row has its part of the batch, each column its part of the
-//! wide layer.
+//! Trains a classifier of digits with two convolutions on 4 x 2 devices. The batch is sharded over "data", the wide layer over "model".
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin mnist
 //! ```
 //!
-//! Digits are drawn (`examples/src/digits.rs`), so that nothing has to be fetched; `--files DIR` reads MNIST's own files instead:
-//! `train-images-idx3-ubyte`, `train-labels-idx1-ubyte`, and `t10k-...`, packed (`.gz`) or not.
+//! The digits are drawn (`examples/src/digits.rs`), so no download is needed. `--files DIR` reads MNIST's own files instead:
+//! `train-images-idx3-ubyte`, `train-labels-idx1-ubyte`, and `t10k-...`, with or without gzip (`.gz`).
 
 use anyhow::Result;
 use clap::Parser;
@@ -34,7 +33,7 @@ fn main() -> Result<()> {
     reading::learn_to_read(&args.options, &args.digits, training, evaluation)
 }
 
-/// The model: two convolutions with pooling, then two layers, of which the wide one is split over "model".
+/// The model: two convolutions with pooling, then two dense layers; the wide one is sharded over "model".
 fn model<'g>(p: &Scope<'g>, images: Tensor<'g>) -> Tensor<'g> {
     let x = pooled(Conv::new(16, &[3, 3]).apply(&p.at("conv1"), images).relu());
     let x = pooled(Conv::new(32, &[3, 3]).apply(&p.at("conv2"), x).relu());
@@ -58,7 +57,7 @@ fn training_step(mesh: &Mesh, steps: u64) -> Result<StepProgram> {
     Ok(p.finish(&[("loss", loss)])?)
 }
 
-/// How many are read right, and what is read.
+/// Returns the number of correct predictions, and the predictions.
 fn evaluation(mesh: &Mesh) -> Result<StepProgram> {
     let g = Graph::new("evaluate", mesh);
     let p = Scope::new(&g);
@@ -68,7 +67,7 @@ fn evaluation(mesh: &Mesh) -> Result<StepProgram> {
     Ok(p.finish(&[("right", guesses.eq(labels).to(F32).sum(..)), ("guesses", guesses)])?)
 }
 
-/// The wide layer is split over "model"; what an optimiser keeps goes with it.
+/// The wide layer is sharded over "model", and its optimizer state likewise.
 fn split(variable: &Variable) -> Option<PartitionSpec> {
     match variable.name.as_str() {
         "wide.kernel" => Some(spec![None, "model"]),

@@ -1,5 +1,5 @@
-//! Learns to read digits with parameters, gradients and optimizer state in parts on eight devices (FSDP, ZeRO-3). Nothing is marked:
-//! the strategy places everything. Each convolution is a unit of its own, which is computed again for the backward part.
+//! Trains a classifier of digits with parameters, gradients and optimizer state sharded over eight devices (FSDP, ZeRO-3). No sharding is
+//! annotated: the strategy shards everything. Each convolution is an FSDP unit, which is recomputed in the backward pass.
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin mnist_fsdp
@@ -32,7 +32,8 @@ fn main() -> Result<()> {
     reading::learn_to_read(&options, &args.digits, training, evaluation)
 }
 
-/// Units in units: of the two in `features` each is gathered, used and dropped by itself, in both parts.
+/// Nested FSDP units: each of the two units in `features` is all-gathered, used and freed separately, in the forward and the backward
+/// pass.
 fn model<'g>(p: &Scope<'g>, images: Tensor<'g>) -> Tensor<'g> {
     let x = p.unit("features", images, |p, x| {
         let x = p.unit("conv1", x, |p, x| pooled(Conv::new(16, &[3, 3]).apply(p, x).relu()));
@@ -57,7 +58,7 @@ fn training_step(options: &Options, steps: u64) -> Result<StepProgram> {
     Ok(p.finish(&[("loss", loss)])?)
 }
 
-/// How many are read right, and what is read.
+/// Returns the number of correct predictions, and the predictions.
 fn evaluation(options: &Options) -> Result<StepProgram> {
     let g = Graph::new("evaluate", &options.mesh()?);
     let p = options.scope(&g);

@@ -1,5 +1,5 @@
-//! Trains a mixture of experts on Shakespeare's sonnets, character by character, on 4 x 2 devices, and lets it write some. Each row of
-//! devices has its part of the batch; experts are split over "data", so that tokens are exchanged between rows.
+//! Trains a character-level mixture of experts on Shakespeare's sonnets on 4 x 2 devices, then samples text. The batch and the experts
+//! are sharded over "data", so devices exchange tokens along this axis.
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin moe
@@ -33,8 +33,8 @@ fn main() -> Result<()> {
     writing::learn_to_write(&args.options, &args.writing, training, sampling)
 }
 
-/// The model: two layers of attention and eight experts, of which each character goes through two. Returns the logits, and how
-/// unevenly experts are used.
+/// The model: two layers with attention and eight experts; each token is routed to two experts. Returns the logits and the load-balancing
+/// loss.
 fn model<'g>(p: &Scope<'g>, tokens: Tensor<'g>) -> (Tensor<'g>, Tensor<'g>) {
     let attention = Attention::new(4).causal().use_bias(false).rope(Rope::default());
     let experts = Moe::new(8, 2, 64).capacity_factor(2.0).expert_axis("data");
@@ -49,7 +49,7 @@ fn model<'g>(p: &Scope<'g>, tokens: Tensor<'g>) -> (Tensor<'g>, Tensor<'g>) {
     (Dense::new(writing::vocab_size()).use_bias(false).apply(&p.at("head"), x), uneven)
 }
 
-/// Experts, behind the layers, are split over "data"; their hidden features and heads over "model".
+/// The expert dimension, after the layer dimension, is sharded over "data"; hidden features and heads over "model".
 fn split(variable: &Variable) -> Option<PartitionSpec> {
     let name = variable.name.as_str();
     Some(match name {

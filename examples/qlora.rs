@@ -1,12 +1,12 @@
-//! Trains adapters of low rank beside a frozen model in four bits (QLoRA), all of it in parts on eight devices (FSDP), saves them as PEFT
-//! does, and loads them again. The gathers move four bits.
+//! Trains adapters on a frozen model quantized to four bits (QLoRA), with all state sharded over eight devices (FSDP). Saves the adapters
+//! in PEFT's format and loads them again. The all-gathers move four-bit values.
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin qlora
 //! cargo run --release -p shardc-examples --bin qlora -- --save adapters
 //! ```
 //!
-//! `qlora_70b` compiles the same step of Llama-2-70B.
+//! `qlora_70b` compiles the same step for Llama-2-70B.
 
 use anyhow::Result;
 use clap::Parser;

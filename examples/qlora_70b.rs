@@ -1,6 +1,6 @@
-//! QLoRA on Llama-2-70B: frozen weights in four bits with double quantisation, packed in bf16; which TPU slice is the smallest that a
-//! step of PEFT's guide fits, and what a device of it holds.
-//! Nothing is trained: no device is needed, only the TPU compiler (`shardc plugin install tpu`).
+//! QLoRA on Llama-2-70B: the frozen weights have four bits, with double quantization, packed in bf16. Finds the smallest TPU slice that
+//! fits the training step of PEFT's guide, and prints the memory that each device needs. Nothing is trained: this needs no device, only
+//! the TPU compiler (`shardc plugin install tpu`).
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin qlora_70b

@@ -1,13 +1,14 @@
-//! Trains ResNet-50 as on ImageNet, with all state in parts on eight devices (FSDP): each block is a unit of its own. Nothing is marked.
-//! The step size goes up over the first epochs and to a tenth after each third of the rest; evaluation is on the middle of images.
+//! Trains ResNet-50 with its ImageNet recipe, with all state sharded over eight devices (FSDP). Each block is an FSDP unit; no sharding
+//! is annotated. The learning rate warms up over the first epochs and drops by ten after each third of the rest. Evaluation uses center
+//! crops.
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin resnet50_imagenet
 //! cargo run --release -p shardc-examples --bin resnet50_imagenet -- --folder imagenet --side 224 --batch 256 --epochs 90
 //! ```
 //!
-//! `--folder` has `train` and `val`, in each of which every class has a folder of JPEG or PNG files. Without it, pictures are drawn, for
-//! which a network with a block in each stage is enough.
+//! `--folder` has `train` and `val`, each with one folder of JPEG or PNG files per class. Without it, the images are drawn, and one block
+//! in each stage is enough to classify them.
 
 use std::path::PathBuf;
 use std::thread;
@@ -30,10 +31,10 @@ use shardc_examples::harness::{self, Options};
 use shardc_examples::pictures;
 use shardc_examples::training::{self, Finished};
 
-/// Mean of the colours of ImageNet.
+/// ImageNet's mean color.
 const MEAN: [f32; 3] = [0.485, 0.456, 0.406];
 
-/// Their standard deviation.
+/// ImageNet's standard deviation of colors.
 const DEVIATION: [f32; 3] = [0.229, 0.224, 0.225];
 
 #[derive(Parser)]
@@ -41,28 +42,28 @@ const DEVIATION: [f32; 3] = [0.229, 0.224, 0.225];
 struct Args {
     #[command(flatten)]
     options: Options,
-    /// A folder with `train` and `val`, and in these one folder of images for each class; drawn pictures if not given
+    /// A folder with `train` and `val`, each with one folder of images per class; drawn images if not given
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
-    /// Points of an image in each direction
+    /// Height and width of an image in pixels
     #[arg(long, default_value_t = 32)]
     side: u32,
-    /// Images in a batch, on all devices together
+    /// Global batch size
     #[arg(long, default_value_t = 32)]
     batch: usize,
-    /// How often all images are seen
+    /// Number of epochs
     #[arg(long, default_value_t = 8)]
     epochs: u64,
-    /// The largest step size; 0.1 for 256 images in a batch if not given, and more for drawn pictures
+    /// The peak learning rate; by default 0.1 for a batch of 256 images, and more for drawn images
     #[arg(long)]
     rate: Option<f64>,
-    /// Features of the first stage; 64, and 16 for drawn pictures if not given
+    /// Features of the first stage; by default 64, and 16 for drawn images
     #[arg(long)]
     features: Option<i64>,
-    /// Blocks of each stage; 3,4,6,3, and 1,1,1,1 for drawn pictures if not given
+    /// Blocks of each stage; by default 3,4,6,3, and 1,1,1,1 for drawn images
     #[arg(long, value_delimiter = ',')]
     blocks: Option<Vec<i64>>,
-    /// Compute blocks again for the backward part
+    /// Recompute blocks in the backward pass
     #[arg(long)]
     checkpoint: bool,
 }
@@ -89,7 +90,7 @@ fn main() -> Result<()> {
     let per_epoch = batches.per_epoch();
     let steps = options.limited(args.epochs * per_epoch);
     let train = options.compile(&client, model.training_step(steps)?)?;
-    // Images are read and cut while the devices compute, each anew in each epoch.
+    // Images are read and cropped while the devices compute, with new crops in each epoch.
     let (seed, side) = (options.seed, args.side);
     let source = Callback::new(&["images", "labels"], move |number, rows| {
         let cut = |i: u64| Cut::Random(seed ^ i ^ (number / per_epoch) << 40);
@@ -115,7 +116,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The model, and what it is trained on.
+/// The model, and its training configuration.
 struct Model<'a> {
     args: &'a Args,
     options: &'a Options,
@@ -134,7 +135,7 @@ impl Model<'_> {
         model.apply(p, images, train)
     }
 
-    /// Parameters of a graph: images with colours of mean zero and deviation one, and labels.
+    /// Parameters of a graph: images normalized to mean zero and deviation one, and labels.
     fn inputs<'g>(&self, g: &'g Graph) -> (Tensor<'g>, Tensor<'g>) {
         let (batch, side) = (self.args.batch as i64, i64::from(self.args.side));
         let images = g.parameter("images", [batch, side, side, 3], UI8);
@@ -163,7 +164,7 @@ impl Model<'_> {
         Ok(p.finish(&[("loss", loss)])?)
     }
 
-    /// How many are named right.
+    /// Returns the number of correct predictions.
     fn evaluation(&self) -> Result<StepProgram> {
         let g = Graph::new("evaluate", &self.options.mesh()?);
         let p = self.options.scope(&g);
@@ -173,7 +174,7 @@ impl Model<'_> {
     }
 }
 
-/// A batch for the devices; images are read on all cores.
+/// Returns a batch for the devices; images are decoded on all cores.
 fn arrays(
     folder: &ImageFolder,
     examples: &[u64],

@@ -1,12 +1,12 @@
-//! Learns to read digits with a small ResNet on eight devices, each with its part of the batch (data parallelism, DDP). Nothing is
-//! marked. Means and variances of a batch are those of all devices, so that the losses are those of one.
+//! Trains a small ResNet to classify digits, with the batch sharded over eight devices (data parallelism, DDP). No sharding is annotated.
+//! Batch normalization uses statistics of the global batch, so the losses equal those of one device.
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin resnet_data_parallel
 //! cargo run --release -p shardc-examples --bin resnet_data_parallel -- --fsdp zero1
 //! ```
 //!
-//! Digits are those of the example `mnist`.
+//! The digits are those of the example `mnist`.
 
 use anyhow::Result;
 use clap::Parser;
@@ -49,7 +49,7 @@ fn training_step(options: &Options, steps: u64) -> Result<StepProgram> {
     Ok(p.finish(&[("loss", loss)])?)
 }
 
-/// How many are read right, and what is read.
+/// Returns the number of correct predictions, and the predictions.
 fn evaluation(options: &Options) -> Result<StepProgram> {
     let g = Graph::new("evaluate", &options.mesh()?);
     let p = options.scope(&g);

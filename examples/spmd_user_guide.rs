@@ -1,13 +1,13 @@
-//! What the PyTorch/XLA SPMD user guide shows, with shardc: a mesh of 4 x 2 devices, tensors of rank 1 to 3
-//! marked with partition specifications, and which device then holds which block.
+//! The examples of the PyTorch/XLA SPMD user guide, in shardc: a mesh of 4 x 2 devices, tensors of rank 1 to 3 with partition specs, and
+//! the shard that each device holds.
 //!
 //! ```text
 //! cargo run -p shardc-examples --bin spmd_user_guide
 //! ```
 //!
-//! Rows and columns of a picture carry the elements that a block holds, its cells the devices that hold it.
-//! Then the program that uses the tensors is partitioned and run on 8 virtual devices of XLA's CPU plugin
-//! (`shardc plugin install cpu` fetches it), and its results are compared with those of one device.
+//! In each picture, rows and columns are labeled with the elements of a shard, and a cell lists the devices that hold it. The program
+//! that uses the tensors is then partitioned and run on 8 virtual devices of XLA's CPU plugin (installed by `shardc plugin install cpu`).
+//! Its results are compared with those of one device.
 
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
@@ -18,7 +18,7 @@ use shardc::graph::{DType, Graph, GraphErrors, Mesh, PartitionSpec, placement, s
 use shardc::ir::Module;
 use shardc::runtime::{Client, ClientOptions, Environment, Plugin, PluginKind, plugin};
 
-/// A tensor of the guide.
+/// A tensor of the guide, with its partition spec.
 struct Marked {
     name: &'static str,
     shape: &'static [i64],
@@ -55,13 +55,13 @@ fn tensors() -> Vec<Marked> {
     ]
 }
 
-/// The guide's program: tensors come in split as marked, and go into a few operations.
+/// The guide's program: a few operations on parameters that are sharded as annotated.
 fn program(mesh: &Mesh) -> Result<Module, GraphErrors> {
     let g = Graph::new("spmd_user_guide", mesh);
     let marked = |t: &Marked| g.parameter(t.name, t.shape, DType::F32).mark_sharding(t.spec.clone());
     let tensors = tensors();
     let mut results: Vec<_> = tensors.iter().map(|t| (t.name, marked(t) * 2.0)).collect();
-    // A tensor in the middle of a program is marked like a parameter.
+    // An intermediate tensor is annotated like a parameter.
     let ((_, t1), (_, t3)) = (results[0], results[2]);
     let rows = t3.broadcast_in_dim([8, 4], &[0]).mark_sharding(spec!["data", None]);
     results.push(("sum", t1 + rows));

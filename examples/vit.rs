@@ -1,11 +1,11 @@
-//! Learns to read digits with a vision transformer, on 4 x 2 devices: each row has its part of the batch; heads and hidden features
-//! are split over each row, as Megatron does.
+//! Trains a vision transformer to classify digits on 4 x 2 devices. The batch is sharded over "data"; heads and hidden features over
+//! "model", as in Megatron.
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin vit
 //! ```
 //!
-//! Digits are those of the example `mnist`.
+//! The digits are those of the example `mnist`.
 
 use anyhow::Result;
 use clap::Parser;
@@ -33,7 +33,7 @@ fn main() -> Result<()> {
     reading::learn_to_read(&args.options, &args.digits, training, evaluation)
 }
 
-/// The model: 16 patches of 7 x 7 points, and three layers.
+/// The model: 16 patches of 7 x 7 pixels, and three layers.
 fn model<'g>(p: &Scope<'g>, images: Tensor<'g>) -> Tensor<'g> {
     Vit::new(7, 64, 3, 4, 10).apply(p, images)
 }
@@ -49,7 +49,7 @@ fn training_step(mesh: &Mesh, steps: u64) -> Result<StepProgram> {
     Ok(p.finish(&[("loss", loss)])?)
 }
 
-/// How many are read right, and what is read.
+/// Returns the number of correct predictions, and the predictions.
 fn evaluation(mesh: &Mesh) -> Result<StepProgram> {
     let g = Graph::new("evaluate", mesh);
     let p = Scope::new(&g);

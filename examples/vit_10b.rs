@@ -1,5 +1,6 @@
-//! A vision transformer of ten billion parameters: which TPU slice is the smallest that a training step fits with all state in parts,
-//! and what a device of it holds. Nothing is trained: no device is needed, only the TPU compiler (`shardc plugin install tpu`).
+//! A vision transformer of ten billion parameters: finds the smallest TPU slice that fits a training step with all state sharded, and
+//! prints the memory that each device needs. Nothing is trained: this needs no device, only the TPU compiler (`shardc plugin install
+//! tpu`).
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin vit_10b
@@ -15,10 +16,10 @@ use shardc::nn::optim::{self, AdamW, Schedule, clip_by_global_norm};
 use shardc::nn::{Policy, Scope, StepProgram};
 use shardc_examples::ahead::{self, Ahead};
 
-/// Points of an image in each direction.
+/// Height and width of an image in pixels.
 const SIDE: i64 = 224;
 
-/// Images of a device.
+/// Images per device.
 const IMAGES: i64 = 8;
 
 #[derive(Parser)]
@@ -35,8 +36,8 @@ fn main() -> Result<()> {
     ahead::smallest_slice(&Args::parse().ahead, step)
 }
 
-/// A step of training: 32 layers of 5120 features, each gathered by itself and computed again; AdamW with clipping, computed in `bf16`
-/// with parameters in `f32`.
+/// A training step: 32 layers of 5120 features, each an FSDP unit that is recomputed in the backward pass; AdamW with gradient clipping.
+/// Parameters are stored in `f32` and computed with in `bf16`.
 fn step(mesh: &Mesh) -> Result<StepProgram> {
     let g = Graph::new("train", mesh);
     let p = Scope::new(&g).with_policy(Policy::mixed_bf16()).checkpointed(Keep::Nothing);

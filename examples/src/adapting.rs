@@ -1,4 +1,4 @@
-//! What `lora` and `qlora` share: adapters that learn to write sonnets beside a frozen model, are saved, and load again.
+//! Shared by `lora` and `qlora`: trains adapters on a frozen model to write sonnets, saves them, and loads them again.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ use crate::harness::Options;
 use crate::training::{self, Finished};
 use crate::writing::{self, TOKENS};
 
-/// How adapters are trained, and where they go.
+/// How adapters are trained, and where they are saved.
 #[derive(Args, Debug)]
 pub struct Adapting {
     /// Steps of training
@@ -29,15 +29,15 @@ pub struct Adapting {
     /// The rank of the adapters
     #[arg(long, default_value_t = 8)]
     pub rank: i64,
-    /// Where adapter_model.safetensors and adapter_config.json go, as PEFT has them; a folder that is thrown away if not given
+    /// Folder for adapter_model.safetensors and adapter_config.json, as PEFT writes them; a temporary folder if not given
     #[arg(long, value_name = "DIR")]
     pub save: Option<PathBuf>,
 }
 
-/// Trains adapters, saves them, and loads them beside the frozen model that they were trained on: they say the same there.
+/// Trains adapters, saves them, loads them with the same frozen model, and checks that the outputs are equal.
 ///
 /// # Errors
-/// A program does not compile or run, a file cannot be written, or loaded adapters say something else.
+/// A program does not compile or run, a file cannot be written, or loaded adapters give other outputs.
 #[expect(clippy::print_stdout, reason = "an example shows its results")]
 pub fn learn(options: &Options, args: &Adapting, nf4: Option<Nf4>) -> Result<()> {
     let model =
@@ -70,7 +70,7 @@ pub fn learn(options: &Options, args: &Adapting, nf4: Option<Nf4>) -> Result<()>
     Ok(())
 }
 
-/// A small Llama, and what is trained beside it.
+/// A small Llama, and its training configuration.
 struct Model<'a> {
     options: &'a Options,
     mesh: Mesh,
@@ -80,7 +80,7 @@ struct Model<'a> {
 }
 
 impl Model<'_> {
-    /// A step that trains adapters: AdamW with a cosine, clipping, each layer computed again.
+    /// A training step of the adapters: AdamW with a cosine schedule and gradient clipping; each layer is rematerialized.
     fn training(&self) -> Result<StepProgram> {
         let g = Graph::new("train", &self.mesh);
         let p = self.options.scope(&g).checkpointed(Keep::Nothing).with_lora(&self.lora, Some(g.key(7)));
@@ -116,7 +116,7 @@ fn save(folder: &Path, step: &Step, lora: &Lora, state: &State) -> Result<()> {
     Ok(())
 }
 
-/// The frozen model as it began, with adapters out of a file.
+/// Returns the frozen model with its initial values, and adapters from a file.
 fn load(folder: &Path, step: &Step, lora: &Lora, seed: u64) -> Result<State> {
     let files = AdapterFiles::open(folder)?;
     let mut arrays = read_adapters(Family::Llama, step.variables(), lora, &files)?;

@@ -1,4 +1,4 @@
-//! Models that are too large for this machine: partitioned and compiled for a TPU slice or GPUs that need not be there.
+//! Models that are too large for this machine: partitioned and compiled ahead of time for a TPU slice or GPUs, which need not exist here.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -13,17 +13,17 @@ use shardc::runtime::{Environment, PjrtCode, PluginKind, RuntimeError, plugin};
 use shardc::strategy::{self, Role, Roles, Settings};
 use shardc::{CleanOptions, Compiler, Machine, Output};
 
-/// Devices of one kind, and in which numbers they are had together, from few to many.
+/// One kind of device, and the available numbers of devices in ascending order.
 struct Generation {
     /// Its name, in targets and on the command line.
     name: &'static str,
     /// The kind of plugin that compiles for it.
     kind: PluginKind,
-    /// Whose memory an estimate is about.
+    /// The machine model of the memory estimate.
     machine: Machine,
-    /// Bytes of memory of a device.
+    /// Bytes of memory per device.
     memory: u64,
-    /// The names of slices in targets, and how many devices these have.
+    /// The names of slices in targets, and their numbers of devices.
     slices: &'static [(&'static str, i64)],
 }
 
@@ -85,7 +85,7 @@ const GENERATIONS: [Generation; 7] = [
     },
 ];
 
-/// What is compiled for.
+/// The target of the compilation.
 #[derive(Args, Clone, Debug)]
 pub struct Ahead {
     /// Generation of TPUs, or kind of GPUs: v5e, v5p, v6e, rtx4090, a100-80gb, h100, h200
@@ -94,21 +94,21 @@ pub struct Ahead {
     /// One slice, such as 4x4, or one number of GPUs, such as 8 or 2x8, instead of the smallest that fits
     #[arg(long)]
     pub slice: Option<String>,
-    /// Parameters and optimizer state wait in host memory
+    /// Keep parameters and optimizer state in host memory
     #[arg(long)]
     pub offload: bool,
-    /// Partition and estimate alone: nothing is compiled
+    /// Partition and estimate only, without compiling
     #[arg(long)]
     pub estimate: bool,
-    /// Estimate for so many devices of any kind instead, of which nothing is known
+    /// Estimate for this number of devices of an unspecified kind instead
     #[arg(long, value_name = "N")]
     pub devices: Option<i64>,
-    /// Write the program of a device, as StableHLO
+    /// Write the program of one device as StableHLO
     #[arg(long, value_name = "FILE")]
     pub write: Option<PathBuf>,
 }
 
-/// Does what a compilation in another process is asked for, if this process was started for that: to be called first.
+/// Runs the compilation that another process requested, if this process was started for it. Call this first.
 pub fn serve() {
     let mut arguments = std::env::args_os().skip(1);
     if let (Some(command), Some(request)) = (arguments.next(), arguments.next())
@@ -118,7 +118,7 @@ pub fn serve() {
     }
 }
 
-/// Finds the smallest slice that a step fits in, in parts (`full_shard`), and says what a device of it holds.
+/// Finds the smallest slice that fits a step with all state sharded (`full_shard`), and prints the memory that a device needs.
 ///
 /// # Errors
 /// There is no such slice or generation, no plugin, or nothing fits.
@@ -139,7 +139,7 @@ pub fn smallest_slice(args: &Ahead, make: impl Fn(&Mesh) -> Result<StepProgram>)
     for &(name, devices) in slices.iter().filter(|(name, _)| is_asked_for(name)) {
         let need = Need::of(make(&Mesh::new(&[("fsdp", devices)])?)?, args, machine)?;
         println!("{generation}:{name}, {devices} devices of {}: {need}", gigabytes(memory));
-        // The compiler computes again where memory is short, down to half of the estimate: it has the last word.
+        // The compiler rematerializes when memory is short, down to half of the estimate, so an estimate of up to twice the memory may fit.
         if need.arguments.max(need.peak / 2) > memory {
             println!("  does not fit");
             continue;
@@ -174,16 +174,16 @@ pub fn smallest_slice(args: &Ahead, make: impl Fn(&Mesh) -> Result<StepProgram>)
     bail!("no slice fits");
 }
 
-/// A step that is partitioned, and what a device needs for it.
+/// A partitioned step, and the memory that a device needs for it.
 struct Need {
     output: Output,
     parameters: Parameters,
     classes: Classes,
     /// Bytes of arguments in a device's memory.
     arguments: u64,
-    /// Bytes of it at the peak, estimated.
+    /// Estimated bytes of device memory at the peak.
     peak: u64,
-    /// Bytes in host memory, for each device.
+    /// Bytes of host memory per device.
     host: u64,
     seconds: f64,
 }
@@ -202,7 +202,7 @@ impl Need {
             std::fs::write(path, output.text())?;
         }
         let classes = Classes::of(&output.interface.inputs, &roles);
-        // What waits in host memory takes none of a device.
+        // Offloaded arrays take no device memory.
         let host = if args.offload { classes.state() } else { 0 };
         let (arguments, peak) = (classes.all() - host, output.memory().peak.saturating_sub(host));
         Ok(Need { output, parameters, classes, arguments, peak, host, seconds })
@@ -223,7 +223,7 @@ impl std::fmt::Display for Need {
     }
 }
 
-/// Bytes of a device's arguments by what they are.
+/// Bytes of a device's arguments by their role.
 struct Classes {
     weights: u64,
     adapters: u64,

@@ -1,14 +1,14 @@
 //! Drawn digits: a data set like MNIST that needs no download.
 //!
-//! Each digit is a few strokes, which are turned, sheared, stretched, moved and thickened at random, and drawn with soft edges on
-//! 28 x 28 points, with some noise. The same seed draws the same digits anywhere.
+//! Each digit is a few strokes. They are rotated, sheared, scaled, moved and thickened at random, then drawn on 28 x 28 pixels with soft
+//! edges and some noise. The same seed draws the same digits on every machine.
 
 use shardc::data::idx::Idx;
 
-/// Points along each side.
+/// Height and width in pixels.
 pub const SIDE: usize = 28;
 
-/// Strokes of each digit, as lines between points; the unit square, from the upper left corner.
+/// Strokes of each digit, as line segments in the unit square; the origin is the upper left corner.
 const STROKES: [&[&[(f32, f32)]]; 10] = [
     &[&[
         (0.5, 0.0),
@@ -81,7 +81,7 @@ impl Random {
     }
 }
 
-/// Images and labels of `count` digits, in the form of MNIST's files.
+/// Images and labels of `count` digits, in the format of MNIST's files.
 #[must_use]
 pub fn draw(count: usize, seed: u64) -> (Idx, Idx) {
     let mut random = Random(seed);
@@ -124,7 +124,7 @@ fn image(digit: usize, random: &mut Random) -> Vec<u8> {
     out
 }
 
-/// How far a point is from a line between two points.
+/// The distance of a point from a line segment.
 fn to_line(p: (f32, f32), a: (f32, f32), b: (f32, f32)) -> f32 {
     let (dx, dy) = (b.0 - a.0, b.1 - a.1);
     let length = dx * dx + dy * dy;
@@ -133,7 +133,7 @@ fn to_line(p: (f32, f32), a: (f32, f32), b: (f32, f32)) -> f32 {
     (p.0 - a.0 - along * dx).hypot(p.1 - a.1 - along * dy)
 }
 
-/// A digit as text, two characters for each point.
+/// A digit as text, two characters for each pixel.
 #[must_use]
 pub fn show(image: &[u8]) -> String {
     const INK: [&str; 5] = ["  ", "..", "++", "##", "@@"];

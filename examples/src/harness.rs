@@ -1,4 +1,4 @@
-//! What all examples share: devices, progress, and the words for both.
+//! Shared by all examples: devices and progress, and their options.
 
 use std::time::Duration;
 
@@ -19,52 +19,52 @@ use crate::run::Saving;
 /// Where an example runs, and for how long.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// Devices along the axis "data", each with its part of the batch
+    /// Devices along the axis "data", which shards the batch
     #[arg(long, default_value_t = 4)]
     pub data: i64,
-    /// Devices along the axis "model", each with its part of the weights
+    /// Devices along the axis "model", which shards the weights
     #[arg(long, default_value_t = 2)]
     pub model: i64,
-    /// Devices along named axes, such as "fsdp=8", in place of --data and --model
+    /// Named axes and their sizes, such as "fsdp=8", instead of --data and --model
     #[arg(long, value_name = "MESH", value_parser = mesh)]
     pub mesh: Option<Mesh>,
-    /// A strategy, in the words of `accelerate launch --fsdp`, such as "full_shard": what is not marked is split by it
+    /// A strategy in the syntax of `accelerate launch --fsdp`, such as "full_shard"; it shards all that is not annotated
     #[arg(long, value_name = "WORDS", value_parser = words, conflicts_with = "config")]
     pub fsdp: Option<Settings>,
-    /// A strategy, devices, precision and checkpointing by a file of `accelerate config`
+    /// A file of `accelerate config` with strategy, devices, precision and activation checkpointing
     #[arg(long, value_name = "FILE", value_parser = accelerate)]
     pub config: Option<Accelerate>,
-    /// What to run on: cpu (as many virtual devices as the mesh has), cuda or tpu
+    /// Device kind: cpu (as many virtual devices as the mesh has), cuda or tpu
     #[arg(long, value_name = "KIND", default_value = "cpu")]
     pub target: PluginKind,
-    /// Run on one device, without partitioning: the losses have to be the same
+    /// Run on one device, without partitioning; the losses have to be the same
     #[arg(long)]
     pub single: bool,
-    /// Where random numbers begin
+    /// Seed of random numbers
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
-    /// End after so many steps
+    /// Stop after this number of steps
     #[arg(long, value_name = "N")]
     pub steps: Option<u64>,
-    /// Print the loss of each step, and no progress bar
+    /// Print the loss of each step instead of a progress bar
     #[arg(long)]
     pub losses: bool,
-    /// What all devices together can do in a second, in 10^12 floating-point operations: the bar shows which part is made use of
+    /// Peak of all devices together, in TFLOP/s; the bar then shows the utilization
     #[arg(long, value_name = "TFLOPS")]
     pub peak: Option<f64>,
-    /// Tell where the time of steps went: devices, waiting for batches, transfers
+    /// Report the time of steps: devices, waiting for batches, transfers
     #[arg(long)]
     pub times: bool,
-    /// Where the state is saved
+    /// Where the state is saved.
     #[command(flatten)]
     pub saving: Saving,
 }
 
 impl Options {
-    /// These, with a mesh and a strategy where the command line has none.
+    /// These options, with a default mesh and strategy where the command line gives none.
     ///
     /// # Panics
-    /// An example names a mesh or a strategy that there is not.
+    /// The default mesh or strategy of the example is invalid.
     #[must_use]
     #[expect(clippy::expect_used, reason = "examples are tested")]
     pub fn or(mut self, mesh: &str, fsdp: &str) -> Options {
@@ -89,7 +89,7 @@ impl Options {
         }
     }
 
-    /// The outermost scope of a graph, with the precision and the checkpointing that a file asks for.
+    /// The root scope of a graph, with the precision and the activation checkpointing of the configuration file.
     #[must_use]
     pub fn scope<'g>(&self, g: &'g Graph) -> Scope<'g> {
         let model = self.config.as_ref().map(|config| config.model).unwrap_or_default();
@@ -100,11 +100,11 @@ impl Options {
         if model.activation_checkpointing { p.checkpointed(Keep::Nothing) } else { p }
     }
 
-    /// The devices: virtual ones of XLA's CPU plugin, unless the target is another. Where variables of the environment ask for
-    /// several processes ([`ProcessOptions::from_variables`]), each has its part of them, and the others have to be started as well.
+    /// The devices: virtual devices of XLA's CPU plugin, unless the target is another. If environment variables ask for several processes
+    /// ([`ProcessOptions::from_variables`]), each process owns a subset of the devices, and the other processes must be started too.
     ///
     /// # Errors
-    /// There is no plugin; another process is missing.
+    /// The plugin or another process is missing.
     #[expect(clippy::print_stderr, reason = "what a file says without effect is told")]
     pub fn client(&self) -> Result<Client> {
         for warning in self.config.iter().flat_map(|config| &config.warnings) {
@@ -130,13 +130,13 @@ impl Options {
         })
     }
 
-    /// Compiles a step for these devices, split by the strategy.
+    /// Compiles a step for these devices, sharded by the strategy.
     ///
     /// # Errors
-    /// The strategy does not fit, or the step cannot be partitioned or compiled.
+    /// The strategy is invalid for the step, or the step cannot be partitioned or compiled.
     #[expect(clippy::print_stderr, reason = "what the strategy finds no place for is told")]
     pub fn compile(&self, client: &Client, mut step: StepProgram) -> Result<Step> {
-        // The model is written in the types of the file, and with its checkpointing, already.
+        // The model already has the precision and the activation checkpointing of the file.
         let of_file = || {
             let settings = self.config.as_ref()?.settings;
             Some(Settings { compute_dtype: None, activation_checkpointing: false, ..settings })
@@ -157,13 +157,13 @@ impl Options {
         Ok(step)
     }
 
-    /// How many steps are done, where the example would do `all`.
+    /// The number of steps to run, for an example that runs `all` by default.
     #[must_use]
     pub fn limited(&self, all: u64) -> u64 {
         self.steps.map_or(all, |steps| steps.min(all))
     }
 
-    /// Progress over so many runs of a step.
+    /// A progress bar for this number of steps.
     #[must_use]
     pub fn progress(&self, step: &Step, steps: u64) -> Progress {
         let bar = if self.losses { ProgressBar::hidden() } else { ProgressBar::new(steps) };
@@ -203,7 +203,7 @@ fn all(errors: &[Diagnostic]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// A batch, split over the axis "data" where the mesh has one; a strategy splits it by itself.
+/// A batch, sharded over the axis "data" if the mesh has it; a strategy shards the batch itself.
 #[must_use]
 pub fn batch(tensor: Tensor<'_>) -> Tensor<'_> {
     if tensor.graph().mesh().axis_size("data").is_none() {
@@ -214,27 +214,27 @@ pub fn batch(tensor: Tensor<'_>) -> Tensor<'_> {
     tensor.mark_sharding(spec)
 }
 
-/// A bar with the loss and the speed.
+/// A progress bar with the loss and the speed.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
-    /// From the second step on: the first warms up.
+    /// Measures from the second step on; the first is warm-up.
     meter: Option<Meter>,
     timings: Timings,
     tells_times: bool,
-    /// Floating-point operations of a step, and those that the devices can do in a second.
+    /// Floating-point operations of a step.
     flops: f64,
     peak: Option<f64>,
     prints: bool,
     step: u64,
     /// The loss, smoothed.
     smooth: Option<f64>,
-    /// The step that was started last, with what it works on.
+    /// The last launched step, and its number of examples or tokens.
     running: Option<(Metrics, u64)>,
 }
 
 impl Progress {
-    /// So many steps were done before.
+    /// Starts at step `first`.
     #[must_use]
     pub fn from(mut self, first: u64) -> Progress {
         self.step = first;
@@ -242,10 +242,10 @@ impl Progress {
         self
     }
 
-    /// One more step was started, on so many examples or tokens: tells of the one before.
+    /// Records the launch of a step on `count` examples or tokens, and reports the step before it.
     ///
     /// # Errors
-    /// The one before has failed, or has no loss.
+    /// The step before it has failed, or has no loss.
     pub fn step(&mut self, metrics: Metrics, count: u64) -> Result<()> {
         match self.running.replace((metrics, count)) {
             Some((before, count)) => self.tell(&before, count),
@@ -278,7 +278,7 @@ impl Progress {
         Ok(())
     }
 
-    /// Tells of the last step, and the bar goes; returns the smoothed loss.
+    /// Reports the last step, removes the bar, and returns the smoothed loss.
     ///
     /// # Errors
     /// The last step has failed, or has no loss.
@@ -294,7 +294,7 @@ impl Progress {
         Ok(self.smooth.unwrap_or(f64::NAN))
     }
 
-    /// Draws the bar also while nothing happens.
+    /// Redraws the bar at intervals, also while no step ends.
     pub fn tick(&self) {
         self.bar.enable_steady_tick(Duration::from_millis(200));
     }

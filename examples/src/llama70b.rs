@@ -1,4 +1,4 @@
-//! What `lora_70b` and `qlora_70b` share: a step of PEFT's guide for Llama-2-70B.
+//! Shared by `lora_70b` and `qlora_70b`: the training step of PEFT's guide for Llama-2-70B.
 
 use anyhow::Result;
 use clap::Args;
@@ -11,25 +11,25 @@ use shardc::nn::{Lora, Nf4, Policy, Scope, StepProgram};
 /// Tokens of a sequence.
 const TOKENS: i64 = 2048;
 
-/// Keys that attention looks at at a time, as the flash attention of the guide does.
+/// Block size of keys in attention, as in the guide's flash attention.
 const BLOCK: i64 = 512;
 
-/// How much is computed in a step.
+/// The batch of a step.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct Batch {
-    /// Sequences of 2048 tokens on each device, in each of the parts that gradients are accumulated over
+    /// Sequences of 2048 tokens on each device, in each microbatch of gradient accumulation
     #[arg(long, default_value_t = 2)]
     pub sequences: i64,
-    /// Parts that gradients are accumulated over
+    /// Number of microbatches of gradient accumulation
     #[arg(long, default_value_t = 2)]
     pub parts: i64,
 }
 
-/// A step of training adapters: rank 8, alpha 16, dropout 0.1, at all linear maps; AdamW with a cosine, gradients clipped at a norm of
-/// one; layers computed again; parameters are stored as `params`, and products are of `bf16`.
+/// A training step of adapters on all linear layers: rank 8, alpha 16, dropout 0.1. AdamW has a cosine schedule, and gradients are
+/// clipped at a norm of one. Layers are rematerialized. Parameters are stored as `params`; matmuls are in `bf16`.
 ///
 /// # Errors
-/// The graph does not hold together.
+/// The graph is invalid.
 pub fn step(mesh: &Mesh, batch: Batch, params: DType, nf4: Option<Nf4>) -> Result<StepProgram> {
     let llama = Decoder::llama(32_000, 8192, 28_672, 80, 64, 8).attention_block(BLOCK);
     let g = Graph::new("train", mesh);

@@ -1,6 +1,6 @@
-//! Drawn pictures in folders: a data set in ImageNet's form that needs no download.
+//! Drawn images in folders: a data set in ImageNet's layout that needs no download.
 //!
-//! A class is a pattern in a colour; its size, direction and shades are random. The same seed draws the same pictures.
+//! A class is a pattern in a color; its size, direction and shades are random. The same seed draws the same images.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use image::{Rgb, RgbImage};
 
 use crate::digits::Random;
 
-/// Points of a picture in each direction, before anything is cut out of it.
+/// Height and width of an image in pixels, before cropping.
 const SIDE: u32 = 80;
 
-/// How bright a pattern is at a place.
+/// The brightness of a pattern at a point.
 type Pattern = fn(f32, f32) -> f32;
 
 const PATTERNS: [(&str, Pattern); 4] = [
@@ -24,7 +24,7 @@ const PATTERNS: [(&str, Pattern); 4] = [
 
 const COLOURS: [(&str, [f32; 3]); 2] = [("red", [230.0, 90.0, 70.0]), ("blue", [80.0, 110.0, 230.0])];
 
-/// Draws so many pictures of each class into folders in `dir`.
+/// Draws `of_each` images of each class into folders in `dir`.
 ///
 /// # Errors
 /// A file cannot be written.

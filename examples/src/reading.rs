@@ -1,4 +1,4 @@
-//! What examples that read digits share: data, the loop of training, and what came of it.
+//! Shared by the examples that classify digits: data, training loop and evaluation.
 
 use std::path::{Path, PathBuf};
 
@@ -19,24 +19,24 @@ use crate::digits::{self, SIDE};
 use crate::harness::{self, Options};
 use crate::training::{self, Finished};
 
-/// Examples in a batch, on all devices together.
+/// Global batch size.
 pub const BATCH: usize = 64;
 
-/// What there is to read.
+/// The data set.
 #[derive(Args, Debug)]
 pub struct Digits {
-    /// Where MNIST's own files are; drawn digits if not given
+    /// Folder of MNIST's own files; drawn digits if not given
     #[arg(long, value_name = "DIR")]
     pub files: Option<PathBuf>,
-    /// Drawn digits to learn from
+    /// Number of drawn digits to train on
     #[arg(long, default_value_t = 8192)]
     pub examples: usize,
-    /// How often all of them are seen
+    /// Number of epochs
     #[arg(long, default_value_t = 2)]
     pub epochs: u64,
 }
 
-/// Parameters of a graph: images as floats from 0 to 1, `[BATCH, SIDE, SIDE, 1]`, and labels, split over "data".
+/// Parameters of a graph: images as floats from 0 to 1, `[BATCH, SIDE, SIDE, 1]`, and labels, sharded over "data".
 #[must_use]
 pub fn inputs(g: &Graph) -> (Tensor<'_>, Tensor<'_>) {
     let (batch, side) = (BATCH as i64, SIDE as i64);
@@ -45,8 +45,8 @@ pub fn inputs(g: &Graph) -> (Tensor<'_>, Tensor<'_>) {
     (harness::batch(images).to(F32) / 255.0, labels)
 }
 
-/// Trains by the step that `make` makes for so many of them, and tells how many digits that were not learnt from are read
-/// right by `evaluation`, which returns `right` and `guesses`.
+/// Trains with the step that `make` builds for the number of steps. Then prints the accuracy on held-out digits from `evaluation`, which
+/// returns `right` and `guesses`.
 ///
 /// # Errors
 /// A program does not compile or run, or there are no digits.

@@ -1,4 +1,4 @@
-//! A run of training that goes on where it ended: its state is saved every so many steps, and when it is told to end.
+//! A training run that can resume: its state is saved at an interval of steps, and on SIGTERM.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use shardc::train::{Position, State, Step};
 /// Where a run saves its state, and when.
 #[derive(Args, Clone, Debug)]
 pub struct Saving {
-    /// Save the state of training in this folder, and go on from the last step that is there, on any mesh and by any strategy
+    /// Save checkpoints in this folder, and resume from the last one there, on any mesh and with any strategy
     #[arg(long, value_name = "DIR")]
     pub checkpoints: Option<PathBuf>,
-    /// Save after every so many steps; SIGTERM saves, too
+    /// Save every N steps, and on SIGTERM
     #[arg(long, value_name = "N", default_value_t = 50, requires = "checkpoints")]
     pub save_every: u64,
     /// Wait so many milliseconds after each step: for trying out what a killed run leaves
@@ -23,20 +23,20 @@ pub struct Saving {
     pub pause: u64,
 }
 
-/// A run, which begins anew or goes on.
+/// A run, new or resumed.
 pub struct Run {
     manager: Option<CheckpointManager>,
-    /// Those that save together.
+    /// The processes that save together.
     processes: Arc<dyn Processes>,
-    /// How many steps are done already.
+    /// The number of completed steps.
     pub first: u64,
-    /// Where the batches go on, where a checkpoint says so.
+    /// The position in the batches, if a checkpoint has one.
     pub position: Option<Position>,
     pause: Duration,
 }
 
 impl Saving {
-    /// Begins a run: with the state of the last checkpoint, or the first one.
+    /// Starts a run from the last checkpoint, or from initial values.
     ///
     /// # Errors
     /// The folder cannot be read, or a checkpoint is of another model.
@@ -50,7 +50,7 @@ impl Saving {
             let run = Run { manager: None, processes, first: 0, position: None, pause };
             return Ok((run, step.init(seed)?));
         };
-        // Two to fall back on, whatever happens to the last one.
+        // Keeps the last checkpoint and two older ones to fall back on.
         let options = Options {
             save_interval: self.save_every.max(1),
             keep: Keep { newest: Some(3), ..Keep::default() },
@@ -71,8 +71,7 @@ impl Saving {
 }
 
 impl Run {
-    /// After `done` steps: saves the state and the position of the batches where it is time to. Returns whether the run is to end, as
-    /// it was told to.
+    /// After `done` steps: saves the state and the position in the batches if a save is due. Returns whether the run was asked to stop.
     ///
     /// # Errors
     /// The state cannot be saved.
@@ -93,7 +92,7 @@ impl Run {
         Ok(ends)
     }
 
-    /// Waits until all is saved.
+    /// Waits for the saves in progress.
     ///
     /// # Errors
     /// A save failed.

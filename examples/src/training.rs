@@ -1,4 +1,4 @@
-//! The loop of training that examples share.
+//! The training loop that examples share.
 
 use anyhow::{Result, ensure};
 use shardc::train::loader::Source;
@@ -6,7 +6,7 @@ use shardc::train::{Loader, LoaderOptions, Position, State, Step};
 
 use crate::harness::Options;
 
-/// What a run of training leaves that was not told to end.
+/// The result of a training run that was not stopped early.
 pub struct Finished {
     /// The variables after the last step.
     pub state: State,
@@ -14,8 +14,8 @@ pub struct Finished {
     pub loss: f64,
 }
 
-/// Trains for so many steps, each on a batch of the source, in which there are so many examples or tokens. Begins anew, or goes on
-/// where a checkpoint was saved. `None` where the run was told to end before.
+/// Trains for `steps` steps on batches of `source`, each with `count` examples or tokens. Resumes from a checkpoint if there is one.
+/// Returns `None` if the run was stopped early.
 ///
 /// # Errors
 /// The source or a step fails, or a state cannot be saved or read.
@@ -33,7 +33,7 @@ pub fn train(
     let mut loader = Loader::new(step, source, options)?;
     while loader.next_position().batch < steps {
         let Some(batch) = loader.next() else { break };
-        // What the step before tells is looked at while the devices are at this one.
+        // The metrics of the previous step are read while the devices run this one.
         progress.step(step.run_batch(&mut state, &batch?)?, count)?;
         let Position { batch: done, .. } = loader.next_position();
         if run.after(done, step, &state, loader.next_position())? {

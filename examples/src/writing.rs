@@ -1,4 +1,4 @@
-//! What examples that write share: Shakespeare's sonnets, the loop of training, and writing.
+//! Shared by the examples that write text: Shakespeare's sonnets, training loop and sampling.
 
 use std::ops::Range;
 
@@ -23,19 +23,19 @@ use crate::training::{self, Finished};
 /// The sonnets.
 pub const TEXT: &str = include_str!("../data/sonnets.txt");
 
-/// Passages in a batch, on all devices together.
+/// Global batch size, in passages.
 pub const BATCH: usize = 16;
 
-/// Characters that a model sees.
+/// Context length in characters.
 pub const CONTEXT: i64 = 64;
 
 /// Characters in a batch.
 pub const TOKENS: u64 = BATCH as u64 * CONTEXT as u64;
 
-/// Passages that are written side by side.
+/// Passages that are sampled in parallel.
 const SAMPLES: usize = 4;
 
-/// How long it is learnt, and how much is written.
+/// How long to train, and how much to write.
 #[derive(Args, Debug)]
 pub struct Writing {
     /// Steps of training
@@ -46,14 +46,13 @@ pub struct Writing {
     pub write: usize,
 }
 
-/// How many characters there are, so many that they can be split over eight devices.
+/// The size of the vocabulary, padded to a multiple of eight for sharding.
 #[must_use]
 pub fn vocab_size() -> i64 {
     Characters::of(TEXT).len().next_multiple_of(8) as i64
 }
 
-/// Parameters of a graph for training: passages and the characters that follow each of theirs, both `[BATCH, CONTEXT]`, split
-/// over "data".
+/// Parameters of a graph for training: passages and the next character of each position, both `[BATCH, CONTEXT]`, sharded over "data".
 #[must_use]
 pub fn passages(g: &Graph) -> (Tensor<'_>, Tensor<'_>) {
     let shape = [BATCH as i64, CONTEXT + 1];
@@ -61,7 +60,7 @@ pub fn passages(g: &Graph) -> (Tensor<'_>, Tensor<'_>) {
     (tokens.slice(1, ..-1), tokens.slice(1, 1..))
 }
 
-/// Ends a graph that draws the next character of each passage, as likely as the logits hold it to be.
+/// Finishes a graph that samples the next character of each passage from the logits.
 #[must_use]
 pub fn drawn<'g>(g: &'g Graph, logits: impl FnOnce(Tensor<'g>) -> Tensor<'g>) -> Tensor<'g> {
     let tokens = batch_of(g.parameter("tokens", [SAMPLES as i64, CONTEXT], I32));
@@ -71,7 +70,7 @@ pub fn drawn<'g>(g: &'g Graph, logits: impl FnOnce(Tensor<'g>) -> Tensor<'g>) ->
     key.categorical(sample::top_p(logits, 0.9), -1)
 }
 
-/// Trains by the step that `make` makes for so many of them, and writes by what `sampling` makes, which returns `drawn`.
+/// Trains with the step that `make` builds for the number of steps, then samples with the step of `sampling`, which returns `drawn`.
 ///
 /// # Errors
 /// A program does not compile or run.
@@ -98,7 +97,7 @@ pub fn learn_to_write(
     Ok(())
 }
 
-/// Trains a small Llama of which nothing is marked, each layer computed again for the backward part, and lets it write.
+/// Trains a small Llama without annotations, each layer rematerialized, then samples text.
 ///
 /// # Errors
 /// The strategy does not fit, or a program does not compile or run.
@@ -124,12 +123,12 @@ pub fn learn_by_strategy(options: &Options, args: &Writing, layers: i64) -> Resu
     learn_to_write(options, args, training, sampling)
 }
 
-/// Batches for training, each of passages at places of its own.
+/// Training batches of passages at random positions.
 pub fn batches(tokens: Vec<i32>, seed: u64) -> impl Source {
     Callback::new(&["tokens"], move |batch, rows| Ok(vec![passages_of(&tokens, seed, batch, rows)?]))
 }
 
-/// Passages with the character behind them, `[BATCH, CONTEXT + 1]`, from places that follow from seed and step.
+/// Passages and the character after each, `[BATCH, CONTEXT + 1]`, at positions that depend on seed and step.
 ///
 /// # Errors
 /// The text is shorter than a passage.
@@ -147,7 +146,7 @@ fn passages_of(tokens: &[i32], seed: u64, step: u64, rows: Range<usize>) -> Resu
     Ok(HostArray::from_slice(&batch, &[count, length])?)
 }
 
-/// Passages that the model writes behind "When I ".
+/// Samples passages that continue "When I ".
 fn write(step: &Step, state: &mut State, characters: &Characters, count: usize) -> Result<String> {
     let context = CONTEXT as usize;
     let mut passages = vec![characters.encode("When I "); SAMPLES];

@@ -1,4 +1,4 @@
-//! What the examples print.
+//! The output of the examples.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -19,7 +19,7 @@ fn run_with(program: &str, arguments: &str) -> String {
 #[test]
 fn spmd_user_guide() {
     let output = run(env!("CARGO_BIN_EXE_spmd_user_guide"));
-    // What follows an empty line and "Run" or "Not run" depends on whether there is a plugin.
+    // The output after an empty line and "Run" or "Not run" depends on whether the plugin is installed.
     let (pictures, rest) = output.rsplit_once("\n\n").unwrap();
     insta::assert_snapshot!(pictures);
     if rest.starts_with("Not run") {
@@ -29,8 +29,8 @@ fn spmd_user_guide() {
     }
 }
 
-/// The guide trains LoRA on 8 devices of 80 GB, of which it reports 72 to 80 GB to be taken, and QLoRA on 2 devices of 24 GB, where
-/// parameters wait in 107 GB of host memory. Its script stores parameters in f32, and with QLoRA in bf16.
+/// The guide trains LoRA on 8 devices of 80 GB and reports a use of 72 to 80 GB. It trains QLoRA on 2 devices of 24 GB, with parameters
+/// in 107 GB of host memory. Its script stores parameters in f32, and with QLoRA in bf16.
 #[test]
 fn llama_70b_takes_what_the_guide_of_peft_reports() {
     let estimated = |output: &str| -> [f64; 2] {

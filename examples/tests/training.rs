@@ -1,4 +1,4 @@
-//! Examples that train: the loss falls, and on eight devices it is that of one, step by step.
+//! Examples that train: the loss falls, and the losses on eight devices equal those of one device.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -30,7 +30,7 @@ fn trains(program: &str, arguments: &[&str]) {
     trains_alike(program, arguments, &[arguments.to_vec()], 1e-4);
 }
 
-/// The losses of one device are those of each way to split it, within this part of them.
+/// Checks that each configuration has the losses of one device within this relative tolerance.
 fn trains_alike(program: &str, arguments: &[&str], ways: &[Vec<&str>], tolerance: f64) {
     if plugin::find(PluginKind::Cpu, &Environment::from_process()).is_err() {
         skip(Need::CpuPlugin, "training needs the CPU plugin (`shardc plugin install cpu` fetches it)");
@@ -66,7 +66,7 @@ fn sonnets_are_learnt() {
     trains(env!("CARGO_BIN_EXE_decoder"), &["--steps", "20", "--layers", "2", "--write", "2"]);
 }
 
-/// Starts an example in so many processes.
+/// Starts an example in `count` processes.
 fn start(program: &str, arguments: &[&str], count: usize) -> Vec<Child> {
     let at = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let of = |index: usize| {
@@ -85,7 +85,7 @@ fn start(program: &str, arguments: &[&str], count: usize) -> Vec<Child> {
     (0..count).map(of).collect()
 }
 
-/// Losses are those of one process; what two have saved together, one goes on from, at their position.
+/// Two processes have the losses of one; one process resumes from the checkpoint and the position that two saved together.
 #[test]
 fn several_processes_learn_what_one_does() {
     if plugin::find(PluginKind::Cpu, &Environment::from_process()).is_err() {
@@ -121,7 +121,7 @@ fn a_process_that_is_killed_ends_the_other() {
     let mut running = start(env!("CARGO_BIN_EXE_decoder"), &["--layers", "2"], 2);
     let mut killed = running.pop().unwrap();
     let mut other = running.pop().unwrap();
-    // It trains once it has told of its first step.
+    // The process trains once it has printed the first step.
     let mut line = String::new();
     let mut output = BufReader::new(other.stdout.take().unwrap());
     output.read_line(&mut line).unwrap();
@@ -147,7 +147,7 @@ fn sonnets_are_learnt_by_experts() {
     trains(env!("CARGO_BIN_EXE_moe"), &["--steps", "20", "--write", "2"]);
 }
 
-/// What each strategy of a language model is done on.
+/// The strategies for the language model, and the mesh of each.
 const STRATEGIES: [(&str, &str); 6] = [
     ("no_shard", "data=8"),
     ("zero1", "data=8"),
@@ -197,13 +197,13 @@ fn adapters_are_learnt() {
 #[test]
 fn files_of_accelerate_are_trained_by() {
     let program = env!("CARGO_BIN_EXE_accelerate_yaml");
-    // The first two compute in bf16: which way numbers are rounded depends on the order of sums.
+    // The first two compute in bf16, where the rounding depends on the order of summation.
     const ROUNDING_OF_BF16: f64 = 1.0 / 256.0;
     for (trained, tolerance) in [("bert", ROUNDING_OF_BF16), ("lora", ROUNDING_OF_BF16), ("qlora", 1e-4)] {
         let arguments = ["--trained", trained, "--steps", "20"];
         trains_alike(program, &arguments, &[arguments.to_vec()], tolerance);
     }
-    // The same files in f32 train as one device does.
+    // The same files in f32 have the losses of one device.
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("f32.yaml");
     for (trained, text) in [
@@ -217,8 +217,8 @@ fn files_of_accelerate_are_trained_by() {
     }
 }
 
-/// Killed in the middle, training goes on from the last whole checkpoint with the losses of a run that was not, also by another
-/// strategy on another mesh; told to end, it saves first.
+/// A killed run resumes from the last complete checkpoint with the losses of an uninterrupted run, also with another strategy on another
+/// mesh. On SIGTERM, it saves first.
 #[test]
 fn a_run_that_was_killed_goes_on() {
     if plugin::find(PluginKind::Cpu, &Environment::from_process()).is_err() {
@@ -246,7 +246,7 @@ fn a_run_that_was_killed_goes_on() {
     until(3);
     killed.kill().unwrap();
     killed.wait().unwrap();
-    // On another mesh, until it is told to end.
+    // On another mesh, until SIGTERM.
     let other = [&slow[..], &["--fsdp", "hybrid_shard", "--mesh", "node=2,fsdp=2"]].concat();
     let mut told = started(&other);
     until(6);

@@ -1,4 +1,4 @@
-//! The devices that tests run programs on: eight virtual ones of XLA's CPU back end.
+//! The devices for tests that run programs: eight virtual devices of XLA's CPU back end.
 
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
@@ -9,10 +9,10 @@ use shardc_runtime::{
     Client, ClientOptions, Environment, HostArray, Plugin, PluginKind, RuntimeError, plugin,
 };
 
-/// How many devices there are.
+/// The number of devices.
 pub const DEVICES: usize = 8;
 
-/// One client for the whole process: a second one would take as many threads again.
+/// One client for the entire process: a second one would double the threads.
 static CLIENT: LazyLock<Result<Option<Mutex<Client>>, String>> = LazyLock::new(|| {
     let found = match plugin::find(PluginKind::Cpu, &Environment::from_process()) {
         Ok(found) => found,
@@ -28,31 +28,31 @@ static CLIENT: LazyLock<Result<Option<Mutex<Client>>, String>> = LazyLock::new(|
         .map_err(|e| e.to_string())
 });
 
-/// The devices, for one test at a time: programs with collectives wait for all their devices' threads, so that two
-/// at once would wait for each other. `None`, once told on the standard error, where there is no plugin.
+/// The devices, for one test at a time: programs with collectives wait for the threads of all their devices, so two concurrent programs
+/// would deadlock. `None`, reported once on standard error, if there is no plugin.
 ///
 /// # Errors
-/// There is a plugin and it does not load.
+/// The plugin exists but does not load.
 pub fn client() -> Result<Option<MutexGuard<'static, Client>>, String> {
     match &*CLIENT {
-        // A test that failed leaves nothing half done in a client.
+        // A failed test leaves the client in a consistent state.
         Ok(client) => Ok(client.as_ref().map(|c| c.lock().unwrap_or_else(PoisonError::into_inner))),
         Err(error) => Err(error.clone()),
     }
 }
 
-/// What comparing a partitioned program with the original showed.
+/// The result of comparing a partitioned program with the original.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Every output is right.
+    /// Every output is correct.
     Equal,
-    /// These outputs are not.
+    /// These outputs differ.
     Wrong(String),
-    /// The program is invalid, or the back end or the comparison refused it.
+    /// The program is invalid, or was rejected by the back end or the comparison.
     Refused(String),
 }
 
-/// A program, inputs for it, and what it makes of them on one device.
+/// A program, its inputs, and its results on one device.
 #[derive(Debug)]
 pub struct Reference {
     original: Module,
@@ -80,7 +80,7 @@ impl Reference {
         Ok(Reference { original, inputs, expected })
     }
 
-    /// The outputs that have no finite number: a comparison of them says little.
+    /// The outputs without finite numbers: comparing them says little.
     #[must_use]
     pub fn without_numbers(&self) -> Vec<usize> {
         let has_numbers = |array: &HostArray| array.to_f64_vec().into_iter().any(f64::is_finite);

@@ -1,8 +1,9 @@
-//! # shardc-tests: what the tests that cross crates have in common
+//! # shardc-tests: helpers for tests that cross crates
 //!
-//! [`devices`] runs partitioned programs, [`random`] makes programs out of random numbers, [`interpret`] out of
-//! StableHLO's interpreter tests, [`conformance`] does what `cargo xtask conformance` asks for, [`fuzz`] what
-//! `cargo xtask fuzz` does, [`gradients`] compares derivatives with differences, [`outline`] makes functions of pieces of programs, [`steps`] are training steps of our own graphs, [`training`] all that have no annotations; the runner of file tests is [`shardc_filetest`]'s.
+//! [`devices`] runs partitioned programs. [`random`] generates programs from random numbers, [`interpret`] from StableHLO's interpreter
+//! tests. [`conformance`] runs the checks of `cargo xtask conformance`, and [`fuzz`] those of `cargo xtask fuzz`. [`gradients`] compares
+//! derivatives with finite differences, and [`outline`] outlines pieces of programs into functions. [`steps`] has training steps built
+//! with shardc's graph builder, [`training`] all training steps without annotations. The runner of file tests is in [`shardc_filetest`].
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

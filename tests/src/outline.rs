@@ -1,13 +1,12 @@
-//! Programs whose pieces are functions: what inlining them gives is the program that there was.
+//! Outlines pieces of programs into functions; inlining them restores the program.
 
 use shardc_ir::{
     AttrDict, EntityRef, Func, FuncId, Module, OpId, OpKind, Span, TensorSharding, TypeId, ValueId, ValueMap,
     Visibility, clone_op,
 };
 
-/// Makes some operations of a function, which ones `seed` says, a function `name` that is called twice in their place: readers
-/// see results of both calls. For some seeds an operand of one call is whole on every device. `None` if nothing reads what
-/// the operations make.
+/// Outlines some operations of a function, selected by `seed`, into a function `name` that is called twice in their place; users read
+/// results of both calls. For some seeds, an operand of one call is replicated. Returns `None` if the operations' results are unused.
 #[must_use]
 pub fn outline(module: &Module, func: FuncId, name: &str, seed: u64) -> Option<Module> {
     let mut module = module.clone();
@@ -95,7 +94,7 @@ pub fn outline(module: &Module, func: FuncId, name: &str, seed: u64) -> Option<M
     Some(module)
 }
 
-/// Operations and those in their regions.
+/// Operations, and those in their regions.
 fn with_inner(module: &Module, ops: &[OpId]) -> Vec<OpId> {
     let of = |&op: &OpId| {
         let regions = module.ops[op].regions.iter();
@@ -104,12 +103,12 @@ fn with_inner(module: &Module, ops: &[OpId]) -> Vec<OpId> {
     ops.iter().flat_map(of).collect()
 }
 
-/// What operations read, in order.
+/// The operands of operations, in order.
 fn read(module: &Module, ops: &[OpId]) -> Vec<ValueId> {
     with_inner(module, ops).into_iter().flat_map(|op| module.ops[op].operands.to_vec()).collect()
 }
 
-/// What operations make, arguments of their regions included.
+/// The results of operations, and the arguments of their regions.
 fn made(module: &Module, ops: &[OpId]) -> Vec<ValueId> {
     let all = with_inner(module, ops);
     let args = all.iter().flat_map(|&op| &module.ops[op].regions).flat_map(|&r| &module.regions[r].args);

@@ -1,4 +1,4 @@
-//! Training steps of our own graphs, of sizes that tests run and of those that people train.
+//! Training steps built with shardc's graph builder, in small sizes for tests and in real sizes.
 
 use shardc::graph::{DType, Graph, Keep, Mesh};
 use shardc::nn::layers::{Dense, Moe};
@@ -11,7 +11,7 @@ use shardc_stablehlo::{PrintOptions, print};
 /// A step.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// What it is called.
+    /// The name.
     pub name: &'static str,
     /// Whether it is small enough to run.
     pub is_executable: bool,
@@ -40,7 +40,7 @@ impl Step {
         (self.make)(&Mesh::new(&axes).unwrap())
     }
 
-    /// What the file is called that has the step on a mesh.
+    /// The file name of the step on a mesh.
     #[must_use]
     pub fn file(&self, mesh: &str) -> String {
         format!("{}.{mesh}.mlir", self.name)
@@ -90,7 +90,7 @@ fn llama7b_2l(mesh: &Mesh) -> StepProgram {
     language_model(mesh, &llama, Policy::all(DType::BF16), [8, 2048])
 }
 
-/// A step of AdamW with clipped gradients, layers computed again.
+/// A step of AdamW with gradient clipping and rematerialized layers.
 fn language_model(mesh: &Mesh, model: &Decoder, policy: Policy, batch: [i64; 2]) -> StepProgram {
     let g = Graph::new("train", mesh);
     let p = Scope::new(&g).with_policy(policy).checkpointed(Keep::Nothing);

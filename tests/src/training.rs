@@ -1,5 +1,4 @@
-//! Training steps that have no annotations: those of the shared data, some of our own graphs, and what JAX prints of
-//! `data/training_steps.py`.
+//! Training steps without annotations: from the shared data, from the graph builder, and from JAX (`data/training_steps.py`).
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -18,24 +17,24 @@ use crate::{root, shared, steps};
 /// A training step.
 #[derive(Debug)]
 pub struct Program {
-    /// What it is called.
+    /// The name.
     pub name: String,
     step: Step,
     /// Whether it is small enough to run.
     pub is_executable: bool,
 }
 
-/// Where a step comes from.
+/// The source of a step.
 #[derive(Debug)]
 enum Step {
-    /// A file, which has no mesh.
+    /// A file, without a mesh.
     Read(Box<Module>, Roles),
-    /// A graph of our own, which is written for a mesh.
+    /// A step of the graph builder, built for a mesh.
     Own(steps::Step),
 }
 
 impl Program {
-    /// The step, for a mesh that is written `name=size,..`, and what its arguments are.
+    /// The step for a mesh written as `name=size,..`, and its argument roles.
     ///
     /// # Panics
     ///
@@ -52,7 +51,7 @@ impl Program {
         }
     }
 
-    /// Whether it is a graph of our own, which has a mesh already.
+    /// Whether it is a step of the graph builder, which already has a mesh.
     #[must_use]
     pub fn has_mesh(&self) -> bool {
         matches!(self.step, Step::Own(_))
@@ -65,14 +64,14 @@ impl Program {
     }
 }
 
-/// Those of the shared data and of our own graphs.
+/// The steps of the shared data and of the graph builder.
 ///
 /// # Panics
 ///
-/// Where the shared data is not.
+/// The shared data is missing.
 pub static PROGRAMS: LazyLock<Vec<Program>> = LazyLock::new(|| shared_and_own().unwrap());
 
-/// The same, if the shared data is here.
+/// The same steps, if the shared data exists.
 ///
 /// # Panics
 ///
@@ -94,13 +93,13 @@ pub fn shared_and_own() -> Option<Vec<Program>> {
     Some(manifest["programs"].as_array().unwrap().iter().map(read).chain(own).collect())
 }
 
-/// A step as JAX prints it, and what its arguments are written as.
+/// A step printed by JAX, and the expected roles of its arguments.
 #[derive(Debug, Deserialize)]
 pub struct JaxStep {
     text: String,
-    /// What each argument is.
+    /// The role of each argument.
     pub roles: Vec<String>,
-    /// The dimension of examples of each argument of the batch.
+    /// The batch dimension of each batch argument.
     pub batch_dims: Vec<Option<usize>>,
     with_norms: String,
 }
@@ -116,7 +115,7 @@ impl JaxStep {
         Compiler::read(self.text.as_bytes()).unwrap()
     }
 
-    /// The step, which also returns norms of its state and of its update.
+    /// The step with additional results: norms of its state and of its update.
     ///
     /// # Panics
     ///
@@ -133,10 +132,10 @@ impl JaxStep {
     }
 }
 
-/// The steps of `data/training_steps.py` by their names, if `SHARDC_PYTHON` says which Python prints them.
+/// The steps of `data/training_steps.py` by name, if `SHARDC_PYTHON` names a Python to print them.
 ///
 /// # Errors
-/// It does not run, or has no JAX.
+/// Python does not run, or has no JAX.
 pub fn jax_steps() -> Result<Option<BTreeMap<String, JaxStep>>, String> {
     let Some(python) = std::env::var_os("SHARDC_PYTHON") else { return Ok(None) };
     let script = root().join("tests/data/training_steps.py");
@@ -148,10 +147,10 @@ pub fn jax_steps() -> Result<Option<BTreeMap<String, JaxStep>>, String> {
     serde_json::from_slice(&output.stdout).map(Some).map_err(|error| error.to_string())
 }
 
-/// Makes parameters of random inputs have both signs, so that no layer is saturated.
+/// Gives random parameters both signs, so that no layer saturates.
 ///
 /// # Errors
-/// A type has no numbers.
+/// A type has no numeric elements.
 pub fn with_both_signs(roles: &Roles, mut inputs: Vec<HostArray>) -> Result<Vec<HostArray>, shardc::Error> {
     for (array, argument) in inputs.iter_mut().zip(&roles.arguments) {
         if argument.role == Role::Parameter && array.dtype.is_float() {

@@ -1,4 +1,4 @@
-//! LoRA and QLoRA: weights in four bits as bitsandbytes has them, and adapters that are trained beside frozen kernels.
+//! LoRA and QLoRA: four-bit weights in bitsandbytes' format, and adapters on frozen kernels.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -31,7 +31,7 @@ fn weights() -> Vec<f32> {
     (0..64 * BLOCKS).map(number).collect()
 }
 
-/// Quantises the numbers and makes numbers of that again: payload, magnitudes, what nests them, and numbers.
+/// Quantizes and dequantizes the numbers: payload, scales, nested scales, and numbers.
 fn round_trip(nf4: Nf4) -> Vec<HostArray> {
     let client = client().unwrap().expect("the plugin");
     let g = Graph::new("round_trip", &Mesh::new(&[("data", 1)]).unwrap());
@@ -69,7 +69,7 @@ fn four_bits_are_those_of_bitsandbytes() {
     for storage in [UI8, BF16, F32] {
         let double = round_trip(Nf4 { double: true, storage });
         assert_eq!(double[0].to_vec::<u8>().unwrap(), bytes("packed"), "packed in {storage}");
-        // Its kernel for CPUs gives one in 260 the second nearest value.
+        // bitsandbytes' CPU kernel rounds one in 260 to the second nearest value.
         let (have, want) = (double[1].to_vec::<u8>().unwrap(), bytes("double.absmax"));
         let is_other = |block: usize| have[block] != want[block];
         assert!((0..BLOCKS).all(|block| have[block].abs_diff(want[block]) <= 1));
@@ -174,9 +174,9 @@ fn only_adapters_are_trained() {
         step.variables.iter().filter(|v| v.kind == Kind::Parameter).map(|v| v.name.as_str()).collect();
     assert_eq!(trained.len(), 14, "{trained:?}");
     assert!(trained.iter().all(|name| name.ends_with(".lora_a") || name.ends_with(".lora_b")));
-    // Two numbers of Adam for each, and none for the rest.
+    // Two numbers of Adam state for each adapter, and none for other parameters.
     assert_eq!(step.variables.iter().filter(|v| v.kind == Kind::Optimizer).count(), 28);
-    // 2 layers of 64 x (64 + 32 + 32 + 64) and 3 x 64 x 128, norms, and vectors of the vocabulary twice.
+    // 2 layers of 64 x (64 + 32 + 32 + 64) and 3 x 64 x 128, norms, and two vocabulary matrices.
     let weights = 2 * (64 * 192 + 3 * 64 * 128 + 2 * 64) + 64 + 2 * 128 * 64;
     let adapters = 2 * 4 * ((64 + 64) + 2 * (64 + 32) + (64 + 64) + 3 * (64 + 128));
     let share = 100.0 * adapters as f64 / (weights + adapters) as f64;
@@ -211,15 +211,15 @@ fn what_is_gathered_is_in_four_bits() {
             .map(|row| row.bytes_in_run)
             .sum()
     };
-    // Kernels of 73,728 numbers, in 1152 blocks, gathered for the forward and for the backward part: in f32, or four bits each with
-    // eight for each block and 32 for each 256 of them.
+    // Kernels of 73,728 numbers in 1152 blocks, all-gathered for the forward and for the backward pass: in f32, or in four bits each with
+    // eight bits per block and 32 bits per 256 blocks.
     let (whole, quarter) = (4 * 73_728, 73_728 / 2 + 1152 + 14 * 4);
     let saved = gathered(None) - gathered(Some(Nf4::default()));
     let expected = 2 * (whole - quarter) * 7 / 8;
     assert!(saved.abs_diff(expected) * 100 <= expected, "{saved}, not {expected}");
 }
 
-/// A small Llama, with adapters or without, that tells its loss, and trains where it is to.
+/// A small Llama with or without adapters that returns its loss, and trains if `trains`.
 fn model(mesh: &Mesh, lora: Option<&Lora>, trains: bool, nf4: Option<Nf4>) -> StepProgram {
     let g = Graph::new("step", mesh);
     let p = Scope::new(&g);
@@ -267,7 +267,7 @@ fn merged_adapters_are_in_the_kernels() {
         let merged = train.merge_adapters(&state, &lora).unwrap();
         let off = worst(&want, &logits(&plain, &merged));
         assert!(off < 1e-5 && worst(&want, &begin) > 1e-2, "off by {off:e}");
-        // With adapters in them and beside them, kernels would be changed twice.
+        // Merged adapters that are also applied would change kernels twice.
         let error = train.run(&mut merged.clone(), &[("tokens", &tokens)]).unwrap_err().to_string();
         assert!(error.contains("lacks the variable \"h.attn.query.lora_a\""), "{error}");
         let mut again = train.unmerge_adapters(&merged, &state, &lora).unwrap();

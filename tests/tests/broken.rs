@@ -1,8 +1,7 @@
-//! The comparison with the single-device program notices what a wrong partitioner would do.
+//! The comparison with the single-device program detects typical faults of a partitioner.
 //!
-//! Each [`Breakage`] takes a partitioned program that is right, changes one thing in it, and demands that the program
-//! is refused or gives wrong numbers. A breakage that passes unnoticed would mean that the equality tests prove less
-//! than they seem to.
+//! Each [`Breakage`] changes one thing in a correct partitioned program, and requires that the program is rejected or gives wrong values.
+//! An undetected breakage would mean that the equality tests are weaker than they seem.
 
 use std::process::ExitCode;
 
@@ -23,22 +22,22 @@ use shardc_tests::{
     root,
 };
 
-/// How a breakage must be noticed.
+/// How a breakage must be detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Noticed {
-    /// An output has wrong numbers.
+    /// An output has wrong values.
     Wrong,
-    /// An error whose text contains this.
+    /// An error whose text contains this string.
     Refused(&'static str),
 }
 use Noticed::{Refused, Wrong};
 
-/// One thing that is wrong in a partitioned program.
+/// One fault in a partitioned program.
 struct Breakage {
     name: &'static str,
     /// A file of `programs/`, without the extension.
     program: &'static str,
-    /// Breaks the module; `None` if it has nothing of the kind, which fails the test.
+    /// Breaks the module; `None` fails the test because nothing matches.
     edit: fn(&mut Module) -> Option<()>,
     noticed: Noticed,
 }
@@ -50,7 +49,7 @@ const BREAKAGES: &[Breakage] = &[
         program: "small/weight_gradient",
         edit: |m| {
             let groups = &mut collective(m, |k| matches!(k, AllReduce(_)))?.groups;
-            // Devices 0 and 1 have the same rows, 0 and 3 do not.
+            // Devices 0 and 1 hold the same rows, 0 and 3 do not.
             exchange(groups, (0, 0), (1, 1))
         },
         noticed: Wrong,
@@ -179,7 +178,7 @@ const BREAKAGES: &[Breakage] = &[
         },
         noticed: Wrong,
     },
-    // What a collective does.
+    // Semantics of collectives.
     Breakage {
         name: "all_reduce left out",
         program: "small/weight_gradient",
@@ -266,7 +265,7 @@ const BREAKAGES: &[Breakage] = &[
         name: "coordinate of the other axis",
         program: "small/positions",
         edit: |m| {
-            // Dividing by the size takes the coordinate of the major axis.
+            // A division by the size gives the coordinate of the major axis.
             *kind(m, |k| matches!(k, Binary(BinaryOp::Remainder)))? = Binary(BinaryOp::Divide);
             Some(())
         },
@@ -337,7 +336,7 @@ const BREAKAGES: &[Breakage] = &[
         },
         noticed: Wrong,
     },
-    // What the verifier refuses before anything runs.
+    // Faults that the verifier rejects before a run.
     Breakage {
         name: "group without one device",
         program: "small/fsdp_layer",
@@ -421,7 +420,7 @@ const BREAKAGES: &[Breakage] = &[
             let cond = *m.ops[loops].regions.first()?;
             let compare =
                 m.walk(cond).into_iter().find(|&op| matches!(m.ops[op].kind, OpKind::Compare(..)))?;
-            // As far as the number of the device, for the loop's own limit.
+            // Up to the device's number instead of the loop's limit.
             let limit = m.ops[compare].operands[1];
             let (ui32, own) = (m.types.tensor(&[], DType::UI32), m.values[limit].ty);
             let mut rw = Rewriter::new(m);
@@ -445,12 +444,12 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// In a real training step, a mistake in any collective but one is not taken for rounding. The one is the sum that
-/// softmax divides by: the logits of random inputs are so far apart that each device's part of it is zero or one.
+/// In a real training step, a fault in any collective but one is not mistaken for rounding. The exception is the all-reduce of the
+/// softmax denominator: logits of random inputs are so far apart that each device's partial sum is zero or one.
 fn each_all_reduce() -> Result<(), Failed> {
     let source = std::fs::read(root().join("programs/mlp_dp_tp_train.mlir"))?;
     let original = Compiler::read(&source).map_err(|e| e.to_string())?;
-    // Each by itself.
+    // Each one separately.
     let apart = CleanOptions { combine_bytes: 0, ..CleanOptions::default() };
     let output = Compiler::new().clean(apart).partition(&source).map_err(|e| e.to_string())?;
     let Some(client) = client()? else { return Ok(()) };
@@ -477,7 +476,7 @@ fn each_all_reduce() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The right program must be equal, the broken one be noticed as the table says, in both modes.
+/// The correct program must be equal and the broken one detected as the table says, in both modes.
 fn run(breakage: &Breakage) -> Result<(), Failed> {
     let path = root().join("programs").join(breakage.program).with_extension("mlir");
     let source = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -495,7 +494,7 @@ fn run(breakage: &Breakage) -> Result<(), Failed> {
 }
 
 fn check(breakage: &Breakage, original: &Module, output: &Output, broken: &Output) -> Result<(), String> {
-    // The verifiers' verdicts need no device.
+    // The verifiers need no device.
     let verified = |output: &Output| {
         shardc_ir::verify(&output.module)?;
         let entry = output.module.entry().ok_or_else(|| vec![output.module.no_entry()])?;
@@ -516,14 +515,14 @@ fn check(breakage: &Breakage, original: &Module, output: &Output, broken: &Outpu
     }
     match (breakage.noticed, compare(&client, &reference, broken)) {
         (Wrong, Verdict::Wrong(_)) => Ok(()),
-        // Devices that hold one block and disagree on it are noticed before their numbers are compared.
+        // Devices with replicas of a shard that disagree are detected before their values are compared.
         (Wrong, Verdict::Refused(why)) if why.contains("devices disagree") => Ok(()),
         (Refused(text), Verdict::Refused(why)) if why.contains(text) => Ok(()),
         (expected, got) => Err(format!("expected {expected:?}, got {got:?}")),
     }
 }
 
-/// The first operation of such a kind.
+/// The first operation that satisfies `wanted`.
 fn find(module: &Module, wanted: fn(&OpKind) -> bool) -> Option<OpId> {
     module.bodies().flat_map(|body| module.walk(body)).find(|&op| wanted(&module.ops[op].kind))
 }
@@ -533,7 +532,7 @@ fn kind(module: &mut Module, wanted: fn(&OpKind) -> bool) -> Option<&mut OpKind>
     Some(&mut module.ops[op].kind)
 }
 
-/// Who takes part in the first collective of such a kind.
+/// The specification of the first collective that satisfies `wanted`.
 fn collective(module: &mut Module, wanted: fn(&OpKind) -> bool) -> Option<&mut CollectiveSpec> {
     match kind(module, wanted)? {
         AllReduce(spec)
@@ -545,7 +544,7 @@ fn collective(module: &mut Module, wanted: fn(&OpKind) -> bool) -> Option<&mut C
     }
 }
 
-/// Exchanges two devices, each named by its group and its place there.
+/// Swaps two devices, each given by group and position.
 fn exchange(groups: &mut ReplicaGroups, a: (usize, usize), b: (usize, usize)) -> Option<()> {
     groups.edit(|groups| {
         let (first, second) = (*groups.get(a.0)?.get(a.1)?, *groups.get(b.0)?.get(b.1)?);
@@ -560,7 +559,7 @@ fn reverse(module: &mut Module, wanted: fn(&OpKind) -> bool) -> Option<()> {
     Some(())
 }
 
-/// Replaces the operation by which a collective combines.
+/// Replaces the reduction of a collective.
 fn reducer(module: &mut Module, wanted: fn(&OpKind) -> bool, by: BinaryOp) -> Option<()> {
     let op = find(module, wanted)?;
     let region = *module.ops[op].regions.first()?;
@@ -569,7 +568,7 @@ fn reducer(module: &mut Module, wanted: fn(&OpKind) -> bool, by: BinaryOp) -> Op
     Some(())
 }
 
-/// Lets everything that reads the first result of `op` read its operand instead.
+/// Replaces the uses of the first result of `op` by its operand.
 fn skip(module: &mut Module, op: OpId, operand: usize) -> Option<()> {
     let (from, to) = (module.ops[op].results[0], *module.ops[op].operands.get(operand)?);
     for body in module.bodies().collect::<Vec<_>>() {
@@ -585,7 +584,7 @@ fn skip(module: &mut Module, op: OpId, operand: usize) -> Option<()> {
     Some(())
 }
 
-/// Adds one to the constant on the right-hand side of the first such operation that has one.
+/// Adds one to the constant right-hand side of the first matching operation that has one.
 fn off_by_one(module: &mut Module, wanted: fn(&OpKind) -> bool) -> Option<()> {
     let constant = module.bodies().flat_map(|body| module.walk(body)).find_map(|op| {
         let data = &module.ops[op];

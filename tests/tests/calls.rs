@@ -1,7 +1,6 @@
-//! Random programs of which pieces are functions that stay functions: partitioned, they must give what they give on one
-//! device.
+//! Random programs with functions that are not inlined: partitioned, they must give the results of one device.
 //!
-//! `cargo test -p shardc-tests --test calls` runs a few; `SHARDC_SEED`, `SHARDC_FIRST` and `SHARDC_CASES` say which.
+//! `cargo test -p shardc-tests --test calls` runs a few; `SHARDC_SEED`, `SHARDC_FIRST` and `SHARDC_CASES` select them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! What shardc asks of the machine that it is built on.
+//! The system dependencies of a shardc build.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use shardc_tests::root;
 
-/// What `cargo tree` lists for a package with its default features, as `name`s.
+/// The `name`s that `cargo tree` lists for a package with its default features.
 fn dependencies(package: &str) -> Vec<String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);

@@ -1,4 +1,4 @@
-//! The tables of `docs/ENGINES.md`: every test and script that a row names exists, and every script is named in a row.
+//! Checks the tables of `docs/ENGINES.md`: every test and script in a row exists, and every script is in a row.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -6,10 +6,10 @@ use std::fs;
 
 use shardc_tests::root;
 
-/// The most characters of a cell.
+/// Maximum number of characters in a cell.
 const WIDEST: usize = 200;
 
-/// What a row has: behaviour, engine, how it was seen, what shardc does, and the test.
+/// The cells of a row: behavior, engine, how it was observed, what shardc does, and the test.
 const CELLS: usize = 5;
 
 fn rows(page: &str) -> impl Iterator<Item = Vec<&str>> {

@@ -1,7 +1,7 @@
-//! Partitioned programs give the numbers of the program that they came from, in both modes.
+//! Partitioned programs give the results of their original programs, in both modes.
 //!
-//! Every program of `programs/` is a test, and real ones from the shared data where they are. Without the CPU plugin
-//! the tests say so and pass.
+//! Every program of `programs/` is a test, and so are real ones from the shared data if available. Without the CPU plugin the tests
+//! report this and pass.
 
 use std::{path::Path, process::ExitCode};
 

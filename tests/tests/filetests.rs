@@ -1,11 +1,11 @@
 //! Runs `filetests/**/*.mlir`: each file is one test, named by its path.
 //!
-//! `cargo test -p shardc-tests --test filetests -- propagate/` runs one folder. Each file says in its `RUN:` lines
-//! what is run; see `shardc_tests::filetest`. Nothing but the files that say `REQUIRES: mlir` needs LLVM:
-//! `cargo test -p shardc-tests --no-default-features --test filetests` runs the others without.
+//! `cargo test -p shardc-tests --test filetests -- propagate/` runs one folder. The `RUN:` lines of a file give its commands; see
+//! `shardc_filetest`. Only files with `REQUIRES: mlir` need LLVM: `cargo test -p shardc-tests --no-default-features --test filetests`
+//! runs the others without it.
 //!
-//! `SHARDC_BLESS=1` rewrites check lines that fail, as `shardc_filetest::filecheck::bless` says, and lists them at the
-//! end; `git diff` is the review.
+//! `SHARDC_BLESS=1` rewrites failing check lines, as described in `shardc_filetest::filecheck::bless`, and lists the changes at the end;
+//! review them with `git diff`.
 
 use std::{
     env,
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     }
     let arguments = Arguments::from_args();
     let folder = root().join("filetests");
-    // Without dots in between, as people read it.
+    // Resolves dots in the path, for readable names.
     let folder = folder.canonicalize().unwrap_or(folder);
     let paths = match files(&folder, "mlir") {
         Ok(paths) => paths,
@@ -55,16 +55,16 @@ fn main() -> ExitCode {
     conclusion.exit_code()
 }
 
-/// What was blessed, by file.
+/// The blessed changes, by file.
 static REWRITTEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// What the commands of tests find.
+/// The tools on the search path of the commands.
 struct Tools {
     path: OsString,
     has_mlir: bool,
 }
 
-/// Found once, by the first test that runs.
+/// Set up once, by the first test that runs.
 static TOOLS: LazyLock<Result<Tools, String>> = LazyLock::new(|| {
     let find = || {
         let shardc = program::shardc()?;

@@ -1,4 +1,4 @@
-//! Decoders that write: what they say of a prompt in one pass, token by token, and of all of a text at once, is the same.
+//! Text generation: decoders give the same logits for a prompt in one pass, token by token, and for the entire text at once.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -18,7 +18,7 @@ fn one() -> Mesh {
 const CONTEXT: i64 = 8;
 const VOCAB: usize = 12;
 
-/// Programs of four texts, over eight devices or on one.
+/// Programs for four texts, over eight devices or on one.
 #[derive(Clone, Copy)]
 struct Texts<'c> {
     client: &'c Client,
@@ -39,7 +39,7 @@ impl Texts<'_> {
         Step::single(self.client, program).unwrap()
     }
 
-    /// What follows a whole text, by no cache.
+    /// Logits after an entire text, without a cache.
     fn whole(&self, time: i64) -> Step {
         self.step(|g, p| {
             let tokens = g.parameter("tokens", [4, time], I32).mark_sharding(spec!["data", None]);
@@ -63,7 +63,7 @@ impl Texts<'_> {
     }
 }
 
-/// What a step says: logits of each of four texts.
+/// The results of a step: logits of each of four texts.
 fn said(step: &Step, state: &mut State, inputs: &[(&str, &[i32])]) -> Vec<Vec<f64>> {
     let array = |name: &str, numbers: &[i32]| match (name, numbers.len()) {
         ("position", _) => HostArray::from_slice(numbers, &[]).unwrap(),
@@ -110,7 +110,7 @@ fn a_prompt_is_read_in_one_pass() {
             for at in 0..TIME {
                 want = said(&next, &mut by_steps, &[("token", &column(at)), ("position", &[at])]);
             }
-            // What was kept of another text is forgotten, and what lies behind the prompt is not seen.
+            // The cache of another text is cleared, and positions after the prompt are not attended to.
             let mut state = next.init(1).unwrap();
             for at in 0..CONTEXT as i32 {
                 _ = said(&next, &mut state, &[("token", &[3; 4]), ("position", &[at])]);
@@ -122,7 +122,7 @@ fn a_prompt_is_read_in_one_pass() {
                 assert_eq!(state.get(what).unwrap(), by_steps.get(what).unwrap());
             }
             for what in ["cache.key", "cache.value"] {
-                // Layers, texts, positions, and a vector of each: those of the prompt.
+                // Indexed by layer, text and position, with a vector at each: the cache of the prompt.
                 let of_prompt = |state: &State| -> Vec<f64> {
                     let kept = state.get(what).unwrap();
                     let vector = kept.shape[3] * kept.shape[4];
@@ -150,7 +150,7 @@ fn prompts_of_different_lengths_end_together() {
     const TIME: i32 = 6;
     let lengths = [6, 2, 1, 4];
     let of = |text: usize, at: i32| token(text as i32, at);
-    // Padding is any token.
+    // Any token can be padding.
     let padded = |text: usize| {
         let before = TIME - lengths[text];
         (0..TIME).map(move |at| if at < before { 9 } else { of(text, at - before) })
@@ -184,7 +184,7 @@ fn prompts_of_different_lengths_end_together() {
     }
 }
 
-/// A text with an empty prompt begins with the token after it; one that is said to be longer than it is has no answer.
+/// A text with an empty prompt begins with the token after it; a text with a claimed length beyond its own gives no result.
 #[test]
 fn prompts_of_impossible_lengths_have_no_answer() {
     let Some(client) = client().unwrap() else { return };
@@ -203,7 +203,7 @@ fn prompts_of_impossible_lengths_have_no_answer() {
     assert_close(&have[0], &want[0], "a text that begins");
 }
 
-/// Token by token, with what is kept of those before, a decoder says what it says of all at once.
+/// Token by token, with the cache of earlier tokens, a decoder gives the logits of the entire text at once.
 #[test]
 fn a_decoder_goes_on_where_it_was() {
     let Some(client) = client().unwrap() else { return };
@@ -247,7 +247,7 @@ fn a_decoder_goes_on_where_it_was() {
     }
 }
 
-/// What was not given is not seen: a text begins where there is a gap, goes on where it was, and is forgotten from where it is written anew.
+/// Missing tokens are not attended to: a text begins after a gap, continues at its position, and is dropped from a rewritten position on.
 #[test]
 fn a_text_begins_at_any_position() {
     let Some(client) = client().unwrap() else { return };
@@ -274,7 +274,7 @@ fn a_text_begins_at_any_position() {
         let inputs = [("tokens", &token.unwrap()), ("position", &position.unwrap())];
         next.run(&mut state, &inputs).unwrap().get("logits").unwrap().to_f64_vec()
     };
-    // A token, its position, and the tokens that it is to see. Positions are relative.
+    // A token, its position, and the tokens that it attends to. Positions are relative.
     let said: [(i32, i32, &[i32]); 7] = [
         (3, 2, &[3]),
         (7, 3, &[3, 7]),

@@ -1,9 +1,9 @@
-//! Random programs, differentiated: forward derivatives equal differences, backward ones equal forward ones, derivatives of
-//! gradients likewise, and a gradient that is partitioned equals that on one device. So it is with a few functions of the
-//! shared data, with random shardings; `cargo xtask conformance gradients` runs all of them.
+//! Differentiates random programs: forward derivatives equal finite differences, backward ones equal forward ones, likewise for
+//! derivatives of gradients, and a partitioned gradient equals that of one device. The same holds for a few functions of the shared data
+//! with random shardings; `cargo xtask conformance gradients` runs all of them.
 //!
-//! `cargo test -p shardc-tests --test gradients` runs a few; `cargo xtask fuzz gradients --cases 10000` many more. A case
-//! that failed is run again by its number: `SHARDC_SEED=7 SHARDC_FIRST=1234 SHARDC_CASES=1`.
+//! `cargo test -p shardc-tests --test gradients` runs a few; `cargo xtask fuzz gradients --cases 10000` many more. A failed case is run
+//! again by its number: `SHARDC_SEED=7 SHARDC_FIRST=1234 SHARDC_CASES=1`.
 
 #[path = "drawn/mod.rs"]
 mod drawn;

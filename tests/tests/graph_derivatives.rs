@@ -1,4 +1,4 @@
-//! Derivatives that a user of the graph builder gives, and parts that are computed again: values on one device and partitioned.
+//! Custom derivatives in the graph builder, and rematerialization: values on one device and partitioned.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -31,7 +31,7 @@ fn assert_close(have: &[f64], want: &[f64]) {
     }
 }
 
-/// Partitioned, it gives what it gives on one device.
+/// Partitioned, it gives the results of one device.
 fn assert_partitions(client: &Client, module: Module) {
     let output = Compiler::new().partition_module(module.clone()).unwrap();
     let reference = Reference::new(client, module, &output).unwrap();
@@ -44,7 +44,7 @@ fn a_gradient_is_what_the_backward_function_says() {
     let g = Graph::new("clip", &mesh());
     let x = g.parameter("x", [8], F32).mark_sharding(spec!["data"]);
     let i = g.parameter("i", (), I32);
-    // The gradient of what is handed on is clipped; of the integer there is none.
+    // The cotangent is clipped; the integer has none.
     let y = g.custom_vjp(
         (x, i),
         |(x, i)| (x, (x, i.to(F32))),
@@ -62,7 +62,7 @@ fn a_gradient_is_what_the_backward_function_says() {
     assert_partitions(&client, module);
 }
 
-/// `log(1 + exp(x))`, whose derivative is written so that it does not overflow.
+/// `log(1 + exp(x))`, with a derivative that does not overflow.
 fn log1pexp<'g>(g: &'g Graph, x: Tensor<'g>) -> Tensor<'g> {
     g.custom_jvp(x, |x| x.exp().log1p(), |x, dx| (x.exp().log1p(), dx * (1.0 - 1.0 / (1.0 + x.exp()))))
 }
@@ -72,7 +72,7 @@ fn a_gradient_goes_through_a_tangent_that_is_given() {
     let Some(client) = client().unwrap() else { return };
     let g = Graph::new("softplus", &mesh());
     let x = g.parameter("x", [4], F32).mark_sharding(spec!["data"]);
-    // Once as it is, and in a loop, with what stands around it.
+    // Once directly, and once in a loop that captures values.
     let (end, _) =
         g.scan_with(shardc::graph::ScanOptions { length: Some(3), ..Default::default() }, x, (), |x, ()| {
             (log1pexp(&g, x) * 0.5, ())
@@ -94,7 +94,7 @@ fn a_gradient_goes_through_a_tangent_that_is_given() {
             sigmoid(x) + dy
         })
         .collect();
-    // The largest overflows in the value, not in its derivative: exp(100) is no f32.
+    // The largest input overflows in the value, not in its derivative: exp(100) is no f32.
     assert_close(&have[0][..3], &want[..3]);
     assert!((have[0][3] - want[3]).abs() < 1.0, "{} for {}", have[0][3], want[3]);
     assert_partitions(&client, module);
@@ -104,14 +104,14 @@ fn layer<'g>(x: Tensor<'g>, w: Tensor<'g>, scale: Tensor<'g>) -> Tensor<'g> {
     (x.dot(w).checkpoint_name("product").tanh() * scale).sin()
 }
 
-/// Three layers, each of which is computed again as the policy says.
+/// Three layers, each rematerialized by the policy.
 fn layers(policy: Option<Keep>) -> Module {
     let g = Graph::new("layers", &mesh());
     let x = g.parameter("x", [8, 16], F32).mark_sharding(spec!["data", None]);
     let ws = g.parameter("ws", [3, 16, 16], F32).mark_sharding(spec![None, None, "model"]);
     let scale = g.parameter("scale", [16], F32);
     let (end, ()) = g.scan(x, ws, |x, w| match &policy {
-        // The scale is read from around.
+        // The scale is captured.
         Some(policy) => (g.checkpoint(policy.clone(), (x, w), |(x, w)| layer(x, w, scale)), ()),
         None => (layer(x, w, scale), ()),
     });
@@ -120,7 +120,7 @@ fn layers(policy: Option<Keep>) -> Module {
     g.finish(&[("loss", loss), ("dws", dws), ("dscale", dscale)]).unwrap()
 }
 
-/// How many operations like this there are.
+/// Counts the operations that satisfy `is`.
 fn count(module: &Module, is: impl Fn(&OpKind) -> bool) -> usize {
     module.bodies().flat_map(|body| module.walk(body)).filter(|&op| is(&module.ops[op].kind)).count()
 }

@@ -1,4 +1,4 @@
-//! Operations of the graph builder give what `jax.numpy`, `jax.nn` and `jax.lax` give, and so do their gradients.
+//! Operations of the graph builder have the values and gradients of `jax.numpy`, `jax.nn` and `jax.lax`.
 //!
 //! `data/graph_values.py` made the values.
 
@@ -217,7 +217,7 @@ const CASES: &[(&str, Make)] = &[
     ("pow", |_, x| x[0].abs().pow(x[1])),
 ];
 
-/// An array of the data; what is no number there is NaN.
+/// An array of the data; entries that are not numbers become NaN.
 fn array(value: &Value) -> HostArray {
     let list = |name: &str| value[name].as_array().unwrap().clone();
     let shape: Vec<usize> = list("shape").iter().map(|n| n.as_u64().unwrap() as usize).collect();
@@ -226,7 +226,7 @@ fn array(value: &Value) -> HostArray {
     HostArray::from_f64(dtype, &shape, &data).unwrap()
 }
 
-/// What differs, if anything does.
+/// The difference, if any.
 fn compare(what: &str, want: &HostArray, have: &HostArray) -> Option<String> {
     if (want.dtype, &want.shape) != (have.dtype, &have.shape) {
         return Some(format!("{what} is {}, not {}", have.ty(), want.ty()));

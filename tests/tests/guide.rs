@@ -1,9 +1,9 @@
-//! What the guide shows is what its readers get: every command in a `console` block of docs/GUIDE.md is run, and what it
-//! prints has to stand below it. `SHARDC_BLESS=1` writes the guide anew. The commands of README.md have to succeed.
+//! Runs every command in a `console` block of docs/GUIDE.md and compares its output with the text below it. `SHARDC_BLESS=1` rewrites the
+//! guide. The commands of README.md have to succeed.
 //!
-//! Commands run one after the other in one folder, where `tests` is this folder's parent. An `mlir` block becomes the file
-//! `step.mlir` there, or the one that a comment in its first line names (`// plain.mlir`). What needs a plugin, or a shardc
-//! that writes bytecode, is left as it is where there is none, and that is said.
+//! Commands run in order in one folder, with `tests` as this folder's parent. An `mlir` block becomes the file `step.mlir` there, or the
+//! file named in a comment in its first line (`// plain.mlir`). Commands that need a missing plugin, or a shardc that writes bytecode,
+//! are left unchanged and reported.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,5 +1,5 @@
-//! StableHLO's interpreter tests with random shardings: a test of our own, and a sample of theirs where they are.
-//! `cargo xtask conformance interpret` runs all of them.
+//! StableHLO's interpreter tests with random shardings: a test of our own, and a sample of StableHLO's if available. `cargo xtask
+//! conformance interpret` runs all of them.
 
 use std::process::ExitCode;
 

@@ -1,7 +1,7 @@
-//! A sample of `cargo xtask conformance jax`: programs that the JAX of `SHARDC_PYTHON` lowers pass every check. And a sample of
-//! `cargo xtask conformance peer`: partitions of programs of this checkout parse, verify and compile in its jaxlib.
+//! A sample of `cargo xtask conformance jax`: programs lowered by the JAX of `SHARDC_PYTHON` pass every check. And a sample of `cargo
+//! xtask conformance peer`: partitions of programs of this checkout parse, verify and compile in its jaxlib.
 //!
-//! Without such a Python the tests say so and skip, and fail under `SHARDC_REQUIRE=python`.
+//! Without such a Python the tests are skipped with a message, and fail under `SHARDC_REQUIRE=python`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,6 +1,6 @@
-//! Training steps of many kinds, as JAX prints them (`data/training_steps.py`): what their arguments are, and what they compute split.
+//! Training steps of many kinds, as printed by JAX (`data/training_steps.py`): their argument roles, and their results when sharded.
 //!
-//! Needs `SHARDC_PYTHON`, a Python with jax; without it the tests say so and skip, and fail under `SHARDC_REQUIRE=python`.
+//! Needs `SHARDC_PYTHON`, a Python with jax; without it the tests are skipped with a message, and fail under `SHARDC_REQUIRE=python`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -18,7 +18,7 @@ use shardc_tests::devices::{Reference, Verdict, client, compare};
 use shardc_tests::skip::{Need, skipped};
 use shardc_tests::training::{JaxStep, jax_steps, with_both_signs};
 
-/// Steps whose state is told by donations alone, since next values are not computed from it element by element.
+/// Steps whose state is recognized only by donations, since next values are not computed from it elementwise.
 const TOLD_BY_DONATION: &[&str] = &[
     "accumulated_only",
     "delayed_scaling",
@@ -30,10 +30,10 @@ const TOLD_BY_DONATION: &[&str] = &[
     "spectral_norm",
 ];
 
-/// What computes layers again, of steps whose layers are read by several losses too.
+/// Settings that rematerialize layers, for steps in which several losses use the layers, too.
 const AGAIN: &str = "full_shard auto_wrap activation_checkpointing";
 
-/// Strategies, each of which some of the steps are split by.
+/// Strategies; each shards some of the steps.
 const STRATEGIES: &[(&str, &str)] = &[
     ("full_shard", "fsdp=8"),
     ("zero1", "fsdp=8"),
@@ -47,7 +47,7 @@ const STRATEGIES: &[(&str, &str)] = &[
     ("zero1", "data=4,expert=2"),
 ];
 
-/// How many strategies each step is split by.
+/// Number of strategies for each step.
 const OF_EACH: usize = 2;
 
 fn main() -> ExitCode {
@@ -65,8 +65,8 @@ fn main() -> ExitCode {
 
 type Steps = BTreeMap<String, JaxStep>;
 
-/// The arguments of each step are what they are written as, whether or not it donates its state, and whatever it returns first or
-/// besides.
+/// The inferred roles of each step's arguments are correct, with or without donations, and for any order of results or additional
+/// results.
 fn known(steps: &Steps) -> Result<(), String> {
     let mut faults = String::new();
     for (name, step) in steps {
@@ -102,7 +102,7 @@ fn donate_nothing(module: &mut Module) {
     }
 }
 
-/// Returns the last result first, without their names.
+/// Reverses the results, and drops their names.
 fn reverse_results(module: &mut Module) {
     let entry = module.entry().unwrap();
     let func = &mut module.funcs[entry];
@@ -123,7 +123,7 @@ fn tell_faults(what: &str, step: &JaxStep, found: &Roles, faults: &mut String) {
     }
 }
 
-/// Each step computes split by some strategies what it does on one device.
+/// Each step gives the results of one device with some strategies.
 fn equal(steps: &Steps) -> Result<(), String> {
     let Some(client) = client()? else { return Ok(()) };
     let mut faults = String::new();

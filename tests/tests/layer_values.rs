@@ -1,4 +1,4 @@
-//! Layers and losses give what those of flax linen and optax give with the same parameters, and so do their gradients.
+//! Layers and losses have the values and gradients of flax linen and optax with the same parameters.
 //!
 //! `data/layer_values.py` made the values.
 

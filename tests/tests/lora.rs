@@ -1,5 +1,5 @@
-//! LoRA as a transform of programs of JAX that compute forward: with adapters of zeros a program computes what it did, with others what
-//! it does with the weights that they are merged into, and its gradients are those that JAX has by these weights.
+//! LoRA as a transform of forward programs of JAX. With zero adapters the outputs are unchanged; with other adapters they equal those of
+//! the merged weights. The gradients equal JAX's gradients for these weights.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,5 +1,5 @@
-//! The estimate of a device's memory stays where it is beside what the TPU compiler takes, whose figures are in
-//! `memory.json`: no compiler is needed. `cargo xtask bench --only memory --tpu` asks it again.
+//! The estimate of device memory keeps its ratio to the TPU compiler's figures in `memory.json`, so no compiler is needed. `cargo xtask
+//! bench --only memory --tpu` measures them again.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -11,7 +11,7 @@ use shardc_tests::memory::{self, bytes, figures, need};
 use shardc_tests::skip::{Need, skipped};
 use shardc_tests::{program, root, shared, steps::STEPS};
 
-/// The file of a program, if it is here.
+/// The file of a program, if it exists.
 fn file_of(program: &Value) -> Option<PathBuf> {
     let (name, file) = (program["name"].as_str().unwrap(), program["file"].as_str().unwrap());
     if let Some(file) = file.strip_prefix("tests/") {
@@ -24,7 +24,7 @@ fn file_of(program: &Value) -> Option<PathBuf> {
     Some(shared?.join(file))
 }
 
-/// The file of a training step, if it is here; one of our own graphs is written to the folder.
+/// The file of a training step, if it exists; a step of the graph builder is written to the folder.
 fn file_of_step(step: &Value, folder: &Path, mesh: &str) -> Option<PathBuf> {
     let Some(graph) = step["graph"].as_str() else { return file_of(step) };
     let step = STEPS.iter().find(|step| step.name == graph).unwrap();
@@ -33,7 +33,7 @@ fn file_of_step(step: &Value, folder: &Path, mesh: &str) -> Option<PathBuf> {
     Some(file)
 }
 
-/// The bytes that `shardc partition` estimates, with more options.
+/// The bytes that `shardc partition` estimates, with additional options.
 fn estimated(shardc: &Path, file: &Path, program: &Value, options: &[&str]) -> Value {
     let mut partition = memory::command(shardc, "partition", file, program);
     memory::estimated(partition.args(options)).unwrap()
@@ -49,7 +49,7 @@ fn the_estimate_is_what_the_tpu_compiler_takes() {
         let ours = estimated(&shardc, &file, of, &[]);
         let ratio = bytes(&ours, "peak").unwrap() / need(&of["compiler"]).unwrap();
         let bound = |i: usize| of["band"][i].as_f64().unwrap();
-        // Outside of the band of all others only with a reason.
+        // Outside of the usual range only with a reason.
         let is_usual = bound(0) >= 1.0 && bound(1) <= 1.1;
         assert!(is_usual || of["why"].is_string(), "{name} has a band of its own without a reason");
         if !(bound(0)..=bound(1)).contains(&ratio) {
@@ -60,10 +60,10 @@ fn the_estimate_is_what_the_tpu_compiler_takes() {
     assert!(faults.is_empty(), "\n{faults}");
 }
 
-/// How far the arguments of a device may be from what the compiler has of them, by each strategy.
+/// Relative tolerance of the argument bytes of a device, for each strategy.
 const ARGUMENTS: f64 = 0.001;
 
-/// How far all that a device needs may be from what the compiler takes.
+/// Relative tolerance of the total bytes of a device.
 const ALL: f64 = 0.1;
 
 #[test]
@@ -84,10 +84,10 @@ fn each_strategy_keeps_on_a_tpu_what_it_says() {
             if (arguments - 1.0).abs() > ARGUMENTS {
                 writeln!(faults, "{name} {words}: {arguments:.4} of the compiler's arguments").unwrap();
             }
-            // Further only with a reason.
+            // Larger deviations only with a reason.
             let most = step["most"][words].as_f64();
             assert!(most.is_none() || step["why"].is_string(), "{name} {words} is let off without a reason");
-            // To three digits, as the table of docs/QUALITY.md has it.
+            // To three decimals, as in the table of docs/QUALITY.md.
             let ratio = (1000.0 * bytes(&ours, "peak").unwrap() / need(theirs).unwrap()).round() / 1000.0;
             if !(1.0 - ALL..=most.unwrap_or(1.0 + ALL)).contains(&ratio) {
                 writeln!(faults, "{name} {words}: {ratio:.3} of what the compiler takes").unwrap();

@@ -1,4 +1,4 @@
-//! Parts of models whose values others of ours, or arithmetic, say.
+//! Model components compared with other components or with arithmetic.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -24,7 +24,7 @@ fn graph() -> Graph {
     Graph::new("step", &Mesh::new(&[("data", 1)]).unwrap())
 }
 
-/// Attention with its gradients, of 24 queries to as many keys.
+/// Attention of 24 queries to as many keys, with its gradients.
 fn attention(seen: &Seen, block: Option<i64>) -> Module {
     let g = graph();
     let q = g.parameter("q", [2, 24, 4, 8], F32);
@@ -61,7 +61,7 @@ fn attention_by_blocks_is_attention() {
                 .fold(0.0, f64::max);
             assert!(off < 2e-5, "{seen:?}: off by {off:e}");
         }
-        // All queries by all keys: never.
+        // There is never a tensor of all queries by all keys.
         let ops = blocks.bodies().flat_map(|body| blocks.walk(body));
         let results = ops.flat_map(|op| blocks.ops[op].results.to_vec());
         let squares = results.filter(|&v| blocks.shape(v).iter().filter(|&&n| n == 24).count() > 1).count();
@@ -91,7 +91,7 @@ fn a_decoder_may_attend_by_blocks() {
     }
 }
 
-/// Logits that are split over classes stay so, forward and backward: numbers per example are all that is sent.
+/// Logits sharded over classes stay sharded in both passes: only scalars per example are sent.
 #[test]
 fn cross_entropy_of_split_classes_sends_numbers_per_example() {
     let g = Graph::new("loss", &Mesh::new(&[("data", 2), ("model", 4)]).unwrap());
@@ -103,13 +103,13 @@ fn cross_entropy_of_split_classes_sends_numbers_per_example() {
     let output = Compiler::new().partition_module(g.finish(&[("loss", loss), ("dw", dw)]).unwrap()).unwrap();
     let text = output.text();
     assert!(!text.contains("all_gather") && !text.contains("all_to_all"), "{text}");
-    // The gradient of the weights is summed over "data": 16 x 1024 numbers, once; all else is four examples' numbers.
+    // The gradient of the weights is all-reduced once over "data": 16 x 1024 numbers. All else is four examples' numbers.
     let sent = bytes_sent(&output.module);
     assert!(sent <= 16 * 1024 * 4 + 1024, "{sent} bytes are sent\n{text}");
 }
 
-/// The loss that one step of gradient descent leads to, or its gradient by each weight as it was before (MAML). What the given weights lead
-/// to is what variables that have these values do.
+/// The loss after one step of gradient descent, or its gradient with respect to each weight before the step (MAML). Applying given
+/// weights equals having variables with these values.
 fn after_a_step(first_order: bool, gradients: bool) -> StepProgram {
     let g = graph();
     let p = Scope::new(&g).with_policy(Policy::all(F64));
@@ -167,7 +167,7 @@ fn gradients_go_through_given_weights() {
     assert!(most > 1e-2, "the second derivative is a part of it: {most}");
 }
 
-/// A model that computes with means of its parameters is one that has them for parameters.
+/// A model that computes with parameter averages equals one that has them as parameters.
 #[test]
 fn a_model_is_evaluated_with_means_of_its_parameters() {
     let Some(client) = client().unwrap() else { return };
@@ -220,7 +220,7 @@ fn stays(logits: Tensor<'_>) -> Tensor<'_> {
 fn the_likeliest_tokens_stay() {
     let Some(client) = client().unwrap() else { return };
     let g = graph();
-    // Chances of a half, a quarter, an eighth and two sixteenths.
+    // Probabilities of a half, a quarter, an eighth and two sixteenths.
     let logits = g.constant(&[0.125f32, 0.5, 0.0625, 0.25, 0.0625], [1, 5]).log();
     let (k, p) = (stays(sample::top_k(logits, 2)), stays(sample::top_p(logits, 0.7)));
     let (one, all) = (stays(sample::top_p(logits, 0.1)), stays(sample::top_p(logits, 1.0)));
@@ -263,7 +263,7 @@ fn a_step_whose_gradient_overflows_changes_the_scale_alone() {
     }
 }
 
-/// What the variables of a step begin with.
+/// The initial values of a step's variables.
 fn first(step: &Step) -> IndexMap<String, HostArray> {
     let value = |name: &str| match name {
         "w" => vec![1.0, 1.0],

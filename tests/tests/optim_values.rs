@@ -1,4 +1,4 @@
-//! Optimisers make of parameters what `optax` makes of them, on one device and on eight. `data/optim_values.py` made the values.
+//! Optimizers update parameters as `optax` does, on one device and on eight. `data/optim_values.py` made the values.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -114,7 +114,7 @@ fn ten_steps_are_those_of_optax() {
             }
             let have = [state.get("w").unwrap().to_f64_vec(), state.get("b").unwrap().to_f64_vec()].concat();
             let off = have.iter().zip(list(name)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-            // Updates of one size, however small gradients are, show how these are rounded.
+            // Updates of one size, regardless of the size of gradients, expose their rounding.
             let most = if name.starts_with("adafactor") || name.starts_with("muon") { 3e-5 } else { 4e-6 };
             assert!(off < most, "{name} is off by {off:e}: {have:?}, not {:?}", list(name));
         }
@@ -127,7 +127,7 @@ fn muon_of_more_dimensions_is_that_of_optax() {
     let Some(client) = client().unwrap() else { return };
     let values: Value = serde_json::from_str(include_str!("data/muon_values.json")).unwrap();
     let values = values.as_object().unwrap();
-    // The numbers of a parameter, and those that its sines are multiplied by.
+    // The numbers of a parameter, and the factors of its sines.
     let numbers = |name: &str, count: i64| -> [Vec<f64>; 2] {
         let by = 0.2 * (1.0 + names().iter().position(|known| *known == name).unwrap() as f64);
         let all = (0..count).map(|i| i as f64);
@@ -143,7 +143,7 @@ fn muon_of_more_dimensions_is_that_of_optax() {
         _ = of("matrix", &[4, 6]).mark_sharding(spec!["data", "model"]);
         _ = of("experts", &[4, 4, 6]).mark_sharding(spec!["data", None, "model"]);
         _ = (of("window", &[2, 2, 3, 5]), of("said", &[4, 2, 3]), of("adam", &[2, 3, 4]));
-        // What layers make of numbers is of no interest here; what they say of their kernels is.
+        // The layers' outputs do not matter here; their declarations of kernels do.
         let (x, heads) = (g.ones([2, 6], F32), g.ones([2, 2, 4], F32));
         _ = DenseGeneral::new(&[2, 4]).use_bias(false).apply(&p.at("query"), x);
         _ = DenseGeneral::new(&[6]).axes(2).use_bias(false).apply(&p.at("out"), heads);
@@ -254,7 +254,7 @@ fn a_forgotten_gradient_is_told_by_its_parameter() {
     assert_eq!(errors.0[0].kind.to_string(), "the parameter \"dense.bias\" has no gradient: there are 1");
 }
 
-/// Weight decay alone: what is decayed shrinks, and the rest stays, of each layer of a stack.
+/// Weight decay alone: decayed parameters shrink and others stay, in each layer of a stack.
 #[test]
 fn biases_of_stacked_layers_are_not_decayed() {
     let Some(client) = client().unwrap() else { return };
@@ -279,13 +279,13 @@ fn biases_of_stacked_layers_are_not_decayed() {
     step.run(&mut state, &[("x", &HostArray::zeros(F32, &[2, 4]).unwrap())]).unwrap();
     for (name, before) in names.into_iter().zip(before) {
         let part = if name.ends_with("kernel") { 0.75 } else { 1.0 };
-        // Rounded as f32 is.
+        // Rounded to f32.
         let want: Vec<f32> = before.iter().map(|&number| (part * number) as f32).collect();
         assert_eq!(state.get(name).unwrap().to_vec::<f32>().unwrap(), want, "{name}");
     }
 }
 
-/// An optimiser makes of the layers of a stack what it makes of them one by one.
+/// An optimizer updates the layers of a stack as it updates separate layers.
 #[test]
 fn layers_of_a_stack_are_updated_one_by_one() {
     let Some(client) = client().unwrap() else { return };
@@ -353,7 +353,7 @@ fn layers_of_a_stack_are_updated_one_by_one() {
     }
 }
 
-/// The state of a plain optimiser goes on in groups of it, and back.
+/// The state of an ungrouped optimizer continues in a grouped one, and back.
 #[test]
 fn the_state_of_groups_is_that_of_one_optimiser() {
     let Some(client) = client().unwrap() else { return };
@@ -361,7 +361,7 @@ fn the_state_of_groups_is_that_of_one_optimiser() {
         [plain(&decayed()), plain(&undecayed())].map(|step| Step::single(&client, step).unwrap());
     let state = groups.adopt(&one.init(0).unwrap()).unwrap();
     assert_eq!(one.adopt(&state).unwrap().len(), state.len());
-    // What stays has no state: another one is not enough for it.
+    // A frozen group has no state: another optimizer cannot continue from it.
     let frozen = plain(&Groups::new(decayed()).with("stay", |param| param.name == "b", Frozen));
     let frozen = Step::single(&client, frozen).unwrap();
     let state = frozen.adopt(&state).unwrap();
@@ -369,7 +369,7 @@ fn the_state_of_groups_is_that_of_one_optimiser() {
     assert!(error.contains("optimizer.mu.b"), "{error}");
 }
 
-/// The mean over parts of a batch is that of the batch, and so is its gradient; means of parameters follow them.
+/// The mean over microbatches equals that of the batch, and so does its gradient; parameter averages follow.
 #[test]
 fn parts_of_a_batch_and_means_over_steps() {
     let Some(client) = client().unwrap() else { return };
@@ -407,7 +407,7 @@ fn parts_of_a_batch_and_means_over_steps() {
     }
 }
 
-/// Means, and what follows in another way, begin as parameters do, however both are split; also where these are given.
+/// Averages and copies of parameters start like the parameters, however both are sharded; also with given parameters.
 #[test]
 fn what_follows_parameters_begins_as_they_do() {
     let Some(client) = client().unwrap() else { return };

@@ -1,4 +1,4 @@
-//! Adapters of PEFT beside tiny random models: logits are those of PEFT with torch. `data/make_peft.py` made the files.
+//! PEFT adapters on tiny random models: the logits equal those of PEFT with torch. `data/make_peft.py` made the files.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,5 +1,5 @@
-//! Whatever is kept, computed again or put into the host's memory for the backward pass, the gradient is the same: on one device
-//! and partitioned, in both modes.
+//! The gradient is the same whether residuals are saved, rematerialized or offloaded to host memory: on one device and partitioned, in
+//! both modes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -11,7 +11,7 @@ use shardc_ir::{Module, OpKind};
 use shardc_runtime::HostArray;
 use shardc_tests::devices::{Reference, Verdict, client, compare};
 
-/// Six layers as one loop, half of them with a branch, and a product behind them.
+/// Six layers as one loop, half of them with a branch, and a matmul after them.
 const LAYERS: &str = r#"
 sdy.mesh @mesh = <["data"=4, "model"=2]>
 func.func private @named(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
@@ -78,8 +78,7 @@ fn policies() -> Vec<Checkpoint> {
     all
 }
 
-/// A loop whose trips are computed again, as those of attention by blocks are, keeps nothing of them in a layer that is computed
-/// again.
+/// A loop that rematerializes its iterations, such as blockwise attention, saves no residuals in a rematerialized layer.
 #[test]
 fn a_loop_of_units_in_a_unit_is_computed_again_whole() {
     let g = Graph::new("step", &Mesh::new(&[("data", 1)]).unwrap());

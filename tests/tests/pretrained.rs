@@ -1,4 +1,4 @@
-//! Tiny random models of Hugging Face's, read by name, say what they say there. `data/pretrained.py` made them.
+//! Tiny random Hugging Face models, loaded by name, give the same outputs as in Python. `data/pretrained.py` made them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -103,7 +103,7 @@ fn models_are_written_as_they_were_read() {
             for (tensor, want) in original.iter() {
                 let have = again.find(tensor).unwrap_or_else(|| panic!("{name}: {tensor} is missing"));
                 assert_eq!(have.shape(), want.shape(), "{name}: {tensor}");
-                // One tensor of the file has 16 bits, variables have 32.
+                // One tensor of the file has 16 bits; variables have 32.
                 let numbers = |tensor: &statedict::Tensor| {
                     let bytes = tensor.read().unwrap();
                     HostArray::new(tensor.dtype(), tensor.shape(), bytes).unwrap().to_f64_vec()
@@ -112,7 +112,7 @@ fn models_are_written_as_they_were_read() {
             }
         }
     }
-    // A fused tensor of which a part is missing is not written.
+    // A fused tensor with a missing part is not written.
     let (name, family, file, model) = MODELS[0];
     let mut variables = step(model).variables;
     let arrays = read(family, &variables, &[file]).unwrap();
@@ -124,7 +124,7 @@ fn models_are_written_as_they_were_read() {
     );
 }
 
-/// The folder of a model whose weights lie in several files.
+/// The folder of a model whose weights are in several files.
 fn folder(file: &[u8]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let dict = safetensors_of(file);
@@ -238,7 +238,7 @@ fn adapters_of_peft_say_what_they_say_there() {
     let off = have.iter().zip(&want).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     assert!(have.len() == want.len() && off < 2e-5, "off by {off:e}: {have:?}, not {want:?}");
 
-    // Written again, they are the same tensors.
+    // Writing them again gives the same tensors.
     let written_files =
         write_adapters(Family::Llama, step.variables(), &lora, |name| Ok(arrays[name].clone())).unwrap();
     let (written, theirs) =

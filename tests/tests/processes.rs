@@ -1,8 +1,8 @@
-//! Partitioned programs that run in several processes give the numbers of the programs that they came from.
+//! Partitioned programs that run in several processes give the results of their original programs.
 //!
-//! The programs of `programs/` run on eight devices of two processes in replica mode. In partition mode, and in four processes,
-//! every third does, and none of the large ones, which take long to compile. The processes are this program again; each compares what comes out with what
-//! it computes on one device. Without the CPU plugin the test says so and passes.
+//! The programs of `programs/` run on eight devices of two processes in replica mode. Partition mode and four processes run every third
+//! program and skip large ones, which compile slowly. The processes run this test binary; each compares its results with those that it
+//! computes on one device. Without the CPU plugin the test reports this and passes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -23,10 +23,10 @@ use shardc_tests::{files, root};
 /// The devices of all processes.
 const DEVICES: usize = 8;
 
-/// What the processes are told which they are by, beside the variables of their job.
+/// The variable that tells the processes the SPMD mode, in addition to the variables of their job.
 const MODE: &str = "SHARDC_TEST_MODE";
 
-/// Bytes of text from which a program is a large one.
+/// Programs with at least this many bytes of text are large.
 const LARGE: u64 = 16 << 10;
 
 fn main() -> ExitCode {
@@ -38,12 +38,12 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let trials = [(2, "replica"), (2, "partition"), (4, "replica"), (4, "partition")]
         .map(|(count, mode)| Trial::test(format!("{count}_processes_{mode}"), move || job(count, mode)));
-    // Processes of one job wait for each other: several jobs would only wait longer.
+    // Processes of one job wait for each other, so parallel jobs would only wait longer.
     let arguments = Arguments { test_threads: Some(1), ..arguments };
     libtest_mimic::run(&arguments, trials.into()).exit_code()
 }
 
-/// Starts the processes, and passes if none of them found fault.
+/// Starts the processes, and passes if all of them succeed.
 fn job(count: usize, mode: &str) -> Result<(), Failed> {
     if plugin::find(PluginKind::Cpu, &Environment::from_process()).is_err() {
         let reason = "running programs needs the CPU plugin (`shardc plugin install cpu` fetches it)";
@@ -73,7 +73,7 @@ fn job(count: usize, mode: &str) -> Result<(), Failed> {
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n").into()) }
 }
 
-/// What one process does: all programs, one after the other, as the others do.
+/// Runs all programs in one process, in the same order as the others.
 #[expect(clippy::print_stdout, reason = "the test shows it where it fails")]
 fn process(mode: SpmdMode) -> ExitCode {
     let options = ProcessOptions::from_variables(|name| std::env::var(name).ok()).unwrap().unwrap();

@@ -1,12 +1,11 @@
-//! Random programs with random shardings: partitioned and run on eight virtual devices, they must give what they give
-//! on one.
+//! Random programs with random shardings: partitioned and run on eight virtual devices, they must give the results of one device.
 //!
-//! `cargo test -p shardc-tests --test random` runs a few; `cargo xtask sweep --cases 2000 --seed 7` many more. What is
-//! drawn depends on the seed and the number of the case alone, so a case that failed can be run again by its number:
-//! `SHARDC_SEED=7 SHARDC_FIRST=1234 SHARDC_CASES=1`. A failing program is made smaller before it is shown.
+//! `cargo test -p shardc-tests --test random` runs a few; `cargo xtask sweep --cases 2000 --seed 7` many more. A case depends only on the
+//! seed and its number, so a failed case can be run again: `SHARDC_SEED=7 SHARDC_FIRST=1234 SHARDC_CASES=1`. A failing program is shrunk
+//! before it is shown.
 //!
-//! For each case: no panic; the partitioned program is valid, and its text reads back as what it was; every output
-//! equals that of the single-device run. A program may be refused as unsupported, but not as invalid.
+//! For each case: there is no panic; the partitioned program is valid, and its text parses to the same program; every output equals that
+//! of the single-device run. A program may be rejected as unsupported, but not as invalid.
 
 #[path = "drawn/mod.rs"]
 mod drawn;
@@ -25,11 +24,10 @@ use shardc_tests::random::Recipe;
 use drawn::{Failure, Outcome, caught, fails, mode, sweep};
 use recipes::recipe;
 
-/// How many programs a plain test run tries.
+/// Number of programs in a plain test run.
 const CASES: u64 = 24;
-/// What XLA's CPU back end cannot do, as its message says. The layout that a transposition or a collective gives to the
-/// operand of an `fft` reaches that as it is, which then wants another; some products of 16-bit floats are compiled, but
-/// cannot be run.
+/// Limitations of XLA's CPU back end, by their messages. The operand of an `fft` may arrive in the layout of a transpose or a collective,
+/// but `fft` needs another one. Some matmuls of 16-bit floats compile but cannot run.
 const BACK_END: &[&str] = &["fft_thunk.cc", "Unsupported element type for DotThunk"];
 
 fn check(client: &Client, recipe: &Recipe, mode: SpmdMode, seed: u64) -> Result<Outcome, Failure> {
@@ -45,7 +43,7 @@ fn check_text(client: &Client, text: &str, mode: SpmdMode, seed: u64) -> Result<
     if let Err(errors) = shardc_ir::verify(&original) {
         return fails("the generator's program", format!("{errors:?}"));
     }
-    // In two of four cases nothing is kept that could be gathered again.
+    // Two in four cases rematerialize all-gathers as much as possible.
     let clean = CleanOptions { memory_bytes: (seed % 4 >= 2).then_some(0), ..CleanOptions::default() };
     let output = match Compiler::new().spmd_mode(mode).clean(clean).partition(text.as_bytes()) {
         Ok(output) => output,

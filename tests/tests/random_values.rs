@@ -1,4 +1,5 @@
-//! Random numbers of the graph builder are those of `jax.random`, and initial values those of `jax.nn.initializers`. `data/random_values.py` made the values.
+//! The graph builder's random numbers equal those of `jax.random`, and its initial values those of `jax.nn.initializers`.
+//! `data/random_values.py` made the values.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -19,7 +20,7 @@ const VALUES: &str = include_str!("data/random_values.json");
 
 const SHAPE: [i64; 2] = [5, 3];
 
-/// The shape of what is initialised.
+/// The shape of initialized variables.
 const MATRIX: [i64; 2] = [6, 4];
 
 type Draw = for<'g> fn(Key<'g>) -> Tensor<'g>;

@@ -1,4 +1,4 @@
-//! What the arguments of real training steps are: each class of the shared data's manifests is found.
+//! Argument roles of real training steps: each class of the shared data's manifests is inferred.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -10,8 +10,8 @@ use shardc_strategy::{Said, roles};
 use shardc_tests::shared;
 use shardc_tests::skip::{Need, skipped};
 
-/// Annotated steps of the corpus, whose arguments have no names: the loss, and the roles of the arguments in their order, as their front
-/// ends give them. Two return gradients rather than next state; those of PyTorch/XLA donate nothing.
+/// Annotated steps of the corpus, whose arguments have no names: the loss, and the roles of the arguments in order, as in their front
+/// ends. Two return gradients instead of next state; those of PyTorch/XLA donate nothing.
 const CORPUS: &[(&str, &str)] = &[
     ("jax/hf_bart_tiny_tp_train", "res277 parameter*92 step*1 optimizer_state*184 batch*4 rng_key*1"),
     ("jax/keras_mobilenetv2_dp_train", "res420 parameter*158 model_state*104 optimizer_state*158 batch*2"),

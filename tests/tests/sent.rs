@@ -1,9 +1,9 @@
-//! What each program sends, and what a device needs for it: the files of `sent/` have both, so that a change to planning shows as a
-//! difference of lines. `SHARDC_BLESS=1` writes them anew.
+//! Bytes sent by each program, and the device memory that it needs. The files of `sent/` record both, so that a change to planning shows
+//! up as a diff. `SHARDC_BLESS=1` rewrites them.
 //!
-//! Programs with annotations and training steps are the shared data's; without it the tests say so and skip, and fail under
-//! `SHARDC_REQUIRE=shared`. Steps of real size are what JAX prints of `data/real_steps.py`: that needs `SHARDC_PYTHON`, a Python with
-//! jax, and is the same under `SHARDC_REQUIRE=python`.
+//! Programs with annotations and training steps come from the shared data; without it the tests are skipped, and fail under
+//! `SHARDC_REQUIRE=shared`. Steps of real size are printed by JAX from `data/real_steps.py`. They need `SHARDC_PYTHON`, a Python with
+//! jax, and are likewise skipped or fail under `SHARDC_REQUIRE=python`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,9 +1,8 @@
-//! Random settings of strategies on random meshes: training steps that they split give what they give on one device, and TPUs' compiler
-//! takes them.
+//! Random strategy settings on random meshes: training steps sharded by them give the results of one device, and the TPU compiler accepts
+//! them.
 //!
-//! `cargo test -p shardc-tests --test settings` tries a few; `cargo xtask sweep --of settings --cases 2000 --seed 7` many more, and
-//! `--of settings-for-tpus` compiles them. What is drawn depends on the seed and the number of the case alone:
-//! `SHARDC_SEED=7 SHARDC_FIRST=1234 SHARDC_CASES=1`.
+//! `cargo test -p shardc-tests --test settings` tries a few; `cargo xtask sweep --of settings --cases 2000 --seed 7` many more, and `--of
+//! settings-for-tpus` compiles them. Each case depends only on the seed and its number: `SHARDC_SEED=7 SHARDC_FIRST=1234 SHARDC_CASES=1`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -32,14 +31,14 @@ use shardc_tests::training::{Program, jax_steps, shared_and_own, with_both_signs
 
 use drawn::{Failure, Outcome, caught, fails, mode, sweep};
 
-/// How many cases a plain test run tries, and how many it compiles for TPUs.
+/// Numbers of cases that a plain test run tries, and that it compiles for TPUs.
 const CASES: u64 = 24;
 const COMPILED: u64 = 6;
 
-/// Eight TPUs, which need not be here.
+/// Eight TPUs, which need not exist here.
 const TPUS: &str = "tpu:v5e:2x4";
 
-/// Names of axes, which say what these split, major to minor.
+/// Names of axes, which imply what they shard, major to minor.
 const AXES: &[&[&str]] = &[
     &["fsdp"],
     &["node", "fsdp"],
@@ -54,19 +53,19 @@ const AXES: &[&[&str]] = &[
     &["node", "data", "context", "model"],
 ];
 
-/// How a step is split.
+/// How a step is sharded.
 #[derive(Clone, Debug)]
 struct Case {
-    /// Which step, of as many as there are.
+    /// The index of the step.
     step: usize,
     settings: Settings,
     axes: Vec<(&'static str, usize)>,
-    /// The device at each position of the mesh, where that is not its number.
+    /// The device order of the mesh, if it is not the default.
     order: Option<Vec<usize>>,
 }
 
 impl Case {
-    /// A hybrid strategy is one for which there are nodes.
+    /// A hybrid strategy needs an axis of nodes; otherwise it becomes `FullShard`.
     fn new(
         step: usize,
         mut settings: Settings,
@@ -80,7 +79,7 @@ impl Case {
         Case { step, settings, axes, order }
     }
 
-    /// How it is split on a mesh that a step can be split on, as the command line takes it.
+    /// The mesh in the command line's syntax, with axes that the step can be sharded on.
     fn mesh(&self, program: &Program) -> String {
         let has_sequences = has_sequences(program);
         let name = |name: &'static str| if name == "context" && !has_sequences { "more" } else { name };
@@ -103,7 +102,7 @@ impl Case {
 /// A mesh of one device.
 const ONE: &str = "fsdp=1";
 
-/// Whether a step can be split along sequences.
+/// Whether a step can be sharded along sequences.
 fn has_sequences(program: &Program) -> bool {
     let mesh = "context=2";
     let (mut module, roles) = program.on(mesh);
@@ -144,7 +143,7 @@ fn case(steps: usize) -> impl Draw<Value = Case> {
     ((0..steps).no_shrink(), settings(), axes, order).prop_map(
         |(step, settings, (names, mut sizes), order)| {
             let names = AXES[names];
-            // At most as many devices as there are.
+            // Limited to the number of devices.
             while sizes[..names.len()].iter().product::<usize>() > 8 {
                 *sizes[..names.len()].iter_mut().max().unwrap() -= 1;
             }
@@ -167,7 +166,7 @@ fn case_of_eight(steps: usize) -> impl Draw<Value = Case> {
     })
 }
 
-/// The step as a strategy annotates it.
+/// The step as annotated by a strategy.
 fn split(mut module: Module, roles: &Roles, settings: &Settings, mesh: &str) -> Result<Module, Failure> {
     if let Err(errors) = apply(&mut module, roles, settings, &mesh.parse::<MeshSpec>().unwrap().to_mesh()) {
         return fails(errors[0].code, errors[0].to_string());
@@ -178,12 +177,12 @@ fn split(mut module: Module, roles: &Roles, settings: &Settings, mesh: &str) -> 
     }
 }
 
-/// The step as devices run it, if that is supported.
+/// The partitioned step, if it is supported.
 fn partitioned(program: &Program, case: &Case, number: u64) -> Result<Result<Output, Outcome>, Failure> {
     let mesh = case.mesh(program);
     let (original, roles) = program.on(mesh.split('@').next().unwrap());
     let module = split(original, &roles, &case.settings, &mesh)?;
-    // In two of four cases nothing is kept that could be gathered again.
+    // Two in four cases rematerialize all-gathers as much as possible.
     let clean = CleanOptions { memory_bytes: (number % 4 >= 2).then_some(0), ..CleanOptions::default() };
     match Compiler::new().spmd_mode(mode(number)).clean(clean).partition_module(module) {
         Ok(output) => Ok(Ok(output)),
@@ -212,7 +211,7 @@ fn compared(
         Reference::on(client, original, inputs).unwrap()
     };
     let Settings { compute_dtype, fp32_reduce_scatter, .. } = case.settings;
-    // One device computes in a narrower type, too.
+    // The single-device reference uses the narrower type too.
     let narrow = match compute_dtype {
         None => None,
         Some(_) => {
@@ -251,7 +250,7 @@ fn compiled(plugin: &Path, program: &Program, case: &Case, number: u64) -> Resul
     }
 }
 
-/// The steps, or `None` after saying why there are none.
+/// The steps, or `None` with a message if there are none.
 fn programs() -> Result<Option<Vec<Program>>, Failed> {
     let Some(jax) = jax_steps()? else {
         skipped(Need::Python, "SHARDC_PYTHON names no Python with jax")?;
@@ -289,7 +288,7 @@ fn for_tpus() -> Result<(), Failed> {
 }
 
 fn main() -> ExitCode {
-    // What compiles for TPUs is a process of its own: this program.
+    // Compilation for TPUs runs in a child process of this program.
     let mut words = std::env::args().skip(1);
     if words.next().as_deref() == Some(CHILD_COMMAND) {
         return ExitCode::from(words.next().map_or(2, |path| run_child(Path::new(&path))));

@@ -1,4 +1,4 @@
-//! Collectives inside of `shard_map` give what `jax.lax` gives inside of `jax.shard_map`, and so do their gradients.
+//! Collectives in `shard_map` have the values and gradients of `jax.lax` in `jax.shard_map`.
 //!
 //! `data/shard_map_values.py` made the values.
 
@@ -20,7 +20,7 @@ type Make = for<'g> fn(&'g Graph, &[Tensor<'g>]) -> Tensor<'g>;
 
 const RING: [(i64, i64); 4] = [(0, 1), (1, 2), (2, 3), (3, 0)];
 
-/// What a case does with the block of its one operand.
+/// Applies a case to the shard of its operand.
 fn mapped<'g>(
     x: Tensor<'g>,
     from: PartitionSpec,
@@ -129,7 +129,7 @@ fn array(value: &Value) -> HostArray {
     HostArray::from_f64(F32, &shape, &data).unwrap()
 }
 
-/// What differs, if anything does.
+/// The difference, if any.
 fn compare(what: &str, want: &HostArray, have: &HostArray) -> Option<String> {
     if want.shape != have.shape {
         return Some(format!("{what} is {}, not {}", have.ty(), want.ty()));
@@ -140,7 +140,7 @@ fn compare(what: &str, want: &HostArray, have: &HostArray) -> Option<String> {
     (off.is_nan() || off > 4e-6 * scale).then(|| format!("{what} is off by {off:e}"))
 }
 
-/// The program, and the names of what it returns.
+/// The program, and the names of its results.
 fn program(mesh: &Mesh, make: Make, inputs: &[HostArray], with_gradients: bool) -> (Module, Vec<String>) {
     let g = Graph::new("step", mesh);
     let tensors: Vec<Tensor<'_>> = inputs
@@ -166,7 +166,7 @@ fn collectives_and_their_gradients_are_those_of_jax() {
     let values: Value = serde_json::from_str(VALUES).unwrap();
     let axes = ["data", "model"];
     let in_order = Mesh::from_ids(&[0, 1, 2, 3, 4, 5, 6, 7], &[4, 2], &axes).unwrap();
-    // What is computed does not depend on which device stands where.
+    // The results do not depend on the device order.
     let mixed = Mesh::from_ids(&[3, 5, 0, 6, 7, 1, 4, 2], &[4, 2], &axes).unwrap();
     let mut wrong = String::new();
     for (name, make) in CASES {

@@ -1,7 +1,7 @@
-//! The same input gives the same bytes, on every run.
+//! Compilation is deterministic: the same input gives the same bytes in every run.
 //!
-//! Each program goes through several processes: the standard library's hash maps have another seed in each, and
-//! addresses differ, so an order that comes from either shows.
+//! Each program is compiled in several processes. The hash seeds of the standard library and addresses differ between them, so an order
+//! that depends on either is detected.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -11,10 +11,10 @@ use shardc_tests::{files, program, root};
 
 const PROCESSES: usize = 3;
 
-/// Programs of more bytes take long to partition; they are only propagated.
+/// Larger programs (in bytes) are slow to partition and are only propagated.
 const LARGE: u64 = 100_000;
 
-/// Each with the program for `%`.
+/// Commands, with `%` for the program.
 const COMMANDS: [&[&str]; 4] = [
     &["propagate", "%", "-o", "-"],
     &["propagate", "%", "--emit-gspmd", "-o", "-"],
@@ -40,7 +40,7 @@ fn every_process_prints_the_same_bytes() {
     assert!(compared > 40, "only {compared} programs printed something");
 }
 
-/// What a command prints, or what it says in place of it: that must not change either.
+/// The output of a command, or its error output, which must be deterministic too.
 fn printed(shardc: &Path, command: &[&str], file: &Path) -> Result<Vec<u8>, Vec<u8>> {
     let file = file.to_str().unwrap();
     let arguments = command.iter().map(|&word| if word == "%" { file } else { word });

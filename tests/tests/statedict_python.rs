@@ -1,8 +1,8 @@
-//! Python's own libraries read what shardc writes, and shardc what they write, bit by bit: `data/statedict.py`.
+//! Python libraries read shardc's files and shardc reads theirs, bit by bit: `data/statedict.py`.
 //!
-//! Python is `SHARDC_PYTHON`, which has to have the package safetensors, or a `python3` that has it. Where neither is there, the tests
-//! say that they skip, and fail under `SHARDC_REQUIRE=python`. With the package torch, its files are read by `torch.load`, and otherwise by Python's pickle.
-//! What PyTorch itself has written is in the tests of `crates/statedict`.
+//! Python is `SHARDC_PYTHON`, which must have the package safetensors, or a `python3` that has it. Without either, the tests are skipped
+//! with a message, and fail under `SHARDC_REQUIRE=python`. Torch files are read by `torch.load` if the package torch is installed, and
+//! otherwise by Python's pickle. Files written by PyTorch itself are tested in `crates/statedict`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

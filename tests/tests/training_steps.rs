@@ -1,9 +1,9 @@
-//! Training steps whose gradients shardc computes lose as much as they did.
+//! Training steps keep their losses when their gradients are replaced by shardc's.
 //!
-//! Of a whole training step of the shared data, forward, backward and optimizer in one function, the forward part is what the
-//! loss depends on. It is differentiated; the values of the step that are those gradients, by their numbers, give way to ours;
-//! and what is left of the step's own backward part, which nobody reads, goes. Five steps of both, each from what it made
-//! itself, give the same losses, and the new step partitions as any other.
+//! A training step of the shared data has forward pass, backward pass and optimizer in one function; the loss depends on the forward
+//! pass. This part is differentiated. Values of the step that are numerically equal to these gradients are replaced by them, and the dead
+//! rest of the step's backward pass is removed. Five steps of both versions, each from its own state, have the same losses, and the new
+//! step can be partitioned.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -31,10 +31,10 @@ const STEPS: &[&str] = &[
     "moe_einsum_ep8_train",
 ];
 
-/// How far losses may be apart, of the larger one: five steps amplify what each rounds differently.
+/// Relative tolerance of losses: five steps amplify rounding differences.
 const TOLERANCE: f64 = 1e-3;
 
-/// How far a value of the step may be from our gradient, of the largest element, to be that gradient.
+/// Tolerance for matching a value of the step with our gradient, relative to the largest element.
 const ALIKE: f64 = 1e-3;
 
 fn main() -> ExitCode {
@@ -71,7 +71,7 @@ fn same_losses(bytes: &[u8]) -> Result<(), String> {
     let wrt = parameters(&step, loss);
     let mut inputs = exec::random_inputs(&interface, 1).map_err(said)?;
     for &i in &wrt {
-        // Weights of both signs, so that nothing is saturated.
+        // Weights of both signs, to avoid saturation.
         let weights: Vec<f64> = numbers(&inputs[i]).iter().map(|x| (x - 0.5) / 2.0).collect();
         inputs[i] =
             HostArray::from_f64(inputs[i].dtype, &inputs[i].shape, &weights).map_err(|e| e.to_string())?;
@@ -115,14 +115,14 @@ fn returned(module: &Module) -> Vec<ValueId> {
     module.ops[end].operands.to_vec()
 }
 
-/// The first result that is one number of a float: the loss.
+/// The first result that is a float scalar: the loss.
 fn loss(module: &Module) -> Result<usize, String> {
     let is_number =
         |v: &ValueId| module.tensor(*v).is_some_and(|ty| ty.shape.is_empty() && ty.dtype.is_float());
     returned(module).iter().position(is_number).ok_or_else(|| "no result is one number".to_owned())
 }
 
-/// The arguments of floats that the step returns anew and that the loss depends on.
+/// The float arguments that the step updates and that the loss depends on.
 fn parameters(module: &Module, loss: usize) -> Vec<usize> {
     let forward = only_result(module, loss);
     let uses = forward.walk(body(&forward)).into_iter().flat_map(|op| forward.ops[op].operands.to_vec());
@@ -135,8 +135,8 @@ fn parameters(module: &Module, loss: usize) -> Vec<usize> {
         .collect()
 }
 
-/// For each argument the result that is its next value: the one that it is donated to. A step that donates nothing returns
-/// its state in the order of its arguments.
+/// For each argument, the result with its next value: the one that it is donated to. A step without donations returns its state in the
+/// order of its arguments.
 fn next(module: &Module, loss: usize) -> Vec<Option<usize>> {
     let func = &module.funcs[module.entry().unwrap()];
     let donated: Vec<Option<usize>> = func.arg_attrs.iter().map(AttrDict::donated_to).collect();
@@ -154,7 +154,7 @@ fn next(module: &Module, loss: usize) -> Vec<Option<usize>> {
     out
 }
 
-/// The program without its other results, and what only these need.
+/// The program with only this result, and what it depends on.
 fn only_result(module: &Module, result: usize) -> Module {
     let value = returned(module)[result];
     let mut out = module.clone();
@@ -162,7 +162,7 @@ fn only_result(module: &Module, result: usize) -> Module {
     out
 }
 
-/// Lets the entry function return these values.
+/// Makes the entry function return these values.
 fn give_back(module: &mut Module, values: &[ValueId]) {
     let (entry, body) = (module.entry().unwrap(), body(module));
     let end = module.terminator(body).unwrap();
@@ -184,7 +184,7 @@ fn run(client: &Client, module: &Module, inputs: &[HostArray]) -> Result<Vec<Hos
     program.run(client, inputs).map_err(|e| e.to_string())
 }
 
-/// For each gradient the value of the step that is equal to it.
+/// For each gradient, the equal value of the step.
 fn matching(
     client: &Client,
     step: &Module,
@@ -228,7 +228,7 @@ fn numbers(array: &HostArray) -> Vec<f64> {
     array.to_f64_vec()
 }
 
-/// The step with the results of `gradient`, behind the first, in place of these values.
+/// The step with these values replaced by the results of `gradient` after the first.
 fn replaced(step: &Module, mut gradient: Module, values: &[ValueId]) -> Module {
     let mut out = step.clone();
     let entry = gradient.entry().unwrap();
@@ -254,7 +254,7 @@ fn replaced(step: &Module, mut gradient: Module, values: &[ValueId]) -> Module {
     out
 }
 
-/// The losses of five steps, each from what the one before made.
+/// The losses of five consecutive steps.
 fn losses(client: &Client, step: &Module, inputs: &[HostArray], loss: usize) -> Result<Vec<f64>, String> {
     let next = next(step, loss);
     let program = exec::Program::single(client, step).map_err(|e| e.to_string())?;

@@ -1,4 +1,4 @@
-//! Units: which parameters of a step are gathered again together.
+//! FSDP units: which parameters of a step are all-gathered again together.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

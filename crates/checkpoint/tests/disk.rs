@@ -1,6 +1,6 @@
-//! Real file systems that are full, or cannot be written to: what was whole stays, and what was begun is not listed.
+//! Real file systems that are full or read-only: complete checkpoints stay, and incomplete ones are not listed.
 //!
-//! All but one are mounted for it, which root may do.
+//! All but one of them are mounted by the test, which requires root.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
@@ -22,11 +22,11 @@ use shardc_filetest::skip::{Need, skip};
 use shardc_ir::DType;
 use tempfile::TempDir;
 
-/// A file system in memory, with room for little.
+/// A small in-memory file system.
 struct Mount(TempDir);
 
 impl Mount {
-    /// `None` where nothing may be mounted.
+    /// `None` if mounting is not permitted.
     fn new(mebibytes: usize) -> Option<Mount> {
         let folder = tempfile::tempdir().unwrap();
         let size = format!("size={mebibytes}m");
@@ -49,13 +49,13 @@ impl Mount {
         self.0.path()
     }
 
-    /// Lets it be written to, or not.
+    /// Makes it writable or read-only.
     fn set(&self, option: &str) {
         let options = format!("remount,{option}");
         assert!(Command::new("mount").args(["-o", &options]).arg(self.path()).status().unwrap().success());
     }
 
-    /// Leaves so many bytes of room.
+    /// Leaves this number of free bytes.
     fn leave(&self, bytes: usize) {
         let filler = self.path().join("filler");
         fs::write(&filler, "").unwrap();
@@ -79,7 +79,7 @@ fn arrays() -> Arrays {
     arrays
 }
 
-/// Every file below a folder.
+/// All files below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
@@ -95,14 +95,14 @@ fn save(manager: &CheckpointManager, step: u64, arrays: &Arrays) -> Result<(), C
     manager.save(step, &state_of(arrays, &Info::default(), &Alone), &read)
 }
 
-/// Saves with less and less room, until nothing of a save fits.
+/// Saves with decreasing space, until no part of a save fits.
 fn fill(mount: &Mount, store: &Store) {
     let arrays = arrays();
     let run = manager(store);
     save(&run, 1, &arrays).unwrap();
     let bytes: usize = arrays.values().map(|(array, _)| array.bytes.len()).sum();
     let mut refused = 0;
-    // From what is enough to nothing, so that data, metadata and what makes a checkpoint count are refused.
+    // From enough to nothing, so that data, metadata and the commit fail in turn.
     let rooms = [2 * bytes, bytes + (40 << 10), bytes + (12 << 10), bytes, bytes / 2, 8 << 10, 0];
     for (room, step) in rooms.into_iter().zip(2..) {
         mount.leave(room);
@@ -116,7 +116,7 @@ fn fill(mount: &Mount, store: &Store) {
                 assert_eq!(run.open(step).unwrap_err().code(), "SH1305");
             }
         }
-        // This manager and one that begins now see the same.
+        // This manager and a new one list the same steps.
         for run in [&run, &manager(store)] {
             assert_eq!(run.all_steps().unwrap(), whole, "with room for {room} bytes");
         }
@@ -131,12 +131,12 @@ fn fill(mount: &Mount, store: &Store) {
     }
     assert!((4..rooms.len()).contains(&refused), "{refused} of {} saves were refused", rooms.len());
 
-    // In the background, the error is that of the next call.
+    // The error of an asynchronous save is returned by the next call.
     let read = |entry: &Entry, region: &Region| Ok(part(&arrays[&entry.name].0, region));
     run.save_async(50, &state_of(&arrays, &Info::default(), &Alone), &read).unwrap();
     let error = run.wait().unwrap_err();
     assert!(error.code() == "SH1313" && error.to_string().contains("No space left"), "{error}");
-    // With room again, the run goes on.
+    // With free space again, the run continues.
     fs::remove_file(mount.path().join("filler")).unwrap();
     save(&run, 51, &arrays).unwrap();
     assert_eq!(run.all_steps().unwrap(), [1, 51]);
@@ -181,7 +181,7 @@ fn a_folder_that_is_read_only_is_read_and_not_written() {
 
 #[test]
 fn a_folder_that_cannot_be_written_to_is_an_error() {
-    // Nobody may make folders in /proc, not even root.
+    // Not even root can create folders in /proc.
     let read_only = Path::new("/proc/shardc-checkpoints");
     if !Path::new("/proc").is_dir() {
         return;

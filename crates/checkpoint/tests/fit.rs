@@ -1,4 +1,4 @@
-//! What does not fit is refused, all of it at once: states of other processes, other shapes, other names, blocks that lack.
+//! States that do not match a checkpoint are rejected with all differences: processes, shapes, names, missing blocks.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

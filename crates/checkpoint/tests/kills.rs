@@ -1,8 +1,8 @@
-//! A run that is killed at any time goes on from its last whole step, with the same bits.
+//! A run that is killed at any time resumes from its last complete checkpoint, with the same bits.
 //!
-//! This program starts itself as the run, kills it, and looks at what is there. `SHARDC_KILLS` says how often; a few times if
-//! it is not set. `SHARDC_KILLS_STORE` names a folder of an object store to save to, where there is no checkpoint yet; if it is
-//! not set, runs save to a folder and to a local S3 (with the feature `s3`, and where `SHARDC_PYTHON` names a Python with moto).
+//! This program starts itself as the run, kills it, and checks the checkpoints. `SHARDC_KILLS` is the number of kills, by default a few.
+//! `SHARDC_KILLS_STORE` names a folder of an object store without checkpoints. If it is not set, runs save to a folder and to a local S3
+//! (with the feature `s3`, and if `SHARDC_PYTHON` names a Python with moto).
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -28,11 +28,11 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use url::Url;
 
-/// Set in the run that is killed: where its checkpoints are.
+/// Set in the run that is killed: the location of its checkpoints.
 const RUN: &str = "SHARDC_KILLED_RUN";
-/// Names an object store to save to.
+/// The variable that names an object store for checkpoints.
 const STORE: &str = "SHARDC_KILLS_STORE";
-/// How many steps the run keeps.
+/// Number of steps that the run keeps.
 const KEPT: usize = 3;
 
 fn main() -> ExitCode {
@@ -50,8 +50,8 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-/// Where checkpoints are, in words: a folder by the rule of file systems, which rename (`folder:PATH`), or by that of object stores,
-/// which have a marker (`objects:PATH`), or the URL of an object store.
+/// The location of checkpoints as text: a folder with the commit rule of file systems, which rename (`folder:PATH`), or with that of
+/// object stores, which use a marker (`objects:PATH`), or the URL of an object store.
 struct At(String);
 
 impl At {
@@ -66,7 +66,7 @@ impl At {
         }
     }
 
-    /// The objects as others see them, and what their names begin with.
+    /// Direct access to the objects, and the prefix of their names.
     fn objects(&self, options: &[(String, String)]) -> (Arc<dyn ObjectStore>, ObjectPath) {
         match self.0.split_once(':').unwrap() {
             ("folder" | "objects", folder) => {
@@ -82,12 +82,12 @@ impl At {
     }
 }
 
-/// Where a run saves.
+/// The place of a run's checkpoints.
 struct Place {
     at: At,
-    /// What a store has to know beside its URL and the environment.
+    /// Options of the store in addition to its URL and the environment.
     options: Vec<(String, String)>,
-    /// What goes with this.
+    /// A temporary folder that is deleted with this value.
     _folder: Option<TempDir>,
     _server: Option<Server>,
 }
@@ -97,21 +97,21 @@ impl Place {
         Place { at: At(url.to_owned()), options: Vec::new(), _folder: None, _server: None }
     }
 
-    /// A folder by one rule or the other.
+    /// A folder with one of the two commit rules.
     fn of_folder(rule: &str) -> Place {
         let folder = tempfile::tempdir().unwrap();
         let at = format!("{rule}:{}", folder.path().display());
         Place { _folder: Some(folder), ..Place::of_url(&at) }
     }
 
-    /// A local S3; `None` after saying what is not there.
+    /// A local S3; `None` with a message if a dependency is missing.
     fn of_moto() -> Option<Place> {
         let server = Server::start()?;
         let options = moto::options(server.port);
         Some(Place { options, _server: Some(server), ..Place::of_url(&format!("{}/runs", Server::BUCKET)) })
     }
 
-    /// How many steps there are, whole or not.
+    /// Number of steps, complete or not.
     fn steps(&self) -> usize {
         let (objects, root) = self.at.objects(&self.options);
         let run = root.join("run");
@@ -119,7 +119,7 @@ impl Place {
         Runtime::new().unwrap().block_on(list).map_or(0, |found| found.common_prefixes.len())
     }
 
-    /// The run, as a process of its own.
+    /// The run, as a separate process.
     fn command(&self) -> Command {
         let mut command = Command::new(std::env::current_exe().unwrap());
         let variables = self.options.iter().map(|(key, value)| (key.to_uppercase(), value));
@@ -143,13 +143,13 @@ fn first() -> Arrays {
     arrays
 }
 
-/// What a step does to every byte.
+/// Changes every byte as a step does.
 fn advance(arrays: &mut Arrays, step: u64) {
     let key = (step.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8;
     arrays.values_mut().flat_map(|(array, _)| &mut array.bytes).for_each(|byte| *byte ^= key);
 }
 
-/// The state as a checkpoint has it.
+/// The state in a checkpoint.
 fn restored(checkpoint: &Checkpoint) -> Arrays {
     let mut arrays = first();
     let wanted: Vec<Wanted> = arrays
@@ -169,7 +169,8 @@ fn restored(checkpoint: &Checkpoint) -> Arrays {
     arrays
 }
 
-/// The run: goes on from the last step, saves each in one way or the other, and says which are whole. It ends when it is told to.
+/// The run: resumes from the last step, saves each step synchronously or asynchronously, and prints the complete ones. It stops on
+/// request.
 fn run(store: &Store) -> ExitCode {
     let manager = manager(store);
     let say = |text: String| {
@@ -186,7 +187,7 @@ fn run(store: &Store) -> ExitCode {
         advance(&mut arrays, step);
         let state = state_of(&arrays, &Info::default(), &Alone);
         let read = |entry: &Entry, region: &Region| Ok(part(&arrays[&entry.name].0, region));
-        // Of all steps none is due: only the end of the run is.
+        // No step is due for saving; only the end of the run is.
         if manager.should_save(step).unwrap() {
             manager.save(step, &state, &read).unwrap();
             say(format!("ended {step}"));
@@ -213,7 +214,7 @@ fn kill(place: &Place) -> Result<(), Failed> {
     for number in 0..kills {
         let mut child = place.command().spawn()?;
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        // The clock begins when the run has begun, so that kills meet saves and not the start.
+        // The clock starts after the run's start, so that kills hit saves and not the start.
         let begun = lines.next().ok_or("the run ended before it began")?.unwrap();
         if begun != format!("begun {at}") {
             return Err(format!("kill {number}: the run is {begun}, and step {at} is whole").into());
@@ -221,7 +222,7 @@ fn kill(place: &Place) -> Result<(), Failed> {
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        // On a slow disk the first step takes longer than that.
+        // On a slow disk the first step takes longer.
         let longest = if at == 0 { 400_000 * (number + 1) } else { 400_000 };
         std::thread::sleep(Duration::from_micros(random % longest));
         let is_asked = number % 10 == 9;
@@ -247,7 +248,7 @@ fn kill(place: &Place) -> Result<(), Failed> {
             return Err(format!("kill {number}: {known:?} was whole, and {latest:?} is").into());
         }
         let Some(latest) = latest else { continue };
-        // A kill between a step and what goes for it leaves one more than there were.
+        // A kill between a save and the deletion of an older step leaves one more step.
         if steps.len() > there.max(KEPT) + 1 || is_asked && Some(latest) != whole("ended") {
             return Err(format!("kill {number}: there are {steps:?}").into());
         }
@@ -262,7 +263,7 @@ fn kill(place: &Place) -> Result<(), Failed> {
     if at == 0 {
         return Err("no step was ever whole".into());
     }
-    // Past the test program, which hides what a test that passes prints.
+    // Written past the test harness, which hides the output of passing tests.
     let text = format!("{}: {kills} kills, {at} steps, {found_half} of them left a save begun\n", place.at.0);
     std::io::stderr().write_all(text.as_bytes()).unwrap();
     Ok(())

@@ -1,4 +1,4 @@
-//! A manager of steps: what is saved, what is kept, what happens behind the run, and how a run ends.
+//! The checkpoint manager: saving, retention, asynchronous saves, and the end of a run.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -62,7 +62,7 @@ fn values_are_copied_and_written_behind_the_run() {
     let released = Mutex::new(released);
     let progress = {
         let told = Arc::clone(&told);
-        // The first write waits until the test lets it go.
+        // The first write blocks until the test releases it.
         move |step: u64, done: u64, all: u64| {
             assert!(done <= all);
             if told.swap(step, Ordering::SeqCst) == 0 {
@@ -75,7 +75,7 @@ fn values_are_copied_and_written_behind_the_run() {
     save_async(&manager, 1).unwrap();
     assert!(manager.all_steps().unwrap().is_empty(), "it is not whole yet");
     release.send(()).unwrap();
-    // There is room for one: the second waits for the first.
+    // Only one save runs at a time: the second waits for the first.
     save_async(&manager, 2).unwrap();
     assert!(manager.all_steps().unwrap().contains(&1));
     save(&manager, 3).unwrap();
@@ -83,7 +83,7 @@ fn values_are_copied_and_written_behind_the_run() {
     for step in [1, 2, 3] {
         check(&manager.open(step).unwrap(), &arrays(step), &[1, 1], 0, 1);
     }
-    // The error of a save in the background is that of the next call, once.
+    // The error of an asynchronous save is returned once, by the next call.
     save_async(&manager, 2).unwrap();
     let error = manager.wait().unwrap_err();
     assert_eq!(
@@ -133,7 +133,7 @@ fn a_signal_to_one_process_is_heard_by_all() {
                         let pid = std::process::id().to_string();
                         let sent = std::process::Command::new("kill").args(["-TERM", &pid]).status();
                         assert!(sent.unwrap().success());
-                        // The signal comes when it comes.
+                        // The signal arrives at an arbitrary time.
                         std::thread::sleep(Duration::from_millis(200));
                     }
                     if manager.should_save(step).unwrap() {

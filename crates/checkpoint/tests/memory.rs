@@ -1,4 +1,4 @@
-//! What memory a save and a restore need beside the state: at most twice the largest shard.
+//! A save or a restore needs at most twice the largest shard in memory beyond the state.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
@@ -8,18 +8,18 @@ use std::fs;
 use shardc_checkpoint::{Alone, Checkpoint, Entry, Fit, Info, Region, Slice, State, Store, Wanted, save};
 use shardc_ir::DType;
 
-/// More than the C library keeps for itself of what is freed, so that the system counts what is in use.
+/// More than the C library's cache of freed memory, so that the system reports memory in use.
 const SHARD: usize = 36 << 20;
 const SHARDS: usize = 5;
 
-/// By how many bytes this process grows at most while something is done.
+/// The peak growth of this process in bytes while `work` runs.
 fn grown(work: impl FnOnce()) -> usize {
     let status = |key: &str| -> usize {
         let text = fs::read_to_string("/proc/self/status").unwrap();
         let line = text.lines().find_map(|line| line.strip_prefix(key)).unwrap();
         line.split_whitespace().next().unwrap().parse::<usize>().unwrap() << 10
     };
-    // Sets the largest size so far back to what it is now.
+    // Resets the recorded peak to the current size.
     fs::write("/proc/self/clear_refs", "5").unwrap();
     let before = status("VmRSS:");
     work();
@@ -37,7 +37,7 @@ fn restore(checkpoint: &Checkpoint, regions: Vec<Region>, take: &mut dyn FnMut(&
     checkpoint.restore(&wanted, &Fit::default(), &mut take, None).unwrap();
 }
 
-/// One test, for memory is counted by process.
+/// A single test, because memory is measured per process.
 #[test]
 fn saving_and_restoring_need_no_more_than_two_shards() {
     let folder = tempfile::tempdir().unwrap();
@@ -58,7 +58,7 @@ fn saving_and_restoring_need_no_more_than_two_shards() {
     assert!(left >= SHARD, "a restore that reads a shard needs {left} bytes, they say");
     assert!(left <= 2 * SHARD, "a restore needs {left} bytes, and a shard has {SHARD}");
 
-    // Regions across the blocks of the file, which lie in tiles that others want, too.
+    // Regions that cross the blocks of the file, in tiles that other regions read too.
     let across = Entry::split("w", DType::F32, &entry.shape, &[1, SHARDS]).blocks();
     let largest = across[0].elements() * 4;
     let other = grown(|| restore(&checkpoint, across.clone(), &mut |elements| assert!(!elements.is_empty())));

@@ -1,4 +1,4 @@
-//! tensorstore and Orbax read what is written here, and what Orbax and tensorstore write is read here, bit by bit.
+//! tensorstore and Orbax read shardc's checkpoints, and shardc reads theirs, bit by bit.
 //!
 //! `SHARDC_PYTHON` names a Python with `jax`, `orbax-checkpoint` and `tensorstore`.
 
@@ -35,7 +35,7 @@ fn run(python: &OsString, script: &str, folder: &Path) -> String {
     out.into_owned()
 }
 
-/// What NumPy calls the elements of a type.
+/// NumPy's name of an element type.
 fn numpy(dtype: DType) -> &'static str {
     use DType as D;
     match dtype {
@@ -121,7 +121,7 @@ fn theirs_are_read() {
             let known = known.unwrap_or_else(|| panic!("{} was not written", entry.name));
             assert_eq!(json!([entry.dtype.as_str(), entry.shape]), json!([known["dtype"], known["shape"]]));
             let data = std::fs::read(folder.path().join(known["file"].as_str().unwrap())).unwrap();
-            // Whole, and by halves of the first dimension.
+            // The entire array, and by halves of the first dimension.
             let halves =
                 Entry::split(&entry.name, entry.dtype, &entry.shape, &vec![2; entry.shape.len()]).blocks();
             let mut regions = vec![Region::whole(&entry.shape)];
@@ -154,7 +154,7 @@ fn theirs_are_read() {
     let mesh = vec![("data".to_owned(), 4), ("model".to_owned(), 2)];
     let spec = vec![vec!["data".to_owned(), "model".to_owned()]];
     assert_eq!(sharding, Some(Sharding { mesh, spec }));
-    // A chunk that is gone is no chunk of zeros.
+    // A missing chunk is not a chunk of zeros.
     std::fs::remove_file(folder.path().join("plain/params.zeros/c/1/0")).unwrap();
     let damage = open("plain").verify(None).unwrap();
     assert_eq!(damage.iter().map(|d| d.object.as_str()).collect::<Vec<_>>(), ["params.zeros/c/1/0"]);
@@ -163,7 +163,7 @@ fn theirs_are_read() {
     }
 }
 
-/// A checkpoint whose files are cut off or changed anywhere is an error, or the same checkpoint.
+/// A checkpoint whose files are truncated or changed anywhere gives an error, or the same checkpoint.
 fn flip_bytes(store: &Store, folder: &Path, form: &str) {
     let data =
         |folder: &Path| std::fs::read_dir(folder).map(|list| list.map(|file| file.unwrap().path()).collect());

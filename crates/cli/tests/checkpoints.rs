@@ -59,7 +59,7 @@ fn steps_are_listed_and_shown() {
         ran.out
     );
     assert!(ran.out.contains("step: 1\nprogram: abc\n"), "{}", ran.out);
-    // The last step of a folder, and a step by itself.
+    // The last step of a folder, and a given step.
     for args in [["show", "run"], ["show", "run/2"]] {
         let shown = json_of(&folder, &args);
         assert_eq!((&shown["step"], &shown["arrays"][0]["block"]), (&json!(2), &json!([4, 3])));

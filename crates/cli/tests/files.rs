@@ -1,4 +1,4 @@
-//! Where outputs go: whole or not at all, and never over what was read.
+//! Output files are complete or absent, and never overwrite an input.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -64,7 +64,7 @@ fn what_is_refused_leaves_what_was_there() {
     }
     let ran = folder.run(&["partition", "plain.mlir", "-o", "out", "--manifest", "manifest"]);
     assert_eq!(ran.code, Some(1));
-    // A place that cannot be written is found before anything is.
+    // An unwritable path is detected before any file is written.
     fs::create_dir(folder.path("folder")).unwrap();
     for bad in ["folder", "absent/manifest"] {
         let ran = folder.run(&partition(&["-o", "out", "--manifest", bad]));
@@ -108,7 +108,7 @@ mod unix {
         assert!(folder.path("link").is_symlink());
         assert!(fs::read_to_string(folder.path("real")).unwrap().contains("func.func"));
         assert_eq!(mode(&folder.path("real")), 0o640);
-        // A new file is as readable as any.
+        // A new file has the usual permissions.
         fs::write(folder.path("usual"), "").unwrap();
         assert_eq!(folder.run(&partition(&["-o", "new"])).code, Some(0));
         assert_eq!(mode(&folder.path("new")), mode(&folder.path("usual")));

@@ -1,4 +1,4 @@
-//! `shardc checkpoint` on what Orbax and torch.distributed.checkpoint have written, and on state dicts.
+//! `shardc checkpoint` on checkpoints of Orbax and torch.distributed.checkpoint, and on state dicts.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -9,7 +9,7 @@ use std::path::Path;
 use common::Folder;
 use serde_json::{Value, json};
 
-/// A path in the data of another crate.
+/// A path in the test data of another crate.
 fn data(path: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path).to_str().unwrap().to_owned()
 }
@@ -23,7 +23,7 @@ fn json_of(folder: &Folder, args: &[&str]) -> Value {
     serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{args:?}: {}", ran.err))
 }
 
-/// Names and types of what `show` lists.
+/// Names and types listed by `show`.
 fn types(folder: &Folder, args: &[&str]) -> Vec<String> {
     let shown = json_of(folder, &[&["show"], args].concat());
     let array = |array: &Value| {

@@ -1,4 +1,4 @@
-//! Files that are no programs, and options about programs that do not fit them.
+//! Files that are not programs, and options that do not match the program.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -35,7 +35,7 @@ fn what_is_no_program_is_told_with_its_name() {
     }
 }
 
-/// The carets under an option.
+/// The text above carets in an error.
 fn marked(err: &str) -> (String, String) {
     let lines: Vec<&str> = err.lines().collect();
     let at = lines.iter().position(|line| line.contains('^')).unwrap_or_else(|| panic!("{err}"));
@@ -63,7 +63,7 @@ fn carets_are_under_what_is_wrong() {
         assert_eq!(marked(&ran.err), (format!("{option} {value}"), part.to_owned()), "{}", ran.err);
         assert!(ran.err.contains("--> <command line>:1:"), "{}", ran.err);
     }
-    // The argument is shown as well.
+    // The argument is shown, too.
     let ran = folder.run(&["partition", "plain.mlir", "-o", "-", "--mesh", "data=4", "--spec", "arg1=-,dta"]);
     assert!(ran.err.contains("::: plain.mlir:1:") && ran.err.contains("did you mean data?"), "{}", ran.err);
 }
@@ -120,7 +120,7 @@ fn hints_speak_of_options() {
 #[test]
 fn the_names_of_the_text_are_taken() {
     let folder = Folder::new();
-    // `plain.mlir` has %x, of which the location says x too, and %w, which the front end calls params['w'].
+    // `plain.mlir` has %x, with x in its location too, and %w, which the front end calls params['w'].
     let run = |spec: &str| {
         let ran = folder.run(&["partition", "plain.mlir", "-o", "-", "--mesh", "data=4", "--spec", spec]);
         assert_eq!(ran.code, Some(0), "{}", ran.err);

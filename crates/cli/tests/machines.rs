@@ -1,4 +1,4 @@
-//! `--format json`, and what else is for machines.
+//! `--format json`, and other machine-readable output.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! What can be seen between passes.
+//! Options that print the module between passes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -41,7 +41,7 @@ fn a_pipeline_can_be_looked_at_and_ended() {
     assert!(ran.err.contains("// -----// after propagate (as-annotated) //----- //"), "{}", ran.err);
     let planned = fs::read_to_string(folder.path("out.mlir")).unwrap();
     assert!(planned.contains("sdy.mesh"), "{planned}");
-    // The old name of a pass is known, and a number counts passes.
+    // A pass is also known by its old name, and a number selects a pass by position.
     run(&folder, &["--stop-after", "sweep"]);
     let by_name = fs::read_to_string(folder.path("out.mlir")).unwrap();
     run(&folder, &["--stop-after", "18"]);

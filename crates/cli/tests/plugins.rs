@@ -1,4 +1,4 @@
-//! Plugins: `shardc plugin doctor` of a file that is named, and what is compiled for devices that are not here.
+//! Plugins: `shardc plugin doctor` on a given file, and ahead-of-time compilation for absent devices.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -7,7 +7,7 @@ mod common;
 use common::Folder;
 use shardc_filetest::skip::{Need, skip};
 
-/// The file of a plugin of a kind, where there is one.
+/// The plugin file of a kind, if there is one.
 fn plugin(folder: &Folder, kind: &str) -> Option<String> {
     let listed = folder.run(&["plugin", "list", "--format", "json"]);
     let list: serde_json::Value = serde_json::from_str(&listed.out).unwrap();
@@ -29,7 +29,7 @@ fn a_named_plugin_that_does_not_load_is_told() {
             "{ran:?}"
         );
         assert!(ran.out.contains(why), "{ran:?}");
-        // No other is looked at.
+        // No other plugin is loaded.
         assert_eq!(ran.out.matches("does not load").count(), 1, "{ran:?}");
         assert!(!ran.out.contains("not found;"), "{ran:?}");
         let ran = folder.run(&["plugin", "doctor", "--plugin", file, "--format", "json"]);
@@ -47,7 +47,7 @@ fn a_named_plugin_that_loads_is_looked_at_alone() {
     let file = file.as_str();
     let folder_of_plugin = std::path::Path::new(file).parent().unwrap();
     let name = std::path::Path::new(file).file_name().unwrap().to_str().unwrap();
-    // A name without a folder is a file here, not one that the loader looks for.
+    // A name without a folder means a file here, not one that the loader searches.
     for (dir, named) in [(folder.root(), file), (folder_of_plugin, name)] {
         let ran = folder.command(&["plugin", "doctor", "--plugin", named]).current_dir(dir).output().unwrap();
         let out = String::from_utf8(ran.stdout).unwrap();
@@ -57,7 +57,7 @@ fn a_named_plugin_that_loads_is_looked_at_alone() {
     }
 }
 
-/// The report comes first, also where no GPU has the memory.
+/// The report is printed first, even if no GPU has enough memory.
 #[test]
 fn gpus_that_are_not_here_are_compiled_for() {
     let folder = Folder::new();

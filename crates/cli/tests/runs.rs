@@ -1,4 +1,4 @@
-//! Programs that are run with state from elsewhere, in one process and in several.
+//! Programs that run with state from files, in one process and in several.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -8,7 +8,7 @@ use common::{Folder, Ran};
 use serde_json::Value;
 use shardc_filetest::skip::{Need, skip};
 
-/// A step of gradient descent towards 3, split over four devices, with a batch that is added to the loss.
+/// A step of gradient descent towards 3, sharded over four devices, with a batch that is added to the loss.
 const STEP: &str = r#"sdy.mesh @mesh = <["data"=4]>
 func.func @main(
     %w: tensor<10x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>, tf.aliasing_output = 0 : i32} loc("params['w']"),
@@ -31,7 +31,7 @@ func.func @main(
 }
 "#;
 
-/// A folder with the step, or `None` after saying why the test is skipped.
+/// A folder with the step, or `None` with the reason why the test is skipped.
 fn folder() -> Option<Folder> {
     let folder = Folder::new();
     if !folder.run(&["plugin", "list"]).out.contains("cpu") {
@@ -69,7 +69,7 @@ fn steps_go_on_where_a_checkpoint_ends() {
 
     let first = run(&["--steps", "2", "--save", "runs/2"]);
     assert_eq!(losses(&first), whole[..2]);
-    // The batch is the same random one; what a run saves of its own, the loss, is no surprise.
+    // The random batch is the same; an additional saved array, the loss, is accepted.
     let rest = run(&["--steps", "3", "--load", "runs/2", "--random-missing", "--save", "runs/5"]);
     assert_eq!(losses(&rest), whole[2..]);
     let shown = succeeds(&folder, &["checkpoint", "show", "runs/5", "--format", "json"]);
@@ -79,7 +79,7 @@ fn steps_go_on_where_a_checkpoint_ends() {
         shown["arrays"].as_array().unwrap().iter().map(|array| array["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["params.w", "params.b", "loss"]);
 
-    // A file of safetensors has the same; so has a mesh of another size, whose blocks are uneven.
+    // A safetensors file holds the same; so does a mesh of another size, with uneven shards.
     run(&["--steps", "2", "--save", "two.safetensors"]);
     let args = ["--steps", "3", "--load", "two.safetensors", "--random-missing"];
     assert_eq!(losses(&run(&args)), whole[2..]);
@@ -89,7 +89,7 @@ fn steps_go_on_where_a_checkpoint_ends() {
             assert!((a - b).abs() < 1e-4 * b.abs(), "{a} {b}");
         }
     }
-    // For people: a line for each step.
+    // Readable output: a line for each step.
     let text = succeeds(&folder, &["run", "step.mlir", "--steps", "2"]).out;
     assert!(text.starts_with("step  milliseconds") && text.contains("loss"), "{text}");
     assert!(text.contains("out0 (result[0])"), "{text}");
@@ -108,7 +108,7 @@ fn checkpoints_are_converted_there_and_back() {
     assert!(ran.code == Some(1) && ran.err.contains("SH1306"), "{}", ran.err);
 }
 
-/// Arguments that nobody named are called by their places.
+/// Unnamed arguments are named by position.
 #[test]
 fn what_takes_the_memory_of_a_nameless_argument_goes_on_too() {
     let Some(folder) = folder() else { return };
@@ -144,7 +144,7 @@ fn all_that_does_not_fit_is_told_at_once() {
             assert!(ran.err.contains(part), "{part}: {}", ran.err);
         }
     }
-    // Names of others, by a map.
+    // Other names, by a map.
     let renamed = STEP.replace("params['w']", "model/w").replace("params['b']", "model/b");
     std::fs::write(folder.path("renamed.mlir"), renamed).unwrap();
     succeeds(&folder, &["run", "renamed.mlir", "--save", "renamed.safetensors"]);
@@ -153,7 +153,7 @@ fn all_that_does_not_fit_is_told_at_once() {
     let args = [&args[..], &["--map", "params.*=model.*", "--save", "mapped.safetensors"]].concat();
     succeeds(&folder, &args);
 
-    // What has nothing of the program is a mistake, whatever else is let through.
+    // A file without any array of the program is an error regardless of other options.
     succeeds(&folder, &["run", "plain.mlir", "--mesh", "data=2", "--save", "strange.safetensors"]);
     let lenient = ["--random-missing", "--ignore-unexpected"];
     let ran = folder.run(&[&["run", "step.mlir", "--load", "strange.safetensors"], &lenient[..]].concat());
@@ -162,7 +162,7 @@ fn all_that_does_not_fit_is_told_at_once() {
     for (args, code, part) in [
         (&["--load", "nowhere"][..], 1, "SH1305"),
         (&["--save", "other"], 1, "SH1306"),
-        // What is no folder has no checkpoint, but cannot take one.
+        // A file is not a folder: it has no checkpoint and cannot take one.
         (&["--save", "other.safetensors/3"], 1, "SH1301"),
         (&["--load", "other", "--map", "params"], 2, "ARG=NAME"),
         (&["--steps", "2", "--feed", "res2=arg0"], 2, "the result is tensor<f32>"),
@@ -175,7 +175,7 @@ fn all_that_does_not_fit_is_told_at_once() {
             assert_eq!(ran.code, Some(code), "{args:?}: {}", ran.err);
         }
     }
-    // Nothing goes from step to step.
+    // No state is carried between steps.
     let ran = folder.run(&["run", "plain.mlir", "--mesh", "data=2", "--spec", "arg0=data,-", "--steps", "2"]);
     assert_eq!(ran.code, Some(2));
     assert!(ran.err.contains("--feed"), "{}", ran.err);
@@ -196,7 +196,7 @@ fn several_processes_do_what_one_does() {
         let shown = succeeds(&folder, &["checkpoint", "show", &place, "--format", "json"]);
         let shown: Value = serde_json::from_str(&shown.out).unwrap();
         assert_eq!(shown["processes"].to_string(), processes, "{shown}");
-        // One process goes on, and other processes do.
+        // One process resumes, and so do several.
         for others in ["1", "2"] {
             let args = [
                 "run",
@@ -230,7 +230,7 @@ fn several_processes_do_what_one_does() {
     }
 }
 
-/// A command of the shell in so many processes.
+/// A shell command in `count` processes.
 #[cfg(unix)]
 fn launch(folder: &Folder, processes: &str, script: &str) -> Ran {
     folder.run(&["launch", "-n", processes, "--", "sh", "-c", script])

@@ -1,4 +1,4 @@
-//! What a signal leaves behind.
+//! The files that remain after a signal.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![cfg(target_os = "linux")]
@@ -13,17 +13,17 @@ use std::time::{Duration, Instant};
 use common::Folder;
 use shardc_filetest::skip::{Need, skip};
 
-/// A command that does not outlive its test.
+/// A command that is killed at the end of its test.
 struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // One that has ended cannot be ended again.
+        // An ended process cannot be killed again.
         let _ = self.0.kill().and_then(|()| self.0.wait());
     }
 }
 
-/// Waits until `done`, for half a minute at most.
+/// Waits until `done`, for at most half a minute.
 fn wait_until(what: &str, done: impl Fn() -> bool) {
     let begin = Instant::now();
     while !done() {
@@ -37,7 +37,7 @@ fn signal(child: &Child, name: &str) {
     assert!(sent.success());
 }
 
-/// The program is written, the manifest goes to a pipe that nobody reads: the signal comes between the two.
+/// The program is written and the manifest goes to a pipe without a reader: the signal arrives between the two.
 #[test]
 fn half_written_outputs_go() {
     for (name, number) in [("TERM", 15), ("INT", 2)] {
@@ -54,7 +54,7 @@ fn half_written_outputs_go() {
     }
 }
 
-/// The process that compiles, and the folder that it is given. Needs the plugin for CPUs.
+/// The compiling process, and its folder. Needs the CPU plugin.
 #[test]
 fn a_compilation_goes_with_its_folder() {
     let folder = Folder::new();
@@ -80,7 +80,7 @@ fn a_compilation_goes_with_its_folder() {
     signal(&child.0, "TERM");
     assert_eq!(child.0.wait().unwrap().signal(), Some(15));
     wait_until("the compiler outlives its parent", || {
-        // One that has ended may wait for somebody to notice.
+        // An ended process may be a zombie.
         fs::read_to_string(format!("/proc/{grandchild}/cmdline")).unwrap_or_default().is_empty()
     });
     assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);

@@ -1,4 +1,4 @@
-//! `shardc checkpoint`: state dicts from one form to the other, and files of ranks.
+//! `shardc checkpoint`: conversion of state dicts between formats, and files of ranks.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use common::Folder;
 use shardc::statedict::{StateDict, open, torch};
 
-/// A file that PyTorch or PyTorch/XLA has written.
+/// A file written by PyTorch or PyTorch/XLA.
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../statedict/tests/data").join(name)
 }
@@ -24,7 +24,7 @@ fn contents(dict: &StateDict) -> Vec<(String, String, Vec<usize>, Vec<u8>)> {
     all
 }
 
-/// The files of the ranks of a layout, in a folder.
+/// Copies the rank files of a layout to a folder.
 fn ranks(folder: &Folder, layout: &str, prefix: &str) {
     for entry in fs::read_dir(data("")).unwrap() {
         let path = entry.unwrap().path();
@@ -41,7 +41,7 @@ fn ranks_are_consolidated() {
     for layout in ["flat", "flattened", "first", "single"] {
         ranks(&folder, layout, layout);
         let want = contents(&open(&data(&format!("{layout}.safetensors"))).unwrap());
-        // As torch_xla's own command is called, options with underscores included.
+        // In the syntax of torch_xla's own command, including options with underscores.
         let suffix = "_rank-*-of-*.pth";
         let ran =
             folder.run(&["checkpoint", "consolidate", "--ckpt_prefix", layout, "--ckpt_suffix", suffix]);
@@ -49,7 +49,7 @@ fn ranks_are_consolidated() {
         let made = format!("{layout}_consolidated.pth");
         assert!(ran.err.starts_with(&format!("{made}: {} tensors, ", want.len())), "{}", ran.err);
         assert_eq!(contents(&open(&folder.path(&made)).unwrap()), want);
-        // It stands in a dict, as there.
+        // It is nested in a dict, as in torch_xla.
         assert!(torch::load(&folder.path(&made)).unwrap().get("model").is_some());
         let one = format!("{layout}.safetensors");
         let args = ["--ckpt-prefix", layout, "--ckpt-suffix", suffix, "--save-path", &one];

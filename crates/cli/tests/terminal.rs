@@ -1,4 +1,4 @@
-//! What is different on a terminal: colours and width.
+//! Differences of the output on a terminal: colors and width.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![cfg(unix)]
@@ -10,7 +10,7 @@ use std::process::Stdio;
 
 use common::Folder;
 
-/// Runs on a terminal of so many columns; returns what it shows there.
+/// Runs on a terminal with this number of columns; returns its output.
 fn on_terminal(folder: &Folder, columns: u16, args: &[&str], env: &[(&str, &str)]) -> String {
     let (mut terminal, end) = pty_process::blocking::open().unwrap();
     terminal.resize(pty_process::Size::new(24, columns)).unwrap();
@@ -25,7 +25,7 @@ fn on_terminal(folder: &Folder, columns: u16, args: &[&str], env: &[(&str, &str)
     let mut child = command.stdin(Stdio::null()).spawn(end).unwrap();
     let mut shown = Vec::new();
     let mut buffer = [0; 4096];
-    // Once nobody holds the other side, reading fails on Linux.
+    // On Linux, reading fails once the other side is closed.
     while let Ok(n @ 1..) = terminal.read(&mut buffer) {
         shown.extend_from_slice(&buffer[..n]);
     }
@@ -33,7 +33,7 @@ fn on_terminal(folder: &Folder, columns: u16, args: &[&str], env: &[(&str, &str)
     String::from_utf8(shown).unwrap().replace("\r\n", "\n")
 }
 
-/// The text without what gives it colour.
+/// The text without color escapes.
 fn plain(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -42,12 +42,12 @@ fn plain(text: &str) -> String {
         rest = after.split_once(|c: char| c.is_ascii_alphabetic()).map_or("", |(_, rest)| rest);
     }
     let out = out + rest;
-    // What a line is overwritten with counts: a spinner is gone by then.
+    // Only the last overwrite of a line counts: a spinner is then gone.
     let lines = out.split('\n').map(|line| line.rsplit('\r').next().unwrap_or(line));
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Whether text has a colour or another rendition, not just movements of the cursor.
+/// Whether text has a color or another rendition, not only cursor movements.
 fn colored(text: &str) -> bool {
     text.split("\x1b[").skip(1).any(|rest| {
         let end = rest.find(|c: char| c.is_ascii_alphabetic());
@@ -94,7 +94,7 @@ fn colours_are_where_they_are_wanted() {
     assert!(colored(&lint.out), "{}", lint.out);
 }
 
-/// Diagnostics, tables and what `explain` says are no wider than the terminal.
+/// Diagnostics, tables and the output of `explain` are no wider than the terminal.
 #[test]
 fn the_width_is_obeyed() {
     let folder = Folder::new();
@@ -120,7 +120,7 @@ fn the_width_is_obeyed() {
     };
     assert!(source_lines(60) <= 60);
     assert!(source_lines(160) > 120);
-    // Where there is no terminal, COLUMNS says it.
+    // Without a terminal, COLUMNS gives the width.
     let narrow = folder.command(&["lint", "--list"]).env("COLUMNS", "60").output().unwrap();
     assert!(String::from_utf8(narrow.stdout).unwrap().lines().all(|line| line.chars().count() <= 60));
 }

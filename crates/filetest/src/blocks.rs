@@ -1,14 +1,14 @@
-//! The check lines of a test file, function by function.
+//! The check lines of a test file, grouped by function.
 //!
-//! FileCheck cuts what it checks at its `-LABEL` lines; a *block* is such a line with the check lines up to the next
-//! one, and is about one function. Check lines before the first label belong to the first block. Blocks can be
-//! checked apart: [`Blocks::select`] blanks the check lines of the others, so that line numbers stay.
+//! FileCheck splits its input at `-LABEL` lines. A *block* is such a line and the check lines up to the next one; it checks one function.
+//! Check lines before the first label belong to the first block. [`Blocks::select`] blanks the check lines of other blocks, so that one
+//! block is checked alone with unchanged line numbers.
 
 use std::ops::Range;
 
 use crate::filecheck::directive::{Kind, find};
 
-/// Marks the end of a program in a file that holds several.
+/// Separates the programs in a file that holds several.
 pub const MARK: &str = "// -----";
 
 /// The check lines of one function.
@@ -16,7 +16,7 @@ pub const MARK: &str = "// -----";
 pub struct Block {
     /// The line of the label, counted from 0 in the program.
     pub label: usize,
-    /// The function that the label names; the whole label where it names none.
+    /// The function that the label names, or the text of a label without a symbol.
     pub name: String,
     lines: Range<usize>,
 }
@@ -25,12 +25,12 @@ pub struct Block {
 #[derive(Clone, Debug, Default)]
 pub struct Blocks<'a> {
     lines: Vec<(&'a str, Option<Kind>)>,
-    /// Empty where there is no label.
+    /// Empty if there is no label.
     pub blocks: Vec<Block>,
 }
 
 impl<'a> Blocks<'a> {
-    /// Finds the check lines with one of the `prefixes`.
+    /// Finds the check lines of any of the `prefixes`.
     #[must_use]
     pub fn new(program: &'a str, prefixes: &[String]) -> Self {
         let lines: Vec<_> =
@@ -48,13 +48,13 @@ impl<'a> Blocks<'a> {
         Blocks { lines, blocks }
     }
 
-    /// Whether there is anything to check.
+    /// Whether there are any check lines.
     #[must_use]
     pub fn checks(&self) -> bool {
         self.lines.iter().any(|(_, kind)| kind.is_some())
     }
 
-    /// The program with the check lines of `block`, if any, and of the given labels alone.
+    /// The program with only the check lines of `block`, if any, and the given labels.
     #[must_use]
     pub fn select(&self, block: Option<&Block>, labels: &[usize]) -> String {
         let mut out = String::new();
@@ -71,7 +71,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// The symbol that a label names, else its text.
+/// The symbol that a label names, or its text.
 fn name(label: &str) -> String {
     let text = label.split_once("-LABEL").map_or(label, |(_, rest)| rest);
     let text = text.split_once(':').map_or(text, |(_, rest)| rest).trim();

@@ -1,13 +1,13 @@
-//! Files with `RUN:` lines, in the manner of LLVM's lit.
+//! Files with `RUN:` lines, modeled on LLVM's lit.
 //!
-//! A line `// RUN: COMMAND` is given to a shell, with `%s` for the file, `%S` for its folder, `%t` for a path of
-//! the test's own, `%{shared}` for the folder of shared data and `%%` for a percent sign; a line that ends in `\` goes on in the next `RUN:` line. Every line
-//! must succeed, every command of a pipe included. `shardc`, `FileCheck`, `not` and `split-file` are on the `PATH`; the
-//! last three are [the runner's own](crate::tools).
+//! The command of a line `// RUN: COMMAND` is run by a shell. `%s` is the file, `%S` its folder, `%t` a path that is unique to the test,
+//! `%{shared}` the folder of shared data and `%%` a percent sign. A line that ends in `\` continues in the next `RUN:` line. Every line
+//! must succeed, including every command of a pipe. `shardc`, `FileCheck`, `not` and `split-file` are on the `PATH`; the last three are
+//! [the runner's own](crate::tools).
 //!
-//! `// REQUIRES: WORD` lets a test run only where the runner offers that word.
+//! `// REQUIRES: WORD` runs a test only if the runner offers that word.
 //!
-//! [`FileTest::bless`] lets `FileCheck` rewrite the check lines that fail, as [`bless`](crate::filecheck::bless) says.
+//! [`FileTest::bless`] has `FileCheck` rewrite failing check lines, as [`bless`](crate::filecheck::bless) describes.
 
 use std::{
     ffi::OsStr,
@@ -18,15 +18,15 @@ use std::{
 
 use crate::filecheck::bless::LOG;
 
-/// How often a test is run again for what its last run rewrote.
+/// Maximum number of runs of a test that is rewritten.
 const BLESS_ROUNDS: usize = 4;
 
 /// A parsed file test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileTest {
-    /// The commands, continued lines joined, not yet substituted.
+    /// The commands, with continued lines joined, before substitution.
     pub runs: Vec<String>,
-    /// What must be there for the test to make sense.
+    /// The words that the test requires.
     pub requires: Vec<String>,
 }
 
@@ -34,7 +34,7 @@ impl FileTest {
     /// Reads the comment lines of a test.
     ///
     /// # Errors
-    /// There is no `RUN:` line, or the last one is continued into nothing.
+    /// There is no `RUN:` line, or the last one ends in a continuation.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut test = FileTest::default();
         let mut open = false;
@@ -68,21 +68,20 @@ impl FileTest {
         Ok(test)
     }
 
-    /// Runs the commands one after the other.
+    /// Runs the commands in order.
     ///
     /// # Errors
-    /// What the first failed command was, and what it said.
+    /// The first failed command and its output.
     pub fn run(&self, file: &Path, scratch: &Path, path: &OsStr) -> Result<(), String> {
         self.commands(file, scratch, path, None)
     }
 
-    /// Runs the commands, and has check lines of `file` that fail rewritten. Says what was rewritten, even where the
-    /// test still fails.
+    /// Runs the commands and rewrites failing check lines of `file`. Returns what was rewritten, even if the test still fails.
     pub fn bless(&self, file: &Path, scratch: &Path, path: &OsStr) -> (String, Result<(), String>) {
         let log = scratch.join("blessed");
         let mut done = String::new();
         let mut outcome = Ok(());
-        // Lines that come or go move others, of which diagnostics in the output tell the number.
+        // Inserted or removed lines change the line numbers in printed diagnostics, so one run may not suffice.
         for _ in 0..BLESS_ROUNDS {
             outcome = self.commands(file, scratch, path, Some(&log));
             let Ok(changed) = fs::read_to_string(&log) else { break };
@@ -137,7 +136,7 @@ impl FileTest {
 
 const SHARED: &str = "%{shared}";
 
-/// Puts in what the percent signs stand for.
+/// Substitutes the `%` markers.
 #[must_use]
 pub fn substitute(command: &str, file: &Path, scratch: &Path) -> String {
     let mut out = String::with_capacity(command.len());
@@ -161,7 +160,7 @@ pub fn substitute(command: &str, file: &Path, scratch: &Path) -> String {
     out
 }
 
-/// A path as a word of the shell; quoted only where it must be, so that `%t.mlir` reads as usual.
+/// A path as a shell word; quoted only if necessary, so that `%t.mlir` stays readable.
 fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
     let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+=:,@".contains(c));

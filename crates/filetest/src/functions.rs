@@ -1,8 +1,8 @@
-//! A file test of a pass, function by function: one that fails hides no other.
+//! Runs a file test of a pass function by function, so that one failing function does not hide others.
 //!
-//! Where the file does not pass as it is, each of its programs (apart by [`MARK`], where `-split-input-file` is given) is
-//! run by itself; what is printed is checked [block](crate::blocks) by block. A program without labels is one test. What
-//! is said of a program as a whole, as by `-verify-diagnostics`, is said of each of its functions.
+//! If the file fails as given, each of its programs (separated by [`MARK`] with `-split-input-file`) is run alone. Its output is checked
+//! [block](crate::blocks) by block. A program without labels is one test. A failure of a program as a whole, such as one of
+//! `-verify-diagnostics`, counts for each of its functions.
 
 use std::{
     collections::BTreeMap,
@@ -18,41 +18,41 @@ use crate::{
     filetest::{FileTest, substitute},
 };
 
-/// How one function went.
+/// The outcome of one function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// The function that the label names, with `.2`, `.3`, ... where the file has that name before; for a program
-    /// without labels its number, counted from 0.
+    /// The function that the label names; a repeated name gets a suffix `.2`, `.3`, ... A program without labels has its number, counted
+    /// from 0.
     pub name: String,
-    /// What the failed command said.
+    /// Output of the failed command.
     pub outcome: Result<(), String>,
 }
 
-/// A `RUN:` line, cut before FileCheck.
+/// A `RUN:` line, split before FileCheck.
 struct Run<'a> {
     line: &'a str,
     command: &'a str,
-    /// What FileCheck is told to do with what the command prints.
+    /// FileCheck's options for the output of the command.
     check: Option<Options>,
     split: bool,
 }
 
-/// Runs every `RUN:` line on every program of `text`. A function passed if it did in all lines.
+/// Runs every `RUN:` line on every program of `text`. A function passes if it passes on all lines.
 ///
 /// # Errors
 /// The scratch folder cannot be written to, or bash does not start.
 pub fn run(text: &str, test: &FileTest, scratch: &Path, path: &OsStr) -> Result<Vec<Function>, String> {
-    // By program and line of the label, so that the lines of several runs meet.
+    // Keyed by program and line of the label, to merge the outcomes of several runs.
     let mut all: BTreeMap<(usize, usize), Function> = BTreeMap::new();
     let mut whole: BTreeMap<usize, Result<(), String>> = BTreeMap::new();
     let checker = Checker { scratch, path };
     for run in test.runs.iter().map(|run| parse(run)) {
-        // First the way it is meant to be run; only where that fails is there more to find out.
+        // First run the file as given; split it only if that fails.
         let passed = checker.whole(text, &run)?;
         let programs: Vec<&str> = if run.split { text.split(MARK).collect() } else { vec![text] };
         let mut before = 0;
         for (number, program) in programs.into_iter().enumerate() {
-            // What is said of a line is said of that line of the file.
+            // Keep the line numbers of the file in messages.
             let padded = "\n".repeat(before) + program;
             before += program.matches('\n').count();
             let outcomes = if passed { run.all_passed(&padded) } else { checker.program(&padded, &run)? };
@@ -98,7 +98,7 @@ impl Run<'_> {
         self.check.as_ref().map(|options| Blocks::new(program, &options.prefixes)).unwrap_or_default()
     }
 
-    /// The functions of a program of a file that passed.
+    /// A passed outcome for each function of a program.
     fn all_passed(&self, program: &str) -> Vec<Outcome> {
         let blocks = self.blocks(program).blocks;
         if blocks.is_empty() {
@@ -113,7 +113,7 @@ fn parse(run: &str) -> Run<'_> {
     let cut = run.rsplit_once('|').and_then(|(command, check)| {
         let mut words = check.split_whitespace().map(str::to_owned);
         words.next().filter(|word| word == "FileCheck")?;
-        // One with options that it takes from the shell is run as it is.
+        // A check whose options need the shell is run unchanged.
         let check =
             Command::parse(words).ok().filter(|_| !check.contains(['\'', '"', '$', '<', '>', ';']))?;
         Some((command, check.options))
@@ -129,11 +129,11 @@ struct Checker<'a> {
     path: &'a OsStr,
 }
 
-/// The line of the label and the name, where there is a label, and how it went.
+/// The line and name of the label, if there is one, and the outcome.
 type Outcome = (Option<(usize, String)>, Result<(), String>);
 
 impl Checker<'_> {
-    /// Whether a whole file passes a line as it stands.
+    /// Whether the entire file passes a line unchanged.
     fn whole(&self, text: &str, run: &Run<'_>) -> Result<bool, String> {
         let file = self.write("program.mlir", text)?;
         let Some(options) = &run.check else {
@@ -143,7 +143,7 @@ impl Checker<'_> {
         Ok(said.is_ok() && filecheck::check(text, "", &printed, options).is_ok())
     }
 
-    /// How the command of a line went, without FileCheck, and what it printed.
+    /// Runs the command of a line without FileCheck; returns its outcome and its output.
     fn printed(&self, run: &Run<'_>, file: &Path) -> Result<(Result<(), String>, String), String> {
         let printed = self.scratch.join("printed");
         let said = self.bash(&substitute(run.command, file, self.scratch), Some(&printed))?;
@@ -172,7 +172,7 @@ impl Checker<'_> {
             all if whole.is_ok() => return Ok(all.iter().map(|block| (label(block), Ok(()))).collect()),
             _ => {}
         }
-        // A label that is not found would fail all others: leave such out.
+        // Omit labels that are not found: each would fail all other blocks.
         let mut labels: Vec<usize> = blocks.blocks.iter().map(|b| b.label).collect();
         if checked(&blocks.select(None, &labels)).is_err() {
             let candidates = std::mem::take(&mut labels);
@@ -193,7 +193,7 @@ impl Checker<'_> {
         Ok(file)
     }
 
-    /// Runs a command, its output going to a file or away; the inner result says what a failed one said.
+    /// Runs a command with its output to a file or discarded; the inner result has the error output of a failed command.
     fn bash(&self, command: &str, to: Option<&Path>) -> Result<Result<(), String>, String> {
         let stdout = match to {
             None => Stdio::null(),
@@ -227,7 +227,7 @@ mod tests {
         assert!(run.split && parse("sdy_opt %s").check.is_none() && !parse("sdy_opt %s").split);
     }
 
-    /// `cat` prints the program, checks and all, so a check passes unless it looks for what is nowhere else.
+    /// `cat` prints the program with its checks, so a check passes unless its text occurs nowhere else.
     #[test]
     fn one_that_fails_hides_no_other() -> Result<(), String> {
         let text = "// RUN: : -split-input-file; cat %s | grep -v CHECK | FileCheck %s\n\

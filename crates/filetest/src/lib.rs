@@ -1,12 +1,12 @@
-//! # shardc-filetest: files with `RUN:` lines, the program that they run, and what all tests share
+//! # shardc-filetest: files with `RUN:` lines, the program that they run, and helpers for all tests
 //!
-//! [`program`] finds or builds the `shardc` command line, [`filetest`] reads and runs the files, [`functions`] does so
-//! function by function. [`filecheck`] compares what is printed with the check lines of a file, and rewrites those that
-//! fail where it is asked to (`SHARDC_BLESS=1`). [`skip`] says that a test cannot run on this machine.
-//! [`memory`] has what the TPU compiler takes for programs, which tests and `cargo xtask bench` compare the estimate with.
+//! [`program`] finds or builds the `shardc` command line. [`filetest`] reads and runs the files; [`functions`] does so function by
+//! function. [`filecheck`] compares output with the check lines of a file, and rewrites failing check lines on request
+//! (`SHARDC_BLESS=1`). [`skip`] reports that a test cannot run on this machine. [`memory`] reads the TPU compiler's memory figures, which
+//! tests and `cargo xtask bench` compare with shardc's estimate.
 //!
-//! This crate knows shardc only as a program and needs no LLVM, so that `cargo xtask`, which installs LLVM, can use it
-//! before LLVM is there, and every crate in its tests.
+//! This crate uses shardc only as a program and needs no LLVM. So `cargo xtask`, which installs LLVM, can use it before LLVM is
+//! installed, and so can the tests of every crate.
 
 pub mod blocks;
 pub mod filecheck;
@@ -29,17 +29,17 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests")
 }
 
-/// The folder of data that lies beside the checkout, or where `SHARDC_SHARED` says; `None` if it is not there.
+/// The folder of shared data, beside the checkout or where `SHARDC_SHARED` points; `None` if it does not exist.
 #[must_use]
 pub fn shared() -> Option<PathBuf> {
     let dir = env::var_os("SHARDC_SHARED").map_or_else(|| root().join("../../shared"), PathBuf::from);
     dir.is_dir().then_some(dir)
 }
 
-/// Files under `dir`, at any depth, whose names end in `.extension`, in order of their paths.
+/// Files under `dir`, at any depth, whose names end in `.extension`, sorted by path.
 ///
 /// # Errors
-/// A folder that cannot be read.
+/// A folder cannot be read.
 pub fn files(dir: &Path, extension: &str) -> std::io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![dir.to_owned()];

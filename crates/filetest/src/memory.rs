@@ -1,7 +1,7 @@
-//! What the TPU compiler takes of a device's memory for programs, as `tests/memory.json` has it, and what shardc estimates for them.
+//! Device memory that the TPU compiler needs for programs, from `tests/memory.json`, and shardc's estimates for them.
 //!
-//! Both are bytes under the names that XLA's compilers give them: `arguments`, `outputs`, `aliases` and `temporaries`. A program has the
-//! options that it is partitioned with, and the compiler's bytes as `compiler`; a training step has these for each strategy.
+//! Both are bytes under the names of XLA's compilers: `arguments`, `outputs`, `aliases` and `temporaries`. Each program has its
+//! partitioning options, and the compiler's bytes as `compiler`; a training step has these for each strategy.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::root;
 
-/// The file of the figures.
+/// The path of the figures.
 #[must_use]
 pub fn file() -> PathBuf {
     root().join("memory.json")
@@ -20,13 +20,13 @@ pub fn file() -> PathBuf {
 /// Reads the figures.
 ///
 /// # Errors
-/// A file that is not there, or no JSON.
+/// The file is missing or is not JSON.
 pub fn figures() -> Result<Value> {
     let text = std::fs::read_to_string(file()).context("reading tests/memory.json")?;
     serde_json::from_str(&text).context("reading tests/memory.json")
 }
 
-/// Returns `shardc SUBCOMMAND FILE OPTIONS` with the options of a program.
+/// Returns the command `shardc SUBCOMMAND FILE OPTIONS` with the options of a program.
 pub fn command(shardc: &Path, subcommand: &str, file: &Path, program: &Value) -> Command {
     let mut command = Command::new(shardc);
     command.arg(subcommand).arg(file);
@@ -35,10 +35,10 @@ pub fn command(shardc: &Path, subcommand: &str, file: &Path, program: &Value) ->
     command
 }
 
-/// Runs `shardc partition` as it is given, and returns what it estimates.
+/// Runs the given `shardc partition` command, and returns its estimate.
 ///
 /// # Errors
-/// A program that cannot be partitioned.
+/// The program cannot be partitioned.
 pub fn estimated(partition: &mut Command) -> Result<Value> {
     partition.args(["--summary", "--format", "json", "-o", "-"]);
     let out = partition.output().with_context(|| format!("starting {partition:?}"))?;
@@ -49,7 +49,7 @@ pub fn estimated(partition: &mut Command) -> Result<Value> {
     Ok(summary["memory"].clone())
 }
 
-/// Returns the bytes of that name, such as `arguments`.
+/// Returns the bytes under a name, such as `arguments`.
 ///
 /// # Errors
 /// The name is missing.
@@ -57,7 +57,7 @@ pub fn bytes(of: &Value, name: &str) -> Result<f64> {
     of[name].as_f64().with_context(|| format!("no `{name}` among {of}"))
 }
 
-/// Returns all bytes of a device that the compiler takes.
+/// Returns the total bytes of device memory that the compiler needs.
 ///
 /// # Errors
 /// One of the names is missing.

@@ -14,8 +14,7 @@ use serde_json::Value;
 
 use crate::tools;
 
-/// The `shardc` program: what `SHARDC_BIN` names, else the one that cargo builds from this checkout, in the
-/// profile that this test was built in.
+/// The `shardc` program: the one that `SHARDC_BIN` names, or else a build of this checkout in the profile of this test.
 ///
 /// # Errors
 /// `SHARDC_BIN` names no file, or the build fails.
@@ -25,8 +24,8 @@ pub fn shardc() -> Result<PathBuf> {
         return Ok(path);
     }
     let mut command = cargo();
-    // For the whole workspace, so that shared dependencies have the features that they already were built with; one of
-    // them is `mlir`, which needs LLVM.
+    // Builds the entire workspace, so that shared dependencies keep the features that they were built with. One of the features is
+    // `mlir`, which needs LLVM.
     let packages: &[&str] = if has_llvm() { &["--workspace"] } else { &["--package", "shardc-cli"] };
     command.args(["build", "--quiet"]).args(packages);
     command.args(["--bin", "shardc", "--message-format=json-render-diagnostics"]);
@@ -47,8 +46,8 @@ pub fn shardc() -> Result<PathBuf> {
     }
 }
 
-/// A search path where `shardc opt`, with a limit on its time, stands in for each of `names`, then `shardc`, FileCheck
-/// and its like ([`tools`]), and what else there is. The stand-ins are written to the folder `bin`.
+/// A search path in which `shardc opt`, with a time limit, replaces each of `names`, followed by `shardc`, FileCheck and the other
+/// [`tools`], and the existing path. The wrappers are written to the folder `bin`.
 ///
 /// # Errors
 /// `bin` cannot be written to.
@@ -66,8 +65,8 @@ pub fn search_path(bin: &Path, shardc: &Path, names: &[&str]) -> Result<OsString
     env::join_paths(own.chain(env::split_paths(&usual))).context("joining the search path")
 }
 
-/// The cargo that runs us, without what it says to us about ourselves: some build scripts look at those variables,
-/// so that passing them on would build everything above them anew.
+/// The cargo that runs this process, without the variables that cargo sets for it. Some build scripts read these variables, so passing
+/// them on would rebuild those packages and their dependents.
 #[must_use]
 pub fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
@@ -80,7 +79,7 @@ pub fn cargo() -> Command {
     command
 }
 
-/// Whether the LLVM that the feature `mlir` is built with is there.
+/// Whether the LLVM for the feature `mlir` is installed.
 #[must_use]
 pub fn has_llvm() -> bool {
     let prefix =
@@ -88,10 +87,10 @@ pub fn has_llvm() -> bool {
     prefix.join("bin/llvm-config").is_file()
 }
 
-/// Whether a `shardc` was built with the feature `mlir`: whether it writes bytecode.
+/// Whether a `shardc` was built with the feature `mlir`, tested by writing bytecode.
 ///
 /// # Errors
-/// It does not start.
+/// The program does not start.
 pub fn writes_bytecode(shardc: &Path) -> Result<bool> {
     let mut command = Command::new(shardc);
     command.args(["opt", "-", "--emit", "bytecode", "-o", "/dev/null"]);

@@ -1,20 +1,19 @@
-//! XLA at its quickest, for runs in which nearly all of the time goes into compiling programs that run for an instant.
+//! Flags that minimize XLA's compile time, for tests that compile many programs and run each only briefly.
 
 use std::env;
 
-/// LLVM does little, with an instruction set that has all that XLA relies on; XLA's own passes are as ever.
+/// LLVM optimizes little, with an instruction set that has all that XLA relies on; XLA's own passes are unchanged.
 const FLAGS: &str = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false \
     --xla_cpu_parallel_codegen_split_count=1 --xla_cpu_max_isa=AVX2";
 
-/// The value of `XLA_FLAGS`, for processes that run XLA's CPU back end. What the variable says already comes before our own
-/// choice.
+/// The value of `XLA_FLAGS` for processes that run XLA's CPU back end. Flags that the variable already has come first.
 #[must_use]
 pub fn xla_flags() -> String {
     env::var("XLA_FLAGS").unwrap_or_else(|_| FLAGS.to_owned())
 }
 
-/// The same without multiplying and adding in one step. Where LLVM does little, one fusion of a value otherwise does so and
-/// another does not, and then nothing equals the largest element.
+/// The same without fused multiply-add. With few LLVM optimizations, one fusion may compute a value with FMA and another without it, and
+/// then no element equals the maximum.
 #[must_use]
 pub fn xla_flags_for_gradients() -> String {
     xla_flags().replace("AVX2", "AVX")

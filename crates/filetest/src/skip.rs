@@ -1,18 +1,18 @@
-//! Tests that cannot run here, and the switch that makes failures of them.
+//! Tests that cannot run on this machine, and the variable that turns skips into failures.
 //!
-//! A test that lacks something of the machine says `SKIPPED: ...` and passes, so that the others can be run anywhere.
-//! Where the thing must be there, a skip would hide that it is not: `SHARDC_REQUIRE=mlir,cpu-plugin` turns those for
-//! want of them into failures, `SHARDC_REQUIRE=all` every one. `cargo xtask test` sets it where `CI` is set.
+//! A test that needs something that is missing on the machine prints `SKIPPED: ...` and passes. This would hide a missing dependency
+//! where it must exist: `SHARDC_REQUIRE=mlir,cpu-plugin` turns skips for want of these into failures, and `SHARDC_REQUIRE=all` every
+//! skip. `cargo xtask test` sets the variable if `CI` is set.
 
 use std::{env, fmt, io::Write as _};
 
-/// The variable of the environment that lists what must be there.
+/// The environment variable that lists what must be available.
 pub const REQUIRE: &str = "SHARDC_REQUIRE";
 
-/// What a test may lack.
+/// What a test may need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// The data beside the checkout.
+    /// The folder of shared data.
     Shared,
     /// A Python with the packages of `crates/xtask/python/requirements.txt`.
     Python,
@@ -20,18 +20,18 @@ pub enum Need {
     CpuPlugin,
     /// The PJRT plugin for TPUs.
     TpuPlugin,
-    /// The PJRT plugin for GPUs of NVIDIA.
+    /// The PJRT plugin for NVIDIA GPUs.
     CudaPlugin,
-    /// LLVM, and a `shardc` that was built with it.
+    /// LLVM, and a `shardc` built with it.
     Mlir,
-    /// A package index that can be reached.
+    /// A reachable package index.
     Network,
     /// A user who may mount file systems.
     Mount,
 }
 
 impl Need {
-    /// All of them.
+    /// All needs.
     pub const ALL: [Need; 8] = [
         Need::Shared,
         Need::Python,
@@ -43,7 +43,7 @@ impl Need {
         Need::Mount,
     ];
 
-    /// Its word in `SHARDC_REQUIRE`, and in `REQUIRES:` lines of file tests.
+    /// The word for it in `SHARDC_REQUIRE`, and in `REQUIRES:` lines of file tests.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -58,7 +58,7 @@ impl Need {
         }
     }
 
-    /// What a word stands for.
+    /// The need with this word.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Need> {
         Need::ALL.into_iter().find(|need| need.word() == word)
@@ -71,26 +71,26 @@ impl fmt::Display for Need {
     }
 }
 
-/// Says that something is not tested for want of `need`.
+/// Reports that a test is skipped because `need` is missing.
 ///
 /// # Errors
-/// It must be there: `SHARDC_REQUIRE` says so, or names what is not known.
+/// `SHARDC_REQUIRE` requires it, or names an unknown word.
 pub fn skipped(need: Need, reason: &str) -> Result<(), String> {
     let list = env::var(REQUIRE).unwrap_or_default();
     if required(&list, need)? {
         return Err(format!("{reason} ({REQUIRE}={list} says that {need} is there)"));
     }
     let test = std::thread::current().name().filter(|name| *name != "main").map(|name| format!(" {name}"));
-    // Past the test program, which hides what a test that passes prints.
+    // Written past the test harness, which hides the output of passing tests.
     let line = format!("SKIPPED{}: {reason}\n", test.unwrap_or_default());
     let _ = std::io::stderr().write_all(line.as_bytes());
     Ok(())
 }
 
-/// Says that a test skips, for one that has no error to return.
+/// Reports a skip, for a test that cannot return an error.
 ///
 /// # Panics
-/// What is missing must be there.
+/// `SHARDC_REQUIRE` requires what is missing.
 #[track_caller]
 pub fn skip(need: Need, reason: &str) {
     let outcome = skipped(need, reason);

@@ -1,8 +1,7 @@
-//! LLVM's small programs for tests, in the program that runs the tests: `FileCheck`, `not` and `split-file`.
+//! LLVM's test utilities `FileCheck`, `not` and `split-file`, inside the program that runs the tests.
 //!
-//! The commands of a file test find them by name on their search path. There they are links to the running program
-//! ([`link`]), which sees by its name what it is to be ([`stand_in`]). So there is nothing to build, and to install,
-//! beside the runner.
+//! Commands of a file test find them on their search path, as links to the running program ([`link`]). The program selects the tool by
+//! the name that it was started as ([`stand_in`]). So no other program has to be built or installed.
 
 use std::{
     env,
@@ -17,11 +16,11 @@ use anyhow::{Context, Result, bail};
 
 use crate::filecheck;
 
-/// What the program can be.
+/// The names of the tools.
 const NAMES: [&str; 3] = ["FileCheck", "not", "split-file"];
 
-/// Does the work of the tool that this process was started as; `None` if it was started as itself. Whoever calls
-/// [`link`] calls this first of all.
+/// Runs the tool that this process was started as; `None` if it was started under its own name. A program that uses [`link`] calls this
+/// first.
 #[must_use]
 pub fn stand_in() -> Option<ExitCode> {
     let mut arguments = env::args_os();
@@ -53,7 +52,7 @@ pub fn link(folder: &Path) -> Result<()> {
     let program = env::current_exe().context("finding the running program")?;
     for name in NAMES {
         let link = folder.join(name);
-        // One of an earlier run may be another program's. Other runners use the folder at the same time.
+        // A link of an earlier run may point to another program. Other runners use the folder at the same time.
         if fs::read_link(&link).is_ok_and(|old| old == program) {
             continue;
         }
@@ -64,7 +63,7 @@ pub fn link(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Succeeds where the command fails by itself; one that a signal ends did not.
+/// Succeeds if the command fails with an exit status; a command killed by a signal counts as a failure of the test.
 fn not(mut arguments: impl Iterator<Item = OsString>) -> Result<ExitCode> {
     let program = arguments.next().context("`not` wants a command")?;
     let status = Command::new(&program).args(arguments).status();
@@ -75,7 +74,7 @@ fn not(mut arguments: impl Iterator<Item = OsString>) -> Result<ExitCode> {
     Ok(if status.success() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Writes the parts of a file, each after a line `//--- NAME`, to files of a folder.
+/// Writes the parts of a file, each after a line `//--- NAME`, to separate files in a folder.
 fn split(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode> {
     let arguments: Vec<OsString> = arguments.collect();
     let [file, folder] = arguments.as_slice() else { bail!("`split-file` wants a file and a folder") };

@@ -1,4 +1,4 @@
-//! A file test is run as it is by `cargo test`, and blessed.
+//! A file test run normally, as under `cargo test`, and with blessing.
 
 use std::{ffi::OsString, fs, process::ExitCode};
 

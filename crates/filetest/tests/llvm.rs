@@ -1,4 +1,4 @@
-//! Our FileCheck beside LLVM's: of the same checks and inputs both say the same.
+//! Our FileCheck and LLVM's agree on the same checks and inputs.
 
 use std::{
     fs,

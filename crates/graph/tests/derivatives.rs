@@ -1,4 +1,4 @@
-//! Vector-Jacobian products, and derivatives that are given.
+//! Vector-Jacobian products, and custom derivatives.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

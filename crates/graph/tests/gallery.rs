@@ -1,4 +1,4 @@
-//! Mistakes that people make, as they see them.
+//! Common mistakes, and their messages.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! The modules that graphs become.
+//! The modules that graphs produce.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Marks: said twice, taken away, like others, on gradients, on results.
+//! `mark_sharding`: repeated, removed, copied from other tensors, on gradients and on results.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

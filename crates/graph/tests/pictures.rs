@@ -1,4 +1,4 @@
-//! Which device holds which block, drawn.
+//! Drawings of which device holds which shard.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Names for how tensors are split: specifications, meshes of slices, rules for logical axes, marks on gradients.
+//! Ways to name a sharding: partition specs, meshes of slices, rules for logical axes, annotations on gradients.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

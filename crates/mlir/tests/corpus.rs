@@ -1,4 +1,4 @@
-//! Every real program of the shared corpus lowers, in both modes, and comes back from bytecode as it is.
+//! Every real program of the shared corpus lowers in both modes, and its bytecode reads back unchanged.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Lowering of modules built by hand: the text that comes out, and the diagnostics of what cannot be lowered.
+//! Lowering of modules built by hand: the resulting text, and diagnostics for unsupported modules.
 
 use shardc_ir::{
     Attr, AttrDict, BinaryOp, Build, Builder, Class, CustomCallSpec, DType, Dense, Func, Loc, Mesh,

@@ -1,4 +1,4 @@
-//! What is drawn at random differs from layer to layer, and from part to part.
+//! Random draws differ between layers, and between microbatches.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

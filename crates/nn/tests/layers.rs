@@ -1,4 +1,4 @@
-//! Models are programs that verify, with the parameters that they are said to have.
+//! Models give programs that verify, with the documented number of parameters.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

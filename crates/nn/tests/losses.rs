@@ -1,4 +1,4 @@
-//! Losses take tensors whose elements belong together, and report others.
+//! Losses accept matching tensors, and report others.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

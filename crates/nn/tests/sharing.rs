@@ -1,4 +1,4 @@
-//! Two layers of one name are an error, unless they share their weights explicitly.
+//! Two layers with one name are an error, unless they share their weights explicitly.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Tensors in place of variables.
+//! Tensors as values of variables.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

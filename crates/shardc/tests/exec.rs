@@ -1,4 +1,4 @@
-//! Running programs: what is checked before a run, and state that stays on the devices.
+//! Running programs: checks before a run, and state that stays on the devices.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![cfg(feature = "runtime")]

@@ -1,4 +1,4 @@
-//! Replica groups as axes of a mesh are read back as the lists that are written without that.
+//! Replica groups written as mesh axes read back as the lists that are written otherwise.
 
 use shardc::{Compiler, GroupForm, Module, SpmdMode};
 use shardc_ir::{OpKind, ReplicaGroups};
@@ -15,7 +15,7 @@ const PROGRAMS: &[&str] = &[
       %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
       return %a, %b, %0 : tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>
     }"#,
-    // A part of an axis, on devices in another order; the name of the mesh is taken.
+    // A sub-axis with another device order; the name of the mesh is already taken.
     r#"
     sdy.mesh @m = <["x"=4, "y"=2], device_ids=[0, 2, 4, 6, 1, 3, 5, 7]>
     func.func private @mesh(%a: tensor<f32>) -> tensor<f32> {

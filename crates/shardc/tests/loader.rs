@@ -1,4 +1,4 @@
-//! Training that is fed by a loader: the same for all meshes, and from wherever it goes on.
+//! Training with a loader: the same results on all meshes, and after resuming at any position.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![cfg(feature = "runtime")]
@@ -25,7 +25,7 @@ fn client() -> Option<Client> {
     Some(Client::new(&plugin, ClientOptions { cpu_device_count: Some(8) }).unwrap())
 }
 
-/// A step of gradient descent towards the rows, on so many devices.
+/// A step of gradient descent towards the rows, on this number of devices.
 fn step(client: &Client, devices: i64) -> Step {
     let g = Graph::new("step", &Mesh::new(&[("data", devices)]).unwrap());
     let p = Scope::new(&g);
@@ -36,7 +36,7 @@ fn step(client: &Client, devices: i64) -> Step {
     Step::compile(client, &Compiler::new(), p.finish(&[("loss", loss), ("x", x)]).unwrap()).unwrap()
 }
 
-/// Twenty rows of which each is known by its number.
+/// Twenty rows, each identified by its number.
 fn source() -> Shuffled<Arrays> {
     let values: Vec<f32> = (0..40u8).map(f32::from).collect();
     let rows = HostArray::from_slice(&values, &[20, 2]).unwrap();
@@ -73,7 +73,7 @@ fn batches_are_the_same_for_all_meshes() {
     assert!(seen[0][0] != seen[0][2], "epochs differ");
 }
 
-/// From every position, on another mesh too for the batches, and on the same one bit by bit.
+/// From every position: on another mesh with equal batches, and on the same mesh bit by bit.
 #[test]
 fn a_run_goes_on_from_any_position() {
     let Some(client) = client() else { return };
@@ -83,7 +83,7 @@ fn a_run_goes_on_from_any_position() {
         let (store, mut state) = (Store::memory().unwrap(), four.init(0).unwrap());
         let mut before = loader(&four, source(), None);
         trained(&four, &mut state, &mut before, position);
-        // Batches were made ahead by now, which no step took.
+        // Prefetched batches exist now that no step has consumed.
         let mut info = Info::default();
         before.next_position().note(&mut info);
         checkpoint::save(&store, "run", &four, &state, &info, &Alone).unwrap();
@@ -120,7 +120,7 @@ fn a_source_that_fails_is_told_of_at_its_batch() {
     trained(&step, &mut state, &mut loader, 3);
     let error = loader.next().unwrap().unwrap_err().to_string();
     assert_eq!(error, "error[SH1122]: the source of batch 3 failed at the rows 0..8: the disk is gone");
-    // It is there still, and nothing comes behind it.
+    // It remains available, and nothing follows it.
     assert_eq!(loader.next_position().batch, 3);
     assert!(loader.next().is_none());
     let unknown = Callback::new(&["y"], |_, _| Ok(Vec::new()));
@@ -153,7 +153,7 @@ fn no_more_is_made_ahead_than_is_asked_for() {
     }
 }
 
-/// Steps are on their way while the host goes on; what they took is known afterwards.
+/// Steps run asynchronously; their times are known afterwards.
 #[test]
 fn steps_tell_what_they_took() {
     let Some(client) = client() else { return };
@@ -185,7 +185,7 @@ fn memory_that_was_given_back_is_told_of_by_the_step() {
     assert!(gone.contains("SH0722"), "{gone}");
 }
 
-/// A step that returns `u - v` of two variables, which it asks for in this order.
+/// A step that returns `u - v` of two variables, requested in this order.
 fn difference(client: &Client, names: [&str; 2]) -> Step {
     let g = Graph::new("step", &Mesh::new(&[("data", 4)]).unwrap());
     let p = Scope::new(&g);
@@ -207,7 +207,7 @@ fn a_state_is_taken_by_name_and_not_lost_to_what_does_not_fit() {
         let metrics = step.run(&mut state, &[("x", &zero)]).unwrap();
         assert_eq!(metrics.scalar("difference").unwrap(), -36.0);
     }
-    // A state of other variables, and inputs and variables of another type.
+    // A state with other variables, and inputs and variables of another type.
     let other = difference(&client, ["u", "w"]);
     let error = other.run(&mut state, &[("x", &zero)]).unwrap_err().to_string();
     assert!(error.contains("SH0720") && error.contains("lacks the variable \"w\""), "{error}");

@@ -1,4 +1,4 @@
-//! The compiler and `shardc opt --passes` run the same passes: after each, the module says the same.
+//! The compiler and `shardc opt --passes` run the same passes: the modules after each pass are equal.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -17,13 +17,13 @@ fn text(module: &Module) -> String {
     print(module, &PrintOptions::default())
 }
 
-/// Runs each pass once more, by its name and options alone, on what the text of the module before it says.
+/// Runs each pass again, by name and options only, on the printed text of the preceding module.
 struct ByText {
     name: String,
     mode: SpmdMode,
-    /// The program after the passes that each attempt has in common.
+    /// The program after the passes that all attempts share.
     imported: String,
-    /// The strategies that were tried, and what each has made of the program so far.
+    /// The attempted strategies, with the current program of each.
     attempts: Vec<(Strategy, String)>,
     /// The passes that ran.
     passes: Vec<&'static str>,
@@ -75,9 +75,9 @@ fn passes_by_name_give_what_the_compiler_gives() {
                 ByText { name: name.to_owned(), mode, imported, attempts: Vec::new(), passes: Vec::new() };
             let output = Compiler::new().spmd_mode(mode).partition_observed(module, &mut by_text);
             assert!(output.expect("partitions").is_some());
-            // What leads to attempts, each attempt, and what is done with the one that is kept.
+            // The shared passes, each attempt, and the passes on the kept one.
             let done = by_text.passes.iter().filter(|pass| **pass == "clean-collectives").count();
-            // An attempt that propagates what the one before did ends there.
+            // An attempt with the same propagated shardings as the one before ends there.
             assert_eq!(
                 by_text.passes.len(),
                 9 + 19 * done + REPEATED.len() * (by_text.attempts.len() - done) + 1
@@ -88,10 +88,10 @@ fn passes_by_name_give_what_the_compiler_gives() {
     assert!(strategies.contains(&"as-annotated") && strategies.contains(&"batch-first"), "{strategies:?}");
 }
 
-/// The passes of an attempt that propagates what the one before did.
+/// The passes of an attempt that repeats the propagated shardings of the one before.
 const REPEATED: [&str; 2] = ["prioritize", "propagate"];
 
-/// Notes the passes of each attempt.
+/// Records the passes of each attempt.
 #[derive(Default)]
 struct Passes(Vec<(Strategy, &'static str)>);
 

@@ -1,4 +1,4 @@
-//! States that are made of others.
+//! States that are built from other states.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![cfg(feature = "runtime")]
@@ -68,13 +68,13 @@ fn a_backbone_goes_into_a_model_with_another_head() {
     for name in ["head.kernel", "ema.head.kernel"] {
         assert_eq!(of(&state, name), of(&begin, name), "{name}");
     }
-    // No two variables have one memory: the state runs.
+    // No two variables share memory: the state can run.
     let x = HostArray::from_f64(F32, &[4, 8], &[0.5; 32]).unwrap();
     let [first, second] =
         [(); 2].map(|()| new.run(&mut state, &[("x", &x)]).unwrap().scalar("loss").unwrap());
     assert!(second < first);
 
-    // Without its new name the backbone is told, and not left out without a word.
+    // Without its new name the backbone is reported, not silently omitted.
     let adopted =
         new.adopt_over(&trained.filtered(|name| name.starts_with("encoder.")), &new.init(2).unwrap());
     let mut unused = adopted.unwrap().unused;
@@ -103,7 +103,7 @@ fn states_are_renamed_and_merged() {
         (of(&merged, "a.kernel"), of(&merged, "b.kernel")),
         (of(&one, "a.kernel"), of(&other, "b.kernel"))
     );
-    // Some order of variables is as good as another.
+    // Some order of the variables is valid.
     let x = HostArray::zeros(F32, &[4, 8]).unwrap();
     step.run(&mut { merged }, &[("x", &x)]).unwrap();
 }

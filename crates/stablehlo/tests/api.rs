@@ -1,4 +1,4 @@
-//! The functions beside reading and printing a whole module.
+//! API functions other than reading and printing an entire module.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,10 +1,10 @@
-//! Attributes and constants in every spelling: they come out as MLIR prints them.
+//! Attributes and constants in every spelling print as MLIR prints them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use shardc_stablehlo::{parse, print, render};
 
-/// What is printed for `{a = text}` on an operation, without the braces and the name.
+/// The printed form of `{a = text}` on an operation, without the braces and the name.
 fn carried(text: &str) -> String {
     let source = format!(
         "func.func @f(%x: tensor<f32>) {{\n  %0 = stablehlo.abs %x {{a = {text}}} : tensor<f32>\n  return\n}}\n"
@@ -114,7 +114,7 @@ fn constants_of_every_kind_come_out_as_mlir_prints_them() {
                 let line = printed.lines().find_map(|line| line.split_once("stablehlo.constant "));
                 assert_eq!(line.map(|(_, value)| value), Some(expected), "{text}");
             }
-            // A resource has to be in the file.
+            // A resource must be in the file.
             Err(errors) if text.starts_with("dense_resource") => assert_eq!(errors.len(), 1),
             Err(errors) => panic!("{}", render(&errors, "input", &source, false)),
         }

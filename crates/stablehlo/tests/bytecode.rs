@@ -1,8 +1,8 @@
-//! MLIR bytecode: a module is the same whether it comes as bytecode or as text.
+//! MLIR bytecode: bytecode and text give the same module.
 //!
-//! `data/bytecode` has files with the text that MLIR prints of them and the script that made both. Real programs
-//! are made into bytecode where `shared` and a Python with jaxlib are there (`SHARDC_SHARED`, `SHARDC_PYTHON`): a
-//! sample, or all of them in several versions with `SHARDC_ALL=1`.
+//! `data/bytecode` has files with the text that MLIR prints for them, and the script that made both. Real programs are converted to
+//! bytecode if `shared` and a Python with jaxlib exist (`SHARDC_SHARED`, `SHARDC_PYTHON`): a sample, or all of them in several versions
+//! with `SHARDC_ALL=1`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -27,7 +27,7 @@ fn shared() -> PathBuf {
     }
 }
 
-/// The files of a folder with this ending, sorted.
+/// The files of a folder with this extension, sorted.
 fn files(dir: &Path, ending: &str) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -45,7 +45,7 @@ fn text_of(bytecode: &Path) -> PathBuf {
     bytecode.with_extension("").with_extension("mlir")
 }
 
-/// Where a bytecode file holds something else than the text beside it says, or nothing.
+/// The difference between a bytecode file and the text beside it, if any.
 fn difference(bytecode: &Path) -> Option<String> {
     let name = bytecode.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let source = fs::read_to_string(text_of(bytecode)).expect("the text beside it");
@@ -57,7 +57,7 @@ fn difference(bytecode: &Path) -> Option<String> {
         Ok(module) => module,
         Err(errors) => return Some(format!("{name}: {}", said(&errors))),
     };
-    // The pretty form leaves out what stands in the regions of some operations, their locations with it.
+    // The pretty form omits the regions of some operations, with their locations.
     for (form, locations) in [(PrintForm::Pretty, source.contains("loc(")), (PrintForm::Generic, false)] {
         let options = PrintOptions { form, locations, ..PrintOptions::default() };
         let (held, wanted) = (print(&held, &options), print(&wanted, &options));
@@ -77,7 +77,7 @@ fn demand(failures: &[String]) {
 #[test]
 fn files_hold_their_text() {
     let mut paths = files(&data(), ".mlirbc");
-    // What a module keeps as text is in generic form where it comes from bytecode.
+    // Parts that a module keeps as text are in generic form if they come from bytecode.
     paths.retain(|path| !path.to_string_lossy().contains("kept."));
     assert!(paths.len() >= 20, "only {} files", paths.len());
     let failures: Vec<String> = paths.iter().filter_map(|path| difference(path)).collect();
@@ -97,7 +97,7 @@ fn what_is_kept_as_text_is_in_generic_form() {
     }
 }
 
-/// Walks over everything that a module has, as users of it do.
+/// Accesses everything in a module, as its users do.
 fn use_all(module: &Module) {
     let options = PrintOptions { locations: true, ..PrintOptions::default() };
     let _ = print(module, &options);
@@ -140,7 +140,7 @@ fn damaged_files_break_nothing() {
     }
 }
 
-/// What is kept as text and what is given as text in the file is read again, or was refused.
+/// Text that is kept, and text in the file, either parses again or was rejected.
 #[test]
 fn what_is_read_of_damaged_files_has_a_text() {
     let mut failures = Vec::new();
@@ -199,7 +199,7 @@ fn a_module_has_one_name() {
     assert!(print(&module, &PrintOptions::default()).starts_with("module @b {"));
 }
 
-/// The symbols around the program are those of text: each stands once.
+/// Symbols around the program are those of the text, each once.
 #[test]
 fn a_symbol_around_the_program_stands_once() {
     let mut bytes = fs::read(data().join("kept.v6.mlirbc")).expect("a readable file");
@@ -211,7 +211,7 @@ fn a_symbol_around_the_program_stands_once() {
     assert_eq!((error.code, &*error.message), ("SH0103", "the symbol @above is defined twice"));
 }
 
-/// Modules without functions are kept as they stand, whatever names in them start with.
+/// Modules without functions are kept unchanged, whatever their names begin with.
 #[test]
 fn a_module_without_functions_is_not_the_program() {
     let kept = "\"builtin.module\"() <{sym_name = \"f\"}> ({\n    \"func.return\"() : () -> ()\n  }) {function_type = () -> ()} : () -> ()";
@@ -258,7 +258,7 @@ fn errors_say_where_and_what() {
 
 #[test]
 fn errors_in_operations_say_which() {
-    // The name of a dimension list is made that of an attribute nobody knows, so that it is missing.
+    // Replaces the name of a dimension list by that of an unknown attribute, so that the list is missing.
     let file = fs::read(data().join("locations.v0.mlirbc")).expect("a readable file");
     let name = b"dimensions";
     let at = file.windows(name.len()).position(|part| part == name).expect("the name");
@@ -271,7 +271,7 @@ fn errors_in_operations_say_which() {
     assert!(shown.contains("in the stablehlo.reduce at byte"), "{shown}");
 }
 
-/// Runs `make.py` and compares what it wrote.
+/// Runs `make.py` and compares its output.
 #[test]
 fn real_programs_are_the_same_as_bytecode() {
     let dir = shared().join("corpus");
@@ -309,7 +309,7 @@ fn real_programs_are_the_same_as_bytecode() {
     demand(&failures);
 }
 
-/// A dictionary with one name twice could not be printed so that it reads back.
+/// A dictionary with a repeated name could not be printed and parsed again.
 #[test]
 fn a_dictionary_gives_each_name_once() {
     let mut bytes = fs::read(data().join("operations.v1.mlirbc")).expect("a fixture");

@@ -1,4 +1,4 @@
-//! Constants of every element type: what is printed is read back as the same elements, listed or as a string of bytes.
+//! Constants of every element type: printed as a list or as a string of bytes, they parse to the same elements.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -22,7 +22,7 @@ fn program(value: &str, ty: &TensorType) -> String {
     format!("func.func @main() {{\n  %0 = stablehlo.constant dense<{value}> : {ty}\n  return\n}}\n")
 }
 
-/// Bytes that follow from a seed, so that each failure comes again.
+/// Pseudo-random bytes from a seed, so that failures are reproducible.
 fn bytes(seed: u64, count: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
@@ -34,7 +34,7 @@ fn bytes(seed: u64, count: usize) -> Vec<u8> {
     (0..count).map(|_| next()).collect()
 }
 
-/// Bytes in which MLIR keeps one element.
+/// Bytes per element in MLIR's storage.
 fn stored(dtype: DType) -> usize {
     if dtype == DType::TF32 { 3 } else { dtype.bytes() }
 }
@@ -62,7 +62,7 @@ fn what_is_printed_of_each_element_type_is_read_again() {
     }
 }
 
-/// As MLIR reads them: the upper bits of the byte of a narrow element mean nothing.
+/// As in MLIR, the upper bits in the byte of a narrow element are ignored.
 #[test]
 fn elements_of_less_than_a_byte_have_one_each() {
     let cases = [

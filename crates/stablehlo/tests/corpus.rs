@@ -1,5 +1,4 @@
-//! Real programs from `shared/corpus`, where that is present: each comes out as it was, and its generic form reads
-//! back to the same program.
+//! Real programs from `shared/corpus`, if present: each prints unchanged, and its generic form parses to the same program.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -16,7 +15,7 @@ fn shared() -> PathBuf {
     }
 }
 
-/// What MLIR itself prints otherwise today: an older version doubled the blank after `compare`.
+/// The text as current MLIR prints it: an older version doubled the blank after `compare`.
 fn modern(text: &str) -> String {
     text.replace("stablehlo.compare  ", "stablehlo.compare ")
 }

@@ -1,4 +1,4 @@
-//! What a user sees for mistakes in a program.
+//! The messages for mistakes in a program.
 
 use shardc_stablehlo::{parse, render};
 
@@ -186,7 +186,7 @@ fn deep_nesting_is_an_error() {
     assert!(shown(&backwards).contains("error"));
 }
 
-/// What a text merely claims is never allocated: groups of devices that one number stands for.
+/// A size that a text claims, such as groups of devices given by one number, is never allocated.
 #[test]
 fn a_line_does_not_stand_for_gigabytes() {
     for groups in ["dense<0> : tensor<3000000000x2xi64>", "dense<> : tensor<9000000000000x0xi64>"] {
@@ -199,7 +199,7 @@ fn a_line_does_not_stand_for_gigabytes() {
     }
 }
 
-/// What lines are shown without is left out once, however often it stands there.
+/// The part of a line that is not shown is removed once, however often it occurs.
 #[test]
 fn marks_and_carriage_returns_in_numbers_are_shown() {
     for text in [

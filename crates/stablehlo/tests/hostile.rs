@@ -1,4 +1,4 @@
-//! Damaged and hostile texts: the reader answers with errors, soon, whatever it is given.
+//! Damaged and hostile texts: the reader always reports errors within a time limit.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -24,7 +24,7 @@ fn programs() -> Vec<(String, String)> {
     files.into_iter().map(named).collect()
 }
 
-/// Reads a text. What is read prints as text that is read again; errors can be shown.
+/// Parses a text. Accepted text prints as text that parses again; errors can be displayed.
 fn survives(name: &str, text: &str) {
     match parse(text) {
         Ok(module) => {
@@ -45,7 +45,7 @@ fn survives(name: &str, text: &str) {
     }
 }
 
-/// A small generator of numbers, the same on every run.
+/// A small deterministic random number generator.
 struct Numbers(u64);
 
 impl Numbers {
@@ -55,7 +55,7 @@ impl Numbers {
     }
 }
 
-/// Words, numbers, strings, blanks and single signs.
+/// Splits into words, numbers, strings, blanks and single characters.
 fn tokens(text: &str) -> Vec<&str> {
     let mut out = Vec::new();
     let mut rest = text;
@@ -115,7 +115,7 @@ fn programs_with_tokens_out_of_place_are_never_fatal() {
     }
 }
 
-/// Texts that would take a reader who looks twice, or recurses, too long or too deep.
+/// Texts that are too slow for quadratic parsers or too deep for recursive ones.
 #[test]
 fn hostile_text_is_answered_soon() {
     const N: usize = 100_000;
@@ -181,7 +181,7 @@ fn hostile_text_is_answered_soon() {
                 assert!(shown.len() < 200_000, "{name}: the errors are {} bytes long", shown.len());
             }
         }
-        // Generous, for slow machines without optimization; what is quadratic takes minutes.
+        // Generous, for slow machines without optimization; quadratic algorithms take minutes.
         assert!(start.elapsed() < Duration::from_secs(20), "{name} takes {:?}", start.elapsed());
     }
 }

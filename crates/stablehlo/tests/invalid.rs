@@ -1,8 +1,7 @@
 //! Errors in types, shapes and attributes: the programs of `data/invalid`, a file for each subject.
 //!
-//! A file holds programs between lines of `// -----`. Above a line that is wrong stand its errors,
-//! `// error: CODE message`, in the order in which they are found; a program without such lines is valid. With
-//! `SHARDC_BLESS=1` the files are written anew with the errors that there are.
+//! A file holds programs separated by lines `// -----`. The errors of a line are listed above it as `// error: CODE message`, in the
+//! order of detection. A program without such comments is valid. `SHARDC_BLESS=1` rewrites the files with the actual errors.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -21,7 +20,7 @@ fn errors(program: &str) -> Vec<Diagnostic> {
     }
 }
 
-/// The program with each error above the line that it is at; those that are at no line at the top.
+/// The program with each error above its line; errors without a line are at the top.
 fn annotated(program: &str) -> String {
     let bare: String =
         program.lines().filter(|l| !l.trim_start().starts_with(MARK)).fold(String::new(), |mut s, l| {
@@ -73,13 +72,13 @@ fn programs_get_the_errors_that_they_say() {
             show(&text),
             show(&have)
         );
-        // Each family has programs of both kinds.
+        // Each family has valid and invalid programs.
         let wrong = text.split(SPLIT).filter(|program| program.contains(MARK)).count();
         assert!(wrong > 0 && wrong < text.split(SPLIT).count(), "{}", path.display());
     }
 }
 
-/// What a person sees.
+/// The displayed text of errors.
 #[test]
 fn errors_are_shown_in_place_with_advice() {
     let program = "func.func @main(%a: tensor<4xf32>, %b: tensor<4x4xf32>) -> tensor<4x4xf32> {\n  \

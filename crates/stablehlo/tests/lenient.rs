@@ -1,11 +1,11 @@
-//! Texts that MLIR would write otherwise: older generic forms, aliases, other orders. They read as what they mean.
+//! Texts that MLIR would print differently, such as older generic forms, aliases and other orders, parse correctly.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use shardc_ir::Dense;
 use shardc_stablehlo::{parse, print, render};
 
-/// What is printed for the text.
+/// The printed form of the text.
 fn printed(text: &str) -> String {
     match parse(text) {
         Ok(module) => print(&module, &Default::default()),

@@ -1,4 +1,4 @@
-//! Files of several programs, and comments that expect errors.
+//! Files with several programs, and comments with expected errors.
 
 use shardc_stablehlo::{Strictness, check_expected, parse_split};
 
@@ -19,7 +19,7 @@ fn each_program_stands_alone_and_places_are_the_whole_files() {
     assert!(chunks[3].module.as_ref().is_ok_and(|module| module.funcs.is_empty()));
 }
 
-/// What is said of a text of one program whose reader found what it found.
+/// The differences between expected and actual errors of a text with one program.
 fn differences(text: &str, strictness: Strictness) -> Vec<String> {
     let chunks = parse_split(text);
     let found = chunks[0].module.as_ref().err().cloned().unwrap_or_default();

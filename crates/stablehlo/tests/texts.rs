@@ -1,6 +1,6 @@
-//! Small programs that MLIR printed, one file per subject under `tests/data`: each `x.mlir` comes out as it is,
-//! its generic form is `x.generic.mlir`, and that reads back to the same program. (Where there are source locations
-//! MLIR's generic form shows more of them than its pretty form, so `locations.mlir` has none.)
+//! Small programs printed by MLIR, one file per subject under `tests/data`. Each `x.mlir` prints unchanged; its generic form is
+//! `x.generic.mlir`, which parses to the same program. (`locations.mlir` has no generic file: MLIR's generic form shows more source
+//! locations than its pretty form.)
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

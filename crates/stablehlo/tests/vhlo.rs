@@ -1,8 +1,7 @@
-//! Portable artifacts: what they hold is what MLIR reads in them.
+//! Portable artifacts give the same module as in MLIR.
 //!
-//! `data/vhlo` has artifacts with the text that they hold and the script that made both. Those of StableHLO's own
-//! tests and of real programs are read where `shared` and Python are there (`SHARDC_SHARED`, `SHARDC_PYTHON`);
-//! `SHARDC_ALL=1` takes all real programs, not a sample.
+//! `data/vhlo` has artifacts with their text, and the script that made both. Artifacts of StableHLO's tests and of real programs are read
+//! if `shared` and Python exist (`SHARDC_SHARED`, `SHARDC_PYTHON`); `SHARDC_ALL=1` takes all real programs instead of a sample.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -25,7 +24,7 @@ fn shared() -> PathBuf {
     }
 }
 
-/// The files of a folder with this ending, sorted.
+/// The files of a folder with this extension, sorted.
 fn files(dir: &Path, ending: &str) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -38,16 +37,16 @@ fn pretty(module: &Module) -> String {
     print(module, &PrintOptions::default())
 }
 
-/// Who wrote the text of what an artifact holds.
+/// The origin of an artifact's text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Text {
-    /// MLIR: it has to come out byte for byte.
+    /// Printed by MLIR: must be reproduced byte for byte.
     Printed,
-    /// Somebody by hand.
+    /// Written by hand.
     Written,
 }
 
-/// Why an artifact does not hold what the text says, or nothing.
+/// The difference between an artifact and its text, if any.
 fn difference(artifact: &Path, text: &Path, by: Text) -> Option<String> {
     let name = artifact.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let source = fs::read_to_string(text).expect("a readable text");
@@ -92,7 +91,7 @@ fn artifacts_of_all_versions_hold_their_program() {
     assert_eq!(paths.len(), 8);
 }
 
-/// An artifact in which `from` is `to`, of the same length.
+/// An artifact with `from` replaced by `to`, which has the same length.
 fn changed(name: &str, from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let mut bytes = fs::read(data().join(name)).expect("an artifact");
@@ -139,7 +138,7 @@ fn an_artifact_of_a_newer_version_says_what_to_do() {
 fn an_artifact_that_ends_too_early_is_an_error() {
     for path in files(&data(), ".bc") {
         let bytes = fs::read(&path).expect("an artifact");
-        // Each length is another path through the reader; small files are tried at every one.
+        // Each length takes another path through the reader; small files are truncated at every byte.
         let step = if bytes.len() > 2000 { 37 } else { 1 };
         for length in (0..bytes.len()).step_by(step) {
             assert!(parse_bytecode(&bytes[..length]).is_err(), "{} cut at {length}", path.display());
@@ -193,7 +192,7 @@ fn artifacts_of_stablehlos_tests_hold_their_program() {
     assert!(newer.message.contains("2.0.0") && newer.message.contains("`vhlo.constant_v99`"), "{newer}");
 }
 
-/// Runs `artifacts.py` and compares what it wrote; how many there were.
+/// Runs `artifacts.py` and compares its output; returns the number of artifacts.
 fn made(folder: &str, arguments: &[String]) -> Option<usize> {
     let Some(python) = std::env::var_os("SHARDC_PYTHON") else {
         skip(Need::Python, "SHARDC_PYTHON names no Python with JAX");

@@ -1,4 +1,4 @@
-//! Checkpoints that torch.distributed.checkpoint (torch 2.15.0) has written, and those that are written for it.
+//! Checkpoints written by torch.distributed.checkpoint (torch 2.15.0), and checkpoints written for it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -13,7 +13,7 @@ fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dcp").join(name)
 }
 
-/// The numbers from zero on, as a type has them.
+/// The numbers 0, 1, 2, ... in an element type.
 fn numbers(dtype: DType, shape: &[usize]) -> Vec<u8> {
     let count: usize = shape.iter().product();
     let bytes = |n: usize| match dtype {
@@ -71,7 +71,7 @@ fn boxes_of_hugging_face_files_are_put_together() {
     check(&dict, "w", DType::F32, &[5, 4]);
     check(&dict, "b", DType::F32, &[4]);
     assert_eq!(dict.metadata.get("format").map(String::as_str), Some("pt"));
-    // One file alone lacks rows at the beginning.
+    // One file alone lacks the first rows.
     let folder = tempfile::tempdir().unwrap();
     let file = "shard-00002-model-00001-of-00001.safetensors";
     std::fs::copy(data("hf").join(file), folder.path().join(file)).unwrap();
@@ -123,7 +123,7 @@ fn damage_is_an_error() {
     };
     says(b"\x80\x04}.", "no metadata of torch.distributed.checkpoint");
     says(b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x02ls\x85R.", "`os.system`");
-    // A path out of the folder.
+    // A path that leads out of the folder.
     let at = whole.windows(12).position(|bytes| bytes == b"__0_0.distcp").unwrap();
     let mut outside = whole.clone();
     outside[at..at + 4].copy_from_slice(b"../x");

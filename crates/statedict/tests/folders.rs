@@ -1,4 +1,4 @@
-//! Folders of safetensors files as libraries other than transformers have them.
+//! Folders of safetensors files in the layouts of libraries other than transformers.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -18,7 +18,7 @@ fn file(names: &[&str]) -> Vec<u8> {
     bytes
 }
 
-/// The names in a folder of these files, or the error.
+/// The tensor names in a folder with these files, or the error.
 fn names(files: &[(&str, &[u8])]) -> Result<Vec<String>, String> {
     let folder = tempfile::tempdir().unwrap();
     for (name, bytes) in files {

@@ -1,5 +1,5 @@
-//! Damaged and hostile files are refused with an error that says why, and never run, loop, or take memory because they claim a
-//! size.
+//! Damaged and hostile files are rejected with an error that gives the reason. They are never executed, do not cause endless loops, and a
+//! claimed size alone allocates no memory.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -32,7 +32,7 @@ fn archive(entries: &[(&str, &[u8], SimpleFileOptions)]) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-/// What is said of a file of these bytes.
+/// The error for a file of these bytes.
 fn error_of(bytes: &[u8]) -> StateDictError {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
@@ -44,7 +44,7 @@ fn error_of(bytes: &[u8]) -> StateDictError {
     error
 }
 
-/// What is said of a pickle, with a storage "0" of sixteen bytes.
+/// The error for a pickle with a storage "0" of sixteen bytes.
 fn pickled(pickle: &[u8]) -> StateDictError {
     let zip = archive(&[("a/data.pkl", pickle, stored()), ("a/data/0", &[0; 16], stored())]);
     error_of(&zip)
@@ -88,7 +88,7 @@ fn a_plain_tensor_is_read() {
 
 #[test]
 fn no_code_is_run() {
-    // os.system("touch ..."), as a pickle of protocol 2 calls it.
+    // os.system("touch ..."), as called by a protocol 2 pickle.
     let error = pickled(b"\x80\x02cposix\nsystem\nX\x04\0\0\0true\x85R.");
     assert_says(&error, "SH1407", "`posix.system` is wanted");
     assert!(error.advice().unwrap().contains("no code is run"), "{error:?}");
@@ -136,15 +136,15 @@ fn damaged_pickles_say_where() {
 fn objects_in_each_other_are_bounded() {
     let deep = [b"\x80\x02".as_slice(), &[b']'; 100_000], &[b'a'; 99_999], b"."].concat();
     assert_says(&pickled(&deep), "SH1406", "more than 64 deep");
-    // A list in itself.
+    // A list that contains itself.
     assert_says(&pickled(b"\x80\x02]q\0h\0a."), "SH1406", "more than 64 deep");
-    // The same text a hundred thousand times is as many values, and no harm.
+    // The same text a hundred thousand times is as many values, and harmless.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     let same = [b"\x80\x02](X\x01\0\0\0aq\0".as_slice(), &b"h\0".repeat(100_000), b"e."].concat();
     fs::write(&path, archive(&[("a/data.pkl", &same, stored())])).unwrap();
     assert_eq!(load(&path).unwrap().items().unwrap().len(), 100_001);
-    // Lists of the same list twice, forty times over: 2^40 values.
+    // Nested lists that contain the same list twice, forty levels deep: 2^40 values.
     let mut wide = b"\x80\x02]q\0".to_vec();
     for i in 0..40 {
         wide.extend([b']', b'q', i + 1, b'(', b'h', i, b'h', i, b'e']);
@@ -167,7 +167,7 @@ fn tensors_stay_in_their_storage() {
         "more bytes than any file",
     );
     assert_says(&pickled(&tensor("FloatStorage", 4, 0, &[i32::MAX], &[i32::MAX])), "SH1408", beyond);
-    // A few bytes that stand for gigabytes.
+    // A few bytes that expand to gigabytes.
     let error = pickled(&tensor("FloatStorage", 4, 0, &[1 << 30], &[0]));
     assert_says(&error, "SH1408", "repeats the 4 elements");
     assert!(error.advice().unwrap().contains(".contiguous()"));
@@ -215,7 +215,7 @@ fn containers_are_checked() {
     assert_says(&error_of(b"PK"), "SH1405", "no file of torch.save");
     assert_says(&error_of(b"PK\x03\x04 and nothing"), "SH1405", "damaged");
 
-    // Two entries of one name: the second is renamed in both of its headers.
+    // Two entries with one name: the second is renamed in both of its headers.
     let mut renamed = archive(&[("a/data.pkl", empty, stored()), ("a/data.pkk", b"\x80\x02N.", stored())]);
     for at in 0..renamed.len() - 10 {
         if &renamed[at..at + 10] == b"a/data.pkk" {
@@ -225,7 +225,7 @@ fn containers_are_checked() {
     let error = error_of(&renamed);
     assert_says(&error, "SH1405", "one name");
 
-    // Two entries over the same bytes: the directory's place of the second is that of the first.
+    // Two overlapping entries: the directory gives the second the offset of the first.
     let mut overlapping = archive(&[
         ("a/data.pkl", empty, stored()),
         ("a/data/0", &[1; 64], stored()),
@@ -293,7 +293,7 @@ fn indices_are_checked() {
     assert_says(&open(folder.path()).unwrap_err(), "SH1402", "has no safetensors file, no index");
 }
 
-/// Files that are damaged anywhere.
+/// Files to damage.
 fn files() -> Vec<Vec<u8>> {
     [
         "objects.pth",
@@ -305,7 +305,7 @@ fn files() -> Vec<Vec<u8>> {
     .to_vec()
 }
 
-/// Reads a damaged file in every way; what comes of it does not matter, but that it ends without a panic does.
+/// Reads a damaged file in every way; it must only end without a panic.
 fn read_all(bytes: &[u8]) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x_rank-0.pth");
@@ -341,7 +341,7 @@ proptest! {
         read_all(&file);
     }
 
-    /// The container is whole, and only the pickle is damaged.
+    /// The container is intact, and only the pickle is damaged.
     #[test]
     fn flipped_pickles_do_no_harm(flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
         let dict = open(&data("objects.pth")).unwrap();

@@ -1,4 +1,4 @@
-//! Files of ranks that contradict their metadata, or each other, are refused with what does not fit.
+//! Rank files that contradict their metadata or each other are rejected, and the error names the mismatch.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -44,7 +44,7 @@ fn assert_refused(ranks: Vec<RankFile>, text: &str) -> StateDictError {
     error
 }
 
-/// A state dict with another tensor in the place of one whose name ends so.
+/// A state dict in which the tensor whose name has this ending is replaced.
 fn replaced(dict: &StateDict, ending: &str, tensor: Option<&Tensor>) -> StateDict {
     let mut made = StateDict::new();
     for (name, old) in dict.iter() {
@@ -57,7 +57,7 @@ fn replaced(dict: &StateDict, ending: &str, tensor: Option<&Tensor>) -> StateDic
     made
 }
 
-/// The metadata of rank 0, which is the one that counts, changed.
+/// Changes the metadata of rank 0, which is the one that is used.
 fn with_metadata(layout: Layout, change: impl Fn(&mut ShardMetadata)) -> Vec<RankFile> {
     let mut ranks = ranks(layout);
     change(&mut ranks[0].metadata);

@@ -1,4 +1,4 @@
-//! What is written is read again, and what is sharded is put together again, bit by bit.
+//! Written files are read back, and sharded files are reassembled, bit by bit.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -29,7 +29,7 @@ fn a_dict() -> impl Strategy<Value = StateDict> {
     prop::collection::vec(a_tensor(), 0..8).prop_map(|tensors| {
         let mut dict = StateDict::new();
         for (i, tensor) in tensors.into_iter().enumerate() {
-            // Not in the order of the alphabet.
+            // Not in alphabetical order.
             dict.insert(format!("layer.{}.w", (7 * i + 3) % 8), tensor).unwrap();
         }
         dict
@@ -98,7 +98,7 @@ proptest! {
         layout in 0usize..3,
     ) {
         let layout = [Layout::Flat { multiple }, Layout::Flattened { multiple }, Layout::FirstDimension][layout];
-        // Scalars stay whole, as buffers do.
+        // Scalars stay unsharded, like buffers.
         let buffers: Vec<&str> = dict.iter().filter(|(_, t)| t.shape().is_empty()).map(|(name, _)| name).collect();
         let folder = tempfile::tempdir().unwrap();
         let prefix = folder.path().join("c");

@@ -21,10 +21,10 @@ use crate::{
     workspace::{Workspace, cargo, which},
 };
 
-/// What is built beside what is built by default, so that its tests run: stores of S3, whose server is moto's, on this machine.
+/// Additional features so that their tests run: S3 stores, tested with moto's local server.
 const FEATURES: [&str; 2] = ["--features", "shardc/s3"];
 
-/// The program that runs tests side by side.
+/// The program that runs tests in parallel.
 const NEXTEST: &str = "cargo-nextest";
 
 /// What to check, and how.
@@ -78,7 +78,7 @@ impl CheckStep {
         }
     }
 
-    /// What a person does about a failure.
+    /// How to fix a failure of the step.
     fn advice(self) -> &'static str {
         match self {
             CheckStep::Fmt => "`cargo fmt --all` formats the code",
@@ -103,7 +103,7 @@ impl CheckStep {
         }
     }
 
-    /// Whether the step runs where none is named.
+    /// Whether the step runs by default.
     fn is_default(self) -> bool {
         self != CheckStep::Quick
     }
@@ -119,7 +119,7 @@ impl CheckStep {
                     process::run(cargo().args(args))
                 };
                 clippy(&[&["--workspace"], &FEATURES[..]].concat())?;
-                // The other object stores are features that no test turns on.
+                // No test enables the features of the other object stores.
                 clippy(&["--package", "shardc-checkpoint", "--features", "s3,gcs,azure"])
             }
             CheckStep::Typos => typos(workspace),
@@ -136,7 +136,7 @@ impl CheckStep {
     }
 }
 
-/// cargo, with the variables that tests read.
+/// cargo with the environment variables that tests read.
 fn cargo_for_tests(workspace: &Workspace, python: Option<&Path>) -> Command {
     let mut command = cargo();
     command.current_dir(&workspace.root);
@@ -149,8 +149,8 @@ fn cargo_for_tests(workspace: &Workspace, python: Option<&Path>) -> Command {
     command
 }
 
-/// What tests may not skip: on a machine of a continuous integration (`CI` is set), all that setup installs, and the
-/// data that is there. `None` where a person decides.
+/// What tests may not skip: in continuous integration (`CI` is set), everything that setup installs, and the shared data if present.
+/// `None` outside of continuous integration.
 fn required(variable: impl Fn(&str) -> Option<OsString>, has_shared: bool) -> Option<String> {
     let is_set = |name| variable(name).is_some_and(|value| !value.is_empty());
     if !is_set("CI") || is_set(skip::REQUIRE) {
@@ -166,7 +166,7 @@ fn typos(workspace: &Workspace) -> Result<()> {
     process::run(Command::new(program).current_dir(&workspace.root))
 }
 
-/// Nothing is fetched: advisories are looked up where a copy of their database is there.
+/// Nothing is downloaded: advisories are checked if a local copy of their database exists.
 fn deny(cargo: impl Fn() -> Command) -> Result<()> {
     if which("cargo-deny").is_none() {
         return skipped("`cargo-deny` (`cargo install cargo-deny`)");
@@ -180,13 +180,13 @@ fn deny(cargo: impl Fn() -> Command) -> Result<()> {
     process::run(cargo().args(["deny", "--offline", "check", "advisories"]))
 }
 
-/// Says what is not looked at for want of a tool that no test needs.
+/// Reports a check that is skipped because an optional tool is missing.
 fn skipped(tool: &str) -> Result<()> {
     println!("SKIPPED: there is no {tool}");
     Ok(())
 }
 
-/// nextest leaves out the examples in documentation.
+/// Runs all tests, and the doctests, which nextest does not run.
 fn tests(workspace: &Workspace, cargo: impl Fn() -> Command) -> Result<()> {
     if which(NEXTEST).is_none() {
         return process::run(cargo().args(["test", "--workspace", "--no-fail-fast"]).args(FEATURES));
@@ -195,12 +195,12 @@ fn tests(workspace: &Workspace, cargo: impl Fn() -> Command) -> Result<()> {
     process::run(cargo().args(["test", "--workspace", "--doc"]).args(FEATURES))
 }
 
-/// Runs the tests that a filterset of nextest selects, or all of them. nextest runs tests side by side, and goes on after a crash.
+/// Runs the tests that a nextest filterset selects, or all of them. nextest runs tests in parallel, and continues after a crash.
 fn nextest(workspace: &Workspace, cargo: impl Fn() -> Command, filterset: Option<&str>) -> Result<()> {
     if filterset.is_some() && which(NEXTEST).is_none() {
         bail!("selecting tests needs `cargo-nextest` (`cargo install cargo-nextest`)");
     }
-    // nextest starts a process for each test; those that run `shardc` need not each ask cargo whether it is built.
+    // nextest starts a process for each test; building `shardc` first avoids that each of them asks cargo.
     process::run(cargo().args(["build", "--workspace", "--bin", "shardc"]).args(FEATURES))?;
     let mut run = cargo();
     run.env("SHARDC_BIN", workspace.program(false, "shardc"));
@@ -221,7 +221,7 @@ fn examples(workspace: &Workspace, cargo: impl Fn() -> Command) -> Result<()> {
     Ok(())
 }
 
-/// Takes the steps.
+/// Runs the steps.
 pub(crate) fn run(workspace: &Workspace, args: &TestArgs) -> Result<()> {
     if let Some(most) = args.slowest {
         return slowest::list(workspace, most);

@@ -1,4 +1,4 @@
-//! `cargo xtask demo`: from a clean checkout to a partitioned program that ran.
+//! `cargo xtask demo`: from a clean checkout to running a partitioned program.
 
 use std::{
     collections::BTreeMap,
@@ -16,8 +16,8 @@ use crate::{
     workspace::{Workspace, cargo},
 };
 
-/// The program that comes along: one training step of a small Llama, forward, backward and optimiser, as JAX
-/// prints it, with its weights split over a mesh of 2 x 4 devices.
+/// The bundled program: one training step of a small Llama (forward, backward and optimizer), as printed by JAX, with weights sharded
+/// over a mesh of 2 x 4 devices.
 const PROGRAM: &str = "tests/programs/llama_tiny_fsdp_tp_train.mlir";
 
 /// What to show.
@@ -34,7 +34,7 @@ pub(crate) struct DemoArgs {
     devices: Option<usize>,
 }
 
-/// Builds shardc and shows what it does.
+/// Builds shardc and demonstrates it.
 pub(crate) fn run(workspace: &Workspace, args: &DemoArgs) -> Result<()> {
     let others: &[PluginKind] = if args.tpu { &[PluginKind::Tpu] } else { &[] };
     process::step("setup", || setup::plugins(others))?;
@@ -73,7 +73,7 @@ pub(crate) fn run(workspace: &Workspace, args: &DemoArgs) -> Result<()> {
     Ok(())
 }
 
-/// Builds the command line and returns where it is.
+/// Builds the command line and returns its path.
 pub(crate) fn build(workspace: &Workspace, release: bool) -> Result<PathBuf> {
     let mut command = cargo();
     command.current_dir(&workspace.root).args(["build", "--package", "shardc-cli", "--bin", "shardc"]);
@@ -84,7 +84,7 @@ pub(crate) fn build(workspace: &Workspace, release: bool) -> Result<PathBuf> {
     Ok(workspace.program(release, "shardc"))
 }
 
-/// Prints the size of both programs, the collectives, and how the inputs are split.
+/// Prints the size of both programs, the collectives, and the shardings of the inputs.
 fn show(program: &Path, out: &Path, manifest: &Path) -> Result<()> {
     let read = |path: &Path| fs::read_to_string(path).with_context(|| format!("reading {}", path.display()));
     let (before, after) = (read(program)?, read(out)?);
@@ -108,12 +108,12 @@ fn show(program: &Path, out: &Path, manifest: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Number of operations with a result in a text.
+/// The number of operations with a result in a text.
 fn operations(text: &str) -> usize {
     text.lines().filter(|line| line.trim_start().starts_with('%') && line.contains(" = ")).count()
 }
 
-/// The collectives of a partitioned program and how many there are of each.
+/// The collectives of a partitioned program, counted by kind.
 fn collectives(text: &str) -> BTreeMap<&'static str, usize> {
     const NAMES: [&str; 6] = [
         "all_reduce",

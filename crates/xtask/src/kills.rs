@@ -1,4 +1,4 @@
-//! `cargo xtask kills`: more kills of runs that save checkpoints than every test run has.
+//! `cargo xtask kills`: kills runs that save checkpoints, more often than every test run does.
 
 use anyhow::Result;
 use clap::Args;

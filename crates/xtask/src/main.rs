@@ -1,6 +1,6 @@
-//! # cargo xtask: everything a person runs while developing shardc
+//! # cargo xtask: developer commands of shardc
 //!
-//! This program builds without LLVM, since it is what installs LLVM.
+//! This program builds without LLVM, because it installs LLVM.
 
 #![allow(clippy::print_stdout, reason = "a program for people: what it says is its output")]
 
@@ -103,7 +103,7 @@ struct SetupArgs {
 }
 
 impl SetupArgs {
-    /// The compilers for other devices than this machine's processor.
+    /// The plugins for devices other than this machine's CPU.
     fn others(&self) -> Vec<PluginKind> {
         let asked = [(self.tpu, PluginKind::Tpu), (self.cuda, PluginKind::Cuda)];
         asked.into_iter().filter_map(|(yes, kind)| yes.then_some(kind)).collect()

@@ -1,12 +1,12 @@
-//! XLA's plugins: what compiles and runs a partitioned program.
+//! Installs XLA's PJRT plugins, which compile and run partitioned programs.
 
 use std::io::{IsTerminal, Write};
 
 use anyhow::{Context, Result};
 use shardc_runtime::plugin::{Environment, InstallProgress, Libraries, PluginKind, find, install_with};
 
-/// Installs the pinned plugin of a kind into shardc's cache, unless this machine has one. That for GPUs is to compile: nothing here
-/// runs on one.
+/// Installs the pinned plugin of a kind into shardc's cache, unless this machine has one. The GPU plugin is used only for compilation: no
+/// check runs on a GPU.
 pub(crate) fn ensure(kind: PluginKind) -> Result<()> {
     let title = match kind {
         PluginKind::Cpu => "XLA's CPU plugin",
@@ -24,7 +24,7 @@ pub(crate) fn ensure(kind: PluginKind) -> Result<()> {
     let mut show = |progress: InstallProgress| match progress {
         InstallProgress::Looking { url } => println!("{title}: from {url}"),
         InstallProgress::Downloading { file, received, total } => {
-            // On a terminal one line that counts up; in a log one line.
+            // On a terminal, one line is updated in place; a log gets a single line.
             let now = total.filter(|&all| all > 0).map_or(0, |all| received * 100 / all);
             if terminal && now > percent {
                 percent = now;

@@ -1,4 +1,4 @@
-//! Running other programs, with what is run and how long it took shown.
+//! Runs other programs, and prints commands and durations.
 
 use std::{
     path::Path,
@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-/// Runs a command, its output going where ours goes.
+/// Runs a command with inherited output.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     println!("$ {}", shown(command));
     let status = command.status().with_context(|| format!("starting {}", shown(command)))?;
@@ -18,7 +18,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs a command and returns what it prints; what it says on standard error goes where ours goes.
+/// Runs a command and returns its standard output; its standard error is inherited.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let out =
         command.stderr(Stdio::inherit()).output().with_context(|| format!("starting {}", shown(command)))?;
@@ -28,16 +28,16 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     String::from_utf8(out.stdout).with_context(|| format!("reading what {} prints", shown(command)))
 }
 
-/// The command as a person would type it.
+/// The command as typed in a shell.
 pub(crate) fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program());
-    // Cargo names itself by its full path.
+    // Cargo's own variable has its full path.
     let program = if program.ends_with("cargo") { Path::new("cargo") } else { program };
     let words = std::iter::once(program.as_os_str()).chain(command.get_args());
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
 }
 
-/// Says what begins, does it, and says how long it took.
+/// Prints the title, does the work, and prints its duration.
 pub(crate) fn step<T>(title: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     println!("\n== {title}");
     let start = Instant::now();

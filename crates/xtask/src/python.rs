@@ -1,4 +1,4 @@
-//! A Python with pinned packages: what independent checks ask (JAX, Orbax, tensorstore, safetensors, a local S3).
+//! A Python with pinned packages for independent checks (JAX, Orbax, tensorstore, safetensors, a local S3).
 
 use std::{
     env,
@@ -13,21 +13,21 @@ use shardc_runtime::plugin::Environment;
 
 use crate::process;
 
-/// The packages, each with its version.
+/// The packages with pinned versions.
 const REQUIREMENTS: &str = include_str!("../python/requirements.txt");
 
-/// The JAX release that comparisons are made with, one of the requirements.
+/// The JAX release used in comparisons, one of the requirements.
 const JAX: &str = "0.10.2";
 
-/// The variable that names a Python to tests.
+/// The environment variable that names a Python for tests.
 pub(crate) const VARIABLE: &str = "SHARDC_PYTHON";
 
-/// The Python for tests: the one that `SHARDC_PYTHON` names, or one of our own, made on first use.
+/// The Python for tests: the one that `SHARDC_PYTHON` names, or a virtual environment that is created on first use.
 ///
-/// `None` after saying why where it cannot be made: without a network, tests that need it are skipped.
+/// Returns `None` with a message if it cannot be created: without a network, tests that need it are skipped.
 ///
 /// # Errors
-/// It cannot be made on a machine of a continuous integration (`CI` is set), where nothing may be skipped.
+/// It cannot be created in continuous integration (`CI` is set), where no test may be skipped.
 pub(crate) fn for_tests() -> Result<Option<PathBuf>> {
     if let Some(named) = set(VARIABLE) {
         println!("Python for tests: {} ({VARIABLE})", PathBuf::from(&named).display());
@@ -43,8 +43,7 @@ pub(crate) fn for_tests() -> Result<Option<PathBuf>> {
     }
 }
 
-/// A Python that has the right JAX: the named one, the active virtual environment's, or one of our own, which is
-/// made on first use.
+/// A Python with the pinned JAX: the named one, the active virtual environment's, or one that is created on first use.
 pub(crate) fn with_jax(named: Option<&Path>) -> Result<PathBuf> {
     if let Some(python) = named {
         return match version_of(python, "jax") {
@@ -67,7 +66,7 @@ pub(crate) fn with_jax(named: Option<&Path>) -> Result<PathBuf> {
     }
 }
 
-/// A Python that has any release of JAX: the named one, or that of [`with_jax`].
+/// A Python with any release of JAX: the named one, or that of [`with_jax`].
 pub(crate) fn with_any_jax(named: Option<&Path>) -> Result<PathBuf> {
     match named {
         Some(python) if version_of(python, "jax").is_some() => Ok(python.to_owned()),
@@ -76,7 +75,7 @@ pub(crate) fn with_any_jax(named: Option<&Path>) -> Result<PathBuf> {
     }
 }
 
-/// The version of a package that a Python would import.
+/// The version of a package that this Python imports.
 pub(crate) fn version_of(python: &Path, package: &str) -> Option<String> {
     let code = format!("import importlib.metadata as m; print(m.version('{package}'))");
     let out = Command::new(python).args(["-c", &code]).output().ok()?;
@@ -84,7 +83,7 @@ pub(crate) fn version_of(python: &Path, package: &str) -> Option<String> {
     (out.status.success() && !version.is_empty()).then_some(version)
 }
 
-/// The Python of our own: a virtual environment in shardc's cache, made unless it is there with all packages.
+/// The virtual environment in shardc's cache, created unless it exists with all packages.
 fn own() -> Result<PathBuf> {
     let cache = Environment::from_process().cache();
     let cache = cache.context("there is no cache folder: neither XDG_CACHE_HOME nor HOME is set")?;
@@ -93,9 +92,9 @@ fn own() -> Result<PathBuf> {
     fs::create_dir_all(&cache).with_context(|| format!("making {}", cache.display()))?;
     let lock = cache.join("python.lock");
     let lock = fs::File::create(&lock).with_context(|| format!("making {}", lock.display()))?;
-    // Until the end of this function, so that of two at once one installs and the other finds what is there.
+    // Held until the end of this function, so that of two concurrent processes one installs and the other uses the result.
     lock.lock().context("waiting for who installs the same")?;
-    // Written last: where it is there and says the same, the packages are.
+    // Written last: if it exists with the same text, the packages are installed.
     let installed = folder.join("requirements.txt");
     if fs::read_to_string(&installed).is_ok_and(|text| text == REQUIREMENTS) && runs(&python) {
         println!("Python for tests: already there ({})", python.display());
@@ -126,7 +125,7 @@ fn python_in(environment: &Path) -> PathBuf {
     environment.join("bin").join("python")
 }
 
-/// Whether an interpreter starts: an environment breaks when the Python that it was made of goes.
+/// Whether an interpreter starts: an environment breaks when its base Python is removed.
 fn runs(python: &Path) -> bool {
     Command::new(python).args(["-c", ""]).status().is_ok_and(|status| status.success())
 }

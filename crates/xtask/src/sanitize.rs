@@ -1,9 +1,9 @@
-//! `cargo xtask sanitize`: the tests of code that touches foreign functions, under AddressSanitizer and its search for leaks; and
-//! the tests of the other crates under Miri, where that is installed.
+//! `cargo xtask sanitize`: runs the tests of code that uses FFI under AddressSanitizer and LeakSanitizer. With `--miri`, runs tests of
+//! the other crates under Miri, if installed.
 //!
-//! Everything of ours is built with the sanitizer, and so are the processes that tests start: they are the same programs. The
-//! standard library, LLVM and XLA's plugin are not, but what they allocate and free is seen. What is found, in whichever process,
-//! is a file of its own, so that no test can hide it by expecting a process to fail.
+//! All of shardc's code is built with the sanitizer, including the programs that tests start. The standard library, LLVM and XLA's plugin
+//! are not, but their allocations are tracked. Each process writes its findings to a file, so a test that expects a process to fail
+//! cannot hide them.
 
 use std::{
     env,
@@ -57,11 +57,11 @@ enum Part {
 }
 
 impl Part {
-    /// The arguments of cargo for each of its commands.
+    /// The arguments of each cargo command.
     fn commands(self) -> Vec<Vec<&'static str>> {
         let tests = |packages: &[&'static str]| {
             let named = packages.iter().flat_map(|package| ["--package", package]);
-            // Listings in documentation are built by rustdoc, which links no sanitizer.
+            // Doctests are linked by rustdoc, which does not link the sanitizer.
             ["test", "--no-fail-fast", "--tests"].into_iter().chain(named).collect()
         };
         match self {
@@ -83,19 +83,18 @@ impl Part {
     }
 }
 
-/// Options of the sanitizer beside those that name files. Tests have the plugin ask for terabytes, which it must be told that there
-/// are none of, as the C library does.
+/// Sanitizer options other than paths. Tests make the plugin request terabytes; the allocator must then return null like the C library.
 const OPTIONS: &str =
     "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1";
 
-/// What a file of the sanitizer has where it is more than a warning.
+/// Marks a report that is more than a warning.
 const FAULT: &str = "ERROR: ";
 
-/// The test that measures how much memory a process takes: under the sanitizer, most of that is the sanitizer's.
+/// The test that measures the memory of a process, most of which is the sanitizer's own.
 const MEASURES_MEMORY: &str = "saving_and_restoring_need_no_more_than_two_shards";
 
-/// Crates that call no foreign functions, or few, that Miri runs, each by itself: with the features that others ask for, more of
-/// them would need other rules ([`BY_TREE_BORROWS`]).
+/// Crates with little or no FFI, which Miri runs one by one: with the features that others enable, more of them would need other rules
+/// ([`BY_TREE_BORROWS`]).
 const UNDER_MIRI: [&str; 11] = [
     "shardc-statedict",
     "shardc-data",
@@ -110,15 +109,15 @@ const UNDER_MIRI: [&str; 11] = [
     "shardc-checkpoint",
 ];
 
-/// The crate whose libraries Miri goes through by Tree Borrows: `zlib-rs` 0.6 frees what is borrowed by the stricter Stacked Borrows,
-/// and `crossbeam-epoch` makes pointers of integers.
+/// The crate that Miri checks with Tree Borrows: `zlib-rs` 0.6 violates the stricter Stacked Borrows on deallocation, and
+/// `crossbeam-epoch` casts integers to pointers.
 const BY_TREE_BORROWS: &str = "shardc-checkpoint";
 
-/// Tests of the runtime that ask the operating system for what Miri has not: times of files, processes, libraries, sockets.
+/// Tests of the runtime that use system calls unsupported by Miri: file times, processes, libraries, sockets.
 const WITHOUT_MIRI: [&str; 5] =
     ["cache::", "launcher::", "plugin::", "processes::handshake", "a_local_job_needs_an_index_alone"];
 
-/// Tests of what is large, or of all there is of something: what takes nanoseconds takes Miri microseconds.
+/// Large or exhaustive tests: Miri takes microseconds for nanoseconds of work.
 const TOO_LONG_FOR_MIRI: [&str; 13] = [
     "every_small_float_reads_back",
     "large_sources_are_read_in_parts",
@@ -136,10 +135,10 @@ const TOO_LONG_FOR_MIRI: [&str; 13] = [
     "layout::encode::",
 ];
 
-/// How often Miri runs what is tested with many cases, by the variable that proptest reads.
+/// The number of property-test cases under Miri, through proptest's variable.
 const CASES_UNDER_MIRI: (&str, &str) = ("PROPTEST_CASES", "2");
 
-/// Runs tests under a tool that sees wrong uses of memory. Whatever it finds is an error.
+/// Runs tests under a memory checker. Any finding is an error.
 pub(crate) fn run(workspace: &Workspace, args: &SanitizeArgs) -> Result<()> {
     if args.miri { miri(workspace, args) } else { address(workspace, &args.parts) }
 }
@@ -175,8 +174,8 @@ fn address(workspace: &Workspace, parts: &[Part]) -> Result<()> {
     Ok(())
 }
 
-/// The triple of this machine. Where cargo is told a target, flags are not for build scripts and macros, which could not be loaded
-/// with a sanitizer in them.
+/// The host triple. With an explicit target, cargo's flags do not apply to build scripts and procedural macros, which cannot be loaded
+/// with a sanitizer.
 fn host() -> Result<String> {
     let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or_else(|| OsString::from("rustc")));
     let said = process::output(rustc.arg("-vV"))?;
@@ -184,14 +183,14 @@ fn host() -> Result<String> {
     host.map(str::to_owned).context("rustc names no host")
 }
 
-/// Has cargo build with AddressSanitizer. The compiler has it on this channel too, but calls it unstable.
+/// Makes cargo build with AddressSanitizer, which this compiler channel has as an unstable feature.
 fn sanitized(command: &mut Command, host: &str, flags: Option<OsString>) {
     let mut flags = flags.unwrap_or_default();
     flags.push(" -Zsanitizer=address");
     command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", flags).env("CARGO_BUILD_TARGET", host);
 }
 
-/// A folder in which each process that is at fault leaves a file.
+/// A folder in which each faulty process leaves a file.
 struct Reports(PathBuf);
 
 impl Reports {
@@ -203,14 +202,14 @@ impl Reports {
         Ok(reports)
     }
 
-    /// What the sanitizer is told by.
+    /// The environment variables of the sanitizer.
     fn environment(&self, root: &Path) -> Vec<(&'static str, OsString)> {
         let mut address = OsString::from(format!("{OPTIONS}:log_path="));
         address.push(self.0.join("report"));
         let mut leaks = OsString::from("print_suppressions=0:suppressions=");
         leaks.push(root.join("crates/xtask/sanitize/leaks.supp"));
         let mut environment = vec![("ASAN_OPTIONS", address), ("LSAN_OPTIONS", leaks)];
-        // Without it, stacks are addresses.
+        // Without a symbolizer, stack traces have only addresses.
         let prefix = env::var_os("MLIR_SYS_220_PREFIX").unwrap_or_else(|| OsString::from("/usr/lib/llvm-22"));
         let beside_llvm = Path::new(&prefix).join("bin/llvm-symbolizer");
         let symbolizer = Some(beside_llvm).filter(|path| path.is_file()).or_else(|| which("llvm-symbolizer"));
@@ -218,7 +217,7 @@ impl Reports {
         environment
     }
 
-    /// The files, by name, with what they say.
+    /// The report files by name, with their contents.
     fn found(&self) -> Result<Vec<(PathBuf, String)>> {
         let entries = fs::read_dir(&self.0).with_context(|| format!("reading {}", self.0.display()))?;
         let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -237,7 +236,7 @@ impl Reports {
 fn miri(workspace: &Workspace, args: &SanitizeArgs) -> Result<()> {
     let toolchain = &args.toolchain;
     let tests_of = |package: &str| {
-        // By way of rustup: the cargo that runs us is that of another toolchain.
+        // Through rustup, because the cargo that runs this process is of another toolchain.
         let mut command = Command::new("cargo");
         command.current_dir(&workspace.root).env_remove("RUSTUP_TOOLCHAIN").arg(format!("+{toolchain}"));
         command.args(["miri", "test", "--package", package, "--lib", "--"]);
@@ -305,7 +304,7 @@ mod tests {
         assert_eq!(found, [(folder.join("report.shardc.7"), "a leak".to_owned())]);
     }
 
-    /// No suppression is of a function of ours, and each says why.
+    /// No suppression covers shardc's functions, and each has a reason.
     #[test]
     fn every_suppression_has_a_reason() {
         let text = include_str!("../sanitize/leaks.supp");

@@ -1,4 +1,4 @@
-//! Filtersets of nextest: which tests `cargo xtask test quick` and `cargo xtask test --changed` run.
+//! nextest filtersets for `cargo xtask test quick` and `cargo xtask test --changed`.
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 
@@ -9,7 +9,7 @@ use crate::{process, workspace::Workspace};
 /// Unit tests of every crate, and the filetests.
 pub(crate) const QUICK: &str = "kind(lib) + kind(bin) + binary(filetests)";
 
-/// The tests of crates with files that differ from a commit, new files included. `None` if there are none.
+/// The filterset for crates with files that differ from a commit, including new files. `None` if there are none.
 pub(crate) fn changed(workspace: &Workspace, base: &str) -> Result<Option<String>> {
     let git = |args: &[&str]| process::output(Command::new("git").current_dir(&workspace.root).args(args));
     let files =
@@ -18,9 +18,9 @@ pub(crate) fn changed(workspace: &Workspace, base: &str) -> Result<Option<String
     Ok(filterset(files.lines().map(Path::new), &folders))
 }
 
-/// One term for each crate that holds a file, and the filetests for every crate: they run the compiler from end to end.
+/// One term for each crate with a changed file, and the filetests for every crate, because they run the compiler from end to end.
 ///
-/// The crate of integration tests takes long, so a file of `tests/tests` selects its binary alone, and a filetest only the filetests.
+/// The crate of integration tests is slow, so a file of `tests/tests` selects only its binary, and a filetest only the filetests.
 fn filterset<'f>(files: impl Iterator<Item = &'f Path>, folders: &[(&Path, &str)]) -> Option<String> {
     let mut terms = BTreeSet::new();
     for file in files {

@@ -1,4 +1,4 @@
-//! Installing what shardc needs.
+//! Installs shardc's dependencies.
 
 use std::{
     path::{Path, PathBuf},
@@ -25,7 +25,7 @@ const PACKAGES: [&str; 7] = [
 /// The compiler that links LLVM's C++ libraries.
 const COMPILER: &str = "g++";
 
-/// Installs what is missing, and the compilers for `others` than this machine's processor; the Python for tests, where there is one.
+/// Installs what is missing, and the plugins for `others`; returns the Python for tests, if there is one.
 pub(crate) fn run(others: &[PluginKind]) -> Result<Option<PathBuf>> {
     process::step("setup", || {
         system_packages()?;
@@ -34,7 +34,7 @@ pub(crate) fn run(others: &[PluginKind]) -> Result<Option<PathBuf>> {
     })
 }
 
-/// Installs the plugins that are missing: all that running programs needs, and compiling them for `others`.
+/// Installs missing plugins: the one that runs programs here, and those that compile for `others`.
 pub(crate) fn plugins(others: &[PluginKind]) -> Result<()> {
     [PluginKind::Cpu].iter().chain(others).try_for_each(|&kind| plugins::ensure(kind))
 }
@@ -55,7 +55,7 @@ fn system_packages() -> Result<()> {
     let mut arguments = vec!["install", "--yes", "--no-install-recommends"];
     arguments.extend(&missing);
     let known = missing.iter().all(|p| has_candidate(p));
-    // Old lists may name files that the server has no more; then the install fails, and new lists help.
+    // Outdated lists may name packages that the server no longer has; the install then fails and is repeated with new lists.
     if known && process::run(&mut as_root("apt-get", &arguments)?).is_ok() {
         return Ok(());
     }
@@ -71,7 +71,7 @@ fn system_packages() -> Result<()> {
     process::run(&mut as_root("apt-get", &arguments)?).context("installing Debian packages")
 }
 
-/// Where there is no apt: go on if LLVM is there, else say what to do.
+/// Without apt: succeeds if LLVM is installed, else reports how to install it.
 fn without_apt() -> Result<()> {
     let prefix = std::env::var("MLIR_SYS_220_PREFIX").unwrap_or_else(|_| "/usr/lib/llvm-22".to_owned());
     let config = Path::new(&prefix).join("bin").join("llvm-config");
@@ -93,7 +93,7 @@ fn is_installed(package: &str) -> bool {
     query.is_ok_and(|out| out.status.success() && out.stdout == b"installed")
 }
 
-/// Whether apt's lists name a version that could be installed.
+/// Whether apt's lists have an installable version.
 fn has_candidate(package: &str) -> bool {
     let policy = Command::new("apt-cache").env("LC_ALL", "C").args(["policy", package]).output();
     policy.is_ok_and(|out| {
@@ -102,7 +102,7 @@ fn has_candidate(package: &str) -> bool {
     })
 }
 
-/// A command with root's rights, and without questions.
+/// A non-interactive command with root privileges.
 fn as_root(program: &str, arguments: &[&str]) -> Result<Command> {
     let root = process::output(Command::new("id").arg("-u"))?.trim() == "0";
     if !root && which("sudo").is_none() {

@@ -1,4 +1,4 @@
-//! `cargo xtask test --slowest`: the tests that took longest in the last run, from the report that nextest writes.
+//! `cargo xtask test --slowest`: the slowest tests of the last run, from nextest's report.
 
 use std::{collections::BTreeMap, fs, time::Duration};
 
@@ -7,7 +7,7 @@ use quick_junit::Report;
 
 use crate::{process, workspace::Workspace};
 
-/// Where nextest writes its report, in the target folder: `.config/nextest.toml` names the file.
+/// The path of nextest's report in the target folder; the file is named in `.config/nextest.toml`.
 const REPORT: &str = "nextest/default/junit.xml";
 
 /// Prints the slowest tests, then the slowest test binaries.

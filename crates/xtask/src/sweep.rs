@@ -1,4 +1,4 @@
-//! `cargo xtask sweep`: random programs, and random settings of strategies, in numbers that are too many for every test run.
+//! `cargo xtask sweep`: random programs and random strategy settings, more of them than in every test run.
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -37,7 +37,7 @@ enum Of {
     SettingsForTpus,
 }
 
-/// Runs the test of random cases, optimised.
+/// Runs the test of random cases, optimized.
 pub(crate) fn run(workspace: &Workspace, args: &SweepArgs) -> Result<()> {
     let (test, trial, others): (_, _, &[PluginKind]) = match args.of {
         Of::Programs => ("random", "random programs", &[]),
@@ -52,7 +52,7 @@ pub(crate) fn run(workspace: &Workspace, args: &SweepArgs) -> Result<()> {
             .env("SHARDC_CASES", args.cases.to_string())
             .env("SHARDC_SEED", args.seed.to_string())
             .env("SHARDC_FIRST", args.first.to_string())
-            // The compiler for TPUs refuses flags of that for CPUs.
+            // The TPU compiler rejects flags of the CPU compiler.
             .envs(others.is_empty().then(|| ("XLA_FLAGS", xla_flags())))
             .envs(python.map(|python| (python::VARIABLE, python))),
     )

@@ -1,4 +1,4 @@
-//! Where things are.
+//! Paths of the checkout.
 
 use std::{
     env,
@@ -12,7 +12,7 @@ use serde_json::Value;
 pub(crate) struct Workspace {
     /// The folder of the root `Cargo.toml`.
     pub(crate) root: PathBuf,
-    /// Where cargo builds.
+    /// Cargo's target folder.
     pub(crate) target: PathBuf,
     metadata: Value,
 }
@@ -21,9 +21,9 @@ pub(crate) struct Workspace {
 pub(crate) struct Example {
     pub(crate) package: String,
     pub(crate) name: String,
-    /// Whether it is an example target of its package, not a program of its own.
+    /// Whether it is an example target of its package, not a separate program.
     pub(crate) is_example_target: bool,
-    /// What it is run with to check that it runs.
+    /// The arguments for checking that it runs.
     pub(crate) arguments: Vec<String>,
 }
 
@@ -51,14 +51,14 @@ impl Workspace {
         self.target.join(profile).join(format!("{name}{}", env::consts::EXE_SUFFIX))
     }
 
-    /// Files that this program makes.
+    /// A folder for files that this program writes.
     pub(crate) fn scratch(&self, name: &str) -> Result<PathBuf> {
         let dir = self.target.join("xtask").join(name);
         std::fs::create_dir_all(&dir).with_context(|| format!("making {}", dir.display()))?;
         Ok(dir)
     }
 
-    /// The programs under `examples/`, by name.
+    /// The programs under `examples/`, sorted by name.
     pub(crate) fn examples(&self) -> Vec<Example> {
         let folder = self.root.join("examples");
         let mut found = Vec::new();
@@ -86,7 +86,7 @@ impl Workspace {
         found
     }
 
-    /// The folder of each package, relative to the root, and the package's name.
+    /// The folder of each package relative to the root, and the package's name.
     pub(crate) fn package_folders<'w>(&'w self) -> Vec<(&'w Path, &'w str)> {
         let folder_and_name = |package: &'w Value| -> Option<(&'w Path, &'w str)> {
             let manifest = Path::new(package["manifest_path"].as_str()?);
@@ -100,7 +100,7 @@ impl Workspace {
     }
 }
 
-/// What a package says that an example is checked with.
+/// The arguments for an example from its package's metadata.
 fn arguments(check: &Value, name: &str) -> Vec<String> {
     let said = check[name].as_array().into_iter().flatten();
     said.filter_map(|argument| argument.as_str().map(str::to_owned)).collect()
@@ -115,7 +115,7 @@ pub(crate) fn which(name: &str) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    /// This program installs LLVM, so it must build before LLVM is there.
+    /// This program installs LLVM, so it must build without LLVM.
     #[test]
     fn xtask_needs_no_llvm() {
         let mut tree = cargo();

@@ -1,4 +1,4 @@
-//! Names of attributes that have a meaning stand in one file: whoever reads or writes one asks `shardc_ir::discardable`.
+//! Names of attributes with a meaning occur in one file: code that reads or writes one uses `shardc_ir::discardable`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -24,7 +24,7 @@ const NAMES: &[&str] = &[
     SHARDING_RULE,
 ];
 
-/// The file that may name them.
+/// The only file that may name them.
 const HOME: &str = "ir/src/discardable.rs";
 
 #[test]
@@ -41,7 +41,7 @@ fn names_of_attributes_stand_in_one_file() {
     let mut found = Vec::new();
     for file in files.iter().filter(|file| !file.ends_with(HOME)) {
         let text = fs::read_to_string(file).expect("a source can be read");
-        // Tests say in full what they expect.
+        // Tests spell out the expected names.
         let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
         for (number, line) in code.lines().enumerate() {
             if NAMES.iter().any(|name| line.contains(&format!("\"{name}\""))) {
@@ -52,7 +52,7 @@ fn names_of_attributes_stand_in_one_file() {
     assert!(found.is_empty(), "use the names and accessors of {HOME}:\n{}", found.join("\n"));
 }
 
-/// Source files below a folder, those of tests left out.
+/// Source files below a folder, without tests.
 fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();

@@ -1,8 +1,8 @@
 //! Runs StableHLO's interpreter tests with random shardings: `interpret [--seed N] [--draws N] [--keep DIR]
 //! [--after ID] FILE...`.
 //!
-//! It prints a line for whatever begins and ends, words separated by tabs, so that `cargo xtask conformance interpret`
-//! knows what was going on should the back end end the process. With `--after` it goes on behind that.
+//! It prints a line at the start and the end of each program, words separated by tabs. If the back end ends the process, `cargo xtask
+//! conformance interpret` thus knows which program was running. `--after` continues after that program.
 
 use std::{io::Write, path::PathBuf, process::ExitCode};
 

@@ -1,4 +1,4 @@
-//! Writes the training steps of our own graphs as StableHLO: `steps DIR MESH...` makes `DIR/NAME.MESH.mlir` of each step on each mesh.
+//! Writes the training steps of the graph builder as StableHLO: `steps DIR MESH...` writes `DIR/NAME.MESH.mlir` for each step and mesh.
 
 use std::{env, fs, path::PathBuf, process::ExitCode};
 

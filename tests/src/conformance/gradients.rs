@@ -10,7 +10,7 @@ use crate::devices::DEVICES;
 use crate::gradients::Wrong;
 use crate::gradients::pairs::{Pair, Reference};
 
-/// The last function, and what its gradients are on one device.
+/// The last function, and its gradients on one device.
 #[derive(Default)]
 pub(super) struct Gradients {
     pairs: Vec<Pair>,
@@ -19,10 +19,10 @@ pub(super) struct Gradients {
 
 impl Gradients {
     /// `{"dir", "name", "step"}`, where the step is
-    /// * `write`: leaves value and gradients in the file `out`,
-    /// * `derivatives`: compares them with differences, forward with backward, and those of the gradients, or
-    /// * `partition`: shards arguments at random (`seed`), partitions (`mode`) and compares with one device;
-    ///   the partitioned program is left in the file `out`, if that is named.
+    /// * `write`: writes value and gradients to the file `out`,
+    /// * `derivatives`: compares them with finite differences, forward with backward, and second derivatives likewise, or
+    /// * `partition`: shards arguments at random (`seed`), partitions (`mode`) and compares with one device; writes the partitioned
+    ///   program to the file `out`, if given.
     pub(super) fn answer(&mut self, job: &Value, devices: &mut Devices) -> Answer {
         match self.try_answer(job, devices) {
             Ok(answer) => answer,

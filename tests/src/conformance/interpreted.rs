@@ -1,12 +1,11 @@
-//! Shardy's executable tests: what its partitioner makes of functions is run by StableHLO's interpreter on every device.
+//! Shardy's executable tests, in which StableHLO's interpreter runs Shardy's partitioned functions on every device.
 //!
-//! A file has two parts. The first holds functions with shardings (`@parallel_*`), and the same without
-//! (`@sequential_*`; where there are none, they are the first without their shardings). The second holds `@main`, where
-//! `interpreter.run_parallel` gives each device its blocks, and `check.expect_eq` says what has to come out. Here our
-//! partitioner takes the place of Shardy's and the back end that of the interpreter: `@main` runs on one device up to
-//! each `run_parallel`, and what that is given goes to the devices just as it is.
+//! A file has two parts. The first has functions with shardings (`@parallel_*`) and the same without (`@sequential_*`; if absent, they
+//! are the first with their shardings removed). The second has `@main`: `interpreter.run_parallel` gives each device its shards, and
+//! `check.expect_eq` states the expected results. Here shardc replaces Shardy's partitioner and the back end replaces the interpreter.
+//! `@main` runs on one device up to each `run_parallel`, whose operands go to the devices unchanged.
 //!
-//! Shardy reads an argument or result without a sharding as replicated; here that is said to our propagation.
+//! Shardy treats an argument or result without a sharding as replicated; here that is annotated explicitly for our propagation.
 
 use std::{collections::HashMap, path::Path};
 
@@ -21,16 +20,16 @@ use shardc_runtime::HostArray;
 
 use super::{Answer, Devices, Outcome};
 
-/// Tests of this pass do not run on several devices: they compare a program before and after it.
+/// Tests of this pass do not run on several devices: they compare a program before and after the pass.
 const BATCHING: &str = "explicit_gather_scatter_batching";
 
-/// The pass that they are about.
+/// The tested pass.
 const BATCHING_PASS: &str = "sdy-explicit-gather-scatter-batching";
 
-/// Sums in another order differ so much, relative to the largest value; the interpreter has one order.
+/// Tolerance relative to the largest value: sums in another order differ by this much, and the interpreter has one order.
 const ROUNDING: f64 = 1e-6;
 
-/// `{"file", "mode"}`: runs the test, with our partitioner.
+/// `{"file", "mode"}`: runs the test with shardc's partitioner.
 pub(super) fn answer(job: &Value, devices: &mut Devices) -> Answer {
     let file = Path::new(job["file"].as_str().unwrap_or_default());
     let mode = if job["mode"] == "partition" { SpmdMode::Partition } else { SpmdMode::Replica };
@@ -53,15 +52,15 @@ fn error(error: &Error) -> Answer {
     Answer::new(if is_refusal { Outcome::Refused } else { Outcome::Failed }, said)
 }
 
-/// Values of `@main` that came from devices.
+/// Values of `@main` that were computed on devices.
 type Known = HashMap<ValueId, HostArray>;
 
-/// A test: both parts as one module.
+/// A test, with both parts in one module.
 struct Test {
     module: Module,
 }
 
-/// What is compared at the end.
+/// The values that are compared at the end.
 struct Check {
     got: ValueId,
     expected: ValueId,
@@ -79,7 +78,7 @@ impl Test {
             let pass = shardc_shardy::find(BATCHING_PASS).ok_or_else(|| failed("the pass is gone"))?;
             pass.run(&mut module, &mut PassContext::default())
                 .map_err(|errors| error(&Error::from(errors)))?;
-            // What the pass leaves is the transformed program; the text as it is stands for the original.
+            // The pass's output is the transformed program; the unchanged text is the original.
             let transformed = functions_of(&shardc_stablehlo::print(&module, &Default::default()));
             let combined =
                 format!("{}\n{transformed}\n{second}", first.replace("@transformed_", "@original_"));
@@ -145,7 +144,7 @@ impl Test {
         self.module.func_names.get("main").copied()
     }
 
-    /// Values of `@main`, computed on one device from those that are known.
+    /// Computes values of `@main` on one device from known ones.
     fn evaluate(
         &self,
         values: &[ValueId],
@@ -154,7 +153,7 @@ impl Test {
     ) -> Result<Vec<HostArray>, Answer> {
         let mut module = self.module.clone();
         let main = self.main().ok_or_else(|| failed("the test has no @main"))?;
-        // What the values need, in the order of the program.
+        // The operations that the values depend on, in program order.
         let (mut needed, mut inputs, mut ops) = (values.to_vec(), Vec::new(), Vec::new());
         while let Some(value) = needed.pop() {
             if known.contains_key(&value) {
@@ -194,7 +193,7 @@ impl Test {
             .map_err(|e| error(&e))
     }
 
-    /// What the functions of a `run_parallel` give, on devices of their own.
+    /// The results of the functions of a `run_parallel`, each on its device.
     fn parallel(
         &self,
         op: OpId,
@@ -249,7 +248,7 @@ impl Test {
     }
 }
 
-/// The functions of a module's text, without the module around them.
+/// The functions of a module's text, without the enclosing module.
 fn functions_of(text: &str) -> String {
     match (text.split_once('{'), text.trim_start().starts_with("module")) {
         (Some((_, rest)), true) => rest.rsplit_once('}').map_or(rest, |(inner, _)| inner).to_owned(),
@@ -257,7 +256,7 @@ fn functions_of(text: &str) -> String {
     }
 }
 
-/// Names of the functions that a `run_parallel` runs, by device.
+/// The names of the functions of a `run_parallel`, by device.
 fn programs(module: &Module, op: OpId) -> Vec<String> {
     let data = &module.ops[op];
     let inherent = match &data.kind {
@@ -276,7 +275,7 @@ fn programs(module: &Module, op: OpId) -> Vec<String> {
     replicas.iter().flat_map(items).filter_map(|attr| name(&attr)).collect()
 }
 
-/// Says that what has no sharding is replicated.
+/// Annotates unsharded values as replicated.
 fn close(module: &mut Module, name: &str) -> Result<(), Answer> {
     let missing = || failed(format!("there is no function @{name} with a sharding"));
     let func = module.func_names.get(name).copied().ok_or_else(missing)?;
@@ -309,9 +308,9 @@ fn close(module: &mut Module, name: &str) -> Result<(), Answer> {
     Ok(())
 }
 
-/// Leaves one function, which calls nothing.
+/// Keeps only one function, which has no calls.
 fn keep_only(module: &mut Module, name: &str) -> Result<(), Error> {
-    // The entry function is that of this name, or the only public one.
+    // The entry function has this name, or is the only public one.
     module.retain_funcs(|_, func| *func.name == *name || *func.name != *"main");
     for func in module.funcs.values_mut() {
         func.visibility = if *func.name == *name { Visibility::Public } else { Visibility::Private };

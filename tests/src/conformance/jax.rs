@@ -1,4 +1,4 @@
-//! Programs that `conformance/jax/export.py` wrote, with every check of each.
+//! All checks of the programs that `conformance/jax/export.py` wrote.
 
 use std::{
     fs,
@@ -18,10 +18,10 @@ use super::{
 };
 use crate::root;
 
-/// How devices see one another, as options name it.
+/// The SPMD modes, as options name them.
 const MODES: [&str; 2] = ["replica", "partition"];
 
-/// The checks, in their order.
+/// The checks in order.
 pub const CHECKS: [&str; 9] = [
     "printed",
     "printed with locations",
@@ -34,11 +34,11 @@ pub const CHECKS: [&str; 9] = [
     "gradient",
 ];
 
-/// Writes the programs, as the JAX of `python` lowers them, to `folder`, and returns the manifest. `only` are parts of the
-/// names wanted; all without.
+/// Writes the programs lowered by the JAX of `python` to `folder`, and returns the manifest. `only` selects names by substrings; if
+/// empty, all are written.
 ///
 /// # Errors
-/// Some program is not lowered, or the Python has no JAX.
+/// A program cannot be lowered, or the Python has no JAX.
 pub fn export(python: &Path, folder: &Path, only: &[&str]) -> Result<Value, String> {
     let mut command = Command::new(python);
     command.arg(root().join("conformance/jax/export.py")).arg(folder);
@@ -54,7 +54,7 @@ pub fn export(python: &Path, folder: &Path, only: &[&str]) -> Result<Value, Stri
     serde_json::from_str(&text).map_err(|error| format!("{}: {error}", manifest.display()))
 }
 
-/// What a check of a program showed.
+/// The result of a check of a program.
 enum Check {
     Passed,
     /// It does not apply, for this reason.
@@ -81,8 +81,8 @@ impl Program<'_> {
     }
 }
 
-/// Does all checks of `{"folder", "program" (an entry of the manifest), "out" (a folder)}`. The answer's figure `checks` has,
-/// for each of [`CHECKS`], `[name, "passed" | "skipped" | "failed", said]`.
+/// Runs all checks of `{"folder", "program" (an entry of the manifest), "out" (a folder)}`. The answer's figure `checks` has `[name,
+/// "passed" | "skipped" | "failed", said]` for each of [`CHECKS`].
 pub(super) fn answer(job: &Value, peer: &mut Peer, verify: &mut Verify, devices: &mut Devices) -> Answer {
     let path = |name: &str| PathBuf::from(job[name].as_str().unwrap_or_default());
     let program = Program { folder: path("folder"), entry: &job["program"] };
@@ -114,7 +114,7 @@ pub(super) fn answer(job: &Value, peer: &mut Peer, verify: &mut Verify, devices:
     Answer { outcome, said: String::new(), figures: vec![("checks", json!(figures))] }
 }
 
-/// The text of jaxlib's MLIR is read, verified, and printed as it was.
+/// jaxlib's MLIR text parses, verifies, and prints unchanged.
 fn printed(file: &Path) -> Result<(), String> {
     let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let name = file.file_name().unwrap_or_default().to_string_lossy();
@@ -131,7 +131,7 @@ fn printed(file: &Path) -> Result<(), String> {
     Err(format!("printed `{}` for `{}`", ours.trim(), theirs.trim()))
 }
 
-/// Partitions in one mode: shardc's answer, the peer's opinion of the output, and the comparison of values.
+/// Partitions in one mode: shardc's answer, the peer's verdict on the output, and the comparison of values.
 fn partitioned(
     program: &Program<'_>,
     mode: &str,
@@ -155,7 +155,7 @@ fn partitioned(
         (Outcome::Equal, _) => Check::Passed,
         (_, why) if !why.is_empty() => Check::Skipped(why.to_owned()),
         (Outcome::Wrong | Outcome::Refused, _) => Check::Failed(answer.said),
-        // The plugin lacks something, such as LAPACK, that jaxlib may have.
+        // The plugin lacks a feature, such as LAPACK, that jaxlib may have.
         (Outcome::Failed, _) if compiles => match peer.partition(out, Some(&file)) {
             Opinion::Accepted => Check::Passed,
             Opinion::Refused { stage, said } => {
@@ -167,7 +167,7 @@ fn partitioned(
     [Check::Passed, accepted, values]
 }
 
-/// What a peer has to accept: text that parses and verifies, and compiles where the original does.
+/// The reason why a partition fails: it must parse and verify, and compile if the original does.
 pub(super) fn refusal(opinion: &Opinion, compiles: bool) -> Option<String> {
     match opinion {
         Opinion::Accepted => None,
@@ -180,7 +180,7 @@ fn accepted(opinion: &Opinion, compiles: bool) -> Check {
     refusal(opinion, compiles).map_or(Check::Passed, Check::Failed)
 }
 
-/// The gradient of the program's loss is JAX's.
+/// Compares the gradient of the program's loss with JAX's.
 fn gradient(program: &Program<'_>, out: &Path, peer: &mut Peer) -> Check {
     let arguments = program.entry["gradient"].as_array();
     let Some(arguments) = arguments else {

@@ -1,8 +1,8 @@
-//! What `cargo xtask conformance` asks of a process that may be lost: to partition programs, run them and compare.
+//! The worker side of `cargo xtask conformance`: partitions programs, runs them and compares, in a process that may crash.
 //!
-//! A back end that crashes takes its process along. So the programs run in a process of their own
-//! (`conformance-worker`), which reads one job from each line of its input and answers with one line; both are JSON.
-//! What is known of the last program (the module, what it gives on one device) is kept for the next job.
+//! A crash of the back end ends its process, so programs run in a separate one (`conformance-worker`). It reads one JSON job per line of
+//! input and answers with one line of JSON. The state of the last program (its module and its results on one device) is cached for the
+//! next job.
 
 mod gradients;
 mod interpreted;
@@ -18,16 +18,16 @@ use shardc_runtime::{Client, ClientOptions, Environment, Plugin, PluginKind, plu
 
 use self::{gradients::Gradients, peer::Peer, verify::Verify};
 
-/// How a job went.
+/// The outcome of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Every output is that of one device.
+    /// Every output equals that of one device.
     Equal,
-    /// Some output is not.
+    /// Some output differs.
     Wrong,
-    /// shardc refuses the program, with an error that says why.
+    /// shardc rejects the program with an error.
     Refused,
-    /// The back end refuses the program, or running it fails.
+    /// The back end rejects the program, or running it fails.
     Failed,
 }
 
@@ -42,14 +42,14 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// What a job is answered with.
+/// The answer to a job.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// How it went.
+    /// The outcome.
     pub outcome: Outcome,
-    /// What went wrong, in a line or a few.
+    /// The failure, in a few lines.
     pub said: String,
-    /// Further figures, by name.
+    /// Additional figures, by name.
     pub figures: Vec<(&'static str, Value)>,
 }
 
@@ -59,7 +59,7 @@ impl Answer {
         Answer { outcome, said: said.into(), figures: Vec::new() }
     }
 
-    /// The line that is written.
+    /// The line of output.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut line = json!({ "outcome": self.outcome.to_string(), "said": self.said });
@@ -80,7 +80,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Does the job on one line.
+    /// Runs the job on one line.
     pub fn answer(&mut self, line: &str) -> Answer {
         let job: Value = match serde_json::from_str(line) {
             Ok(job) => job,
@@ -102,7 +102,7 @@ impl Worker {
         }
     }
 
-    /// The peer in the Python that the job names, and what else a job with a peer needs.
+    /// The peer in the job's Python, and the other state that such a job needs.
     fn with_peer(&mut self, job: &Value) -> (&mut Peer, &mut Verify, &mut Devices) {
         let python = Path::new(job["python"].as_str().unwrap_or_default());
         let known = self.peer.take().filter(|peer| peer.python() == python);
@@ -111,17 +111,17 @@ impl Worker {
     }
 }
 
-/// Virtual devices, as many as the programs so far have asked for.
+/// Virtual devices, as many as needed so far.
 #[derive(Default)]
 struct Devices {
     client: Option<(usize, Client)>,
 }
 
 impl Devices {
-    /// A client with at least so many.
+    /// A client with at least this number of devices.
     fn at_least(&mut self, devices: usize) -> Result<&Client, String> {
         if self.client.as_ref().is_none_or(|(count, _)| *count < devices) {
-            // One client at a time: each takes a thread per device.
+            // One client at a time: each has a thread per device.
             self.client = None;
             let found =
                 plugin::find(PluginKind::Cpu, &Environment::from_process()).map_err(|e| e.to_string())?;

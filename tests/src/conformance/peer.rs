@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use crate::root;
 
-/// Little optimization, for short compile times. Every jaxlib since 0.10 knows these flags, and ends at one it does not know.
+/// Few optimizations, for short compile times. Every jaxlib since 0.10 has these flags; an unknown flag aborts it.
 const FLAGS: &str = "--xla_backend_optimization_level=0 --xla_cpu_max_isa=AVX2";
 
-/// The process. It is started by the first job, and again after a job that ended it.
+/// The process. It is started by the first job, and restarted after a crash.
 #[derive(Debug)]
 pub struct Peer {
     python: PathBuf,
@@ -27,12 +27,12 @@ struct Running {
     answers: BufReader<ChildStdout>,
 }
 
-/// What the peer says of a program.
+/// The peer's verdict on a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Opinion {
     /// Every stage passed.
     Accepted,
-    /// This stage failed: `parse`, `verify`, `compile`, `run` or `values`; or `crash` where the process ended.
+    /// This stage failed: `parse`, `verify`, `compile`, `run` or `values`; or `crash` if the process crashed.
     Refused {
         /// The stage.
         stage: String,
@@ -52,13 +52,13 @@ impl Opinion {
 }
 
 impl Peer {
-    /// The peer in this Python, which has to have JAX.
+    /// The peer in this Python, which must have JAX.
     #[must_use]
     pub fn new(python: &Path) -> Peer {
         Peer { python: python.to_owned(), running: None }
     }
 
-    /// Which Python it is.
+    /// The path of the Python.
     #[must_use]
     pub fn python(&self) -> &Path {
         &self.python
@@ -69,14 +69,14 @@ impl Peer {
         self.ask(&json!({ "op": "original", "file": file }))
     }
 
-    /// Whether the partitioned program of `folder` (`partitioned.mlir`, `manifest.json`) verifies and compiles; with
-    /// `original`, whether its outputs are those of XLA's own partition of that file, too.
+    /// Whether the partitioned program of `folder` (`partitioned.mlir`, `manifest.json`) verifies and compiles. With `original`, also
+    /// compares its outputs with those of XLA's own partition of that file.
     pub fn partition(&mut self, folder: &Path, original: Option<&Path>) -> Opinion {
         let (text, manifest) = (folder.join("partitioned.mlir"), folder.join("manifest.json"));
         self.ask(&json!({ "op": "partition", "text": text, "manifest": manifest, "original": original }))
     }
 
-    /// Whether two programs return the same value and gradients, up to `rtol` (0 stands for that of the type).
+    /// Whether two programs return the same value and gradients, within `rtol` (0 means the default of the type).
     pub fn gradient(&mut self, reference: &Path, candidate: &Path, rtol: f64) -> Opinion {
         self.ask(&json!({ "op": "gradient", "reference": reference, "candidate": candidate, "rtol": rtol }))
     }
@@ -117,7 +117,7 @@ impl Peer {
 impl Drop for Peer {
     fn drop(&mut self) {
         if let Some(Running { mut child, jobs, .. }) = self.running.take() {
-            // Without further jobs it ends by itself.
+            // The process exits when there are no more jobs.
             drop(jobs);
             let _ = child.wait();
         }

@@ -1,4 +1,4 @@
-//! Partitions of a program, in both modes, as JAX's MLIR and CPU client see them.
+//! Checks partitions of a program, in both modes, with JAX's MLIR and CPU client.
 
 use std::{
     fs,
@@ -14,8 +14,8 @@ use super::{
     peer::{Opinion, Peer},
 };
 
-/// `{"file", "out" (a folder)}`: partitions the file on its own mesh in both modes. Each partition has to parse and verify in
-/// jaxlib's MLIR, and to compile on jaxlib's CPU client if the original does.
+/// `{"file", "out" (a folder)}`: partitions the file on its own mesh in both modes. Each partition has to parse and verify in jaxlib's
+/// MLIR, and to compile on jaxlib's CPU client if the original does.
 pub(super) fn answer(job: &Value, peer: &mut Peer) -> Answer {
     let path = |name: &str| PathBuf::from(job[name].as_str().unwrap_or_default());
     let (file, out) = (path("file"), path("out"));
@@ -36,7 +36,7 @@ pub(super) fn answer(job: &Value, peer: &mut Peer) -> Answer {
     Answer::new(Outcome::Equal, "")
 }
 
-/// Leaves the text of the partition and its manifest in a folder.
+/// Writes the text of the partition and its manifest to a folder.
 fn partition(file: &Path, mode: SpmdMode, out: &Path) -> Result<(), (Outcome, String)> {
     let failed = |error: std::io::Error| (Outcome::Failed, error.to_string());
     let bytes = fs::read(file).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! A program of the corpus on one device and partitioned, as `shardc verify` compares them.
+//! Runs a program of the corpus on one device and partitioned, and compares both like `shardc verify`.
 
 use std::{
     fs,
@@ -22,7 +22,7 @@ struct Known {
     file: PathBuf,
     source: String,
     original: Module,
-    /// What it gives on one device, or why nothing; once it was asked for.
+    /// Its results on one device, or the reason why there are none; cached on first use.
     expected: Option<Result<Reference, String>>,
 }
 
@@ -32,8 +32,8 @@ struct Reference {
 }
 
 impl Verify {
-    /// `{"file", "mesh" (or null), "mode", "out" (a folder, or null)}`: partitions the file on the mesh, leaves the program
-    /// (for a back end, and as text) and its manifest in the folder, runs it and compares.
+    /// `{"file", "mesh" (or null), "mode", "out" (a folder, or null)}`: partitions the file on the mesh, writes the program (for a back
+    /// end, and as text) and its manifest to the folder, runs it and compares.
     pub(super) fn answer(&mut self, job: &Value, devices: &mut Devices) -> Answer {
         match self.try_answer(job, devices) {
             Ok(answer) | Err(answer) => answer,
@@ -115,7 +115,7 @@ impl Known {
     }
 }
 
-/// Program and manifest, where whoever asked finds them.
+/// Writes the program and the manifest to a folder.
 fn write(output: &Output, folder: &Path) -> Result<(), String> {
     let code = output.backend_code().map_err(|e| first_line(&e))?;
     fs::create_dir_all(folder)
@@ -135,7 +135,7 @@ fn refusal(error: &Error, file: &Path, source: &str) -> Answer {
     }
 }
 
-/// What an error says, without the program that a back end may print along.
+/// The message of an error, without the program that a back end may print with it.
 fn first_line(error: &Error) -> String {
     let text = error.render("", "", false);
     text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned()

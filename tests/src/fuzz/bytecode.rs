@@ -1,7 +1,7 @@
 //! Damaged bytecode and portable artifacts.
 //!
-//! Sections and lengths are kept consistent by nobody: most damage is a small change, since one wrong length ends the
-//! reading. What the reader accepts goes the way of damaged text.
+//! Nothing keeps sections and lengths consistent, so most damage is a small change: one wrong length ends the parse. Accepted input is
+//! processed like damaged text.
 
 use shardc_stablehlo::parse_bytecode;
 
@@ -9,15 +9,15 @@ use super::outcome::quietly;
 use super::rng::Rng;
 use super::sources::Sources;
 
-/// Where what follows is sections, by and large: after the magic number, the version and the producer.
+/// The approximate start of sections, after the magic number, the version and the producer.
 const HEADER: usize = 16;
 
-/// So many changes are tried for one that the reader takes.
+/// Number of attempts to find a change that the reader accepts.
 const TRIES: usize = 12;
 
 pub(super) fn draw(sources: &Sources, rng: &mut Rng) -> Vec<u8> {
     let mut bytes = sources.bytecode(rng).bytes.clone();
-    // Most damage is noticed at once; to see what lies behind, some of it has to be such as is not.
+    // Most damage is detected at once; some must be accepted to test later stages.
     let readable = !rng.one_in(3);
     for _ in 0..=rng.below(3) {
         for _ in 0..TRIES {
@@ -33,7 +33,7 @@ pub(super) fn draw(sources: &Sources, rng: &mut Rng) -> Vec<u8> {
     bytes
 }
 
-/// Changes one thing.
+/// Applies one change.
 fn damage(bytes: &mut Vec<u8>, sources: &Sources, rng: &mut Rng) {
     let at = match rng.below(8) {
         0 => rng.below(HEADER.min(bytes.len())),
@@ -45,14 +45,14 @@ fn damage(bytes: &mut Vec<u8>, sources: &Sources, rng: &mut Rng) {
     match rng.below(14) {
         0..=2 => bytes[at] ^= 1 << rng.below(8),
         3 => bytes[at] = rng.word() as u8,
-        // Numbers are kept in bits above a mark: one more, one less.
+        // The value of a varint is above its marker bits: adds or subtracts one.
         4 | 5 => bytes[at] = bytes[at].wrapping_add(2),
         6 | 7 => bytes[at] = bytes[at].wrapping_sub(2),
         8 => {
             let edge = rng.of(&[0_u8, 1, 2, 3, 127, 128, 254, 255]);
             bytes[at] = edge;
         }
-        // A number of nine bytes.
+        // A nine-byte varint.
         9 => {
             let wide = rng.of(&[u64::MAX, 1 << 62, 1 << 40, 1 << 32, 1 << 31, 1 << 20, 0]);
             bytes.splice(at..at + 1, [0].into_iter().chain(wide.to_le_bytes()));

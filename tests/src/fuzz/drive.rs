@@ -1,4 +1,4 @@
-//! Starting workers, watching them, and counting.
+//! Starts and watches workers, and counts outcomes.
 
 use std::{
     env, fs,
@@ -14,13 +14,13 @@ use super::reduce::reduced;
 use super::worker::{self, Work};
 use super::{Finding, From, Fuzzer, Report, find};
 
-/// What makes a process of this program a worker: the words of its work.
+/// The variable that makes a process of this program a worker: its work as text.
 const WORKER: &str = "SHARDC_FUZZ_WORKER";
-/// How often workers are looked at that say nothing.
+/// Polling interval for silent workers.
 const TICK: Duration = Duration::from_millis(100);
-/// How long a worker may take to read its programs.
+/// Time limit for loading a worker's programs.
 const START: Duration = Duration::from_secs(120);
-/// How long an input that ends its process is made smaller.
+/// Time limit for shrinking an input that crashes its process.
 const REDUCE: Duration = Duration::from_secs(20);
 
 /// A run of a fuzzer.
@@ -28,30 +28,30 @@ const REDUCE: Duration = Duration::from_secs(20);
 pub struct Run {
     /// The fuzzer.
     pub fuzzer: &'static Fuzzer,
-    /// What inputs follow from.
+    /// The seed of inputs.
     pub seed: u64,
     /// The first case.
     pub first: u64,
-    /// How many cases at most.
+    /// Maximum number of cases.
     pub cases: u64,
-    /// How long at most.
+    /// Maximum time.
     pub time: Duration,
-    /// How many workers.
+    /// Number of workers.
     pub jobs: u64,
-    /// Which programs there are.
+    /// The programs to use.
     pub from: From,
-    /// How long one case may take.
+    /// Time limit of one case.
     pub limit: Duration,
-    /// How much memory a worker may take, in bytes.
+    /// Memory limit of a worker in bytes.
     pub memory: u64,
-    /// Where findings go.
+    /// The folder for findings.
     pub dir: PathBuf,
-    /// Whether to say now and then how it goes.
+    /// Whether to print progress.
     pub progress: bool,
 }
 
 impl Run {
-    /// A run with the limits that a user is promised: 20 seconds and 8 GB for each case.
+    /// A run with the documented limits: 20 seconds and 8 GB for each case.
     #[must_use]
     pub fn new(fuzzer: &'static Fuzzer, seed: u64, dir: PathBuf) -> Run {
         Run {
@@ -70,7 +70,7 @@ impl Run {
     }
 }
 
-/// Does the work of a worker, if this process is one. Every program that [drives](drive) calls this first.
+/// Runs as a worker, if this process is one. Every program that [drives](drive) calls this first.
 ///
 /// # Errors
 /// The work cannot be done.
@@ -90,14 +90,14 @@ pub fn work_if_worker() -> io::Result<bool> {
         from: if from == "everywhere" { From::Everywhere } else { From::Checkout },
         dir: dir.as_ref(),
     };
-    // A thread has a quarter of the stack of a process, and whoever embeds shardc calls it from one.
+    // A thread has a quarter of a process's stack, and programs that embed shardc call it from threads.
     thread::scope(|scope| match scope.spawn(|| run(&work)).join() {
         Ok(done) => done.map(|()| true),
         Err(_) => Err(io::Error::other("a fuzzer panicked where no input is to blame")),
     })
 }
 
-/// The cases of a worker, or the one input that is in a file.
+/// Runs the cases of a worker, or the one input in a file.
 fn run(work: &Work<'_>) -> io::Result<()> {
     match work.step {
         0 => worker::replay(work.fuzzer, &fs::read(work.dir)?).map(|_| ()),
@@ -109,7 +109,7 @@ fn run(work: &Work<'_>) -> io::Result<()> {
 fn command(run: &Run, words: &str) -> io::Result<Command> {
     let program = env::current_exe()?;
     let mut command = if cfg!(unix) && !run.fuzzer.runs {
-        // What a program merely asks for counts too, so that it is told and not killed.
+        // Limits the address space, so that an excessive allocation is reported instead of killing the process.
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(format!("ulimit -v {}; exec \"$0\"", run.memory / 1024)).arg(program);
         shell
@@ -123,21 +123,21 @@ fn command(run: &Run, words: &str) -> io::Result<Command> {
 
 enum Event {
     Line(String),
-    /// The last words on the standard error.
+    /// The last output on standard error.
     Closed(String),
 }
 
-/// A worker, and what it is at.
+/// A worker, and its state.
 struct Running {
     child: Child,
-    /// The case that it runs, if any, and since when.
+    /// The running case, if any; the next field has its start.
     case: Option<u64>,
     since: Instant,
-    /// The case that comes next.
+    /// The next case.
     next: u64,
-    /// Why it was ended by us.
+    /// The reason why the driver killed it.
     ended: Option<&'static str>,
-    /// How often workers of this job were started.
+    /// Number of workers started for this job.
     generation: u64,
 }
 
@@ -183,7 +183,7 @@ fn start(run: &Run, job: u64, first: u64, generation: u64, events: &Sender<Event
 /// Runs a fuzzer.
 ///
 /// # Errors
-/// A worker does not start, or ends though no input is to blame.
+/// A worker does not start, or exits without an input as the cause.
 pub fn drive(run: &Run) -> io::Result<Report> {
     fs::create_dir_all(&run.dir)?;
     let mut report = Report { name: run.fuzzer.name.to_owned(), ..Report::default() };
@@ -271,7 +271,7 @@ fn heard(run: &Run, worker: &mut Running, line: &str, report: &mut Report) {
             worker.since = Instant::now();
         }
         ["found", case, kind] => {
-            // Making it smaller takes time too.
+            // Shrinking takes time too.
             worker.since = Instant::now();
             found(report, kind, case.parse().unwrap_or(0));
         }
@@ -299,7 +299,7 @@ fn found(report: &mut Report, kind: &str, case: u64) {
     }
 }
 
-/// A worker has ended: all its cases are done, or one ended it and another worker goes on behind that.
+/// Handles the end of a worker: its cases are done, or one crashed it and another worker continues after that case.
 fn closed(
     run: &Run,
     job: u64,
@@ -322,7 +322,7 @@ fn closed(
     start(run, job, case + run.jobs, worker.generation + 1, sender).map(Some)
 }
 
-/// Why a process ended: what it said last, without figures, else its status.
+/// The cause of a process's end: its last message without numbers, else its status.
 fn cause(status: ExitStatus, words: &str) -> String {
     let telling =
         ["memory allocation", "overflowed its stack", "panicked at", "Check failed", "terminate called"];
@@ -331,7 +331,7 @@ fn cause(status: ExitStatus, words: &str) -> String {
     format!("ends the process ({status}) {}", line.trim()).trim().to_owned()
 }
 
-/// Writes down an input that ended its process, smaller if that is soon done.
+/// Writes an input that crashed its process to a file, shrunk if this is fast.
 fn keep(run: &Run, case: u64, finding: &Finding) -> io::Result<()> {
     if worker::is_known(&run.dir, &finding.kind) {
         return Ok(());
@@ -356,7 +356,7 @@ fn keep(run: &Run, case: u64, finding: &Finding) -> io::Result<()> {
     worker::write(&work, case, &input, finding)
 }
 
-/// How a process ends that runs the input in a file; `None` if it ends well, or not soon.
+/// The cause of the end of a process that runs the input in a file; `None` if it succeeds or takes too long.
 fn ends(run: &Run, file: &std::path::Path) -> Option<String> {
     let words = format!("{} checkout 0 0 0 0 {}", run.fuzzer.name, file.display());
     let mut child = command(run, &words).ok()?.spawn().ok()?;
@@ -373,7 +373,7 @@ fn ends(run: &Run, file: &std::path::Path) -> Option<String> {
     (!out.status.success()).then(|| cause(out.status, &String::from_utf8_lossy(&out.stderr)))
 }
 
-/// Bytes of memory that a process holds; zero where that is not known.
+/// Resident memory of a process in bytes; zero if unknown.
 fn resident(process: u32) -> u64 {
     let pages = fs::read_to_string(format!("/proc/{process}/statm")).ok();
     let pages = pages.and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());

@@ -1,8 +1,8 @@
-//! Wrong inputs to a run.
+//! Invalid inputs to a run.
 //!
-//! The first line of an input says what is wrong, and a number that the rest follows from; the annotated program follows.
-//! What does not fit the program is refused before anything is sent; after that a right run on the same client gives the
-//! right values. A run that never ends is ended from outside.
+//! The first line of an input names the fault and the seed of its details; the annotated program follows. Inputs that do not fit the
+//! program are rejected before any transfer. A valid run on the same client then gives correct values. A run that hangs is killed from
+//! outside.
 
 #![allow(clippy::ptr_arg, reason = "all edits have one type, and some make the list longer or shorter")]
 
@@ -17,17 +17,17 @@ use super::rng::{Rng, hash};
 use super::sources::Sources;
 use crate::devices::client;
 
-/// What the first line begins with.
+/// The prefix of the first line.
 const LINE: &str = "// wrong: ";
-/// So many compiled programs are kept.
+/// Number of compiled programs in the cache.
 const KEPT: usize = 24;
 
-/// Something wrong with the inputs of a run.
+/// A fault in the inputs of a run.
 struct Wrong {
     name: &'static str,
-    /// Whether the run must be refused; else it may give anything, as long as it ends.
+    /// Whether the run must be rejected; otherwise it may give any result, but must end.
     refused: bool,
-    /// Does it; `None` where the inputs have nothing of the kind.
+    /// Applies the fault; `None` if the inputs have nothing to apply it to.
     edit: fn(&mut Vec<HostArray>, &mut Rng) -> Option<()>,
 }
 
@@ -55,7 +55,7 @@ pub(super) fn draw(sources: &Sources, rng: &mut Rng) -> Vec<u8> {
     format!("{LINE}{} {}\n{text}", rng.below(1_000_000), wrong.name).into_bytes()
 }
 
-/// A program that is compiled, and what it makes of inputs that are right.
+/// A compiled program, and its results for valid inputs.
 struct Ready {
     key: u64,
     program: exec::Program,
@@ -110,7 +110,7 @@ pub(super) fn run(input: &[u8], trace: &mut Trace) -> Result<(), Finding> {
             (Ok(_), true) => return Err(Finding::new(format!("accepted: {name}"), shown(&inputs))),
             (Ok(_), false) => trace.pass(&format!("ran: {name}")),
             (Err(error), _) => {
-                // Devices may differ on what is no number.
+                // Devices may disagree on NaN.
                 if wrong.refused {
                     trace.refuse_error("run", &error)?;
                 }
@@ -132,14 +132,14 @@ fn ready(client: &Client, text: &str, key: u64) -> Result<Ready, Error> {
     Ok(Ready { key, program, inputs, expected })
 }
 
-/// The right inputs give what they gave before.
+/// Valid inputs give the same results as before.
 fn right(client: &Client, ready: &Ready, name: &str) -> Result<(), Finding> {
     let got = ready
         .program
         .run(client, &ready.inputs)
         .map_err(|error| Finding::new(format!("refuses what is right after {name}"), error.to_string()))?;
     for (expected, got) in ready.expected.iter().zip(&got) {
-        // Sums in another order differ a little.
+        // Sums in another order differ slightly.
         let same = HostArray::compare(expected, got).is_ok_and(|difference| difference.within(1e-5));
         if !same {
             return Err(Finding::new(format!("wrong values after {name}"), shown(&ready.inputs)));

@@ -1,5 +1,5 @@
-//! Hostile meshes: many axes, axes of size one, huge and prime ones, orders of devices that are none, parts of axes that
-//! do not divide, several meshes, odd tiles of GSPMD.
+//! Hostile meshes: many axes, axes of size one, huge and prime axes, invalid device orders, sub-axes that do not divide, several meshes,
+//! unusual GSPMD tile assignments.
 
 use shardc_stablehlo::parse;
 
@@ -9,7 +9,7 @@ use super::rng::Rng;
 use super::sources::{Level, Sources};
 use super::text::compiled;
 
-/// The folders of small programs, whose meshes are taken away.
+/// The folder of small programs, whose meshes are replaced.
 const SMALL: &str = "tests/programs/small/";
 
 /// Programs without annotations.
@@ -94,7 +94,7 @@ pub(super) fn draw(sources: &Sources, rng: &mut Rng) -> Vec<u8> {
                 0 => format!("sdy.mesh @mesh_0 = {}\n", self::mesh(&names, rng)),
                 _ => String::new(),
             };
-            // Some arguments on the other mesh.
+            // Some arguments are on the other mesh.
             let program = if more.is_empty() { program } else { program.replacen("@mesh,", "@mesh_0,", 1) };
             mesh + &more + &parts(&program, rng)
         }
@@ -102,7 +102,7 @@ pub(super) fn draw(sources: &Sources, rng: &mut Rng) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Names for the axes of a mesh: a few, seldom many.
+/// Names for mesh axes: usually a few, rarely many.
 fn names(rng: &mut Rng) -> Vec<String> {
     let count = match rng.below(10) {
         0 => 0,
@@ -113,7 +113,7 @@ fn names(rng: &mut Rng) -> Vec<String> {
     (0..count).map(|n| format!("a{n}")).collect()
 }
 
-/// A size of an axis; what all axes make together is mostly small enough.
+/// A size of an axis; the product of all sizes is usually small enough.
 fn size(rng: &mut Rng, count: usize) -> String {
     match rng.below(24) {
         0 => rng.of(EDGES).to_owned(),
@@ -139,8 +139,7 @@ fn mesh(names: &[&str], rng: &mut Rng) -> String {
     format!("<[{}]{}>", axes.join(", "), ids(devices.unwrap_or(i64::MAX), rng))
 }
 
-/// Sizes of axes that make many devices together, seldom as many as there may be: nothing but the lists of permutes takes
-/// longer for so many.
+/// Axis sizes for many devices, rarely for the maximum: for so many, only lists of permutes take longer.
 fn large(count: usize, rng: &mut Rng) -> Vec<String> {
     let mut left = if rng.one_in(8) { 20 } else { 10 + rng.below(6) };
     let last = count.saturating_sub(1);
@@ -152,7 +151,7 @@ fn large(count: usize, rng: &mut Rng) -> Vec<String> {
     (0..count).map(part).collect()
 }
 
-/// The order of devices, if any is said: right, or with devices twice, missing, beyond the last.
+/// The device order, if given: valid, or with repeated, missing or excessive devices.
 fn ids(devices: i64, rng: &mut Rng) -> String {
     if !(0..=512).contains(&devices) || !rng.one_in(3) {
         return String::new();
@@ -171,7 +170,7 @@ fn ids(devices: i64, rng: &mut Rng) -> String {
     format!(", device_ids=[{}]", ids.join(", "))
 }
 
-/// A program on other meshes than its own, of the same axes and sometimes others.
+/// A program on other meshes with the same axes, and sometimes additional ones.
 fn own_meshes(text: &str, rng: &mut Rng) -> String {
     let mut out = String::new();
     for line in text.lines() {
@@ -194,7 +193,7 @@ fn own_meshes(text: &str, rng: &mut Rng) -> String {
     parts(&out, rng)
 }
 
-/// Parts of axes in place of some axes in shardings.
+/// Replaces some axes in shardings by sub-axes.
 fn parts(text: &str, rng: &mut Rng) -> String {
     let mut out = text.to_owned();
     let count = if rng.one_in(3) { 1 + rng.below(2) } else { 0 };
@@ -213,7 +212,7 @@ fn parts(text: &str, rng: &mut Rng) -> String {
     out
 }
 
-/// A program with tiles of GSPMD on its arguments.
+/// A program with GSPMD tile assignments on its arguments.
 fn tiles(plain: &str, rng: &mut Rng) -> String {
     let mut out = String::new();
     let mut rest = plain;
@@ -232,7 +231,7 @@ fn tiles(plain: &str, rng: &mut Rng) -> String {
     out + rest
 }
 
-/// A tile assignment, right or nearly so.
+/// A tile assignment, valid or nearly so.
 fn tile(rank: usize, devices: usize, rng: &mut Rng) -> String {
     match rng.below(12) {
         0 => {

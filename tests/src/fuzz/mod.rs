@@ -1,11 +1,11 @@
-//! Fuzzers: damaged programs, hostile meshes, passes in any order, wrong inputs.
+//! Fuzzers: damaged programs, hostile meshes, passes in any order, invalid inputs.
 //!
-//! A fuzzer draws an input from a seed and the number of a case, and runs it through shardc. It finds something where
-//! shardc panics, aborts, takes too long or too much memory, calls the input its own bug, or prints what it does not
-//! read back. Cases run in [workers](worker), processes of their own, so that what ends a process ends one case; the
-//! [driver](drive) starts them, watches them, and writes each finding to a file that [`replay`](worker::replay) runs again.
+//! A fuzzer draws an input from a seed and a case number, and runs it through shardc. A finding is a panic, an abort, excessive time or
+//! memory, an internal compiler error, or output that cannot be parsed again. Cases run in [workers](worker), which are separate
+//! processes, so a crash ends only one case. The [driver](drive) starts and watches the workers, and writes each finding to a file that
+//! [`replay`](worker::replay) runs again.
 //!
-//! Everything that a case needs is in its input, so an input that is written down is a case.
+//! An input contains all that its case needs, so a saved input reproduces the case.
 
 mod bytecode;
 pub mod drive;
@@ -32,11 +32,11 @@ pub use sources::{From, Sources};
 pub struct Fuzzer {
     /// Its name.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// A one-line description.
     pub about: &'static str,
-    /// How the names of its inputs end.
+    /// The file extension of its inputs.
     pub extension: &'static str,
-    /// Whether it runs programs, for which a back end takes as much address space as it likes.
+    /// Whether it runs programs, for which a back end needs unlimited address space.
     pub runs: bool,
     /// Draws an input.
     draw: fn(&Sources, &mut Rng) -> Vec<u8>,
@@ -112,7 +112,7 @@ pub const FUZZERS: &[Fuzzer] = &[
     },
 ];
 
-/// The fuzzer called `name`.
+/// The fuzzer with the name `name`.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Fuzzer> {
     FUZZERS.iter().find(|fuzzer| fuzzer.name == name)
@@ -128,7 +128,7 @@ impl Fuzzer {
     /// Runs an input. A panic is a finding.
     ///
     /// # Errors
-    /// What was found.
+    /// The finding.
     pub fn check(&self, input: &[u8], trace: &mut Trace) -> Result<(), Finding> {
         outcome::quietly(|| (self.run)(input, trace)).and_then(|done| done)
     }

@@ -1,13 +1,13 @@
 //! Damage to programs as text.
 //!
-//! *Gentle* damage gives what may well be a program: the same size changed wherever it stands, another operation of the
-//! same kind, another axis in a sharding. *Rough* damage rarely does. A reader sees both, the passes behind it the first.
+//! *Gentle* damage is likely to give a valid program: the same size changed at all of its occurrences, another operation of the same
+//! kind, another axis in a sharding. *Rough* damage rarely does. The parser gets both kinds; the passes after it get only the gentle one.
 
 use std::ops::Range;
 
 use super::rng::Rng;
 
-/// Numbers that are at the edge of something.
+/// Edge-case numbers.
 pub(crate) const EDGES: &[&str] = &[
     "0",
     "-1",
@@ -65,7 +65,7 @@ const TYPES: &[&str] = &[
     "!stablehlo.token",
 ];
 
-/// Operations that take each other's place.
+/// Groups of interchangeable operations.
 const ALIKE: &[&[&str]] = &[
     &[
         "add",
@@ -151,12 +151,12 @@ const ROUGH: &[Mutator] = &[
     inner_exchanged,
 ];
 
-/// One gentle change; the text as it is where nothing fits.
+/// Applies one gentle change; returns the unchanged text if none applies.
 pub(crate) fn gentle(text: &str, rng: &mut Rng) -> String {
     one_of(GENTLE, text, rng)
 }
 
-/// One rough change; the text as it is where nothing fits.
+/// Applies one rough change; returns the unchanged text if none applies.
 pub(crate) fn rough(text: &str, rng: &mut Rng) -> String {
     one_of(ROUGH, text, rng)
 }
@@ -165,7 +165,7 @@ fn one_of(mutators: &[Mutator], text: &str, rng: &mut Rng) -> String {
     (0..4).find_map(|_| rng.of(mutators)(text, rng)).unwrap_or_else(|| text.to_owned())
 }
 
-/// The beginning of one program, then the end of another.
+/// The start of one program, followed by the end of another.
 pub(crate) fn spliced(a: &str, b: &str, rng: &mut Rng) -> String {
     let (head, tail): (Vec<&str>, Vec<&str>) = (a.lines().collect(), b.lines().collect());
     let (upto, from) = (rng.below(head.len() + 1), rng.below(tail.len() + 1));
@@ -181,7 +181,7 @@ fn replaced(text: &str, range: Range<usize>, with: &str) -> String {
     format!("{}{with}{}", &text[..range.start], &text[range.end..])
 }
 
-/// Places of numbers: those that are words of their own, and the sizes in types.
+/// Ranges of numbers: separate words, and sizes in types.
 pub(crate) fn numbers(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut out = Vec::new();
@@ -204,7 +204,7 @@ pub(crate) fn numbers(text: &str) -> Vec<Range<usize>> {
     out
 }
 
-/// Words, numbers, strings, blanks and single signs.
+/// Splits into words, numbers, strings, blanks and single characters.
 fn tokens(text: &str) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     let mut at = 0;
@@ -259,7 +259,7 @@ fn size_everywhere(text: &str, rng: &mut Rng) -> Option<String> {
     Some(everywhere(text, &same, &new))
 }
 
-/// A number that is not far away, mostly.
+/// A number that is usually near the old one.
 fn near(old: &str, rng: &mut Rng) -> String {
     let Ok(n) = old.parse::<i128>() else { return rng.of(EDGES).to_owned() };
     match rng.below(8) {
@@ -275,7 +275,7 @@ fn near(old: &str, rng: &mut Rng) -> String {
     }
 }
 
-/// Places of a type as the element type of tensors.
+/// Ranges of a type where it is the element type of tensors.
 fn places_of_type(text: &str, ty: &str) -> Vec<Range<usize>> {
     let follows = |p: &Range<usize>| text[p.end..].starts_with(['>', ',', ' ', ')', '\n']);
     let leads = |p: &Range<usize>| text[..p.start].ends_with(['x', '<', ' ', '(']);
@@ -323,7 +323,7 @@ fn sharding(text: &str, rng: &mut Rng) -> Option<String> {
     let names = axes(text);
     let name = *names.get(rng.below(names.len()))?;
     match rng.below(4) {
-        // A dimension's list.
+        // The list of a dimension.
         0 | 1 => {
             let places: Vec<_> = ["{}", "{?}"].into_iter().flat_map(|word| all_of(text, word)).collect();
             let place = some(&places, rng)?;
@@ -341,7 +341,7 @@ fn sharding(text: &str, rng: &mut Rng) -> Option<String> {
             Some(replaced(text, place, &with.replace('A', name)))
         }
         _ => {
-            // One whole sharding in place of another.
+            // Replaces an entire sharding by another one.
             let all = all_of(text, "<@mesh, [");
             let (from, to) = (some(&all, rng)?, some(&all, rng)?);
             let end = |p: &Range<usize>| {
@@ -353,7 +353,7 @@ fn sharding(text: &str, rng: &mut Rng) -> Option<String> {
     }
 }
 
-/// Splits the arguments of a program that has no annotations, on a mesh of some axes.
+/// Shards the arguments of a program without annotations, on a random mesh.
 pub(crate) fn annotate(text: &str, rng: &mut Rng) -> Option<String> {
     if text.contains("sdy.") || text.contains("mhlo.sharding") || text.contains("module ") {
         return None;
@@ -372,7 +372,7 @@ pub(crate) fn annotate(text: &str, rng: &mut Rng) -> Option<String> {
     Some(mesh + &annotated)
 }
 
-/// Splits arguments of the first function along `names`, axes of a mesh called `@mesh`.
+/// Shards arguments of the first function along `names`, axes of a mesh `@mesh`.
 pub(crate) fn annotate_on(text: &str, names: &[&str], rng: &mut Rng) -> Option<String> {
     let header = text.find("func.func")?;
     let body = header + text[header..].find("{\n").or(text[header..].find(") {"))?;
@@ -429,7 +429,7 @@ fn values(text: &str) -> Vec<Range<usize>> {
     tokens(text).into_iter().filter(|t| text[t.clone()].starts_with('%') && t.len() > 1).collect()
 }
 
-/// Another value for a value that is read.
+/// Replaces an operand by another value.
 fn operand(text: &str, rng: &mut Rng) -> Option<String> {
     let all = values(text);
     let is_read = |p: &&Range<usize>| !text[p.end..].trim_start().starts_with(['=', ':']);
@@ -444,7 +444,7 @@ fn one_number_near(text: &str, rng: &mut Rng) -> Option<String> {
     Some(replaced(text, place, &with))
 }
 
-/// An operation once more, its results with other names.
+/// Duplicates an operation with other result names.
 fn line_again(text: &str, rng: &mut Rng) -> Option<String> {
     let lines: Vec<&str> = text.lines().collect();
     let at = rng.below(lines.len());
@@ -523,7 +523,7 @@ fn cut(text: &str, rng: &mut Rng) -> Option<String> {
     Some(text[..at].to_owned())
 }
 
-/// Something within itself, many times.
+/// Nests a piece of text within itself many times.
 fn nested(text: &str, rng: &mut Rng) -> Option<String> {
     let place = some(&solid(text), rng)?;
     let inner = &text[place.clone()];
@@ -544,7 +544,7 @@ fn nested(text: &str, rng: &mut Rng) -> Option<String> {
     Some(replaced(text, place, &with))
 }
 
-/// Places of what stands between brackets that match.
+/// The range between a random pair of matching brackets.
 fn inner(text: &str, rng: &mut Rng) -> Option<Range<usize>> {
     let (open, close) = rng.of(&[('{', '}'), ('[', ']'), ('<', '>'), ('(', ')')]);
     let starts: Vec<_> = text.match_indices(open).map(|(at, _)| at..at + 1).collect();
@@ -619,7 +619,7 @@ mod tests {
     fn nothing_is_changed_into_something_or_left() {
         for mutate in GENTLE.iter().chain(ROUGH) {
             for case in 0..50 {
-                // An earlier change may have left nothing, or next to nothing.
+                // An earlier change may have removed almost everything.
                 for text in ["", "\n", "%", "sdy.mesh"] {
                     mutate(text, &mut Rng::new("", 0, case));
                 }

@@ -1,4 +1,4 @@
-//! What becomes of a case: how far it came, who refused it, what was found.
+//! The outcome of a case: the stages that it passed, which stage rejected it, and findings.
 
 use std::{
     cell::{Cell, RefCell},
@@ -10,12 +10,12 @@ use shardc::{Diagnostic, Error};
 use shardc_ir::{Class, Module};
 use shardc_stablehlo::{PrintForm, PrintOptions, parse, print, render};
 
-/// Something that must not be.
+/// A fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is, alike for inputs that fail alike.
+    /// Its kind, equal for inputs that fail alike.
     pub kind: String,
-    /// What a person wants to know of it.
+    /// Details for the reader.
     pub details: String,
 }
 
@@ -26,22 +26,22 @@ impl Finding {
     }
 }
 
-/// How a case goes.
+/// The course of a case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
     /// The stages that were passed, in order.
     pub passed: Vec<String>,
-    /// Who refused the input: a stage and a code.
+    /// The stage and the code that rejected the input.
     pub refused: Option<String>,
 }
 
 impl Trace {
-    /// Notes that the input came through a stage.
+    /// Records that the input passed a stage.
     pub(crate) fn pass(&mut self, stage: &str) {
         self.passed.push(stage.to_owned());
     }
 
-    /// Notes why a stage refused the input. That it is shardc's fault is a finding.
+    /// Records why a stage rejected the input. An internal error of shardc is a finding.
     pub(crate) fn refuse(&mut self, stage: &str, errors: &[Diagnostic]) -> Result<(), Finding> {
         if errors.is_empty() {
             return Err(Finding::new(format!("{stage} refuses without a reason"), ""));
@@ -63,7 +63,7 @@ impl Trace {
     }
 }
 
-/// No diagnostic calls the input a bug in shardc.
+/// Checks that no diagnostic is an internal error of shardc.
 pub(crate) fn no_blame(stage: &str, diagnostics: &[Diagnostic]) -> Result<(), Finding> {
     match diagnostics.iter().find(|d| d.class == Class::Internal) {
         Some(d) => Err(Finding::new(format!("{stage}: shardc takes the blame ({})", d.code), d.to_string())),
@@ -71,12 +71,12 @@ pub(crate) fn no_blame(stage: &str, diagnostics: &[Diagnostic]) -> Result<(), Fi
     }
 }
 
-/// Diagnostics, one on a line.
+/// Diagnostics, one per line.
 pub(crate) fn listed(diagnostics: &[Diagnostic]) -> String {
     diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// A program that is valid reads back from its own print, in either form.
+/// Checks that a valid program round-trips through its print, in both forms.
 pub(crate) fn reads_back(stage: &str, module: &Module) -> Result<(), Finding> {
     for form in [PrintForm::Pretty, PrintForm::Generic] {
         let options = PrintOptions { form, ..PrintOptions::default() };
@@ -108,13 +108,13 @@ fn first_difference(a: &str, b: &str) -> String {
 }
 
 thread_local! {
-    /// Where this thread panicked last, and with which words.
+    /// The place and message of this thread's last panic.
     static PANIC: RefCell<Option<(String, String)>> = const { RefCell::new(None) };
-    /// How many [`quietly`] this thread is in. A panic outside of all of them is a fuzzer's own, and is printed.
+    /// The nesting depth of [`quietly`] in this thread. A panic outside of it is the fuzzer's own, and is printed.
     static QUIET: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Runs something that may panic, and says where it did.
+/// Runs code that may panic, and reports the place of a panic.
 ///
 /// # Errors
 /// A panic.
@@ -135,7 +135,7 @@ pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, Finding> {
 
 fn note_panic(info: &PanicHookInfo<'_>) {
     let place = info.location().map_or_else(String::new, |l| format!("{}:{}", l.file(), l.line()));
-    // In the standard library the place says nothing: the frames do.
+    // A place in the standard library is not informative; the stack frames are.
     let mut message = info.payload_as_str().unwrap_or("without a message").to_owned();
     let frames = std::backtrace::Backtrace::force_capture().to_string();
     let ours = frames.lines().map(str::trim).filter(|l| {

@@ -14,7 +14,7 @@ use super::rng::Rng;
 use super::sources::{Level, Sources};
 use super::text::gentle_and_valid;
 
-/// What the first line begins with.
+/// The prefix of the first line.
 const PASSES_LINE: &str = "// passes: ";
 
 pub(super) fn draw(sources: &Sources, rng: &mut Rng) -> Vec<u8> {
@@ -32,7 +32,7 @@ pub(super) fn draw(sources: &Sources, rng: &mut Rng) -> Vec<u8> {
     format!("{PASSES_LINE}{}\n{text}", words.join(",")).into_bytes()
 }
 
-/// Some passes: the compiler's own with a few gone, twice or elsewhere, or any in any order.
+/// A pass sequence: the compiler's own with some passes removed, repeated or moved, or any passes in any order.
 fn sequence(rng: &mut Rng) -> Vec<&'static Pass> {
     let all: Vec<&Pass> = PASSES.iter().chain(shardc_shardy::passes()).collect();
     if rng.one_in(2) {
@@ -57,7 +57,7 @@ fn sequence(rng: &mut Rng) -> Vec<&'static Pass> {
     own
 }
 
-/// A pass with some of its options.
+/// A pass with random options.
 fn word(pass: &Pass, rng: &mut Rng) -> String {
     let mut given = Vec::new();
     for option in pass.options {
@@ -71,7 +71,7 @@ fn word(pass: &Pass, rng: &mut Rng) -> String {
     }
 }
 
-/// A pass as [`word`] writes it.
+/// Parses a pass in the syntax of [`word`].
 fn step(word: &str) -> Option<(&'static Pass, PassOptions)> {
     let (name, options) = word.split_once('{').unwrap_or((word, ""));
     let pass = find(name.trim())?;
@@ -98,15 +98,15 @@ pub(super) fn run(input: &[u8], trace: &mut Trace) -> Result<(), Finding> {
         let mode = if text.len().is_multiple_of(2) { SpmdMode::Replica } else { SpmdMode::Partition };
         let mut context = PassContext::new(mode, options.clone());
         if let Err(errors) = pass.run(&mut module, &mut context) {
-            // What it checks is what shardc made; here it is handed anything.
+            // This pass checks shardc's own output, but here its input is arbitrary.
             if pass.name == "verify-collectives" {
                 trace.refused = Some(format!("{} {}", pass.name, errors.first().map_or("", |e| e.code)));
                 return Ok(());
             }
             return trace.refuse(pass.name, &errors);
         }
-        // What a pass needs is checked as far as it can be seen. Where passes that do not follow each other leave an
-        // invalid module, `opt` says so and after which; it must not be called shardc's own mistake.
+        // Preconditions of passes are checked as far as possible. If an unusual sequence leaves an invalid module, `opt` reports this
+        // with the pass; it must not be reported as an internal error of shardc.
         if let Err(errors) = shardc_ir::verify(&module) {
             return trace.refuse(&format!("after {}:", pass.name), &errors);
         }

@@ -1,15 +1,15 @@
-//! Making an input smaller while the finding stays.
+//! Shrinks an input while the finding persists.
 
 use std::time::Instant;
 
-/// The smallest input that was found until `deadline` for which `stays` holds: lines go, then bytes of what has no lines.
+/// The smallest input found until `deadline` for which `stays` holds: removes lines, or bytes of input without lines.
 pub(crate) fn reduced(input: &[u8], deadline: Instant, stays: &mut dyn FnMut(&[u8]) -> bool) -> Vec<u8> {
     let is_text = std::str::from_utf8(input).is_ok();
     let mut pieces: Vec<Vec<u8>> = match is_text {
         true => input.split_inclusive(|&b| b == b'\n').map(<[u8]>::to_vec).collect(),
         false => return shorter(input, deadline, stays),
     };
-    // Halves, then quarters, ... until nothing goes.
+    // Halves, then quarters, ... until nothing can be removed.
     let mut size = pieces.len().div_ceil(2);
     while size > 0 && !pieces.is_empty() {
         let mut at = 0;
@@ -34,7 +34,7 @@ pub(crate) fn reduced(input: &[u8], deadline: Instant, stays: &mut dyn FnMut(&[u
     fewer_words(pieces.concat(), deadline, stays)
 }
 
-/// What the first line lists goes word by word: passes, where the input says which.
+/// Removes words of the list in the first line: passes, if the input names them.
 fn fewer_words(input: Vec<u8>, deadline: Instant, stays: &mut dyn FnMut(&[u8]) -> bool) -> Vec<u8> {
     let Ok(text) = std::str::from_utf8(&input) else { return input };
     let Some((first, rest)) = text.split_once('\n').filter(|(first, _)| first.starts_with("// ")) else {
@@ -55,7 +55,7 @@ fn fewer_words(input: Vec<u8>, deadline: Instant, stays: &mut dyn FnMut(&[u8]) -
     written(&words)
 }
 
-/// Bytecode cannot lose bytes in its middle and stay what it is; its end can.
+/// Bytecode is truncated only at its end, since removed inner bytes would change its meaning.
 fn shorter(input: &[u8], deadline: Instant, stays: &mut dyn FnMut(&[u8]) -> bool) -> Vec<u8> {
     let mut length = input.len();
     let mut step = length / 2;

@@ -1,38 +1,37 @@
-//! What a run of a fuzzer showed.
+//! The report of a fuzzer's run.
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
-/// So many of the codes that inputs were refused with are told.
+/// Maximum number of printed rejection codes.
 const CODES: usize = 12;
 
-/// What a run of a fuzzer showed.
+/// The results of a run of a fuzzer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// The fuzzer.
     pub name: String,
-    /// How many cases ran.
+    /// Number of cases.
     pub cases: u64,
-    /// How long they took together, on the clock.
+    /// Wall-clock time of all cases.
     pub time: Duration,
-    /// How many cases passed each stage.
+    /// Number of cases that passed each stage.
     pub passed: BTreeMap<String, u64>,
-    /// How many were refused, by stage and code.
+    /// Number of rejected cases, by stage and code.
     pub refused: BTreeMap<String, u64>,
     /// The cases of each kind of finding.
     pub findings: BTreeMap<String, Vec<u64>>,
-    /// The case that took longest.
+    /// The slowest case.
     pub slowest: (Duration, u64),
 }
 
 impl Report {
-    /// Of 100 cases, how many passed `stage`.
+    /// The percentage of cases that passed `stage`.
     #[must_use]
     pub fn percent(&self, stage: &str) -> u64 {
         100 * self.passed.get(stage).copied().unwrap_or(0) / self.cases.max(1)
     }
 
-    /// What became of things that are drawn within cases, which are counted under `@thing@class@what`: a line for each class
-    /// of a thing.
+    /// The outcomes of things drawn within cases, counted under `@thing@class@what`: one line for each class of a thing.
     fn table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rows: BTreeMap<(&str, &str), BTreeMap<&str, u64>> = BTreeMap::new();
         for (stage, &count) in &self.passed {

@@ -1,8 +1,8 @@
-//! Numbers for the fuzzers: the same on every machine and in every release.
+//! Random numbers for the fuzzers: the same on every machine and in every release.
 
 use crate::random::{MeshRecipe, Recipe};
 
-/// A stream of numbers that follows from a key (splitmix64).
+/// A stream of random numbers from a key (splitmix64).
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
@@ -13,7 +13,7 @@ fn mixed(state: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A number that follows from some words (FNV-1a, mixed).
+/// A hash of words and a text (FNV-1a, mixed).
 pub(crate) fn hash(words: &[u64], text: &str) -> u64 {
     let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     let bytes = words.iter().flat_map(|word| word.to_le_bytes()).chain(text.bytes());
@@ -21,7 +21,7 @@ pub(crate) fn hash(words: &[u64], text: &str) -> u64 {
 }
 
 impl Rng {
-    /// The numbers of case `case` of the fuzzer `name`.
+    /// The random numbers of case `case` of the fuzzer `name`.
     #[must_use]
     pub fn new(name: &str, seed: u64, case: u64) -> Rng {
         Rng(hash(&[seed, case], name))
@@ -33,17 +33,17 @@ impl Rng {
         mixed(self.0)
     }
 
-    /// A number below `limit`; zero where `limit` is.
+    /// A number below `limit`; zero if `limit` is zero.
     pub fn below(&mut self, limit: usize) -> usize {
         if limit == 0 { 0 } else { (self.word() % limit as u64) as usize }
     }
 
-    /// True once in `n`.
+    /// True with probability 1 in `n`.
     pub fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
 
-    /// One of `things`, which are not none.
+    /// A random element of `things`, which must not be empty.
     pub fn of<T: Copy>(&mut self, things: &[T]) -> T {
         things[self.below(things.len())]
     }
@@ -63,7 +63,7 @@ impl Rng {
         recipe.text()
     }
 
-    /// The same things in another order.
+    /// Shuffles the elements.
     pub fn shuffle<T>(&mut self, things: &mut [T]) {
         for at in (1..things.len()).rev() {
             things.swap(at, self.below(at + 1));

@@ -8,26 +8,26 @@ use super::outcome::quietly;
 use super::rng::{Rng, hash};
 use crate::{files, root, shared};
 
-/// Programs larger than this make each case slow and find nothing more.
+/// Larger programs slow down cases and find nothing more.
 const MAX_BYTES: usize = 12 * 1024;
-/// So many programs are looked at for one that compiles; then any will do.
+/// Number of attempts to find a program that compiles; after that any program is used.
 const TRIES: u64 = 12;
 
-/// Which programs there are.
+/// The set of programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum From {
-    /// Those of the checkout: the same everywhere.
+    /// Programs of the checkout: the same on every machine.
     Checkout,
-    /// The corpus of real programs and the peers' own tests too, where they lie beside the checkout.
+    /// Also the shared corpus of real programs and the peers' own tests, if available.
     Everywhere,
 }
 
-/// How far a program as it is comes.
+/// The furthest stage that an unchanged program reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
-    /// It is refused.
+    /// It is rejected.
     Refused,
-    /// It is read and verified.
+    /// It is parsed and verified.
     Reads,
     /// It is partitioned.
     Partitions,
@@ -36,7 +36,7 @@ pub(crate) enum Level {
 /// A program.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// The file, from where all programs are, and the number of the program in it.
+    /// The path of the file relative to the common root, and the index of the program in it.
     pub(crate) name: String,
     /// Text without comment lines, or bytecode.
     pub(crate) bytes: Vec<u8>,
@@ -49,7 +49,7 @@ impl Source {
         std::str::from_utf8(&self.bytes).unwrap_or_default()
     }
 
-    /// How far the program comes. Found out once.
+    /// The furthest stage of the program, computed once.
     pub(crate) fn level(&self) -> Level {
         if let Some(level) = self.level.get() {
             return level;
@@ -67,7 +67,7 @@ impl Source {
     }
 }
 
-/// All programs of some kinds.
+/// All programs, by kind.
 #[derive(Debug)]
 pub struct Sources {
     texts: Vec<Source>,
@@ -75,7 +75,7 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Reads them.
+    /// Loads the programs.
     ///
     /// # Errors
     /// A folder or file cannot be read.
@@ -98,7 +98,7 @@ impl Sources {
         let named = |path: &Path| path.strip_prefix(base).unwrap_or(path).to_string_lossy().into_owned();
         let source = |name, bytes| Source { name, bytes, level: Cell::new(None) };
         for path in files(dir, "mlir")? {
-            // Some of the peers' tests are text in other encodings.
+            // Some of the peers' tests are in other text encodings.
             let Ok(text) = String::from_utf8(fs::read(&path)?) else { continue };
             for (n, program) in text.split("// -----").enumerate() {
                 let lines = program.lines().filter(|line| !line.trim_start().starts_with("//"));
@@ -120,7 +120,7 @@ impl Sources {
         Ok(())
     }
 
-    /// A program as text that comes as far as `least`, or any where there is none at hand.
+    /// A text program that reaches at least stage `least`, or any program if none is found.
     pub(crate) fn text(&self, rng: &mut Rng, least: Level) -> &Source {
         let key = rng.word();
         let found = (0..TRIES).map(|n| chosen(&self.texts, hash(&[key, n], "")));
@@ -133,19 +133,19 @@ impl Sources {
         chosen(&self.texts, key)
     }
 
-    /// A program as bytecode.
+    /// A bytecode program.
     pub(crate) fn bytecode(&self, rng: &mut Rng) -> &Source {
         chosen(&self.bytecode, rng.word())
     }
 
-    /// A program as text whose name begins with `prefix`.
+    /// A text program whose name begins with `prefix`.
     pub(crate) fn under(&self, prefix: &str, rng: &mut Rng) -> &Source {
         chosen(self.texts.iter().filter(|source| source.name.starts_with(prefix)), rng.word())
     }
 }
 
-/// The program whose name and `key` make the smallest number. A program that is added changes few choices, so that the
-/// numbers of cases keep their meaning.
+/// The program with the smallest hash of its name and `key` (rendezvous hashing). A new program changes few choices, so case numbers keep
+/// their meaning.
 fn chosen<'a>(sources: impl IntoIterator<Item = &'a Source>, key: u64) -> &'a Source {
     match sources.into_iter().min_by_key(|source| hash(&[key], &source.name)) {
         Some(source) => source,

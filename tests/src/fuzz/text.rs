@@ -1,4 +1,4 @@
-//! Damaged text: read, verified, printed, partitioned, looked at.
+//! Damaged text: parsed, verified, printed, partitioned, analyzed.
 
 use shardc::explain::Question;
 use shardc::lint::LintOptions;
@@ -11,9 +11,9 @@ use super::outcome::{Finding, Trace, listed, no_blame, quietly, reads_back};
 use super::rng::Rng;
 use super::sources::{Level, Sources};
 
-/// The mesh of programs that have none.
+/// The mesh for programs without one.
 const MESH: &str = "x=2,y=4";
-/// So many changes are tried for one that leaves a program valid.
+/// Number of attempts to find a change that keeps a program valid.
 const TRIES: usize = 8;
 
 pub(super) fn draw(sources: &Sources, rng: &mut Rng) -> Vec<u8> {
@@ -39,8 +39,8 @@ pub(super) fn draw(sources: &Sources, rng: &mut Rng) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// The program with a gentle change, one that leaves it a program if a few tries find such. Else half of all cases would
-/// end in the reader, and as many again in the verifier.
+/// The program with a gentle change that keeps it valid, if a few attempts find one. Otherwise half of all cases would end in the parser,
+/// and as many again in the verifier.
 pub(super) fn gentle_and_valid(text: String, rng: &mut Rng) -> String {
     for _ in 0..TRIES {
         let changed = gentle(&text, rng);
@@ -48,7 +48,7 @@ pub(super) fn gentle_and_valid(text: String, rng: &mut Rng) -> String {
             continue;
         }
         let valid = quietly(|| parse(&changed).is_ok_and(|module| shardc_ir::verify(&module).is_ok()));
-        // Where the reader panics, the case shall find it.
+        // If the parser panics, the case itself must detect it.
         if valid.unwrap_or(true) {
             return changed;
         }
@@ -90,10 +90,10 @@ fn after_reading(
     compiled(input, module, trace)
 }
 
-/// Partitions a program, and asks about it.
+/// Partitions and analyzes a program.
 pub(super) fn compiled(input: &[u8], module: Module, trace: &mut Trace) -> Result<(), Finding> {
     let mut compiler = Compiler::new();
-    // Both ways, by turns that follow from the input.
+    // In both modes, selected by a checksum of the input.
     let sum = input.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
     if sum % 2 == 1 {
         compiler = compiler.spmd_mode(SpmdMode::Partition);

@@ -1,7 +1,7 @@
-//! The process that runs cases, and says what it does before it does it.
+//! The process that runs cases, and announces each before it starts.
 //!
-//! Lines on the standard output, words separated by tabs: `begin CASE`; `end CASE MICROSECONDS PASSED REFUSED`;
-//! `found CASE KIND`, after which the finding is written down.
+//! Lines on standard output are words separated by tabs: `begin CASE`; `end CASE MICROSECONDS PASSED REFUSED`; `found CASE KIND`, after
+//! which the finding is written to a file.
 
 use std::{
     fs,
@@ -14,27 +14,27 @@ use super::outcome::quietly;
 use super::reduce::reduced;
 use super::{Finding, From, Fuzzer, Sources, Trace};
 
-/// So many inputs are kept of findings that are alike.
+/// Number of saved inputs per kind of finding.
 const KEPT: usize = 2;
-/// So long an input is made smaller.
+/// Time limit for shrinking an input.
 const REDUCE: Duration = Duration::from_secs(6);
 
-/// Which cases a worker runs: `first`, `first + step`, ... below `end`.
+/// The cases of a worker: `first`, `first + step`, ... below `end`.
 #[derive(Clone, Copy, Debug)]
 pub struct Work<'a> {
     /// The fuzzer's name.
     pub fuzzer: &'a Fuzzer,
-    /// What inputs follow from, besides the number of the case.
+    /// The seed of inputs, besides the case number.
     pub seed: u64,
     /// The first case.
     pub first: u64,
     /// One past the last case.
     pub end: u64,
-    /// From one case to the next.
+    /// The distance between cases.
     pub step: u64,
-    /// Which programs there are.
+    /// The programs to use.
     pub from: From,
-    /// Where findings go.
+    /// The folder for findings.
     pub dir: &'a Path,
 }
 
@@ -44,10 +44,10 @@ impl std::fmt::Debug for Fuzzer {
     }
 }
 
-/// Runs cases in a thread with the stack that threads have by default, which is smaller than that of a process.
+/// Runs cases in a thread with the default stack size of threads, which is smaller than that of a process.
 ///
 /// # Errors
-/// Programs cannot be read, or nobody listens.
+/// Programs cannot be read, or standard output is closed.
 pub fn work(work: &Work<'_>) -> io::Result<()> {
     let sources = Sources::load(work.from)?;
     let mut case = work.first;
@@ -74,19 +74,18 @@ pub fn work(work: &Work<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// The input of a case. That a fuzzer panics where it draws one is its own fault, and a finding like others: there is
-/// no input then.
+/// Draws the input of a case. A panic of the fuzzer while drawing is a finding without an input.
 fn drawn(work: &Work<'_>, sources: &Sources, case: u64) -> Result<Vec<u8>, Finding> {
     quietly(|| work.fuzzer.input(sources, work.seed, case))
         .map_err(|finding| Finding::new(format!("drawing the input: {}", finding.kind), finding.details))
 }
 
-/// The file of the input that a worker is at, for when it ends the process.
+/// The file with the current input of a worker, in case the input crashes it.
 pub(crate) fn running(dir: &Path, job: u64) -> PathBuf {
     dir.join(format!("running-{job}"))
 }
 
-/// Writes to the standard output at once.
+/// Writes a line to standard output, and flushes it.
 fn say(words: &[&str]) -> io::Result<()> {
     let line: Vec<String> = words.iter().map(|w| w.replace(['\t', '\n'], " ")).collect();
     let mut out = io::stdout().lock();
@@ -94,7 +93,7 @@ fn say(words: &[&str]) -> io::Result<()> {
     out.flush()
 }
 
-/// Writes a finding down, made smaller, unless others like it are there.
+/// Saves a finding with its shrunk input, unless enough similar ones exist.
 fn keep(work: &Work<'_>, case: u64, input: &[u8], finding: &Finding) -> io::Result<()> {
     let mut stays = |rest: &[u8]| {
         let mut trace = Trace::default();
@@ -103,13 +102,13 @@ fn keep(work: &Work<'_>, case: u64, input: &[u8], finding: &Finding) -> io::Resu
     if is_known(work.dir, &finding.kind) {
         return Ok(());
     }
-    // Programs that run are small already, and take long to compile.
+    // Programs that are run are already small, and compile slowly.
     let time = if work.fuzzer.runs { Duration::ZERO } else { REDUCE };
     let smaller = reduced(input, Instant::now() + time, &mut stays);
     write(work, case, &smaller, finding)
 }
 
-/// Whether enough findings of this kind are written down.
+/// Whether enough findings of this kind are saved.
 pub(crate) fn is_known(dir: &Path, kind: &str) -> bool {
     let prefix = format!("{}.", slug(kind));
     let names = fs::read_dir(dir).into_iter().flatten().flatten();
@@ -120,7 +119,7 @@ pub(crate) fn is_known(dir: &Path, kind: &str) -> bool {
     alike.count() >= KEPT
 }
 
-/// Writes an input, and beside it what was found and how to see it again.
+/// Writes an input, and a description of the finding with the command to reproduce it.
 pub(crate) fn write(work: &Work<'_>, case: u64, input: &[u8], finding: &Finding) -> io::Result<()> {
     fs::create_dir_all(work.dir)?;
     let stem = format!("{}.{}-{case}", slug(&finding.kind), work.seed);
@@ -137,7 +136,7 @@ pub(crate) fn write(work: &Work<'_>, case: u64, input: &[u8], finding: &Finding)
     fs::write(work.dir.join(format!("{stem}.txt")), text)
 }
 
-/// The part of a file's name that says what was found.
+/// The part of a file name that describes the finding.
 fn slug(kind: &str) -> String {
     let words = kind.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let mut slug = words.collect::<Vec<_>>().join("-").to_lowercase();
@@ -145,10 +144,10 @@ fn slug(kind: &str) -> String {
     slug
 }
 
-/// Runs one input and says how it went; true if nothing was found.
+/// Runs one input and prints the outcome; returns true if there was no finding.
 ///
 /// # Errors
-/// Nobody listens.
+/// Standard output is closed.
 pub fn replay(fuzzer: &Fuzzer, input: &[u8]) -> io::Result<bool> {
     let mut trace = Trace::default();
     let begun = Instant::now();

@@ -1,4 +1,4 @@
-//! Programs of which a compiler may not rewrite several operations together.
+//! Programs with barriers, so that a compiler cannot rewrite several operations together.
 
 use shardc_ir::{Module, OpId, OpKind, RegionId, TypeId, ValueId};
 

@@ -1,4 +1,4 @@
-//! Whether derivatives of a program are what its values say: against differences, and against each other.
+//! Checks derivatives of a program against finite differences, and forward mode against reverse mode.
 
 mod fence;
 pub mod pairs;

@@ -1,5 +1,5 @@
-//! Functions with JAX's gradients, `gradients` in the shared data: differentiated by us, compared with differences in double
-//! precision, and partitioned.
+//! Functions with JAX's gradients, in `gradients` of the shared data: differentiated by shardc, compared with finite differences in
+//! double precision, and partitioned.
 
 use std::path::{Path, PathBuf};
 

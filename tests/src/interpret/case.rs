@@ -1,4 +1,4 @@
-//! A test taken apart: what it computes with, what it computes, and what must come out.
+//! The parts of a test: its inputs, its computation, and its expected results.
 
 use shardc_ir::{
     AttrDict, FuncId, MeshId, Module, Op, OpId, OpKind, RegionId, ValueId, ValueMap, Visibility,

@@ -1,4 +1,4 @@
-//! Whether a result is what a test expects.
+//! Whether a result satisfies a test's expectation.
 
 use shardc_ir::floats::power_of_two;
 use shardc_ir::{DType, DTypeClass};

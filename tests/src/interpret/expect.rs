@@ -1,4 +1,4 @@
-//! What a test says must come out.
+//! The expected results of a test.
 
 use shardc_ir::{Attr, Dense, Module, Op, OpKind, ValueId};
 use shardc_runtime::HostArray;

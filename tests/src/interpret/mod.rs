@@ -1,12 +1,12 @@
 //! StableHLO's interpreter tests as programs for several devices.
 //!
-//! A test is a function without parameters that computes on constants and says with `check.*` operations what comes
-//! out. [`tests_of`] finds them in a text, [`Case::new`] takes one apart: constants that may become arguments,
-//! results and what they must be. A [`Draw`] makes a program of it by splitting arguments, results and values between
-//! at random, and [`Runner`] partitions that, runs it, and compares with what the test expects.
+//! A test is a function without parameters. It computes on constants and states its expected results with `check.*` operations.
+//! [`tests_of`] finds the tests in a text. [`Case::new`] splits one into constants that may become arguments, results and expectations. A
+//! [`Draw`] makes a program of it with random shardings of arguments, results and intermediate values. [`Runner`] partitions and runs the
+//! program, and compares the results with the expectations.
 //!
-//! The interpreter rounds in its own ways. What the back end alone gets otherwise on one device is compared with that
-//! run instead, and counted apart ([`Outcome::LikeOneDevice`]).
+//! The interpreter's rounding may differ. If the back end alone differs from it on one device, results are compared with that run
+//! instead, and counted separately ([`Outcome::LikeOneDevice`]).
 
 mod case;
 mod compare;

@@ -1,8 +1,7 @@
-//! Tests that run one program in several processes, as programs with a manual computation.
+//! Converts tests that run one program in several processes to programs with a manual computation.
 //!
-//! The interpreter's processes lie on a grid of replicas and partitions. Here process `r * partitions + p` is device
-//! number `r * partitions + p` of one axis, and the groups of collectives, which may name replicas, partitions or both,
-//! name those devices.
+//! The interpreter arranges its processes in a grid of replicas and partitions. Here process `r * partitions + p` becomes the device with
+//! that number on one axis. Replica groups, which may refer to replicas, partitions or both, become groups of these devices.
 
 use shardc_ir::{
     Attr, AxisList, AxisRef, Build, Builder, Channel, CollectiveSpec, DimSharding, FuncId, Group, ManualSpec,

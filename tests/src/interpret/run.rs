@@ -1,4 +1,4 @@
-//! Running drawn programs.
+//! Runs random programs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

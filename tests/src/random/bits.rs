@@ -1,5 +1,4 @@
-//! How numbers are stored: rounding, bits, random bits. Quantized elements are not drawn: XLA's CPU plugin does not
-//! run them.
+//! Number formats: rounding, bitcasts, random bits. Quantized elements are not drawn, because XLA's CPU plugin does not run them.
 
 use super::Choices;
 use super::emit::{Elem, Emitter, Tensor};

@@ -1,4 +1,4 @@
-//! Operations that hold others: branches, loops, calls.
+//! Operations with regions or callees: branches, loops, calls.
 
 use super::Choices;
 use super::emit::{Elem, Emitter, Tensor, list};

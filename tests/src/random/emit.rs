@@ -1,4 +1,4 @@
-//! Values in scope and the lines written so far.
+//! Values in scope, and the lines emitted so far.
 
 use std::fmt::Write as _;
 

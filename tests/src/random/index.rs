@@ -1,4 +1,4 @@
-//! Gather and scatter.
+//! Random gathers and scatters.
 
 use super::Choices;
 use super::emit::{Elem, Emitter, Tensor, list};

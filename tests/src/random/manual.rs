@@ -1,4 +1,4 @@
-//! Manual computations, and collectives of the one process that a program without them is.
+//! Manual computations, and collectives outside them, where the program is a single process.
 
 use super::Choices;
 use super::emit::{Elem, Emitter, Tensor, list, ty};

@@ -1,11 +1,10 @@
 //! Random programs: a [`Recipe`] of numbers becomes the text of an annotated single-device program.
 //!
-//! Any numbers make a program that is valid, so whoever draws them (and whoever makes a failing program smaller by
-//! taking numbers away) need not know what they mean. Numbers that ask for what cannot be, such as a product of
-//! tensors that share no size, add nothing.
+//! Any numbers give a valid program, so generators and shrinkers (which remove numbers) need not know their meaning. Numbers that request
+//! something impossible, such as a matmul of tensors without a common size, add nothing.
 //!
-//! Values stay finite and integers are exact, so that the program gives one answer wherever it runs: what is
-//! compared, or used as an index, does not come from sums of floats, whose order may change.
+//! Values stay finite and integers are exact, so the program has one result on every platform. Compared values and indices do not come
+//! from sums of floats, which depend on the order of summation.
 
 mod bits;
 mod control;

@@ -1,4 +1,4 @@
-//! Operations at places that the program says: rolls, borders that mirror or repeat, updates, slices and rows of constants.
+//! Operations at static positions: rolls, mirrored or repeated borders, updates, and slices and rows at constant indices.
 
 use super::Choices;
 use super::emit::{Elem, Emitter, Tensor, list, ty};

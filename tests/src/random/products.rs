@@ -1,4 +1,4 @@
-//! Products, and what is done to matrices.
+//! Matmuls and other operations on matrices.
 
 use super::Choices;
 use super::emit::{Elem, Emitter, Tensor, list, ty};

@@ -1,4 +1,4 @@
-//! Operations that have a shape as an operand, and those that StableHLO has newer ones for.
+//! Operations with a shape operand, and deprecated operations.
 
 use super::Choices;
 use super::emit::{Emitter, list};

@@ -1,4 +1,4 @@
-//! Every elementwise operation on floats, on operands for which it is defined and not too steep.
+//! Every elementwise float operation, on operands where it is defined and not too steep.
 
 use shardc_ir::{BinaryOp, UnaryOp};
 

@@ -1,4 +1,4 @@
-//! Operations in which windows move over a tensor.
+//! Windowed operations.
 
 use super::Choices;
 use super::emit::{Elem, Emitter, Tensor, list, ty};

@@ -1,4 +1,4 @@
-//! Cases that are drawn by seed and number, and made smaller where they fail.
+//! Random cases by seed and number, shrunk when they fail.
 
 use std::{
     collections::BTreeMap,
@@ -16,10 +16,10 @@ use shardc::SpmdMode;
 use shardc_runtime::Client;
 use shardc_tests::devices::client;
 
-/// How often a failing program is made smaller, unless `SHARDC_SHRINKS` says so.
+/// Maximum number of shrinking steps of a failing program, unless `SHARDC_SHRINKS` sets it.
 const SHRINKS: u64 = 120;
 
-/// How a case that did not fail went.
+/// The outcome of a case that did not fail.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Outcome {
     Equal,
@@ -27,7 +27,7 @@ pub(crate) enum Outcome {
 }
 
 pub(crate) struct Failure {
-    /// What went wrong, the same for cases that fail alike.
+    /// The kind of the failure, equal for similar failures.
     pub(crate) kind: String,
     pub(crate) details: String,
 }
@@ -36,12 +36,12 @@ pub(crate) fn fails<T>(kind: impl Into<String>, details: impl Into<String>) -> R
     Err(Failure { kind: kind.into(), details: details.into() })
 }
 
-/// The mode of a case.
+/// The SPMD mode of a case.
 pub(crate) fn mode(case: u64) -> SpmdMode {
     if case.is_multiple_of(2) { SpmdMode::Replica } else { SpmdMode::Partition }
 }
 
-/// What a check says, a panic being a failure.
+/// The outcome of a check; a panic counts as a failure.
 pub(crate) fn caught(check: impl FnOnce() -> Result<Outcome, Failure>) -> Result<Outcome, Failure> {
     catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<String>().map(String::as_str);
@@ -54,7 +54,7 @@ pub(crate) fn number(name: &str, default: u64) -> u64 {
 }
 
 pub(crate) fn say(text: &str) {
-    // Past the test runner, which hides what a passing test prints.
+    // Written past the test harness, which hides the output of passing tests.
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
@@ -65,11 +65,11 @@ fn runner(seed: u64, case: u64) -> TestRunner {
     TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
 }
 
-/// Draws cases, checks each with its number, and shows small ones of those that failed. `name` is the folder that they are written to,
-/// as `show` has them.
+/// Draws cases, checks each with its number, and shows shrunk cases of those that failed. `name` is the folder for them, in the form that
+/// `show` gives.
 ///
 /// # Errors
-/// Some failed, or more than a quarter was refused.
+/// Some cases failed, or more than a quarter was refused.
 pub(crate) fn sweep<R>(
     name: &str,
     cases: u64,
@@ -89,7 +89,7 @@ pub(crate) fn sweep<R>(
             say(&format!("{} of {cases} cases", case - first));
         }
         let mut tree = drawn.new_tree(&mut runner(seed, case)).map_err(|e| e.to_string())?;
-        // Where the back end ends the process, this says on what.
+        // If the back end ends the process, this names the case.
         let running =
             |drawn: &R| std::fs::write(dir.join("running.mlir"), show(drawn)).map_err(|e| e.to_string());
         running(&tree.current())?;
@@ -139,7 +139,7 @@ pub(crate) fn sweep<R>(
     if !failures.is_empty() {
         return Err(format!("failed: {failures:?}"));
     }
-    // Of a few it says nothing.
+    // Not meaningful for a few cases.
     if refusals as u64 * 4 > cases && cases >= 20 {
         return Err(format!("too many programs are refused: {refused:?}"));
     }

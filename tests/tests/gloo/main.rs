@@ -1,10 +1,10 @@
-//! Partitioned programs give in several processes of ours what they give in those of JAX, where devices meet by gloo.
+//! Partitioned programs give the same results in several shardc processes as in JAX processes, whose devices communicate through gloo.
 //!
-//! First processes of ours run the programs and write down what each device takes and gives; then as many of Python's
-//! (`data/gloo.py`) run the same text and compare. So collectives between processes are compared with others' and not only
-//! with one device: every kind, over all devices and over groups that cross processes, by each reduction, of each element type
-//! that gloo knows, bit by bit, and a training step. Needs the CPU plugin and `SHARDC_PYTHON`; without them the test says so and
-//! passes.
+//! First, shardc processes run the programs and record the inputs and outputs of each device. Then as many Python processes
+//! (`data/gloo.py`) run the same text and compare. So collectives between processes are compared with another implementation, not only
+//! with one device. This covers every kind of collective, over all devices and over groups that cross processes, each reduction, each
+//! element type of gloo, bit by bit, and a training step. Needs the CPU plugin and `SHARDC_PYTHON`; without them the test reports this
+//! and passes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

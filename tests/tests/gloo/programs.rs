@@ -1,4 +1,4 @@
-//! The programs that are compared: collectives of each element type, and a training step.
+//! The compared programs: collectives of each element type, and a training step.
 
 use std::fmt::Write as _;
 use std::fs;

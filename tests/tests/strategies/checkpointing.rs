@@ -1,4 +1,4 @@
-//! Activation checkpointing of steps that have their backward part: less is kept, and no more sent.
+//! Activation checkpointing of steps with a backward pass: less memory, and no more traffic.
 
 use std::fmt::Write as _;
 
@@ -9,12 +9,12 @@ use super::annotated_by;
 use super::closed_form::sent;
 use shardc_tests::training::PROGRAMS;
 
-/// Steps of many layers outside of loops; what temporaries are at most, as estimated, and what is sent, of what they are without. Of GPT-2 they
-/// are 0.46 of it by libtpu (v5p:2x2x2).
+/// Steps with many layers outside of loops; upper bounds of estimated temporaries and of bytes sent, as fractions of those without
+/// checkpointing. For GPT-2, libtpu's temporaries (v5p:2x2x2) are 0.46 of those without.
 const STEPS: &[(&str, f64, f64)] =
     &[("gpt2_base", 0.4, 1.0), ("llama70b_4l", 0.33, 1.0), ("llama7b_32l", 0.06, 1.0)];
 
-/// The temporaries and what a device sends are as listed.
+/// The temporaries and the bytes sent are as listed.
 pub(super) fn less_is_kept() -> Result<(), String> {
     let mut faults = String::new();
     let find = |name: &str| PROGRAMS.iter().find(|program| program.name == name).ok_or(name.to_owned());

@@ -1,13 +1,13 @@
-//! What a device sends in a step, beside the closed form.
+//! Compares the bytes that a device sends in a step with the closed form.
 //!
-//! The ZeRO paper (Rajbhandari et al., 2020, section 7) counts what is sent by parameters of one type: gradients are reduced and
-//! parameters gathered over `k` devices, each of which takes `(k - 1) / k` of their bytes; across nodes, of which each has a copy, the
-//! parts of gradients are summed. Frozen parameters are gathered.
+//! The ZeRO paper (Rajbhandari et al., 2020, section 7) counts the traffic for parameters of one type. Gradients are reduced and
+//! parameters gathered over `k` devices, and each of these sends `(k - 1) / k` of their bytes. Nodes are replicas, and shards of
+//! gradients are all-reduced across nodes. Frozen parameters are gathered.
 //!
-//! What it leaves out is counted here from the program for one device: a parameter is gathered in the type in which it is read, and
-//! for each part of the step that reads it (the backward part reads no bias, no table that rows are looked up in, no first layer); few
-//! examples are sent in place of a large gradient, and rows in place of a large table; each statistic of a batch is summed forwards and
-//! backwards.
+//! The rest is counted here from the single-device program. A parameter is gathered in the type of its uses, once for each pass of the
+//! step that uses it. The backward pass uses no bias, no table that is only looked up, and no first layer. A few examples are sent
+//! instead of a large gradient, and rows instead of a large table. Each batch statistic is all-reduced in the forward and in the backward
+//! pass.
 
 use std::fmt::Write as _;
 
@@ -19,11 +19,11 @@ use super::reads::{self, Reads};
 use super::{STRATEGIES, annotated_by};
 use shardc_tests::training::{PROGRAMS, Program};
 
-/// How far from the closed form a program may be: 1 %.
+/// Relative tolerance of the closed form: 1 %.
 const TOLERANCE: f64 = 0.01;
 
-/// Gradients that are sent in more bytes than their parameter is read in: the program, what their names begin with, the bytes of an
-/// element, and why.
+/// Gradients that are sent in a wider type than their parameter is read in: the program, the prefix of their names, the bytes of an
+/// element, and the reason.
 const WIDE_GRADIENTS: &[(&str, &str, f64, &str)] = &[
     ("llama70b_4l", "params['lm_head']", 4.0, IN_F32),
     ("llama7b_32l", "params['lm_head']", 4.0, IN_F32),
@@ -38,16 +38,16 @@ const WIDE_GRADIENTS: &[(&str, &str, f64, &str)] = &[
 const IN_F32: &str =
     "logits are in f32, and so is the sum that is the gradient of what they are a product with";
 
-/// How many examples matrices see, where that is not how many numbers a batch has: a vision transformer's are patches.
+/// The number of examples of matrices, if it is not the number of elements of a batch: a vision transformer has patches.
 const EXAMPLES: &[(&str, f64)] = &[("vit_tiny_accum", 8.0 * 17.0)];
 
-/// What is saved has to be worth that examples are sent by two collectives, in place of one for the gradient.
+/// Minimum saving for sending examples with two collectives instead of the gradient with one.
 const WORTH: f64 = 16.0 * 1024.0;
 
-/// What is saved has to be worth that parts of rows and tables are exchanged, by two collectives more.
+/// Minimum saving for exchanging parts of rows and tables with two more collectives.
 const WORTH_EXCHANGING: f64 = 4.0 * 1024.0 * 1024.0;
 
-/// Each partitioned step sends what the closed form says.
+/// The bytes sent by each partitioned step agree with the closed form.
 #[allow(clippy::print_stdout, reason = "the table is what somebody looks at whose change sends more")]
 pub(crate) fn bytes() -> Result<(), String> {
     let mut faults = String::new();
@@ -70,17 +70,17 @@ pub(crate) fn bytes() -> Result<(), String> {
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
-/// The bytes that a device sends while a program runs.
+/// The bytes that a device sends in one run of a program.
 pub(super) fn sent(output: &Output) -> f64 {
     summarize(&output.module).iter().map(|row| row.bytes_in_run as f64).sum()
 }
 
-/// What a step is for the closed form.
+/// The data of a step that the closed form needs.
 struct Step {
     parameters: Vec<Parameter>,
-    /// The bytes of running statistics.
+    /// Bytes of running statistics.
     statistics: f64,
-    /// How many examples there are, each token for one.
+    /// Number of examples, where each token is one.
     examples: f64,
 }
 
@@ -89,7 +89,7 @@ struct Parameter {
     is_trained: bool,
     shape: Vec<f64>,
     reads: Reads,
-    /// The bytes of an element as it is kept, and of one of its gradient.
+    /// Bytes of an element as stored; likewise for its gradient.
     kept: f64,
     gradient: f64,
 }
@@ -134,13 +134,13 @@ impl Parameter {
         self.shape.iter().product()
     }
 
-    /// The bytes of an element as it is read.
+    /// Bytes of an element as read.
     fn read(&self) -> f64 {
         f64::from(self.reads.bits) / 8.0
     }
 
-    /// What a device sends so that each of `k` has what it reads for its part of `examples`: all of the parameter; or, of a table that
-    /// nothing but lookups reads, rows, or parts of them that are exchanged.
+    /// The bytes that a device sends so that each of `k` devices has what it reads for its shard of `examples`: the entire parameter; or,
+    /// if a table is only looked up, rows, or exchanged parts of rows.
     fn gathered(&self, k: f64, examples: f64) -> f64 {
         let share = (k - 1.0) / k;
         let whole = self.elements() * self.read();
@@ -153,10 +153,10 @@ impl Parameter {
         }
     }
 
-    /// What a device sends so that each of `k` has all of the gradient of `examples`.
+    /// The bytes that a device sends so that each of `k` devices has the entire gradient of `examples`.
     ///
-    /// The gradients of a table that is looked up and multiplied are added, and rounded to the type in which both are, before they are
-    /// summed.
+    /// For a table that is both looked up and multiplied, both gradients are added before the all-reduce, and rounded to the type in
+    /// which both are.
     fn summed(&self, k: f64, examples: f64) -> f64 {
         let share = (k - 1.0) / k;
         let summed = |bytes: f64| 2.0 * self.elements() * bytes * share;
@@ -173,8 +173,8 @@ impl Parameter {
         }
     }
 
-    /// The bytes of an element of the gradient of a product with a table, where that is summed by itself; all of them where rows that are
-    /// looked up are summed with it.
+    /// The bytes of an element of the gradient of a matmul with a table, if it is all-reduced separately; all of them if looked-up rows
+    /// are reduced with it.
     fn product(&self) -> f64 {
         match self.reads {
             Reads { is_looked_up: true, is_multiplied: true, .. } if self.gradient <= self.read() => {
@@ -185,11 +185,11 @@ impl Parameter {
         }
     }
 
-    /// What a device sends so that each of `k` has its part of the gradient of `examples`.
+    /// The bytes that a device sends so that each of `k` devices has its shard of the gradient of `examples`.
     ///
-    /// A gradient is summed and scattered; or, where that is less, computed of all examples by the device that keeps the part: of a
-    /// table, of the rows that were looked up; of a matrix, of what went in and what came back, of one of which it needs but its part.
-    /// Or parts of rows are exchanged, and then those of the table.
+    /// A gradient is reduce-scattered. If that is cheaper, its owner computes the shard from all examples instead: for a table, from the
+    /// looked-up rows; for a matrix, from its input and its output cotangent, one of which is needed only in part. Or parts of rows are
+    /// exchanged, and then those of the table.
     fn scattered(&self, k: f64, examples: f64) -> f64 {
         let share = (k - 1.0) / k;
         let summed = |bytes: f64| self.elements() * bytes * share;
@@ -209,22 +209,22 @@ impl Parameter {
     }
 }
 
-/// What a device sends where `k` of them exchange bytes: what it has, but for its part.
+/// The bytes that each of `k` devices sends in an exchange: all but its own share.
 fn exchanged(bytes: f64, k: f64) -> f64 {
     bytes / k * (k - 1.0) / k
 }
 
-/// What is sent in one way, or else in another that takes more collectives.
+/// The bytes of one way to send, or of another one that is cheaper but needs more collectives.
 fn or_less(one: f64, other: f64) -> f64 {
     if other + WORTH < one { other } else { one }
 }
 
-/// What is sent, or else exchanged.
+/// The bytes of sending, or of exchanging if that is cheaper.
 fn or_exchanged(sent: f64, exchanged: f64) -> f64 {
     if exchanged + WORTH_EXCHANGING < sent { exchanged } else { sent }
 }
 
-/// The bytes that a device of eight sends; of two nodes of four, for the hybrid strategies.
+/// The bytes that each of eight devices sends; two nodes of four for the hybrid strategies.
 fn closed_form(program: &Program, sharding: Sharding) -> f64 {
     let step = Step::of(program);
     let share = |k: f64| (k - 1.0) / k;
@@ -247,8 +247,8 @@ fn closed_form(program: &Program, sharding: Sharding) -> f64 {
             Sharding::HybridShard => scattered(4.0, 2.0) + gathered(4.0, 2.0) * times,
         };
     }
-    // The derivative by a mean of a batch is a sum that is the gradient of the bias behind it, too. Where both are summed whole, that
-    // is done once.
+    // The gradient with respect to a batch mean is a sum that is also the gradient of the bias after it. If both are all-reduced in full,
+    // this is done once.
     let backwards = if sharding == Sharding::NoShard { 0.5 } else { 1.0 };
     sent + 2.0 * step.statistics * (1.0 + backwards) * share(8.0)
 }

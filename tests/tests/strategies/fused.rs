@@ -1,4 +1,4 @@
-//! Attention whose queries, keys and values are one product costs the same under tensor parallelism, however they are taken from it.
+//! Attention with a fused QKV matmul costs the same under tensor parallelism, however queries, keys and values are split from it.
 
 use shardc::graph::{DType::F32, Graph, Mesh, Tensor};
 use shardc::nn::{Init, Kind, Scope, optim};
@@ -12,7 +12,7 @@ const TOKENS: i64 = 512;
 const HEADS: i64 = 8;
 const FEATURES: i64 = 256;
 
-/// Takes queries, keys and values out of their product: each as one vector for each token.
+/// Splits queries, keys and values from their matmul: each as one vector per token.
 type Take = for<'g> fn(Tensor<'g>) -> [Tensor<'g>; 3];
 
 const WAYS: &[(&str, Take)] = &[
@@ -27,8 +27,8 @@ const WAYS: &[(&str, Take)] = &[
     }),
 ];
 
-/// What a device sends in a step and needs of memory is the same for all ways, and little of it is exchanged beside what Megatron's
-/// layers sum.
+/// Traffic and memory of a device in a step are the same for all ways, and little is exchanged besides the all-reduces of Megatron's
+/// layers.
 pub(super) fn is_the_same_in_all_ways() -> Result<(), String> {
     let costs: Vec<(f64, f64)> = WAYS
         .iter()
@@ -50,7 +50,7 @@ pub(super) fn is_the_same_in_all_ways() -> Result<(), String> {
     Ok(())
 }
 
-/// Of an attention alone, which has its features in as many weights as its heads, heads are split.
+/// In a standalone attention, heads are sharded: its feature dimension is in as many weights as its head dimension.
 pub(super) fn heads_are_split() -> Result<(), String> {
     let local = attention_alone().map_err(|error| error.to_string())?;
     let (by_head, back) = (vec![FEATURES, HEADS / 4, FEATURES / HEADS], vec![FEATURES / 4, FEATURES]);
@@ -58,7 +58,7 @@ pub(super) fn heads_are_split() -> Result<(), String> {
     if local == want { Ok(()) } else { Err(format!("weights in parts of {local:?}, not {want:?}")) }
 }
 
-/// The parts that a device of data=2,model=4 has of the weights of an attention.
+/// The shards of the weights of an attention on a device of data=2,model=4.
 fn attention_alone() -> Result<Vec<Vec<i64>>, Box<dyn std::error::Error>> {
     let g = Graph::new("step", &Mesh::new(&[("data", 2), ("model", 4)])?);
     let p = Scope::new(&g);
@@ -89,7 +89,7 @@ fn heads(tokens: Tensor<'_>) -> Tensor<'_> {
     tokens.reshape([BATCH, TOKENS, HEADS, FEATURES / HEADS])
 }
 
-/// A training step of a layer of attention and a feed-forward one on data=2,model=4.
+/// A training step of an attention and a feed-forward layer on data=2,model=4.
 fn partitioned(
     take: for<'g> fn(Tensor<'g>) -> [Tensor<'g>; 3],
 ) -> Result<Output, Box<dyn std::error::Error>> {

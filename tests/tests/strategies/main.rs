@@ -1,5 +1,5 @@
-//! Strategies on real training steps without annotations: each gives the values of one device, and sends no more than the closed
-//! form of the ZeRO paper (Rajbhandari et al., 2020, section 7).
+//! Strategies on real training steps without annotations. Each gives the results of one device, and sends no more than the closed form of
+//! the ZeRO paper (Rajbhandari et al., 2020, section 7).
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -66,7 +66,7 @@ fn annotated_by(program: &Program, settings: Settings, mesh: &str) -> Module {
     module
 }
 
-/// Settings besides a strategy, in words, and the mesh.
+/// Settings besides a strategy, in the syntax of the command line, and the mesh.
 const WORDS: &[(&str, &str)] = &[
     ("full_shard offload", "fsdp=8"),
     ("full_shard auto_wrap", "fsdp=8"),
@@ -86,14 +86,14 @@ const WORDS: &[(&str, &str)] = &[
     ("hybrid_shard always_wrap activation_checkpointing", "node=2,fsdp=2,model=2"),
 ];
 
-/// Computing in a narrower type, which one device does, too.
+/// Mixed precision, which the single-device reference uses too.
 const NARROW: &[&str] =
     &["full_shard bf16", "full_shard auto_wrap bf16 fp32_reduce_scatter", "shard_grad_op fp16"];
 
-/// One in so many of the settings is tried on a program: each on some, all on all would take ten minutes.
+/// Every third setting is tried on a program; all settings on all programs would take ten minutes.
 const OF_WORDS: usize = 3;
 
-/// The step computes by each strategy what it does on one device, and by some of the settings.
+/// The step gives the results of one device with each strategy, and with some of the settings.
 fn equal(at: usize) -> Result<(), String> {
     let program = &PROGRAMS[at];
     let Some(client) = client()? else { return Ok(()) };
@@ -135,15 +135,14 @@ fn has_context(mesh: &str) -> bool {
     mesh.contains("context") || mesh.contains("cp")
 }
 
-/// How far what a device keeps may be from the formulas: what is too small for a part on each device stays whole, and the last part of
-/// what does not divide is as large as the others.
+/// Relative tolerance for the bytes stored on a device: parameters too small to shard stay replicated, and uneven shards are padded.
 const KEPT: f64 = 0.01;
 
-/// Programs that keep more, in multiples of the formula, and why.
+/// Programs that store more, as multiples of the formula, and the reasons.
 const KEPT_MORE: &[(&str, f64, &str)] =
     &[("resnet_tiny", 1.06, "20,000 parameters, of which biases of 4 numbers are whole on 8 devices")];
 
-/// Parameters, gradients that are accumulated, and optimizer state of each device are the part of them that the ZeRO paper says.
+/// Parameters, accumulated gradients and optimizer state on each device are the fraction that the ZeRO paper gives.
 fn kept_as_the_formulas_say() -> Result<(), String> {
     let mut faults = String::new();
     for program in PROGRAMS.iter() {
@@ -162,10 +161,10 @@ fn kept_as_the_formulas_say() -> Result<(), String> {
                     (all + bytes(&input.global.shape, bits), own + bytes(&input.local_shape, bits))
                 })
             };
-            // Over how many devices parameters, gradients and state are split.
+            // The number of shards of parameters, gradients and state.
             let nodes = if mesh.starts_with("node") { 2 } else { 1 };
             let one = PerParameter { parameter: 1.0, gradient: 1.0, optimizer: 1.0 };
-            // Between steps `SHARD_GRAD_OP` has parameters in parts, too: they are whole while a step runs.
+            // Between steps `SHARD_GRAD_OP` shards parameters too; they are replicated only during a step.
             let between = match sharding {
                 Sharding::ShardGradOp => Sharding::FullShard,
                 Sharding::HybridShardZero2 => Sharding::HybridShard,

@@ -1,8 +1,8 @@
-//! What reads each parameter of a step for one device.
+//! The uses of each parameter of a single-device step.
 //!
-//! The forward part is what the loss depends on. What else has to do with examples, or is a product, is the backward part; the rest is
-//! the update, which reads a parameter where it is kept. What the forward part computes of parameters and keeps, such as several weights in
-//! one, is an activation.
+//! The loss depends on the forward pass. All else that depends on examples, and all other matmuls, are the backward pass. The rest is the
+//! update, which reads a parameter where it is stored. A value that the forward pass computes from parameters and saves, such as a
+//! concatenation of weights, is an activation.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,26 +11,26 @@ use shardc_passes::propagate::DimensionClasses;
 use shardc_passes::transforms::inline::inline_calls;
 use shardc_strategy::{Role, Roles};
 
-/// How a parameter is read.
+/// How a parameter is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Reads {
     pub(super) is_forwards: bool,
     pub(super) is_backwards: bool,
-    /// Whether rows of it are looked up, and whether anything else reads it.
+    /// Whether rows are looked up, and whether it has other uses.
     pub(super) is_looked_up: bool,
     pub(super) is_multiplied: bool,
-    /// The bits of an element that the reads need: those of the narrowest type on the way to the widest read.
+    /// Bits of an element that the uses need: the narrowest type on the path to the widest use.
     pub(super) bits: u32,
 }
 
 impl Reads {
-    /// How often the parameter is gathered if what was gathered is dropped between the two parts.
+    /// How often the parameter is gathered if it is freed between the two passes.
     pub(super) fn times(self) -> f64 {
         f64::from(u8::from(self.is_forwards) + u8::from(self.is_backwards))
     }
 }
 
-/// The reads of each argument of a step.
+/// The uses of each argument of a step.
 pub(super) fn of(mut module: Module, roles: &Roles) -> Vec<Reads> {
     inline_calls(&mut module).unwrap();
     let func = module.entry().unwrap();
@@ -73,12 +73,12 @@ pub(super) fn of(mut module: Module, roles: &Roles) -> Vec<Reads> {
     args.iter().map(reads).collect()
 }
 
-/// How values run through a step, those in loops included.
+/// The data flow of a step, including loops.
 struct Step {
     users: HashMap<ValueId, Vec<OpId>>,
-    /// What the loss depends on.
+    /// The operations that the loss depends on.
     forward: HashSet<OpId>,
-    /// What depends on no example, outside of loops.
+    /// Operations outside of loops that depend on no example.
     of_weights_alone: HashSet<OpId>,
 }
 
@@ -114,7 +114,7 @@ impl Step {
         Step { users, forward, of_weights_alone }
     }
 
-    /// The forms that an operation makes of one, if that is all that it does.
+    /// The results that only reformat `value`, if the operation does nothing else.
     fn forms(&self, module: &Module, op: OpId, value: ValueId) -> Option<Vec<ValueId>> {
         let data = &module.ops[op];
         let at = data.operands.iter().position(|&operand| operand == value)?;
@@ -137,12 +137,12 @@ impl Step {
     }
 }
 
-/// What an operation and those in its regions read.
+/// The operands of an operation and of those in its regions.
 fn operands(module: &Module, op: OpId) -> Vec<ValueId> {
     std::iter::once(op).chain(inside(module, op)).flat_map(|op| module.ops[op].operands.to_vec()).collect()
 }
 
-/// The operations in the regions of one.
+/// The operations in the regions of an operation.
 fn inside(module: &Module, op: OpId) -> Vec<OpId> {
     module.ops[op].regions.iter().flat_map(|&region| module.walk(region)).collect()
 }

@@ -1,4 +1,4 @@
-//! States whose elements are known, for every test.
+//! States with known elements, for all tests.
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use shardc_checkpoint::{Checkpoint, Entry, Fit, Info, Processes, Region, Slice, State, Store, Wanted, save};
 use shardc_ir::DType;
 
-/// An array on the host.
+/// A host array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Array {
     pub(crate) dtype: DType,
@@ -18,7 +18,7 @@ pub(crate) struct Array {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// An array of pseudo-random elements: any bits that the type has.
+/// An array of pseudo-random bits of the type.
 pub(crate) fn array(seed: u64, dtype: DType, shape: &[usize]) -> Array {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut byte = move || {
@@ -62,7 +62,7 @@ pub(crate) fn part(array: &Array, region: &Region) -> Vec<u8> {
     }
 }
 
-/// Arrays by name, each with how often its dimensions are split.
+/// Arrays by name, each with the number of shards of its dimensions.
 pub(crate) type Arrays = BTreeMap<String, (Array, Vec<usize>)>;
 
 /// The entries of arrays.
@@ -73,7 +73,7 @@ pub(crate) fn entries(arrays: &Arrays) -> Vec<Entry> {
     arrays.iter().map(entry).collect()
 }
 
-/// Saves arrays by several processes; block `i` is saved by process `i` modulo their number.
+/// Saves arrays from several processes; block `i` is saved by process `i` modulo their number.
 pub(crate) fn save_by<P: Processes>(
     store: &Store,
     path: &str,
@@ -94,7 +94,7 @@ pub(crate) fn save_by<P: Processes>(
     outcomes.into_inner().unwrap().into_iter().collect()
 }
 
-/// Saves this process's part.
+/// Saves this process's blocks.
 pub(crate) fn save_own(
     store: &Store,
     path: &str,
@@ -107,7 +107,7 @@ pub(crate) fn save_own(
     save(store, path, &state, &read, process, None).map(|_| ())
 }
 
-/// This process's part of a state.
+/// This process's blocks of a state.
 pub(crate) fn state_of(arrays: &Arrays, info: &Info, process: &dyn Processes) -> State {
     let entries = entries(arrays);
     let all = entries
@@ -118,7 +118,7 @@ pub(crate) fn state_of(arrays: &Arrays, info: &Info, process: &dyn Processes) ->
     State { slices: own.map(|(_, slice)| slice).collect(), entries, info: info.clone() }
 }
 
-/// Restores what process `index` of `count` would want of arrays that are split so often, and compares it.
+/// Restores the blocks of process `index` of `count` for arrays with this number of shards, and compares them.
 pub(crate) fn check(checkpoint: &Checkpoint, arrays: &Arrays, shards: &[usize], index: usize, count: usize) {
     let wanted: Vec<Wanted> = arrays
         .iter()
@@ -148,7 +148,7 @@ pub(crate) fn check(checkpoint: &Checkpoint, arrays: &Arrays, shards: &[usize], 
     assert_eq!(taken, wanted.iter().map(|w| w.regions.len()).sum::<usize>());
 }
 
-/// A state with every type, uneven shapes, scalars, nothing, and arrays of many tiles.
+/// A state with every type, uneven shapes, scalars, empty arrays, and arrays of many tiles.
 pub(crate) fn varied(shards: &[usize]) -> Arrays {
     let mut arrays = Arrays::new();
     let mut add = |name: &str, seed: u64, dtype: DType, shape: &[usize]| {
@@ -167,7 +167,7 @@ pub(crate) fn varied(shards: &[usize]) -> Arrays {
     arrays
 }
 
-/// Few arrays of few blocks, one of which is cut into tiles.
+/// Few arrays with few blocks, one of which is split into tiles.
 pub(crate) fn small() -> Arrays {
     let mut arrays = Arrays::new();
     arrays.insert("w".to_owned(), (array(1, DType::F32, &[700, 900]), vec![2, 1]));

@@ -1,4 +1,4 @@
-//! A local S3: moto's server, on this machine alone.
+//! A local S3: moto's server, reachable only from this machine.
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use shardc_filetest::skip::{Need, skip};
 
-/// Starts the server on a free port, says which, and ends with the process that has the other end of its standard input.
+/// Starts the server on a free port and prints the port; ends when its standard input is closed.
 const SERVER: &str = "
 import sys
 from moto.moto_server.threaded_moto_server import ThreadedMotoServer
@@ -18,10 +18,10 @@ print(server.get_host_and_port()[1], flush=True)
 sys.stdin.read()
 ";
 
-/// A server, which ends when this is dropped, and at the latest with this process.
+/// A server, which ends when this value is dropped, or with this process.
 pub(crate) struct Server {
     child: Child,
-    /// Where it listens.
+    /// Its port.
     pub(crate) port: u16,
 }
 
@@ -33,10 +33,10 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// The bucket that a server begins with.
+    /// The initial bucket of a server.
     pub(crate) const BUCKET: &str = "s3://bucket";
 
-    /// A server with an empty bucket; `None` after saying what is not there.
+    /// A server with an empty bucket; `None` with a message if a dependency is missing.
     pub(crate) fn start() -> Option<Server> {
         if !cfg!(feature = "s3") {
             skip(Need::Python, "stores of S3 are not built in (`--features s3`)");
@@ -53,11 +53,11 @@ impl Server {
             .stderr(Stdio::null())
             .spawn()
             .expect("Python starts");
-        // It greets before it says its port.
+        // It prints a greeting before its port.
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let port = lines.map_while(Result::ok).find_map(|line| line.trim().parse::<u16>().ok());
         let server = Server { child, port: port.expect("the server says its port") };
-        // A bucket is made with one request that needs no signature there.
+        // moto creates a bucket with one unsigned request.
         let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
         let request = "PUT /bucket HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\
              Authorization: AWS4-HMAC-SHA256 Credential=k/20260101/us-east-1/s3/aws4_request\r\n\r\n";
@@ -69,7 +69,7 @@ impl Server {
     }
 }
 
-/// What a store has to know of a server that listens on this port. In upper case, the keys are variables that say the same.
+/// The store options for a server on this port. In upper case, the keys are equivalent environment variables.
 pub(crate) fn options(port: u16) -> Vec<(String, String)> {
     let endpoint = format!("http://127.0.0.1:{port}");
     let options = [

@@ -1,11 +1,11 @@
-//! What is torn, flipped or missing is found and named, all of it, and nothing wrong is given.
+//! All torn, corrupted or missing objects are detected and named, and no wrong data is returned.
 
 use shardc_checkpoint::{Alone, Checkpoint, CheckpointError, Fit, Info, Region, Store, Wanted};
 
 use crate::common::{Array, save_own, small};
 use crate::place::Place;
 
-/// What opening and verifying say.
+/// The errors of opening and verifying.
 fn faults(store: &Store, path: &str) -> Vec<String> {
     match Checkpoint::open(store, path).and_then(|checkpoint| checkpoint.verify(None)) {
         Ok(damages) => damages.iter().map(|d| format!("{} {}", d.object, d.what)).collect(),
@@ -25,7 +25,7 @@ pub(crate) fn every_file_is_watched(place: &Place) {
     assert!(names.len() > 8, "{names:?}");
     for name in names {
         if name == "commit_success.txt" {
-            // Its being there is what it says.
+            // Only its existence matters.
             continue;
         }
         let object = format!("s/{name}");

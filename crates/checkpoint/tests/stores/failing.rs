@@ -1,4 +1,4 @@
-//! A store that fails loses nothing that was whole, and what is not whole is not listed.
+//! A failing store loses no complete checkpoint, and incomplete ones are not listed.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,31 +19,31 @@ use shardc_checkpoint::{Alone, Checkpoint, Info, Retry, Store};
 use crate::common::{check, save_own, small, varied};
 use crate::place::Place;
 
-/// A store that fails on purpose, in front of any other.
+/// A wrapper of a store that fails on purpose.
 #[derive(Debug)]
 struct Failing {
     inner: Arc<dyn ObjectStore>,
     calls: AtomicUsize,
-    /// Every so many calls fail; none where 0.
+    /// Every n-th call fails; none if 0.
     every: usize,
-    /// The calls after so many fail all.
+    /// All calls after this number fail.
     last: usize,
-    /// Bytes that there is room for.
+    /// Bytes of free space.
     room: AtomicUsize,
 }
 
 impl Failing {
-    /// Every so many requests fail.
+    /// Every n-th request fails.
     fn every(inner: &Arc<dyn ObjectStore>, every: usize) -> Arc<Failing> {
         Failing::new(inner, every, usize::MAX, usize::MAX)
     }
 
-    /// There is room for so many bytes.
+    /// Has this number of bytes of free space.
     fn full(inner: &Arc<dyn ObjectStore>, room: usize) -> Arc<Failing> {
         Failing::new(inner, 0, usize::MAX, room)
     }
 
-    /// Is gone after so many requests.
+    /// Fails after this number of requests.
     fn gone(inner: &Arc<dyn ObjectStore>, last: usize) -> Arc<Failing> {
         Failing::new(inner, 0, last, usize::MAX)
     }
@@ -52,7 +52,7 @@ impl Failing {
         Arc::new(Failing { inner: inner.clone(), calls: AtomicUsize::new(0), every, last, room: room.into() })
     }
 
-    /// The requests so far.
+    /// The number of requests so far.
     fn calls(&self) -> usize {
         self.calls.load(Ordering::Relaxed)
     }
@@ -150,13 +150,13 @@ impl ObjectStore for Failing {
     }
 }
 
-/// Requests are made again without much of a wait.
+/// Retries almost without delay.
 fn quick(attempts: u32) -> Retry {
     Retry { attempts, first_wait: Duration::from_millis(1) }
 }
 
 pub(crate) fn a_store_that_fails_every_third_request_loses_nothing(place: &Place) {
-    // Of many requests at a time, one may be the third again and again: not sixteen times.
+    // Among concurrent requests, one may repeatedly be the third, but not sixteen times.
     let store = Store::new(Failing::every(&place.objects, 3), &place.root).unwrap().with_retry(quick(16));
     let arrays = varied(&[4, 2]);
     save_own(&store, "s", &arrays, &Info::default(), &Alone).unwrap();
@@ -183,7 +183,7 @@ pub(crate) fn a_full_store_keeps_what_was_whole(place: &Place) {
     check(&Checkpoint::open(&store, "1").unwrap(), &arrays, &[2, 2], 0, 1);
 }
 
-/// Whatever the request is after which a process has no store any more, a checkpoint is whole or is none.
+/// If the store fails for good after any request, a checkpoint is complete or does not exist.
 pub(crate) fn a_save_that_ends_anywhere_is_whole_or_none(place: &Place) {
     let arrays = small();
     let open = || Store::new(place.objects.clone(), &place.root).unwrap();
@@ -198,12 +198,12 @@ pub(crate) fn a_save_that_ends_anywhere_is_whole_or_none(place: &Place) {
         let path = format!("after {last}");
         let outcome = save_own(&store, &path, &arrays, &Info::default(), &Alone);
         match Checkpoint::open(&open(), &path) {
-            // What is told of it may be lost, what it is not.
+            // Its acknowledgement may be lost, but not its data.
             Ok(checkpoint) => check(&checkpoint, &arrays, &[1, 1], 0, 1),
             Err(error) => {
                 assert!(outcome.is_err(), "{last} of {requests}");
                 assert_eq!(error.code(), "SH1305", "{last} of {requests}: {error}");
-                // What is left of it is in nobody's way.
+                // Leftovers do not prevent another save.
                 save_own(&open(), &path, &arrays, &Info::default(), &Alone).unwrap();
                 check(&Checkpoint::open(&open(), &path).unwrap(), &arrays, &[1, 1], 0, 1);
             }

@@ -1,4 +1,4 @@
-//! A bad line to a real server: connections that end in the middle of what is said.
+//! An unreliable network to a real server: connections that break in the middle of a message.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -13,10 +13,10 @@ use crate::common::moto::{self, Server};
 use crate::common::{check, save_own, small};
 use crate::place::{Place, server};
 
-/// Bytes after which a connection that is cut is cut: some within a request, some within an answer.
+/// Byte counts after which a connection is cut: some within a request, some within a response.
 const CUTS: [usize; 4] = [300, 40_000, 700, 900_000];
 
-/// Passes connections on to a port, and cuts some of them; its own port, and how many it has cut.
+/// Forwards connections to a port, and cuts some of them; returns its own port and the number of cuts.
 fn bad_line(to: u16) -> (u16, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -25,7 +25,7 @@ fn bad_line(to: u16) -> (u16, Arc<AtomicUsize>) {
     thread::spawn(move || {
         for (number, near) in listener.incoming().flatten().enumerate() {
             let Ok(far) = TcpStream::connect(("127.0.0.1", to)) else { return };
-            // Of three connections the first lives.
+            // One in three connections is not cut.
             let limit = if number % 3 == 0 { usize::MAX } else { CUTS[number % CUTS.len()] };
             let left = Arc::new(AtomicUsize::new(limit));
             for (from, to) in [(&near, &far), (&far, &near)] {
@@ -66,7 +66,7 @@ pub(crate) fn a_bad_line_loses_nothing(place: &Place) {
     }
     let cut = cut.load(Ordering::SeqCst);
     assert!(cut > 2, "only {cut} connections were cut");
-    // What lies there is whole without the line, too.
+    // The stored objects are also complete without the unreliable connection.
     let checkpoint = Checkpoint::open(&place.store, "2").unwrap();
     assert_eq!(checkpoint.verify(None).unwrap(), []);
 }

@@ -20,7 +20,7 @@ use libtest_mimic::{Arguments, Trial};
 
 use crate::place::{Kind, Place};
 
-/// A test of a place that is empty.
+/// A test on an empty place.
 type Test = fn(&Place);
 
 /// Tests with their names.

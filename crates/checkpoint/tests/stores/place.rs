@@ -1,4 +1,4 @@
-//! A place for checkpoints in each kind of store, and its objects as others see them.
+//! A place for checkpoints in each kind of store, and its objects as other programs see them.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -15,7 +15,7 @@ use url::Url;
 
 use crate::common::moto::{self, Server};
 
-/// What keeps objects.
+/// A kind of store.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
     Memory,
@@ -37,21 +37,21 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A place that is empty at first.
+/// A place that is initially empty.
 pub(crate) struct Place {
     pub(crate) kind: Kind,
-    /// The store as a user has it.
+    /// The store, as a user configures it.
     pub(crate) store: Store,
-    /// The same objects.
+    /// Direct access to the same objects.
     pub(crate) objects: Arc<dyn ObjectStore>,
-    /// What the names of these objects begin with.
+    /// The prefix of these objects' names.
     pub(crate) root: String,
     runtime: Runtime,
     _folder: Option<TempDir>,
 }
 
 impl Place {
-    /// A place for a test; `None` after saying what it lacks.
+    /// A place for a test; `None` with a message if a dependency is missing.
     pub(crate) fn new(kind: Kind, test: &str) -> Option<Place> {
         let place = |store, objects, root, folder| Place {
             kind,
@@ -87,7 +87,7 @@ impl Place {
         ObjectPath::parse(format!("{}/{name}", self.root).trim_matches('/')).unwrap()
     }
 
-    /// The names of all objects below a path, without it.
+    /// The names of all objects below a path, relative to it.
     pub(crate) fn names(&self, path: &str) -> Vec<String> {
         let path = self.path(path);
         let list = async { self.objects.list(Some(&path)).try_collect::<Vec<_>>().await };
@@ -113,7 +113,7 @@ impl Place {
     }
 }
 
-/// The port of this process's server, which ends with it; `None` after saying what is not there.
+/// The port of this process's server, which ends with the process; `None` with a message if a dependency is missing.
 pub(crate) fn server() -> Option<u16> {
     static SERVER: OnceLock<Option<Server>> = OnceLock::new();
     SERVER.get_or_init(Server::start).as_ref().map(|server| server.port)

@@ -1,4 +1,4 @@
-//! What is saved from one sharding by some processes is restored onto another by others, bit by bit.
+//! Checkpoints are restored bit by bit onto another sharding and another number of processes.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -15,7 +15,7 @@ use crate::place::{Kind, Place};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Splits of the first two dimensions: meshes 4x2, 2x4, 8x1, 1x8, one device, and one that divides little.
+/// Shards of the first two dimensions: meshes 4x2, 2x4, 8x1, 1x8, one device, and one that divides few sizes.
 const MESHES: [[usize; 2]; 6] = [[4, 2], [2, 4], [8, 1], [1, 8], [1, 1], [3, 5]];
 
 pub(crate) fn any_sharding_becomes_any_other(place: &Place) {
@@ -25,7 +25,7 @@ pub(crate) fn any_sharding_becomes_any_other(place: &Place) {
         let path = format!("{saved:?}").replace(['[', ']', ',', ' '], "_");
         save_own(store, &path, &arrays, &Info::default(), &Alone).unwrap();
         let checkpoint = Checkpoint::open(store, &path).unwrap();
-        // A server in Python takes milliseconds for each request, and there are thousands: there one other sharding has to do.
+        // A Python server takes milliseconds per request, and there are thousands, so one other sharding has to suffice.
         let wanted = match place.kind {
             Kind::S3 => &MESHES[(number + 1) % MESHES.len()..][..1],
             Kind::Memory | Kind::Folder => &MESHES[..],
@@ -111,7 +111,7 @@ pub(crate) fn a_checkpoint_is_not_written_over(place: &Place) {
 }
 
 pub(crate) fn large_blocks_that_the_array_cuts_off_come_back(place: &Place) {
-    // Blocks of four mebibytes, the last of them cut off in both dimensions; a folder has their ends written first.
+    // Blocks of four MiB, the last of them truncated in both dimensions; a folder has their ends written first.
     let mut arrays = Arrays::new();
     arrays.insert("w".to_owned(), (array(5, DType::F32, &[2050, 2055]), vec![2, 2]));
     arrays.insert("v".to_owned(), (array(6, DType::BF16, &[3_500_001]), vec![2]));
@@ -123,7 +123,7 @@ pub(crate) fn large_blocks_that_the_array_cuts_off_come_back(place: &Place) {
 }
 
 pub(crate) fn parts_of_one_block_are_read_along_either_dimension(place: &Place) {
-    // 16 MiB in one block, of which one device wants an eighth, along either dimension.
+    // 16 MiB in one block, of which one device reads an eighth, along either dimension.
     let store = &place.store;
     let mut arrays = Arrays::new();
     arrays.insert("w".to_owned(), (array(9, DType::F32, &[2048, 2048]), vec![1, 1]));

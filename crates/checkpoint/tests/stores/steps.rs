@@ -1,4 +1,4 @@
-//! The steps of a manager: listed, kept and deleted by number, and saved behind the run.
+//! The steps of a manager: listed, kept and deleted by number, and saved asynchronously.
 
 use shardc_checkpoint::{Alone, CheckpointManager, Entry, Info, Keep, Options, Region};
 use shardc_ir::DType;
@@ -13,7 +13,7 @@ fn of_step(step: u64) -> Arrays {
     arrays
 }
 
-/// Saves a step, now or behind the run.
+/// Saves a step, synchronously or asynchronously.
 fn save_step(manager: &CheckpointManager, step: u64, is_now: bool) -> shardc_checkpoint::Result<()> {
     let arrays = of_step(step);
     let read = |entry: &Entry, region: &Region| Ok(part(&arrays[&entry.name].0, region));
@@ -27,7 +27,7 @@ pub(crate) fn steps_are_listed_kept_and_deleted_by_number(place: &Place) {
     let manager = CheckpointManager::new(&place.store, "run", options).unwrap();
     assert_eq!(manager.latest().unwrap(), None);
     assert_eq!((0..11).filter(|&s| manager.should_save(s).unwrap()).collect::<Vec<_>>(), [0, 5, 10]);
-    // Not in order: what counts is the number of a step.
+    // Out of order: the step's number matters.
     for step in [20, 10, 5, 25, 30] {
         save_step(&manager, step, true).unwrap();
     }
@@ -54,7 +54,7 @@ pub(crate) fn steps_are_saved_behind_the_run(place: &Place) {
     manager.wait().unwrap();
     assert_eq!(manager.all_steps().unwrap(), [2, 3]);
     check(&manager.open(3).unwrap(), &of_step(3), &[1, 4], 0, 1);
-    // Without its mark, or its name, a step is one that was not finished: whoever comes next takes it away.
+    // A step without its marker or final name is incomplete, and the next manager removes it.
     let left = if place.store.is_folder() {
         "run/4.orbax-checkpoint-tmp/default/w/zarr.json"
     } else {

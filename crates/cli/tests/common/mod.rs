@@ -46,7 +46,7 @@ impl Folder {
         self.0.path()
     }
 
-    /// The files that are there, without the two programs.
+    /// The existing files other than the two programs.
     pub(crate) fn made(&self) -> Vec<String> {
         let names = std::fs::read_dir(self.0.path()).unwrap();
         let mut names: Vec<String> =
@@ -70,7 +70,7 @@ impl Folder {
     }
 }
 
-/// What a command did.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,

@@ -1,4 +1,4 @@
-//! An old pattern laid on a new line, so that what still fits stays.
+//! Aligns an old pattern with a new line, to keep what still matches.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use super::{
     pattern::{Pattern, Piece, Values},
 };
 
-/// The variables that stand for names of values in the output.
+/// The variables that hold names of SSA values in the output.
 pub(super) struct Names<'a> {
     values: &'a Values,
-    /// The name of a value, as `%0`, and the markup for it.
+    /// Maps the name of a value, such as `%0`, to its markup.
     written: BTreeMap<String, String>,
-    /// The line of the directive in its file, from 0.
+    /// The line of the directive in its file, counted from 0.
     line: usize,
 }
 
 impl<'a> Names<'a> {
-    /// Those that the directives of the block set before the one that failed.
+    /// The variables that directives of the block set before the failed one.
     pub(super) fn new(directives: &[Directive], failure: &'a Failure) -> Self {
         let mut written = BTreeMap::new();
         for directive in directives.iter().take(failure.directive) {
@@ -39,7 +39,7 @@ impl<'a> Names<'a> {
         Names { values: &failure.values, written, line }
     }
 
-    /// Escaped text with variables in place of the names of values.
+    /// Escaped text, with the names of values replaced by variables.
     pub(super) fn used_in(&self, text: &str) -> String {
         let mut out = String::new();
         let mut rest = text;
@@ -66,13 +66,13 @@ fn piece_value<'a>(piece: &Piece, failure: &'a Failure) -> Option<&'a str> {
     failure.set.contains(name).then(|| failure.values.get(name).map(String::as_str)).flatten()
 }
 
-/// A part of the old pattern.
+/// A token of the old pattern.
 enum Old<'a> {
     Token(&'a str),
     Wild(&'a Piece),
 }
 
-/// `line` as a pattern: as much of it as `old` covered, with what of `old` matches it still.
+/// `line` as a pattern that covers as much of it as `old` did, and keeps the pieces of `old` that still match.
 pub(super) fn adapted(old: &Pattern, line: &str, names: &Names<'_>, options: &Options) -> String {
     let text = aligned(old, line, names);
     let matches = |text: &str| {
@@ -97,7 +97,7 @@ fn aligned(old: &Pattern, line: &str, names: &Names<'_>) -> String {
     for (at, &(o, n)) in anchors.iter().chain([&(olds.len(), news.len())]).enumerate() {
         let gap = olds.get(i..o).unwrap_or_default();
         let text = news.get(j..n).unwrap_or_default().concat();
-        // What the old pattern did not cover at its ends stays out.
+        // Text at the ends that the old pattern did not cover stays uncovered.
         let uncovered = gap.is_empty() && (at == 0 || at == anchors.len()) && !anchors.is_empty();
         if !uncovered {
             fill(gap, &text, names, &mut out);
@@ -110,14 +110,14 @@ fn aligned(old: &Pattern, line: &str, names: &Names<'_>) -> String {
     out.trim().to_owned()
 }
 
-/// Writes the text that comes in place of `gap`.
+/// Writes the replacement of `gap`.
 fn fill(gap: &[Old<'_>], text: &str, names: &Names<'_>, out: &mut String) {
     if let [Old::Wild(piece)] = gap
         && let Some(markup) = kept(piece, text, names)
     {
         return push_markup(out, &markup);
     }
-    // A variable that is set among other changes is looked for among the names of values.
+    // A variable set within the changed text is searched among the names of values.
     let mut sets = gap.iter().filter_map(|old| match old {
         Old::Wild(piece @ Piece::Set(..)) => Some(*piece),
         _ => None,
@@ -159,8 +159,8 @@ fn kept(piece: &Piece, text: &str, names: &Names<'_>) -> Option<String> {
     (found.at == (0..text.len())).then_some(markup)
 }
 
-/// Pairs of equal tokens, of the most weight, in order in both. Of equal ones those are taken that leave new text where
-/// the old pattern had an expression or a variable.
+/// Pairs of equal tokens in the same order in both, with maximal weight. Ties prefer pairs that leave new text where the old pattern had
+/// an expression or a variable.
 fn anchors(olds: &[Old<'_>], news: &[&str]) -> Vec<(usize, usize)> {
     let width = news.len() + 1;
     let mut best = vec![0i64; (olds.len() + 1) * width];
@@ -194,7 +194,7 @@ fn anchors(olds: &[Old<'_>], news: &[&str]) -> Vec<(usize, usize)> {
     anchors
 }
 
-/// Words say more than what is between them.
+/// Words weigh more than punctuation.
 fn weight(token: &str) -> i64 {
     match token.chars().next() {
         Some(c) if c.is_alphanumeric() || c == '_' => 6000,
@@ -203,7 +203,7 @@ fn weight(token: &str) -> i64 {
     }
 }
 
-/// Words, and single characters between them.
+/// Splits into words, and single characters between them.
 fn tokens(text: &str) -> Vec<&str> {
     let in_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut out = Vec::new();
@@ -218,12 +218,12 @@ fn tokens(text: &str) -> Vec<&str> {
     out
 }
 
-/// Text as a pattern that matches it alone.
+/// A pattern that matches only this text.
 pub(super) fn escaped(text: &str) -> String {
     text.replace("{{", r"{{\{\{}}").replace("[[", r"{{\[\[}}")
 }
 
-/// Adds escaped text; two brackets that meet are no markup.
+/// Appends escaped text; two adjacent brackets are kept from forming markup.
 fn push(out: &mut String, text: &str) {
     for mark in ['[', '{'] {
         if out.ends_with(mark) && text.starts_with(mark) && !text.starts_with("{{") {
@@ -239,7 +239,7 @@ fn push(out: &mut String, text: &str) {
     out.push_str(text);
 }
 
-/// Adds markup; a bracket before it would be taken for a part of it.
+/// Appends markup; a bracket before it is kept from becoming part of it.
 fn push_markup(out: &mut String, markup: &str) {
     for mark in ['[', '{'] {
         if out.ends_with(mark) && markup.starts_with(mark) {

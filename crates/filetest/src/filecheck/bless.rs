@@ -1,18 +1,18 @@
-//! Check lines rewritten from what the program printed.
+//! Rewrites failing check lines from the output of the program.
 //!
-//! What passes is left alone. Of what fails, one directive after the other is changed, each as little as can be:
+//! Passing directives are unchanged. Failing directives are changed one by one, each as little as possible:
 //!
 //! | directive | becomes |
 //! |---|---|
-//! | `CHECK-NEXT:`, `CHECK-EMPTY:` | the next line; up to [`INSERTED`] new lines come before it, or it goes, where that makes it and the one after it right |
-//! | `CHECK-SAME:` | what is left of the line |
-//! | `CHECK:`, `CHECK-DAG:` | the most similar line between what matches before and after; more than half of its words must be there |
-//! | `CHECK-COUNT-3:` | the count of what is there, if anything is |
-//! | `CHECK-NOT:`, `--implicit-check-not`, `CHECK-LABEL:` | never anything: those are claims of the test, not its output |
+//! | `CHECK-NEXT:`, `CHECK-EMPTY:` | the next line; removed, or preceded by up to [`INSERTED`] new lines if that fixes it and its successor |
+//! | `CHECK-SAME:` | the rest of the line |
+//! | `CHECK:`, `CHECK-DAG:` | the most similar line between the previous and the next match; it must have more than half of the words |
+//! | `CHECK-COUNT-3:` | the actual count, unless it is zero |
+//! | `CHECK-NOT:`, `--implicit-check-not`, `CHECK-LABEL:` | unchanged: these are claims of the test, not its output |
 //!
-//! Of the new line as much is taken as the old text covered. Expressions and variables stay where the new text has
-//! what they match; names of values that a variable of the block holds become that variable. Where a variable would
-//! be lost that is used further on, and where nothing of the above applies, the line stays and the reason is said.
+//! The new text covers as much of the line as the old text did. Expressions and variables stay where they match the new text. Names of
+//! values that a variable of the block holds become that variable. If a later directive uses a variable that would be lost, or no rule
+//! applies, the line is unchanged and the reason is reported.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,35 +33,34 @@ use super::{
     read,
 };
 
-/// The variable of the environment that names the file to which is written what was rewritten. FileCheck rewrites only
-/// where it is set.
+/// The environment variable with the path of the log of rewrites. FileCheck rewrites only if it is set.
 pub const LOG: &str = "SHARDC_BLESS_LOG";
 
-/// How many lines at most are put in before one that comes later than expected.
+/// Maximum number of lines inserted before a line that appears later than expected.
 pub const INSERTED: usize = 4;
 
-/// What became of a file of checks.
+/// The result of rewriting a file of checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Blessed {
-    /// The file.
+    /// The rewritten text.
     pub text: String,
-    /// What was changed, for people, in order.
+    /// The changes in order, in readable form.
     pub changed: Vec<String>,
-    /// What could not be, and why.
+    /// The directives that could not be rewritten, and the reasons.
     pub refused: Vec<String>,
 }
 
-/// What is done about a directive that fails.
+/// The edit for a failing directive.
 enum Edit {
-    /// Its kind and text.
+    /// The new kind and text.
     Replace(Kind, String),
-    /// Lines before it.
+    /// Lines inserted before the directive.
     Insert(Vec<String>),
     Remove,
     Refuse(String),
 }
 
-/// Rewrites a file of checks so that `input` passes, as far as can be.
+/// Rewrites a file of checks so that `input` passes, as far as possible.
 #[must_use]
 pub fn bless(checks: &str, name: &str, input: &str, options: &Options) -> Blessed {
     let mut all = Blessed { text: checks.to_owned(), ..Blessed::default() };
@@ -102,10 +101,10 @@ pub fn bless(checks: &str, name: &str, input: &str, options: &Options) -> Blesse
     all
 }
 
-/// Rewrites the file `path`, of which `checks` is the text, and adds to `log` what was changed.
+/// Rewrites the file `path` with the text `checks`, and appends the changes to `log`.
 ///
 /// # Errors
-/// What could not be rewritten, or a file that could not be written.
+/// Something could not be rewritten, or a file could not be written.
 pub(super) fn file(
     path: &Path,
     checks: &str,
@@ -124,7 +123,7 @@ pub(super) fn file(
     if blessed.refused.is_empty() { Ok(()) } else { Err(blessed.refused.concat()) }
 }
 
-/// Where a line is after an edit at line `at`.
+/// The new number of a line after an edit at line `at`.
 fn moved(line: usize, at: usize, edit: &Edit) -> usize {
     match edit {
         Edit::Insert(lines) if line >= at && line != usize::MAX => line + lines.len(),
@@ -133,7 +132,7 @@ fn moved(line: usize, at: usize, edit: &Edit) -> usize {
     }
 }
 
-/// Changes line `at`; says what was done.
+/// Applies an edit at line `at`; returns its description.
 fn apply(text: &mut String, at: usize, edit: &Edit, options: &Options) -> String {
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
     let Some(line) = lines.get(at).cloned() else { return String::new() };
@@ -183,7 +182,7 @@ fn apply(text: &mut String, at: usize, edit: &Edit, options: &Options) -> String
     said
 }
 
-/// One failure, and what there is to decide about it.
+/// One failure, and the state for deciding on its edit.
 struct Blessing<'a> {
     input: &'a str,
     directives: &'a [Directive],
@@ -303,14 +302,14 @@ impl Blessing<'_> {
         }
     }
 
-    /// The variables that the directive sets, `kept` does not, and another one uses.
+    /// The variables that the directive sets, `kept` does not set, and another directive uses.
     fn lost(&self, kept: &[Piece]) -> Vec<&str> {
         let sets = |piece: &Piece, wanted: &str| matches!(piece, Piece::Set(name, _) if name == wanted);
         let mut lost = Vec::new();
         for piece in &self.directive.pattern.pieces {
             let Piece::Set(name, _) = piece else { continue };
             let after = self.directives.get(self.failure.directive + 1..).unwrap_or_default();
-            // Up to where it is set again.
+            // Up to the directive that sets it again.
             let again = |d: &&Directive| !d.pattern.pieces.iter().any(|piece| sets(piece, name));
             let used = after.iter().take_while(again).any(|d| d.pattern.names().any(|used| used == name));
             if used && !kept.iter().any(|piece| sets(piece, name)) {
@@ -337,7 +336,7 @@ impl Blessing<'_> {
         self.input.get(line.clone()).unwrap_or_default()
     }
 
-    /// The lines of the region: what is left of the first, and all that end in it.
+    /// The lines of the region: the rest of the first, and all that end in it.
     fn lines(&self) -> Vec<Range<usize>> {
         let Range { start, end } = self.failure.region;
         let mut lines = Vec::new();
@@ -363,7 +362,7 @@ fn words(text: &str) -> BTreeMap<String, usize> {
     words
 }
 
-/// The words of a pattern, with the values of variables.
+/// The words of a pattern, with variables replaced by their values.
 fn words_of(pattern: &Pattern, failure: &Failure) -> BTreeMap<String, usize> {
     let mut text = String::new();
     for piece in &pattern.pieces {
@@ -384,7 +383,7 @@ fn common(a: &BTreeMap<String, usize>, b: &BTreeMap<String, usize>) -> usize {
 mod tests {
     use super::*;
 
-    /// The text after, and how many were refused.
+    /// The rewritten text, and the number of refusals.
     fn of(checks: &str, input: &str) -> (String, usize) {
         let blessed = bless(checks, "f", input, &Options::default());
         if blessed.refused.is_empty() {

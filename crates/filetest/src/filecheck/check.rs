@@ -1,4 +1,4 @@
-//! The input against the directives.
+//! Matches the input against the directives.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -10,49 +10,49 @@ use super::{
 /// A directive that the input does not satisfy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Which, in the order of the file.
+    /// Its index in the file.
     pub(super) directive: usize,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
-    /// The bytes of the input in which it was looked for: from the end of the match before to the end of the block.
+    /// Byte range of the search: from the end of the previous match to the end of the block.
     pub(super) region: Range<usize>,
-    /// What the directives of its block matched before it.
+    /// Matches of the earlier directives of its block.
     pub(super) taken: Vec<Range<usize>>,
-    /// The variables that have a value.
+    /// The values of variables.
     pub(super) values: Values,
-    /// Those that got it in this block.
+    /// The variables that were set in this block.
     pub(super) set: BTreeSet<String>,
 }
 
-/// How the input does not satisfy a directive. Ranges are bytes of the input.
+/// The reason why a directive is not satisfied. Ranges are bytes of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// The text is not there.
+    /// The text does not occur.
     NotFound,
     /// It uses a variable without a value.
     Undefined(String),
-    /// The text is there less often than counted.
+    /// The text occurs less often than required.
     TooFew {
-        /// How often.
+        /// Number of occurrences.
         found: usize,
     },
-    /// The text is there, but not on the line on which it must be.
+    /// The text occurs, but not on the required line.
     Elsewhere {
-        /// Where it is.
+        /// Its range.
         at: Range<usize>,
     },
-    /// The text must not be there.
+    /// The text must not occur.
     Excluded {
-        /// Where it is.
+        /// Its range.
         at: Range<usize>,
     },
 }
 
-/// A directive that matches something, after what stands between it and the one before.
+/// A directive that consumes a match, with the `-DAG` and `-NOT` directives before it.
 struct Stop {
     /// `None` for the end of the input.
     directive: Option<usize>,
-    /// `-DAG` and `-NOT` lines in front of it.
+    /// The `-DAG` and `-NOT` directives before it.
     before: Vec<usize>,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Checker<'a> {
         Checker { input, directives, values: Values::new(), taken: Vec::new(), set: BTreeSet::new() }
     }
 
-    /// What fails: the first directive of each block that does, or a label that is not there.
+    /// Returns the first failed directive of each block, or a missing label.
     pub(super) fn check(mut self) -> Vec<Failure> {
         let stops = self.stops();
         let mut failures = Vec::new();
@@ -86,7 +86,7 @@ impl<'a> Checker<'a> {
                 None => self.input.len(),
                 Some(label) => match self.find(label, from..self.input.len()) {
                     Ok(found) => found.at.end,
-                    // Without the label nobody knows where the other blocks are.
+                    // Without the label, the other blocks cannot be found.
                     Err(failure) => {
                         failures.push(failure);
                         return failures;
@@ -135,7 +135,7 @@ impl<'a> Checker<'a> {
         stops
     }
 
-    /// Looks for a directive's pattern once.
+    /// Searches for a directive's pattern once.
     fn find(&self, directive: usize, region: Range<usize>) -> Result<Match, Failure> {
         let text = self.input.get(region.clone()).unwrap_or_default();
         let found = match (self.kind(directive), self.directives.get(directive)) {
@@ -164,7 +164,7 @@ impl<'a> Checker<'a> {
         self.taken.push(found.at);
     }
 
-    /// One stop and what is before it; where its match ends.
+    /// Matches one stop and the directives before it; returns the end of its match.
     fn stop(&mut self, stop: &Stop, region: Range<usize>) -> Result<usize, Failure> {
         let (start, nots) = self.group(&stop.before, region.clone())?;
         let Some(directive) = stop.directive else {
@@ -195,7 +195,7 @@ impl<'a> Checker<'a> {
         Ok(end)
     }
 
-    /// Whether a match is on the line on which the directive wants it.
+    /// Whether a match is on the line that the directive requires.
     fn on_line(
         &self,
         directive: usize,
@@ -229,11 +229,11 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Groups of `-DAG`, apart by `-NOT`; where the last group ends, and what must not come after it.
+    /// Matches groups of `-DAG` separated by `-NOT`; returns the end of the last group, and the directives that must not match after it.
     fn group(&mut self, before: &[usize], region: Range<usize>) -> Result<(usize, Vec<usize>), Failure> {
         let mut start = region.start;
         let mut nots = Vec::new();
-        // The matches of the group, in the order of the input.
+        // The matches of the group, in input order.
         let mut ranges: Vec<Range<usize>> = Vec::new();
         for (i, &directive) in before.iter().enumerate() {
             if self.kind(directive) == Kind::Not {
@@ -263,7 +263,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The end of a line after which an empty one comes, as FileCheck matches `-EMPTY:`.
+/// The end of a line that is followed by an empty line, which is what FileCheck matches for `-EMPTY:`.
 fn empty_line(text: &str) -> Option<Match> {
     let bytes = text.as_bytes();
     let at = (0..bytes.len())

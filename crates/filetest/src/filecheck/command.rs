@@ -1,4 +1,4 @@
-//! FileCheck as a program.
+//! The command line of FileCheck.
 
 use std::{
     ffi::OsString,
@@ -14,17 +14,17 @@ use super::{Options, bless, check};
 pub struct Command {
     /// The file of checks.
     pub checks: PathBuf,
-    /// What is checked; the standard input where there is none.
+    /// The file to check; standard input if absent.
     pub input: Option<PathBuf>,
-    /// How.
+    /// The options of the check.
     pub options: Options,
 }
 
 impl Command {
-    /// Reads what follows the program's name.
+    /// Parses the arguments after the program's name.
     ///
     /// # Errors
-    /// An argument that this program does not know, or too few.
+    /// An unknown argument, or too few arguments.
     pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Self, String> {
         let mut command = Command::default();
         let mut prefixes = Vec::new();
@@ -63,7 +63,7 @@ impl Command {
         Ok(command)
     }
 
-    /// The input, from `folder` where its path is relative.
+    /// Reads the input; a relative path starts at `folder`.
     fn read(&self, folder: &Path) -> Result<String, String> {
         let bytes = match &self.input {
             Some(file) if file.as_os_str() != "-" => {
@@ -81,11 +81,11 @@ impl Command {
     }
 }
 
-/// Runs FileCheck with the arguments of this process. Where [`bless::LOG`] names a file, check lines that fail are
-/// rewritten, and what was done goes there.
+/// Runs FileCheck with the arguments of this process. If [`bless::LOG`] names a file, failing check lines are rewritten and the changes
+/// are logged there.
 ///
 /// # Errors
-/// What is to be said on the standard error, before the process fails.
+/// The message for standard error, before the process fails.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> Result<(), String> {
     let words = arguments.map(|argument| argument.to_string_lossy().into_owned());
     let command = Command::parse(words).map_err(|error| format!("error: {error}\n"))?;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{Options, pattern::Pattern};
 
-/// What a line demands.
+/// The kind of a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Check,
@@ -15,38 +15,38 @@ pub(crate) enum Kind {
     Empty,
     Count(usize),
     Label,
-    /// The end of the input, for what comes after the last line that matches something.
+    /// The end of the input, as the stop for directives after the last match.
     End,
 }
 
-/// Where on a line a directive is, and which.
+/// The position of a directive in a line, and its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) kind: Kind,
     pub(crate) prefix: String,
     pub(crate) literal: bool,
-    /// The directive's name, without the colon, in bytes of the line.
+    /// Byte range of the directive's name, without the colon.
     pub(crate) name: Range<usize>,
-    /// What is after the colon, without blanks around it.
+    /// Byte range of the text after the colon, trimmed.
     pub(crate) text: Range<usize>,
 }
 
-/// A check line that was read.
+/// A parsed check line.
 #[derive(Clone, Debug)]
 pub(crate) struct Directive {
     pub(crate) kind: Kind,
     pub(crate) prefix: String,
     pub(crate) pattern: Pattern,
-    /// Its line in the file, from 0.
+    /// Its line in the file, counted from 0.
     pub(crate) line: usize,
-    /// Nothing in its text is markup.
+    /// Its text has no markup.
     pub(crate) is_literal: bool,
-    /// It was given as an option.
+    /// It comes from a command-line option.
     pub(crate) implicit: bool,
 }
 
 impl Directive {
-    /// The directive as people know it, as `CHECK-NEXT`.
+    /// The directive's usual name, such as `CHECK-NEXT`.
     pub(crate) fn title(&self) -> String {
         if self.implicit {
             return format!("`--implicit-check-not={}`", self.pattern.source);
@@ -65,7 +65,7 @@ impl Directive {
     }
 }
 
-/// The directive of a line, if it has one: the first in it, unless `RUN:` or `COM:` comes before.
+/// The first directive of a line, unless `RUN:` or `COM:` precedes it.
 pub(crate) fn find(line: &str, prefixes: &[String]) -> Option<Found> {
     let comment = ["RUN:", "COM:"].iter().filter_map(|word| position(line, word)).min();
     let all = prefixes.iter().flat_map(|prefix| occurrences(line, prefix).map(move |at| (at, prefix)));
@@ -97,7 +97,7 @@ pub(crate) fn find(line: &str, prefixes: &[String]) -> Option<Found> {
         .filter(|found| comment.is_none_or(|comment| found.name.start < comment))
 }
 
-/// Where `word` begins in a line, as a word of its own.
+/// The positions of `word` as a separate word in a line.
 fn occurrences<'a>(line: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let in_word = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
     line.match_indices(word)
@@ -112,7 +112,7 @@ fn position(line: &str, word: &str) -> Option<usize> {
 /// The directives of a file, in order.
 ///
 /// # Errors
-/// The line, from 0, of one that makes no sense, and what is wrong with it.
+/// The line, counted from 0, of an invalid directive, and the reason.
 pub(super) fn read(checks: &str, options: &Options) -> Result<Vec<Directive>, (usize, String)> {
     let mut all = Vec::new();
     for text in &options.implicit_not {

@@ -1,27 +1,27 @@
-//! What LLVM's FileCheck does, for the tests of a machine without LLVM.
+//! An implementation of LLVM's FileCheck, for tests on machines without LLVM.
 //!
-//! A file of checks says in lines `// CHECK: TEXT` what must come in an input, in order:
+//! A file of checks states in lines `// CHECK: TEXT` the text that the input must have, in order:
 //!
-//! | directive | what it demands |
+//! | directive | requirement |
 //! |---|---|
-//! | `CHECK:` | the text, somewhere after what matched before |
+//! | `CHECK:` | the text, after the previous match |
 //! | `CHECK-NEXT:` | the text, on the next line |
 //! | `CHECK-SAME:` | the text, later on the same line |
-//! | `CHECK-EMPTY:` | an empty line, next |
+//! | `CHECK-EMPTY:` | the next line is empty |
 //! | `CHECK-COUNT-3:` | the text three times |
-//! | `CHECK-DAG:` | a group of these: the texts in any order, without overlap |
-//! | `CHECK-NOT:` | the text does not come before what the next directive matches |
-//! | `CHECK-LABEL:` | the text cuts input and checks in blocks, which are checked apart |
+//! | `CHECK-DAG:` | the texts of adjacent directives in any order, without overlap |
+//! | `CHECK-NOT:` | the text does not occur before the match of the next directive |
+//! | `CHECK-LABEL:` | the text splits input and checks into blocks, which are checked separately |
 //!
-//! In the text, `{{...}}` is a regular expression, `[[NAME:...]]` one whose match is kept, `[[NAME]]` what was kept,
-//! `[[@LINE+1]]` and `[[#NAME+1]]` are numbers. `CHECK{LITERAL}:` is none of that. Blanks in a row are one.
+//! In the text, `{{...}}` is a regular expression, `[[NAME:...]]` sets a variable, `[[NAME]]` uses one, and `[[@LINE+1]]` and
+//! `[[#NAME+1]]` are numbers. The text of `CHECK{LITERAL}:` has no markup. Consecutive blanks count as one.
 //!
-//! Where an alternation can match in two ways that both fit, the first is taken; LLVM takes the longest. What LLVM's
-//! program knows besides (`--match-full-lines`, `-D`, ...) is refused, not ignored.
+//! An alternation takes the first alternative that matches; LLVM takes the longest. Other features of LLVM's program
+//! (`--match-full-lines`, `-D`, ...) are rejected, not ignored.
 //!
-//! LLVM's own program stays the measure: where it is installed, a test compares what the two say.
-//! The crate `filecheck` has other directives than LLVM's, and `litcheck-filecheck` does not tell where the input stood
-//! when a directive failed, which [`bless`] needs, so neither is used.
+//! LLVM's program is the reference: where it is installed, a test compares both. Two crates were not suitable: `filecheck` has other
+//! directives than LLVM's, and `litcheck-filecheck` does not report the position in the input at which a directive failed, which
+//! [`bless`] needs.
 
 mod align;
 pub mod bless;
@@ -38,16 +38,16 @@ pub use check::{Failure, Reason};
 pub use command::{Command, run};
 use directive::Directive;
 
-/// What is looked for, and how.
+/// Options of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The words in front of directives.
+    /// The prefixes of directives.
     pub prefixes: Vec<String>,
-    /// Patterns that must match nowhere but in what directives match.
+    /// Patterns that may match only inside matches of directives.
     pub implicit_not: Vec<String>,
-    /// An empty input is no error of its own.
+    /// An empty input is not an error by itself.
     pub allow_empty: bool,
-    /// Blanks in a row are what they are.
+    /// Consecutive blanks are significant.
     pub strict_whitespace: bool,
 }
 
@@ -65,7 +65,7 @@ impl Default for Options {
 /// Checks `input` against the directives in `checks`.
 ///
 /// # Errors
-/// Text for people that says what failed; `name` stands for the file of checks.
+/// A readable description of the failure; `name` is the name of the file of checks.
 pub fn check(checks: &str, name: &str, input: &str, options: &Options) -> Result<(), String> {
     let directives = read(checks, name, input, options)?;
     let input = canonical(input, options);
@@ -76,7 +76,7 @@ pub fn check(checks: &str, name: &str, input: &str, options: &Options) -> Result
     Err(failures.iter().map(|failure| shown(failure, &directives, checks, name, &input)).collect())
 }
 
-/// The directives of a file, where that and the input are fit to be checked.
+/// Parses the directives of a file, and rejects an unsuitable file or input.
 fn read(checks: &str, name: &str, input: &str, options: &Options) -> Result<Vec<Directive>, String> {
     let directives = directive::read(checks, options)
         .map_err(|(line, message)| format!("{name}:{}: error: {message}\n", line + 1))?;
@@ -91,7 +91,7 @@ fn read(checks: &str, name: &str, input: &str, options: &Options) -> Result<Vec<
     Ok(directives)
 }
 
-/// The input with the line ends of Unix and, unless that is not wanted, one blank for several.
+/// The input with Unix line ends and, unless blanks are significant, consecutive blanks merged.
 fn canonical(input: &str, options: &Options) -> String {
     let mut out = String::with_capacity(input.len());
     let mut chars = input.chars().peekable();
@@ -108,7 +108,7 @@ fn canonical(input: &str, options: &Options) -> String {
     out
 }
 
-/// How many lines of the input are shown around the place where a directive failed.
+/// Number of input lines shown around a failed directive.
 const CONTEXT: usize = 5;
 
 fn shown(failure: &Failure, directives: &[Directive], checks: &str, name: &str, input: &str) -> String {
@@ -143,7 +143,7 @@ fn shown(failure: &Failure, directives: &[Directive], checks: &str, name: &str, 
     out
 }
 
-/// The number, from 0, of the line that a byte is on.
+/// The line, counted from 0, of a byte.
 fn line_of(input: &str, at: usize) -> usize {
     input.bytes().take(at).filter(|&byte| byte == b'\n').count()
 }

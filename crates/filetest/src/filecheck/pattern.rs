@@ -1,4 +1,4 @@
-//! What a directive looks for: text, expressions, variables.
+//! Patterns of directives: text, regular expressions, variables.
 
 use std::{collections::BTreeMap, fmt::Write as _, ops::Range};
 
@@ -9,14 +9,14 @@ use super::{
     posix::{literal, translated},
 };
 
-/// A part of a pattern.
+/// A piece of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// Text as it stands.
+    /// Literal text.
     Text(String),
     /// `{{...}}`.
     Expression(String),
-    /// `[[NAME:...]]`: what matches is kept.
+    /// `[[NAME:...]]`: a variable is set to the match.
     Set(String, String),
     /// `[[NAME]]`.
     Get(String),
@@ -24,15 +24,15 @@ pub(super) enum Piece {
     Number(Number),
 }
 
-/// `[[#%x, NAME: OTHER + 1]]`, of which every part may be missing.
+/// `[[#%x, NAME: OTHER + 1]]`, where each part is optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Number {
     source: String,
-    /// It counts from the line that it stands on.
+    /// Uses `@LINE`, the number of its own line.
     is_of_line: bool,
     format: Option<char>,
     set: Option<String>,
-    /// What is added up; empty for any number.
+    /// The terms of the sum; empty if any number matches.
     terms: Vec<(i64, Term)>,
 }
 
@@ -42,10 +42,10 @@ enum Term {
     Variable(String),
 }
 
-/// The values of variables. A name with `#` in front is a number's.
+/// Values of variables. The name of a numeric variable starts with `#`.
 pub(super) type Values = BTreeMap<String, String>;
 
-/// What a directive looks for.
+/// The pattern of a directive.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     /// The text of the directive.
@@ -53,7 +53,7 @@ pub(crate) struct Pattern {
     pub(super) pieces: Vec<Piece>,
 }
 
-/// Where a pattern matched, and what it says of variables.
+/// The range of a match, and the variables that it sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Match {
     pub(super) at: Range<usize>,
@@ -61,15 +61,15 @@ pub(super) struct Match {
 }
 
 impl Pattern {
-    /// Reads the text of a directive on a line, counted from 0.
+    /// Parses the text of a directive on a line, counted from 0.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The error in the text.
     pub(super) fn read(text: &str, is_literal: bool, line: usize, options: &Options) -> Result<Self, String> {
         let text = super::canonical(text, options);
         let pieces = if is_literal { vec![Piece::Text(text.clone())] } else { pieces(&text, line)? };
         let pattern = Pattern { source: text, pieces };
-        // An expression that is wrong shows here, not when it is first used.
+        // Reports an invalid expression here instead of at its first use.
         for piece in &pattern.pieces {
             if let Piece::Expression(expression) | Piece::Set(_, expression) = piece {
                 compiled(&translated(expression)?)?;
@@ -90,13 +90,13 @@ impl Pattern {
         })
     }
 
-    /// The first match in `text`; the name of a variable without a value as an error.
+    /// The first match in `text`; the error is the name of a variable without a value.
     pub(super) fn find(&self, text: &str, values: &Values) -> Result<Option<Match>, String> {
         if let [Piece::Text(wanted)] = &*self.pieces {
             return Ok(text.find(&**wanted).map(|at| Match { at: at..at + wanted.len(), sets: Vec::new() }));
         }
         let (expression, sets) = self.expression(values)?;
-        // What cannot be compiled was found when it was read; what is too hard to match does not match.
+        // Compile errors were reported when the pattern was parsed; a match that exceeds the engine's limits counts as no match.
         let Some(found) = compiled(&expression).ok().and_then(|regex| regex.captures(text).ok().flatten())
         else {
             return Ok(None);
@@ -153,7 +153,7 @@ impl Pattern {
 }
 
 impl Number {
-    /// `None` for any number; the name of a variable without a value as an error.
+    /// `None` for any number; the error is the name of a variable without a value.
     fn value(&self, values: &Values) -> Result<Option<i64>, String> {
         let mut sum = None;
         for (factor, term) in &self.terms {
@@ -187,7 +187,7 @@ impl Number {
         }
     }
 
-    /// The markup that stands for `text` on a line, counted from 0: as it was, or at another distance from its line.
+    /// Markup that matches `text` on a line, counted from 0: unchanged, or with another offset from its line.
     pub(super) fn kept(&self, text: &str, line: usize, values: &Values) -> Option<String> {
         if self.is_of_line {
             let distance = text.parse::<i64>().ok()? - i64::try_from(line + 1).ok()?;
@@ -266,7 +266,7 @@ fn pieces(text: &str, line: usize) -> Result<Vec<Piece>, String> {
             out.push(substitution(block, line)?);
             rest = after.get(2..).unwrap_or_default();
         } else {
-            // The first of three brackets is text.
+            // The first of three brackets is literal text.
             let next =
                 |mark| rest.char_indices().skip(1).map(|(at, _)| at).find(|&at| starts(rest, at, mark));
             let end = next("{{").into_iter().chain(next("[[")).min().unwrap_or(rest.len());
@@ -282,7 +282,7 @@ fn starts(text: &str, at: usize, mark: &str) -> bool {
     text.get(at..).is_some_and(|rest| rest.starts_with(mark))
 }
 
-/// Where the `]]` is that closes, past brackets of the expression inside.
+/// The position of the closing `]]`, after any brackets of the expression inside.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0usize;
     let mut bytes = text.bytes().enumerate();
@@ -300,7 +300,7 @@ fn closing(text: &str) -> Option<usize> {
     None
 }
 
-/// What is inside of `[[...]]`.
+/// Parses the contents of `[[...]]`.
 fn substitution(block: &str, line: usize) -> Result<Piece, String> {
     if let Some(number) = block.strip_prefix('#') {
         return Number::read(number, line).map(Piece::Number);

@@ -1,10 +1,10 @@
-//! Extended regular expressions of POSIX, as FileCheck has them, in the syntax of Rust's.
+//! Translates POSIX extended regular expressions, as FileCheck uses them, to the syntax of Rust's `regex`.
 
-/// Rewrites an expression: what has a meaning only in Rust's syntax is escaped, a class that says what it does not
-/// match does not match a line end either, and groups capture nothing.
+/// Translates an expression. Characters that are special only in Rust are escaped, negated classes do not match a line end, and groups do
+/// not capture.
 ///
 /// # Errors
-/// The expression is not closed, or refers to a group by number.
+/// The expression is unterminated, or has a back-reference.
 pub(super) fn translated(expression: &str) -> Result<String, String> {
     let mut out = String::new();
     let mut chars = expression.chars().peekable();
@@ -20,7 +20,7 @@ pub(super) fn translated(expression: &str) -> Result<String, String> {
             '[' => {
                 let mut set = String::new();
                 let negative = chars.next_if_eq(&'^').is_some();
-                // A bracket that comes first stands for itself.
+                // A bracket in first position is literal.
                 let mut first = true;
                 loop {
                     match chars.next() {
@@ -62,7 +62,7 @@ pub(super) fn translated(expression: &str) -> Result<String, String> {
     Ok(out)
 }
 
-/// Writes a character that stands for itself. Others than these mean something only with a `\\` in front.
+/// Writes a literal character. Other characters are special only after a `\\`.
 pub(super) fn literal(c: char, out: &mut String) {
     if r"\.+*?()|[]{}^$#&-~".contains(c) {
         out.push('\\');

@@ -1,6 +1,6 @@
-//! Saving and restoring a state of several gibibytes on a local disk: beside plain files, beside a copy in memory, and beside Orbax.
+//! Saving and restoring a state of several gibibytes on a local disk, compared with plain files, a copy in memory, and Orbax.
 //!
-//! Each round takes all measurements one after the other, and ratios are those within a round.
+//! Each round takes all measurements in turn; ratios are computed within a round.
 
 use std::{
     collections::BTreeMap,
@@ -20,31 +20,31 @@ use crate::{
     workspace::{Workspace, cargo},
 };
 
-/// Gibibytes of the state.
+/// Size of the state in GiB.
 const STATE: usize = 4;
-/// Mebibytes of an array, which is one shard, and of what is read and written at once of a plain file.
+/// Size in MiB of an array, which is one shard, and of the reads and writes of a plain file.
 const SHARD: usize = 64;
 
 const SCRIPT: &str = include_str!("../../python/orbax_checkpoints.py");
 
-/// What the system forgets files by, where a program may write to it.
+/// The kernel's file for dropping caches, if it is writable.
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
-/// The seconds of all rounds, by what was measured.
+/// The seconds of all rounds, by measurement.
 type Times = BTreeMap<&'static str, Vec<f64>>;
 
-/// Where, and with what.
+/// The folder and the tools.
 struct Bench {
     speed: PathBuf,
     folder: PathBuf,
     /// A Python with Orbax, and the script.
     orbax: Option<(PathBuf, PathBuf)>,
     times: Times,
-    /// The most bytes of memory that were needed beside the state, by what was measured.
+    /// Peak memory in bytes beyond the state, by measurement.
     extra: BTreeMap<&'static str, u64>,
 }
 
-/// Measures, prints the tables and writes them into the documentation where that is asked for.
+/// Measures, prints the tables, and writes them into the documentation if requested.
 pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     process::step("build the measured program, optimised", || {
         let build = ["build", "--release", "--package", "shardc-checkpoint", "--example", "speed"];
@@ -64,7 +64,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     for number in 1..=args.runs {
         println!("\nround {number} of {}", args.runs);
         let done = bench.round();
-        // Gigabytes are not left behind, whatever happened.
+        // Gigabytes must not remain, even after an error.
         let _ = fs::remove_dir_all(&bench.folder);
         done?;
     }
@@ -73,7 +73,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     if args.update { page::update(workspace, "--only checkpoints", &table) } else { Ok(()) }
 }
 
-/// The Python that is named, if it has Orbax.
+/// The named Python, if it has Orbax.
 fn with_orbax(args: &BenchArgs) -> Option<PathBuf> {
     let python = args.python.clone().or_else(|| env::var_os("SHARDC_PYTHON").map(PathBuf::from))?;
     let version = python::version_of(&python, "orbax-checkpoint")?;
@@ -84,7 +84,7 @@ fn with_orbax(args: &BenchArgs) -> Option<PathBuf> {
 impl Bench {
     fn round(&mut self) -> Result<()> {
         let (state, shard) = (STATE.to_string(), SHARD.to_string());
-        // A disk may take longer for blocks that it never had: each has its turn with those that the other left.
+        // A disk may be slower for blocks that were never written: each side reuses the blocks that the other left.
         self.speed("plain file, written", &["plain", &state, &shard])?;
         self.empty()?;
         self.speed("checkpoint, saved", &["save", &state, &shard])?;
@@ -165,7 +165,7 @@ impl Bench {
         let mut command = Command::new(python);
         command.arg(script).arg(word).arg(&self.folder);
         command.args([&STATE.to_string(), &SHARD.to_string(), layout]);
-        // Its warnings say nothing about times.
+        // Its warnings are irrelevant for times.
         let out = command.output().with_context(|| format!("starting {}", process::shown(&command)))?;
         let text = String::from_utf8_lossy(&out.stdout);
         let said: Value = text
@@ -186,17 +186,17 @@ fn of(said: &Value, key: &str) -> Result<f64> {
     said[key].as_f64().with_context(|| format!("there are no {key}"))
 }
 
-/// Has everything written to the disk, so that no measurement waits for what another left.
+/// Flushes all writes to the disk, so that no measurement waits for another one's data.
 fn sync() -> Result<()> {
     process::output(&mut Command::new("sync")).map(|_| ())
 }
 
-/// Has the system forget what it keeps of files; whether it did.
+/// Drops the file caches; returns whether it could.
 fn forget() -> bool {
     sync().is_ok() && fs::write(Path::new(DROP_CACHES), "3").is_ok()
 }
 
-/// Mebibytes of the state in a second.
+/// Speed in MiB per second.
 fn rate(seconds: f64) -> f64 {
     (STATE << 10) as f64 / seconds
 }
@@ -206,7 +206,7 @@ fn dd_seconds(said: &str) -> Option<f64> {
     said.split_once("copied, ")?.1.split_whitespace().next()?.parse().ok()
 }
 
-/// What is compared with what: ours, the other, and the least ratio of their speeds that is asked for.
+/// Compared pairs: ours, the other, and the minimum ratio of their speeds.
 const RATIOS: [(&str, &str, f64); 8] = [
     ("checkpoint, saved", "plain file, written", 0.8),
     ("checkpoint, restored, warm", "plain file, read, warm", 0.8),
@@ -233,7 +233,7 @@ fn table(times: &Times, extra: &BTreeMap<&'static str, u64>, rounds: usize) -> S
     );
     for (ours, other, least) in RATIOS {
         let (Some(own), Some(others)) = (times.get(ours), times.get(other)) else { continue };
-        // Where a round has more than one, its median.
+        // The median, if a round has more than one.
         let middle = |all: &[f64], round: usize| {
             let each = all.len() / rounds;
             median(all[round * each..(round + 1) * each].iter().copied())

@@ -1,4 +1,4 @@
-//! Which programs are compared: those of the corpus of real programs beside the checkout, or files.
+//! The compared programs: those of the shared corpus of real programs, or files.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
@@ -15,13 +15,13 @@ const FOLDERS: [&str; 2] = ["jax", "torch_xla"];
 pub(super) struct Subject {
     pub(super) name: String,
     pub(super) file: PathBuf,
-    /// How XLA reads its annotations: `shardy` or `gspmd`.
+    /// The kind of annotations that XLA reads: `shardy` or `gspmd`.
     pub(super) mode: &'static str,
-    /// The strategy by its name in the corpus: `dp`, `fsdp`, ...
+    /// The strategy's name in the corpus: `dp`, `fsdp`, ...
     pub(super) strategy: String,
 }
 
-/// The named programs; else those of the corpus whose entry in its list satisfies `is_default`.
+/// The named programs; else those of the corpus whose entry satisfies `is_default`.
 pub(super) fn subjects(
     workspace: &Workspace,
     args: &BenchArgs,

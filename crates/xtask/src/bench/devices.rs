@@ -1,4 +1,4 @@
-//! Partitioning for more and more devices: time, peak memory and size of the text, with replica groups as lists and as axes.
+//! Partitioning for increasing numbers of devices: time, peak memory and size of the text, with replica groups as lists and as axes.
 
 use std::{
     fmt::Write as _,
@@ -17,16 +17,16 @@ use crate::{
     workspace::{Workspace, cargo},
 };
 
-/// Numbers of devices, as two axes of one mesh.
+/// Numbers of devices, as two axes of a mesh.
 const MESHES: [[i64; 2]; 4] = [[8, 8], [64, 64], [256, 256], [1024, 1024]];
 
 const LLAMA: &str = "corpus/jax/llama7b_2l_fsdp_tp_train.mlir";
 
-/// What one partition takes.
+/// The cost of one partition.
 #[derive(Clone, Copy)]
 struct Taken {
     seconds: f64,
-    /// Of the process at its largest; 0 where the system does not say.
+    /// Peak memory of the process; 0 if the system does not report it.
     peak_bytes: f64,
     text_bytes: f64,
 }
@@ -34,11 +34,11 @@ struct Taken {
 /// A program for each number of devices.
 struct Subject {
     name: &'static str,
-    /// The file, and the mesh in place of its own.
+    /// The file, and the mesh that replaces its own.
     files: Vec<(PathBuf, Option<String>)>,
 }
 
-/// Measures, prints the table and writes it into the documentation where that is asked for.
+/// Measures, prints the table, and writes it into the documentation if requested.
 pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     process::step("build shardc, optimised", || {
         let build = ["build", "--release", "--package", "shardc-cli", "--bin", "shardc"];
@@ -71,8 +71,8 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     if args.update { page::update(workspace, "--only devices", &table) } else { Ok(()) }
 }
 
-/// The training step of the corpus where that lies beside the checkout, a sum over all devices, and a shift of a dimension
-/// that all of them split.
+/// The training step of the shared corpus if available, an all-reduce over all devices, and a shift along a dimension that all devices
+/// shard.
 fn subjects(workspace: &Workspace, dir: &Path) -> Result<Vec<Subject>> {
     let mut out = Vec::new();
     let llama = shared(workspace).join(LLAMA);
@@ -134,7 +134,7 @@ fn partition(shardc: &Path, file: &Path, mesh: Option<&str>, form: &str, dir: &P
     let status = format!("/proc/{}/status", child.id());
     let mut peak_bytes = 0.0;
     let done = loop {
-        // What the system says of the largest size so far, the last time before the process ends.
+        // The last reported peak memory before the process ends.
         if let Some(kib) = fs::read_to_string(&status).ok().as_deref().and_then(high_water) {
             peak_bytes = kib * 1024.0;
         }

@@ -1,18 +1,17 @@
-//! Programs of any size, to see how the time of a pass grows.
+//! Programs of any size, to measure the scaling of passes.
 //!
-//! Each is a row of transformer layers on a mesh of two axes. Their shapes are the same whatever the mesh, so that only what
-//! is asked for differs.
+//! Each is a sequence of transformer layers on a mesh of two axes. Shapes do not depend on the mesh, so that only the shardings differ.
 
 use std::fmt::Write as _;
 
-/// How a program is made up.
+/// The structure of a program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// One layer after the other, each with annotated weights, as in a real model.
+    /// A sequence of layers with annotated weights, as in a real model.
     Layers,
-    /// Each layer in a loop of its own.
+    /// Each layer in a separate loop.
     Loops,
-    /// The program of [`Shape::Layers`], but the only annotated weight is in the last layer: what it says goes all the way.
+    /// Like [`Shape::Layers`], but only a weight of the last layer is annotated, and propagates through the entire program.
     Far,
 }
 
@@ -29,17 +28,17 @@ impl Shape {
 
     /// Operations of one layer.
     fn operations(self) -> usize {
-        // Each of three reductions has a body of two.
+        // Each of three reductions has a body with two operations.
         let layer = LAYER.lines().count() + 6;
         match self {
             Shape::Layers | Shape::Far => layer,
-            // The loop, three constants, the comparison, the sum, and two ends of regions.
+            // The loop, three constants, the comparison, the addition, and two region terminators.
             Shape::Loops => layer + 8,
         }
     }
 }
 
-/// `X` is the layer's input, `O` its output, `P` begins the names of its values.
+/// `X` is the layer's input, `O` its output, `P` the prefix of its value names.
 const LAYER: &str = "\
 %P_sq = stablehlo.multiply X, X : tensor<256x64x1024xf32>
 %P_zero = stablehlo.constant dense<0.000000e+00> : tensor<f32>

@@ -1,4 +1,4 @@
-//! The graph builder: how long it takes to build a graph, and what a step costs beside running its program.
+//! The graph builder: time to build a graph, and overhead of a step over running its program.
 
 use std::time::Instant;
 
@@ -14,19 +14,19 @@ use shardc_runtime::{
 
 use super::{BenchArgs, median};
 
-/// Operations of the graph that is built.
+/// Operations of the built graph.
 const OPERATIONS: usize = 100_000;
 
-/// Seconds that it may take.
+/// Upper bound of the build time.
 const SECONDS: f64 = 0.2;
 
-/// Devices that the step runs on.
+/// Devices of the step.
 const DEVICES: usize = 4;
 
-/// Steps that are timed together.
+/// Steps per measurement.
 const STEPS: usize = 200;
 
-/// Microseconds on each device that a step may take beside its program.
+/// Upper bound of a step's overhead per device.
 const MICROSECONDS: f64 = 50.0;
 
 pub(super) fn run(args: &BenchArgs) -> Result<()> {
@@ -67,7 +67,7 @@ fn build() -> Result<usize> {
     Ok(count)
 }
 
-/// A multi-layer perceptron that is trained by gradient descent.
+/// A multi-layer perceptron trained by gradient descent.
 fn mlp() -> Result<StepProgram> {
     let mesh = Mesh::new(&[("data", DEVICES as i64)])?;
     let g = Graph::new("mlp", &mesh);
@@ -87,7 +87,7 @@ fn dense<'g>(p: &Scope<'g>, x: Tensor<'g>, features: i64) -> Tensor<'g> {
     x.dot(kernel) + p.parameter("bias", [features], Init::zeros())
 }
 
-/// Microseconds on each device that a step takes beyond running its program with buffers that are there.
+/// Overhead of a step per device over running its program with existing buffers, in microseconds.
 fn overhead(runs: usize) -> Result<f64> {
     let plugin = find(PluginKind::Cpu, &Environment::from_process())?;
     let client =
@@ -97,7 +97,7 @@ fn overhead(runs: usize) -> Result<f64> {
     let x = step.put_input("x", &HostArray::random(0, F32, &[32, 64])?)?;
     let executable = step.program().executable();
     let arrays: Vec<_> = state.iter().map(|(_, array)| array.clone()).chain([x.clone()]).collect();
-    // Arguments in the order of the program: the input was asked for first.
+    // In the program's order of arguments: the input was requested first.
     let arrays = [&arrays[arrays.len() - 1..], &arrays[..arrays.len() - 1]].concat();
     let arguments = ShardedArray::argument_lists(&arrays, DEVICES)?;
     let mut beyond = Vec::new();

@@ -62,16 +62,16 @@ fn replaced(text: &str, begin: &str, table: &str) -> Option<String> {
     Some(format!("{}\n\n{}\n\n{}", &text[..begin], table.trim_end(), &text[end..]))
 }
 
-/// How a quantity of ours compares with a peer's.
+/// A quantity of shardc compared with a peer's.
 pub(super) struct Compared<'a> {
     pub(super) quantity: &'a str,
-    /// Ours over the peer's in each program.
+    /// shardc's value over the peer's, for each program.
     pub(super) ratios: Vec<(f64, &'a str)>,
-    /// The most that a ratio may be.
+    /// The upper bound of a ratio.
     pub(super) bound: f64,
 }
 
-/// One line: the geometric mean of the ratios, and which programs are above the bound, the worst first.
+/// One line: the geometric mean of the ratios, and the programs above the bound, the worst first.
 fn verdict(peer: &str, Compared { quantity, ratios, bound }: &Compared<'_>) -> String {
     let count = ratios.len();
     let mean = (ratios.iter().map(|(ratio, _)| ratio.ln()).sum::<f64>() / count.max(1) as f64).exp();
@@ -82,7 +82,7 @@ fn verdict(peer: &str, Compared { quantity, ratios, bound }: &Compared<'_>) -> S
     format!("* {quantity}: {mean:.3} of {peer} {MEAN} {count} programs; above {bound}: {over}")
 }
 
-/// What stands under a table: a line for each quantity and its bound, beside that of a peer ("XLA's"), and what is not in the
+/// The text under a table: a line for each quantity and its bound relative to a peer ("XLA's"), and the programs that are missing in the
 /// table.
 pub(super) fn under(peer: &str, quantities: &[Compared<'_>], missing: &[String]) -> String {
     let verdicts = quantities.iter().map(|compared| verdict(peer, compared));
@@ -91,7 +91,7 @@ pub(super) fn under(peer: &str, quantities: &[Compared<'_>], missing: &[String])
     format!("\n{}\n", lines.join("\n"))
 }
 
-/// A quantity in the largest of `units` that it fills, or the last of them, with three digits: `14.6 ms`.
+/// A quantity in the largest of `units` in which it is at least one, or the last of them, with three digits: `14.6 ms`.
 pub(super) fn three_digits(quantity: f64, units: &[(&str, f64)]) -> String {
     let found = units.iter().find(|(_, size)| quantity >= *size).or(units.last());
     let (unit, size) = found.copied().unwrap_or(("", 1.0));

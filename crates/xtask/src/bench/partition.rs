@@ -1,4 +1,4 @@
-//! Propagation and partitioning: shardc beside Shardy's propagation, as jaxlib holds it.
+//! Propagation and partitioning, compared with Shardy's propagation in jaxlib.
 
 use std::{fs, path::Path, process::Command};
 
@@ -11,7 +11,7 @@ use crate::{demo, process, setup, workspace::Workspace};
 
 const LARGE: &str = "corpus/jax/llama7b_32l_fsdp_tp_train.mlir";
 
-/// Stages in the order in which they happen; ones that are not listed come first.
+/// Stages in order of execution; unlisted ones come first.
 const STAGES: [&str; 6] = ["read", "parse", "import", "propagate", "partition", "print"];
 
 pub(super) fn run(workspace: &Workspace, args: &BenchArgs, python: &Path) -> Result<()> {

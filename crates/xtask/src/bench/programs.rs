@@ -1,10 +1,10 @@
-//! Programs with much of one thing.
+//! Programs that stress one kind of operation.
 
 use std::fmt::Write as _;
 
 const HEAD: &str = "sdy.mesh @mesh = <[\"x\"=4, \"y\"=2]>\n";
 
-/// A concatenate of `n` arguments that are split in three ways.
+/// A concatenate of `n` arguments with three different shardings.
 pub(super) fn concatenate(n: usize) -> String {
     let shardings = [r#"{"x"}, {}"#, r#"{}, {"x"}"#, r#"{"y"}, {}"#];
     let args: Vec<String> = (0..n)
@@ -22,7 +22,7 @@ pub(super) fn concatenate(n: usize) -> String {
     )
 }
 
-/// The sum of `n` arguments, of which two in three are annotated.
+/// The sum of `n` arguments, two in three of them annotated.
 pub(super) fn arguments(n: usize) -> String {
     let sharding = "{sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>}";
     let args: Vec<String> = (0..n)
@@ -39,7 +39,7 @@ pub(super) fn arguments(n: usize) -> String {
     )
 }
 
-/// `n` sums, each of the one before it.
+/// A chain of `n` additions.
 pub(super) fn chain(n: usize) -> String {
     let mut body = String::new();
     for i in 0..n {
@@ -50,28 +50,28 @@ pub(super) fn chain(n: usize) -> String {
     )
 }
 
-/// The shardings of a matrix that values of these programs have in turn.
+/// The shardings of matrices in these programs, used in turn.
 const SHARDINGS: [&str; 3] = [r#"{"x"}, {}"#, r#"{}, {"x"}"#, r#"{"y"}, {}"#];
 
 const MATRIX: &str = "tensor<64x64xf32>";
 
-/// The attribute of the `i`-th of many values.
+/// The sharding attribute of the `i`-th value.
 fn sharded(i: usize) -> String {
     format!("{{sdy.sharding = #sdy.sharding<@mesh, [{}]>}}", SHARDINGS[i % 3])
 }
 
-/// `n` times what `item` makes of a number, with commas between.
+/// The results of `item` for 0 to `n` - 1, separated by commas.
 fn list(n: usize, item: impl Fn(usize) -> String) -> String {
     (0..n).map(item).collect::<Vec<String>>().join(", ")
 }
 
-/// A function of matrices `%a0`, `%a1`, ... whose results are of `types`.
+/// A function of matrices `%a0`, `%a1`, ... with results of `types`.
 fn of_matrices(n: usize, types: &str, body: &str) -> String {
     let args = list(n, |i| format!("%a{i}: {MATRIX} {}", sharded(i)));
     format!("{HEAD}func.func @main({args}) -> ({types}) {{\n{body}}}\n")
 }
 
-/// `n` results that are asked for in three ways.
+/// `n` results with three different shardings.
 pub(super) fn results(n: usize) -> String {
     let mut body = String::new();
     for i in 0..n {
@@ -81,7 +81,7 @@ pub(super) fn results(n: usize) -> String {
     of_matrices(1, &list(n, |i| format!("{MATRIX} {}", sharded(i))), &body)
 }
 
-/// Products of `n` matrices of different sizes with their transposes.
+/// Matmuls of `n` matrices of different sizes with their transposes.
 pub(super) fn products(n: usize) -> String {
     let size = |i: usize| (8 * (i % 100 + 1), 8 * (i / 100 + 1));
     let (mut body, mut args, mut types) = (String::new(), Vec::new(), Vec::new());
@@ -102,7 +102,7 @@ pub(super) fn products(n: usize) -> String {
     format!("{HEAD}func.func @main({args}) -> ({types}) {{\n{body}}}\n")
 }
 
-/// Sums of `n` matrices along a dimension, by one operation.
+/// Sums of `n` matrices along a dimension, in one variadic reduce.
 pub(super) fn reduction(n: usize) -> String {
     let (types, scalars) = (list(n, |_| MATRIX.to_owned()), list(n, |_| "tensor<f32>".to_owned()));
     let results = list(n, |_| "tensor<64xf32>".to_owned());
@@ -123,7 +123,7 @@ pub(super) fn reduction(n: usize) -> String {
     of_matrices(n, &results, &body)
 }
 
-/// `n` matrices sorted together by the first of them.
+/// A sort of `n` matrices by the first of them.
 pub(super) fn sort(n: usize) -> String {
     let types = list(n, |_| MATRIX.to_owned());
     let mut body = String::new();
@@ -137,20 +137,20 @@ pub(super) fn sort(n: usize) -> String {
     of_matrices(n, &types, &body)
 }
 
-/// The numbers that loops count by.
+/// The constants of loop counters.
 const COUNTERS: &str = "%c0 = stablehlo.constant dense<0> : tensor<i32>
 %c1 = stablehlo.constant dense<1> : tensor<i32>
 %c8 = stablehlo.constant dense<8> : tensor<i32>
 ";
 
-/// The condition of a loop that counts by `%k`.
+/// The condition of a loop with the counter `%k`.
 fn condition(k: &str) -> String {
     format!(
         " cond {{\n%p = stablehlo.compare LT, {k}, %c8 : (tensor<i32>, tensor<i32>) -> tensor<i1>\nstablehlo.return %p : tensor<i1>\n}} do {{\n"
     )
 }
 
-/// A loop that carries `n` matrices and adds to each the next.
+/// A loop that carries `n` matrices and adds the next one to each.
 pub(super) fn carries(n: usize) -> String {
     let types = list(n, |_| MATRIX.to_owned());
     let carried = list(n, |i| format!("%i{i} = %a{i}"));
@@ -170,7 +170,7 @@ pub(super) fn carries(n: usize) -> String {
     of_matrices(n, &types, &body)
 }
 
-/// Loops in one another, `n` deep.
+/// `n` nested loops.
 pub(super) fn nested(n: usize) -> String {
     let mut body = COUNTERS.to_owned();
     let mut value = "%a0".to_owned();
@@ -190,7 +190,7 @@ pub(super) fn nested(n: usize) -> String {
     of_matrices(2, MATRIX, &body)
 }
 
-/// A split value that is cut into `n` slices and put together again.
+/// A sharded value that is split into `n` slices and concatenated again.
 pub(super) fn slices(n: usize) -> String {
     let (ty, slice) = (format!("tensor<64x{}xf32>", 4 * n), "tensor<64x4xf32>");
     let mut body = String::new();
@@ -204,7 +204,7 @@ pub(super) fn slices(n: usize) -> String {
     format!("{HEAD}func.func @main(%a: {ty} {}) -> {ty} {{\n{body}}}\n", sharded(0))
 }
 
-/// A sum and a product of two matrices on a mesh of `n` axes of two, one split by all of them and the other by all in reverse.
+/// A sum and a matmul of two matrices on a mesh of `n` axes of two; one is sharded by all of them, the other by all in reverse.
 pub(super) fn axes(n: usize) -> String {
     let mesh = list(n, |i| format!("\"a{i}\"=2"));
     let (up, down) = (list(n, |i| format!("\"a{i}\"")), list(n, |i| format!("\"a{}\"", n - 1 - i)));
@@ -219,8 +219,7 @@ pub(super) fn axes(n: usize) -> String {
     )
 }
 
-/// The sum of two values of `n` dimensions, of which one is split along the first and the other along one in the middle, and its
-/// transpose.
+/// The sum of two values of `n` dimensions, one sharded along the first dimension and the other along a middle one, and its transpose.
 pub(super) fn dimensions(n: usize) -> String {
     let shape = |i: usize| if i < 8 { "8x" } else { "1x" };
     let (from, to): (String, String) = ((0..n).map(shape).collect(), (0..n).rev().map(shape).collect());

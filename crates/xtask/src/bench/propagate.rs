@@ -1,4 +1,4 @@
-//! Propagation alone: beside Shardy's, and how its time grows with the program and with the mesh.
+//! Propagation alone, compared with Shardy's, and its scaling with the program and with the mesh.
 
 use std::{
     fs,
@@ -24,10 +24,10 @@ const LARGE: [&str; 2] =
     ["corpus/jax/llama7b_32l_fsdp_tp_train.mlir", "corpus/jax/llama70b_80l_fsdp_tp_train.mlir"];
 const STAGES: [&str; 6] = ["read", "parse", "import", "inline", "propagate", "print"];
 
-/// Numbers of operations, and meshes of two axes.
+/// Numbers of operations; the next constant has the meshes of two axes.
 const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 const MESHES: [(usize, usize); 4] = [(4, 2), (8, 8), (32, 32), (256, 256)];
-/// The mesh where the size differs, and the size where the mesh does.
+/// The mesh for varying sizes, and the size for varying meshes.
 const MESH: (usize, usize) = (4, 2);
 const SIZE: usize = 10_000;
 
@@ -60,7 +60,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs, python: &Path) -> Res
     growth(workspace, args, &dir, title, &MESHES.map(|mesh| (Shape::Layers, SIZE, mesh)))
 }
 
-/// One generated program in each line, in turns.
+/// One generated program per line, measured in turns.
 fn growth(
     workspace: &Workspace,
     args: &BenchArgs,
@@ -109,12 +109,12 @@ fn growth(
     Ok(())
 }
 
-/// What one run says of itself.
+/// The figures that one run reports.
 struct Run {
     seconds: Seconds,
     operations: f64,
     visits: f64,
-    /// What propagation needs beside the module.
+    /// Memory of propagation beyond the module.
     bytes: f64,
 }
 

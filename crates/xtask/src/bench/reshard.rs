@@ -1,7 +1,6 @@
-//! Every change of a sharding on small meshes: what a device receives beside what it lacks, and beside what XLA's own
-//! partitioner lets it receive.
+//! Every resharding on small meshes: the bytes that a device receives, compared with the bytes that it lacks and with XLA's partitioner.
 //!
-//! XLA partitions a program in which nothing but that change happens. What it gave is kept in a file, since it takes minutes.
+//! XLA partitions a program that consists of only that resharding. Its results are cached in a file, because they take minutes.
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
@@ -12,44 +11,44 @@ use shardc_passes::reshard::{Traffic, traffic};
 use super::{BenchArgs, page};
 use crate::{process, python, workspace::Workspace};
 
-/// Has XLA partition reshards, and counts what is received.
+/// Runs XLA's partitioner on reshards, and counts received bytes.
 const SCRIPT: &str = include_str!("../../python/reshard_bytes.py");
 
-/// Sizes of the axes of each mesh.
+/// Axis sizes of each mesh.
 const MESHES: &[&[i64]] = &[&[8], &[4, 2], &[2, 4], &[2, 2, 2], &[3, 2], &[6, 4]];
 
-/// Shapes that all of the axes divide, by rank; large, so that what is sent decides and not how often something starts.
+/// Shapes by rank that all axes divide; large, so that bytes and not latency determine the choice.
 const EVEN: &[&[i64]] = &[&[25_165_824], &[6144, 6144], &[384, 384, 384]];
 
 /// Shapes that no axis divides.
 const UNEVEN: &[&[i64]] = &[&[25_165_813], &[6143, 6137], &[383, 389, 379]];
 
-/// The most that a device may receive of what it lacks.
+/// Upper bound of received bytes over lacking bytes.
 const BOUND: f64 = 1.25;
 
-/// Of the largest family of pairs, the share that XLA is asked for.
+/// One in this many pairs of the largest family is compared with XLA.
 const SAMPLE: usize = 8;
 
-/// Among more pairs than this only a sample is compared with XLA.
+/// Families with more pairs than this are sampled for the comparison with XLA.
 const MANY: usize = 4000;
 
-/// XLA's program for uneven shapes sends a few bytes besides.
+/// XLA's program for uneven shapes sends a few additional bytes.
 const SLACK: f64 = 1.002;
 
-/// One change of a sharding.
+/// One resharding.
 struct Pair {
     mesh: &'static [i64],
     shape: &'static [i64],
     from: Axes,
     to: Axes,
-    /// Whether XLA is asked.
+    /// Whether it is compared with XLA.
     compares: bool,
 }
 
-/// The axes that split each dimension.
+/// The axes that shard each dimension.
 type Axes = Vec<Vec<usize>>;
 
-/// A pair and how it goes.
+/// A pair and its results.
 struct Row {
     pair: Pair,
     ours: Traffic,
@@ -88,7 +87,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
 }
 
 impl Row {
-    /// What a device receives over what it lacks.
+    /// Received bytes over lacking bytes.
     fn ratio(&self) -> f64 {
         match (self.ours.received, self.ours.lacking) {
             (0, 0) => 1.0,
@@ -96,7 +95,7 @@ impl Row {
         }
     }
 
-    /// What a device receives over what it does in XLA's partition; 0 where that is not known.
+    /// Received bytes over those in XLA's partition; 0 if unknown.
     fn over_xla(&self) -> f64 {
         match self.xla {
             Some(xla) if self.ours.received > 0 => self.ours.received as f64 / xla,
@@ -104,21 +103,20 @@ impl Row {
         }
     }
 
-    /// Whether it brings more than it should.
+    /// Whether more bytes are received than the bounds allow.
     fn is_above(&self) -> bool {
         self.ratio() > BOUND || self.over_xla() > SLACK
     }
 
-    /// Returns why that much is brought, if that is known; the page lists it under the table. There is no reason for more than
-    /// the bound.
+    /// Returns the known reason for the received bytes; the page lists it under the table. No reason excuses a ratio above the bound.
     fn reason(&self) -> Option<&'static str> {
         (self.ratio() <= BOUND.min(self.pair.padding())).then_some("padding of the parts of one dimension")
     }
 }
 
 impl Pair {
-    /// What parts of a dimension hold over what it has, where that is most: parts that blocks before and after are both made of,
-    /// all as long as the longest. 379 elements in 4 parts are 4 of 95, 1.003 of the dimension.
+    /// The largest ratio of padded size to size among the dimensions, for pieces that shards before and after consist of, all padded to
+    /// the longest. 379 elements in 4 pieces are 4 of 95, 1.003 of the dimension.
     fn padding(&self) -> f64 {
         let count = |axes: &Vec<usize>| axes.iter().map(|&axis| self.mesh[axis]).product::<i64>();
         let padding = |(&n, (from, to)): (&i64, (&Vec<usize>, &Vec<usize>))| {
@@ -153,8 +151,8 @@ impl Pair {
         format!("{} {} {from} -> {to}", times(self.mesh), times(self.shape))
     }
 
-    /// The program that XLA partitions. It ignores shardings of arguments and results that do not divide them: there the value
-    /// is made from an argument that is as large as its blocks, and summed up.
+    /// The program for XLA's partitioner. XLA ignores uneven shardings of arguments and results; in that case the value is computed from
+    /// an argument with the size of its shards, and summed up.
     fn program(&self) -> String {
         let axes: Vec<String> =
             ["a", "b", "c"].iter().zip(self.mesh).map(|(name, n)| format!("\"{name}\"={n}")).collect();
@@ -210,7 +208,7 @@ fn shardy(axes: &Axes) -> String {
     format!("[{}]", axes.iter().map(dim).collect::<Vec<_>>().join(", "))
 }
 
-/// Every pair of shardings by whole axes.
+/// Every pair of shardings by entire axes.
 fn pairs() -> Vec<Pair> {
     let mut pairs = Vec::new();
     for shapes in [EVEN, UNEVEN] {
@@ -232,7 +230,7 @@ fn pairs() -> Vec<Pair> {
     pairs
 }
 
-/// Adds each way to split what is left of `rank` dimensions by any of the axes that are `left`, in any order.
+/// Appends all shardings of the remaining dimensions of `rank` by any of the axes in `left`, in any order.
 fn shardings(dims: &mut Axes, left: Vec<usize>, rank: usize, out: &mut Vec<Axes>) {
     if dims.len() == rank {
         out.push(dims.clone());
@@ -252,7 +250,7 @@ fn shardings(dims: &mut Axes, left: Vec<usize>, rank: usize, out: &mut Vec<Axes>
     }
 }
 
-/// What a device receives in XLA's partition of each pair that is compared, by name.
+/// Received bytes in XLA's partition of each compared pair, by name.
 fn xla(workspace: &Workspace, args: &BenchArgs, pairs: &[Pair]) -> Result<BTreeMap<String, Option<f64>>> {
     let dir = workspace.scratch("reshard")?;
     let (known_file, script) = (dir.join("xla.json"), dir.join("reshard_bytes.py"));
@@ -320,7 +318,7 @@ fn table(rows: &[Row]) -> String {
     out
 }
 
-/// What stands under the table: how many changes are above XLA's, and why.
+/// The text under the table: the number of reshardings above XLA's bytes, and the reasons.
 fn verdict(rows: &[Row]) -> String {
     let over: Vec<&Row> = rows.iter().filter(|row| row.over_xla() > SLACK).collect();
     let names: Vec<String> =
@@ -336,7 +334,7 @@ fn verdict(rows: &[Row]) -> String {
 fn line(mesh: &str, sizes: &str, rows: &[&Row]) -> String {
     let mean = |ratios: &[f64]| ratios.iter().sum::<f64>() / ratios.len().max(1) as f64;
     let worst = |ratios: &[f64]| ratios.iter().copied().fold(0.0, f64::max);
-    // Where nothing is lacking, nothing is received.
+    // A device that lacks nothing receives nothing.
     let lacking = || rows.iter().filter(|row| row.ours.lacking > 0);
     let ours: Vec<f64> = lacking().map(|row| row.ratio()).collect();
     let xla: Vec<f64> = lacking().filter_map(|row| Some(row.xla? / row.ours.lacking as f64)).collect();

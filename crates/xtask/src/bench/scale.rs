@@ -1,5 +1,5 @@
-//! How the time and the memory of a whole command grow with the program: processor time and peak memory of the process, each
-//! program twice as large as the one before it.
+//! Scaling of entire commands with the program: CPU time and peak memory of the process, with each program twice as large as the one
+//! before.
 
 use std::{
     fmt::Write as _,
@@ -19,16 +19,16 @@ use crate::{demo, process, workspace::Workspace};
 /// The mesh of training steps.
 const MESH: (usize, usize) = (8, 8);
 
-/// How much the time may grow where the program is twice as large, besides what is measured wrongly below [`LEAST`].
+/// Upper bound of the growth in time when the program doubles, apart from measurement errors below [`LEAST`].
 const BOUND: f64 = 2.3;
 
-/// Shorter runs say little about growth.
+/// Shorter runs are too noisy to measure growth.
 const LEAST: f64 = 0.1;
 
-/// Processor time is told in hundredths of a second by Linux.
+/// Linux reports CPU time in hundredths of a second.
 const TICK: f64 = 0.01;
 
-/// What grows.
+/// A measured growth.
 struct Growth {
     what: &'static str,
     commands: &'static [&'static str],
@@ -109,7 +109,7 @@ const ALL: [Growth; 13] = [
     },
 ];
 
-/// What a run took.
+/// The cost of a run.
 #[derive(Clone, Copy)]
 struct Usage {
     seconds: f64,
@@ -146,7 +146,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
                 page::three_digits(usage.seconds, &[("s", 1.0), ("ms", 1e-3)]),
                 page::three_digits(usage.bytes, &[("GiB", 1_073_741_824.0), ("MiB", 1_048_576.0)]),
                 ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}")),
-                // Of few ticks of the clock it would be noise.
+                // With few ticks of the clock, the ratio would be noise.
                 ratio
                     .zip(before.filter(|before| before.seconds >= LEAST))
                     .map_or_else(String::new, |(ratio, _)| { format!("{:.2}", ratio.log2()) }),
@@ -188,12 +188,12 @@ fn measure(shardc: &Path, dir: &Path, command: &str, program: &str, runs: usize)
     })
 }
 
-/// Waits for a process, and reads off the kernel's books what it has used, until it is gone.
+/// Waits for a process, and samples its usage from `/proc` until it ends.
 fn watch(child: &mut Child) -> Result<Usage> {
     let folder = format!("/proc/{}", child.id());
     let mut usage = Usage { seconds: 0.0, bytes: 0.0 };
     loop {
-        // What is not there any more leaves the last numbers as they are.
+        // If the files are gone, the last numbers are kept.
         let bytes = fs::read_to_string(format!("{folder}/status")).ok().and_then(|text| peak_bytes(&text));
         usage.bytes = bytes.unwrap_or(0.0).max(usage.bytes);
         let seconds = fs::read_to_string(format!("{folder}/stat")).ok().and_then(|text| cpu_seconds(&text));
@@ -206,15 +206,15 @@ fn watch(child: &mut Child) -> Result<Usage> {
     }
 }
 
-/// The most memory that a process had, from its `status`.
+/// The peak memory of a process, from its `status`.
 fn peak_bytes(status: &str) -> Option<f64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(1024.0 * line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok()?)
 }
 
-/// The processor time of a process in its own code and in the kernel, from its `stat`.
+/// The user and system CPU time of a process, from its `stat`.
 fn cpu_seconds(stat: &str) -> Option<f64> {
-    // The second field is the program's name in parentheses, and may have any letters in it.
+    // The second field is the program's name in parentheses, which may have any characters.
     let fields: Vec<&str> = stat.get(stat.rfind(')')? + 1..)?.split_whitespace().collect();
     let ticks = |i: usize| fields.get(i)?.parse::<f64>().ok();
     Some(TICK * (ticks(11)? + ticks(12)?))

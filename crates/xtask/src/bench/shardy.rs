@@ -1,4 +1,4 @@
-//! Shardy's propagation, as jaxlib holds it, timed on one thread.
+//! Times Shardy's propagation in jaxlib on one thread.
 
 use std::{
     fs,
@@ -13,8 +13,7 @@ use crate::{process, workspace::Workspace};
 
 const SHARDY: &str = include_str!("../../python/shardy_propagation.py");
 
-/// What times Shardy: the independent tool beside the checkout where there is one, else the script that comes
-/// along.
+/// The program that times Shardy: the independent tool in the shared data if available, else the bundled script.
 pub(super) struct Peer {
     script: PathBuf,
     arguments: &'static [&'static str],
@@ -33,7 +32,7 @@ impl Peer {
 
     pub(super) fn seconds(&self, python: &Path, file: &Path) -> Result<Seconds> {
         let json = process::output(Command::new(python).arg(&self.script).args(self.arguments).arg(file))?;
-        // The tool keeps the times apart from what it says of the file, and uses Shardy's name of the pass.
+        // The tool reports times separately from the results, under Shardy's name of the pass.
         let mut times = seconds(json_member(&json, "seconds")?)?;
         if let Some(time) = times.remove("sdy-propagation-pipeline") {
             times.insert("propagate".to_owned(), time);

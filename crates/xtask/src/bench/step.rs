@@ -1,9 +1,8 @@
-//! How long training steps take on virtual CPU devices: our partition of a program beside XLA's own partition of it.
+//! Time of training steps on virtual CPU devices: shardc's partition of a program compared with XLA's own.
 //!
-//! One process of jaxlib's compiles both with the same options and runs them in turns from the same inputs. XLA gets the
-//! annotated file and partitions it itself; ours is partitioned by `shardc partition` first, in replica mode. Virtual
-//! devices share the cores of the machine, so a step takes as long as all devices compute together, and what devices send
-//! costs a copy and their waiting for each other.
+//! One jaxlib process compiles both with the same options and runs them in turns on the same inputs. XLA partitions the annotated file
+//! itself; shardc's program is partitioned by `shardc partition` first, in replica mode. Virtual devices share the machine's cores, so
+//! the time of a step is the compute time of all devices together, and communication costs copies and synchronization.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path, process::Command};
 
@@ -21,13 +20,13 @@ use crate::{process, python, setup, workspace::Workspace};
 /// Compiles and times both sides.
 const SCRIPT: &str = include_str!("../../python/step_time.py");
 
-/// Steps of each side in one of `--runs`, at least: the machine is never quiet, so that a median needs many.
+/// Minimum number of steps of each side in one of `--runs`: the machine is never idle, so a median needs many.
 const STEPS: usize = 5;
 
-/// Above this ratio a program is named under the table.
+/// Programs above this ratio are named under the table.
 const BOUND: f64 = 1.05;
 
-/// How a program's sides compare, or why they cannot be compared.
+/// The comparison of one program, or the reason why there is none.
 struct Row {
     name: String,
     outcome: Result<Times, String>,
@@ -36,14 +35,14 @@ struct Row {
 struct Times {
     ours: Side,
     xla: Side,
-    /// Our processor time, of all devices together, over XLA's: what else the machine does matters less to it.
+    /// CPU time of all devices, ours over XLA's, which is less sensitive to other load.
     cpu: f64,
 }
 
 struct Side {
-    /// The median of a step.
+    /// The median step time.
     seconds: f64,
-    /// How many of each kind are in the compiled program.
+    /// Number of collectives of each kind in the compiled program.
     collectives: BTreeMap<String, u64>,
 }
 
@@ -52,7 +51,7 @@ impl Times {
         self.ours.seconds / self.xla.seconds
     }
 
-    /// How long a step takes, XLA's and ours; their ratio and that of processor times; the collectives of both.
+    /// The step times of XLA and shardc, their ratio and that of CPU times, and the collectives of both.
     fn cells(&self) -> [String; 6] {
         [
             duration(self.xla.seconds),
@@ -81,7 +80,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
         println!("{}", line(&row));
         rows.push(row);
     }
-    // The worst is last, next to the reader's prompt; what could not be compared is told after the table.
+    // The worst is last, next to the prompt; programs without comparison are reported after the table.
     rows.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
     let table = table(&rows);
     println!("\n{table}");
@@ -91,7 +90,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     Ok(())
 }
 
-/// Partitions the program and has `timer` time it.
+/// Partitions the program and times it with `timer`.
 fn compare(
     subject: &Subject,
     shardc: &Path,
@@ -108,7 +107,7 @@ fn compare(
         return Ok(Err(format!("shardc does not partition it: {said}")));
     }
     timer.arg(&subject.file).arg(subject.mode).arg(&program).arg(&manifest).arg(steps.to_string());
-    // XLA ends the process where it meets what it does not expect.
+    // XLA aborts the process on unexpected input.
     let out = timer.output().with_context(|| format!("starting {}", process::shown(timer)))?;
     if !out.status.success() {
         let said = String::from_utf8_lossy(&out.stderr);
@@ -119,7 +118,7 @@ fn compare(
     times(&said).with_context(|| format!("reading the times of {}", subject.name))
 }
 
-/// Reads what the timer says of both sides.
+/// Parses the timer's output for both sides.
 fn times(json: &str) -> Result<Result<Times, String>> {
     let said: Value = serde_json::from_str(json)?;
     for (who, key) in [("XLA's own partition", "xla"), ("ours", "ours")] {
@@ -151,7 +150,7 @@ fn line(Row { name, outcome }: &Row) -> String {
     }
 }
 
-/// The whole table in Markdown, with the mean and what is over the bound.
+/// The entire table in Markdown, with the mean and the programs above the bound.
 fn table(rows: &[Row]) -> String {
     let mut out = String::from(
         "| program | step: XLA | ours | ratio | processor time: ratio | collectives: XLA | ours |\n\

@@ -1,4 +1,4 @@
-//! Reading, verifying and printing text: shardc beside the MLIR that jaxlib holds, each on one thread.
+//! Parsing, verifying and printing text, compared with the MLIR in jaxlib, each on one thread.
 
 use std::{fs, path::Path, process::Command};
 

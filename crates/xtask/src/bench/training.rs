@@ -1,11 +1,11 @@
-//! A training step of a transformer with any number of layers, as a front end writes it: no layer is a function or a loop,
-//! forward, backward and the update of the weights of each stand one after the other.
+//! A training step of a transformer with any number of layers, as a front end writes it: without functions or loops for layers; forward
+//! pass, backward pass and weight updates follow one another.
 //!
 //! Weights are sharded over both axes of the mesh (FSDP and tensor parallelism), the batch over the first.
 
 use std::fmt::Write as _;
 
-/// What a layer computes of its input `%IN`; `%P` begins the names of its values, `%OUT` is its output.
+/// The forward pass of a layer with input `%IN`; `%P` is the prefix of its value names, `%OUT` its output.
 const FORWARD: &str = "\
 %P_q = stablehlo.dot_general %IN, %P_wq, contracting_dims = [2] x [0] : (tensor<64x128x1024xbf16>, tensor<1024x16x64xbf16>) -> tensor<64x128x16x64xbf16>
 %P_k = stablehlo.dot_general %IN, %P_wk, contracting_dims = [2] x [0] : (tensor<64x128x1024xbf16>, tensor<1024x16x64xbf16>) -> tensor<64x128x16x64xbf16>
@@ -25,7 +25,7 @@ const FORWARD: &str = "\
 %OUT = stablehlo.add %P_y, %P_f : tensor<64x128x1024xbf16>
 ";
 
-/// The gradients of a layer's weights and, as `%P_g`, of its input, from that of its output, `%G`.
+/// The gradients of a layer's weights and, as `%P_g`, of its input, from the output cotangent `%G`.
 const BACKWARD: &str = "\
 %P_dw2 = stablehlo.dot_general %P_t, %G, contracting_dims = [0, 1] x [0, 1] : (tensor<64x128x4096xbf16>, tensor<64x128x1024xbf16>) -> tensor<4096x1024xbf16>
 %P_dt = stablehlo.dot_general %G, %P_w2, contracting_dims = [2] x [1] : (tensor<64x128x1024xbf16>, tensor<4096x1024xbf16>) -> tensor<64x128x4096xbf16>
@@ -115,7 +115,7 @@ pub(super) fn program(operations: usize, (data, model): (usize, usize)) -> Strin
     for layer in 0..layers {
         out.push_str(&named(FORWARD, layer));
     }
-    // The loss is half the sum of the squares of what comes out, whose gradient is that.
+    // The loss is half the sum of squares of the output, so its gradient is the output.
     let mut gradient = format!("%x{layers}");
     for layer in (0..layers).rev() {
         out.push_str(&named(BACKWARD, layer).replace("%G", &gradient));

@@ -1,5 +1,5 @@
-//! Bytecode and portable artifacts of every program of the corpus, made by jaxlib in several versions, read to the
-//! module that their text gives.
+//! Bytecode and portable artifacts of every program of the corpus, written by jaxlib for several versions, must read as the same module
+//! as their text.
 
 use anyhow::Result;
 
@@ -9,7 +9,7 @@ use crate::{
     workspace::{Workspace, cargo},
 };
 
-/// Runs the reader's own tests over all programs and versions, not the sample that each test run takes.
+/// Runs the reader's tests on all programs and versions instead of the usual sample.
 pub(super) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<()> {
     let python = python::with_jax(args.python.as_deref())?;
     process::step("read jaxlib's bytecode and portable artifacts of the corpus", || {

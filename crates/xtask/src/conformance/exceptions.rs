@@ -1,21 +1,20 @@
-//! Lists of expected differences: `path: reason` or `path#2,5: reason` in each line, where the numbers are those of
-//! programs of the file, counted from 0, or names of functions; a `*` in the path stands for any text. Blank lines
-//! and lines that start with `#` say nothing.
+//! Lists of expected differences. Each line is `path: reason` or `path#2,5: reason`. The numbers are indices of programs in the file,
+//! counted from 0, or names of functions; a `*` in the path matches any text. Blank lines and lines that start with `#` are ignored.
 
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result};
 
-/// One line of the list.
+/// One entry of the list.
 #[derive(Debug, PartialEq, Eq)]
 struct Exception {
     path: String,
-    /// What in the file; all where empty.
+    /// The parts of the file; empty for all.
     parts: Vec<String>,
     reason: String,
 }
 
-/// The expected differences of one part.
+/// The expected differences of one part of `conformance`.
 #[derive(Debug, Default)]
 pub(super) struct Exceptions(Vec<Exception>);
 
@@ -36,25 +35,25 @@ impl Exceptions {
         lines.map(exception).collect::<Result<_>>().map(Exceptions)
     }
 
-    /// The line that says that `part` of the file at `path` may differ.
+    /// The line that allows `part` of the file at `path` to differ.
     pub(super) fn find(&self, path: &str, part: &str) -> Option<usize> {
         let is_part = |e: &Exception| e.parts.is_empty() || e.parts.iter().any(|p| p == part);
         let fits = |e: &Exception| is_part(e) && fits(&e.path, path);
         self.0.iter().position(fits)
     }
 
-    /// The lines that are about the file at `path`.
+    /// The lines for the file at `path`.
     pub(super) fn about(&self, path: &str) -> impl Iterator<Item = usize> {
         self.0.iter().enumerate().filter(move |(_, e)| fits(&e.path, path)).map(|(line, _)| line)
     }
 
-    /// What a line is about, and its reason.
+    /// The pattern of a line, and its reason.
     pub(super) fn line(&self, line: usize) -> (&str, &str) {
         self.0.get(line).map_or(("", ""), |e| (&e.path, &e.reason))
     }
 }
 
-/// Whether `path` is what `pattern` says, where `*` stands for any text.
+/// Whether `path` matches `pattern`, where `*` matches any text.
 fn fits(pattern: &str, path: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == path,

@@ -1,7 +1,7 @@
-//! StableHLO's own test files, run with `shardc opt` in the place of its tool.
+//! StableHLO's own test files, run with `shardc opt` in place of `stablehlo-opt`.
 //!
-//! A file counts as passed if all its `RUN:` lines succeed. Not every difference is a fault: where StableHLO tests
-//! choices of its own, ours may differ.
+//! A file passes if all its `RUN:` lines succeed. Not every difference is a fault: some files test StableHLO's implementation choices,
+//! and shardc's may differ.
 
 use std::{
     collections::BTreeMap,
@@ -19,18 +19,18 @@ use super::{
 };
 use crate::{demo, process, setup, workspace::Workspace};
 
-/// The tool that `shardc opt` stands in for.
+/// The tool that `shardc opt` replaces.
 const TOOL: &str = "stablehlo-opt";
 
-/// How one file went.
+/// The outcome of one file.
 enum Outcome {
     Passed,
     Failed(String),
-    /// Its `RUN:` lines need a tool that has no counterpart here.
+    /// Its `RUN:` lines need a tool without a counterpart here.
     NotForUs,
 }
 
-/// Runs the files and prints the share that passed in each folder.
+/// Runs the files and prints the pass rate of each folder.
 pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) -> Result<()> {
     setup::run(&[])?;
     let shardc = process::step("build shardc", || demo::build(workspace, args.release))?;
@@ -92,8 +92,8 @@ fn one(file: &Path, scratch: &Path, path: &OsStr) -> Outcome {
     }
 }
 
-/// The test with the lines that we can run. Lines under a condition (`%if`) are about builds of StableHLO's tools.
-/// Programs that StableHLO interprets are read and printed twice here, which must give the same text.
+/// The test with its supported lines. Lines under a condition (`%if`) depend on builds of StableHLO's tools. Programs for StableHLO's
+/// interpreter are instead parsed and printed twice, which must give the same text.
 fn for_us(text: &str, mut test: FileTest) -> Option<FileTest> {
     if text.contains("stablehlo-translate") {
         test.runs = vec![format!("{TOOL} %s > %t.0"), format!("{TOOL} %t.0 | diff %t.0 -")];

@@ -1,10 +1,10 @@
-//! Gradients of the functions in `gradients` of the shared data, each compared in four ways:
+//! Compares gradients of the functions in `gradients` of the shared data in several ways:
 //!
-//! * with JAX's, by `check_grad.py`, which runs both through another XLA,
-//! * with differences, forward derivatives with backward ones, and those of the gradients likewise, in double precision,
-//! * partitioned with random shardings on eight devices, in either mode, with one device.
+//! * with JAX's, by `check_grad.py`, which runs both through another XLA build,
+//! * with finite differences, and forward derivatives with backward ones, likewise for second derivatives, in double precision,
+//! * partitioned with random shardings on eight devices, in both modes, with one device.
 //!
-//! There are no exceptions but for what XLA's CPU back end cannot run.
+//! The only exceptions are programs that XLA's CPU back end cannot run.
 
 use std::{
     fs,
@@ -24,10 +24,10 @@ use super::{
 };
 use crate::{process, python, setup, workspace::Workspace};
 
-/// The tool, from the shared data's root.
+/// The path of the tool in the shared data.
 const TOOL: &str = "tools/check_grad.py";
 
-/// What XLA's CPU back end cannot run, as its message says, and why.
+/// Limitations of XLA's CPU back end, by their messages, with reasons.
 const BACK_END: [(&str, &str); 2] = [
     ("fft_thunk.cc", "lays out what is gathered in an order that its own fft refuses"),
     (
@@ -36,25 +36,25 @@ const BACK_END: [(&str, &str); 2] = [
     ),
 ];
 
-/// After so many functions a line says how far it is.
+/// Number of functions between progress messages.
 const TOLD_EVERY: usize = 25;
 
-/// How long one comparison may take.
+/// Time limit of one comparison.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// What a function came to.
+/// The outcome of a function.
 #[derive(Default)]
 struct Row {
     name: String,
-    /// The largest error against JAX's.
+    /// The largest error relative to JAX.
     jax: Option<f64>,
-    /// Elements that were compared with differences.
+    /// Number of elements compared with finite differences.
     smooth: Option<u64>,
-    /// Shardings that gave what one device gives, in the modes.
+    /// Number of shardings that agree with one device, by mode.
     partitioned: [u64; 2],
-    /// Shardings that the back end cannot run, by their reason in the list of these.
+    /// Number of shardings that the back end cannot run, by reason.
     not_run: [u64; BACK_END.len()],
-    /// What went wrong.
+    /// The failures.
     wrong: Vec<String>,
 }
 
@@ -126,12 +126,12 @@ fn report(rows: &[Row], args: &ConformanceArgs) -> Result<()> {
     }
 }
 
-/// What compares one function after the other.
+/// Compares one function after another.
 struct Lane<'a> {
     pairs: &'a Path,
     worker: Worker,
     check: Worker,
-    /// Where the worker leaves what it differentiated.
+    /// The folder for the worker's derivatives.
     out: PathBuf,
 }
 
@@ -147,7 +147,7 @@ impl<'a> Lane<'a> {
         };
         let make_check = move || {
             let mut command = Command::new(&python);
-            // With XLA's own choices: the tool is to be sure of what it says.
+            // With XLA's default flags, so that the tool's verdict is reliable.
             command.arg(&script).arg(&tool).env("JAX_PLATFORMS", "cpu").env_remove("XLA_FLAGS");
             command.env("TF_CPP_MIN_LOG_LEVEL", "3");
             command
@@ -189,7 +189,7 @@ impl<'a> Lane<'a> {
         Ok(row)
     }
 
-    /// Has the worker do a job; its answer if that says that all is equal, else a line about it.
+    /// Runs a job in the worker; returns its answer if all is equal, else reports the failure.
     fn done(&mut self, job: &Value, what: &str, row: &mut Row) -> Result<Option<Value>> {
         let (outcome, said) = match self.worker.ask(job)? {
             Reply::Answer(answer) if answer["outcome"] == "equal" => return Ok(Some(answer)),

@@ -1,10 +1,10 @@
-//! StableHLO's interpreter tests as programs for several devices: each with random shardings, in both modes, against
-//! what the test expects.
+//! StableHLO's interpreter tests as multi-device programs, each with random shardings in both modes, compared with the expected results
+//! of the test.
 //!
-//! The work is done by a program of `shardc-tests` (see its module `interpret`), which says what it begins before it
-//! does: XLA ends the process where it trusts a program that is wrong, and the run goes on behind that program.
+//! A program of `shardc-tests` does the work (see its module `interpret`), and announces each test before it starts. XLA may abort the
+//! process on an invalid program; the run then continues after that program.
 //!
-//! What cannot be run, or is expected to fail, is listed in `tests/conformance/interpret.txt`.
+//! Tests that cannot run, and expected failures, are listed in `tests/conformance/interpret.txt`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,33 +23,33 @@ use shardc_filetest::{files, quick::xla_flags};
 use super::{ConformanceArgs, exceptions::Exceptions, worker};
 use crate::{process, setup, workspace::Workspace};
 
-/// The folders of tests that the interpreter runs.
+/// The folders of interpreter tests.
 const FOLDERS: [&str; 2] = ["tests/interpret", "testdata"];
-/// How long a program may take. One whose devices wait for each other would take forever.
+/// Time limit of a program. Devices that wait for each other would never finish.
 const PATIENCE: Duration = Duration::from_secs(150);
 
-/// How the programs of a test went.
+/// The outcomes of a test's programs.
 #[derive(Default)]
 struct TestTally {
     operations: Vec<String>,
     programs: usize,
     passed: usize,
-    /// What failed programs said, and how many said so.
+    /// Messages of failed programs, with counts.
     failures: BTreeMap<String, usize>,
-    /// Why there are no programs.
+    /// The reason why there are no programs.
     skipped: Option<String>,
 }
 
-/// What the whole run counts besides.
+/// Other counts of the entire run.
 #[derive(Default)]
 struct Totals {
     outcomes: BTreeMap<String, usize>,
     uneven: usize,
-    /// Warnings, by code and operation.
+    /// Number of warnings, by code and operation.
     warnings: BTreeMap<String, usize>,
 }
 
-/// Runs the tests; prints how many programs passed of those that hold each operation.
+/// Runs the tests; prints the pass rate of each operation.
 pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) -> Result<()> {
     setup::run(&[])?;
     let worker = process::step("build the runner of StableHLO's interpreter tests", || {
@@ -143,7 +143,7 @@ fn report(
         println!("   {line}");
     }
     println!("Programs that failed are in {}", dir.display());
-    // Only a whole run can tell that a line is about nothing.
+    // Only a run without filters can detect stale lines.
     let stale = covered.difference(&used).filter(|_| args.filters.is_empty());
     for &line in stale.clone() {
         println!("   {}: listed as an exception, but nothing fails", exceptions.line(line).0);
@@ -154,7 +154,7 @@ fn report(
     }
 }
 
-/// Runs of the worker until all files are done.
+/// Restarts the worker until all files are done.
 struct Session<'a> {
     worker: PathBuf,
     root: &'a Path,
@@ -167,7 +167,7 @@ struct Session<'a> {
 impl Session<'_> {
     fn run(&mut self) -> Result<()> {
         for old in fs::read_dir(self.dir).into_iter().flatten().flatten() {
-            // What stays is overwritten.
+            // A file that cannot be removed is overwritten.
             let _ = fs::remove_file(old.path());
         }
         let mut after = None;
@@ -193,7 +193,7 @@ impl Session<'_> {
     fn start(&self, after: Option<&str>) -> Result<(Child, Receiver<String>, PathBuf)> {
         let errors = self.dir.join("errors.txt");
         let mut command = Command::new(&self.worker);
-        // The emitters that compile more quickly do not know the larger of complex numbers.
+        // The emitters that compile faster do not support the maximum of complex numbers.
         let flags = format!("{} --xla_cpu_use_fusion_emitters=true", xla_flags());
         command.current_dir(self.root).env("XLA_FLAGS", flags).arg("--keep").arg(self.dir);
         if let Some(after) = after {
@@ -213,7 +213,7 @@ impl Session<'_> {
         Ok((child, lines, errors))
     }
 
-    /// Counts what the worker says; what it had begun when it fell silent.
+    /// Counts the worker's messages; returns the test that was running when the output ended.
     fn follow(&mut self, lines: &Receiver<String>) -> Option<String> {
         let mut begun = None;
         while let Ok(line) = lines.recv_timeout(PATIENCE) {
@@ -270,7 +270,7 @@ impl Session<'_> {
     }
 }
 
-/// Whether the worker ended well. One that is still there is stuck.
+/// Whether the worker succeeded. One that is still running is hung.
 fn finish(mut child: Child) -> Result<bool> {
     for _ in 0..50 {
         if let Some(status) = child.try_wait()? {
@@ -283,15 +283,15 @@ fn finish(mut child: Child) -> Result<bool> {
     Ok(false)
 }
 
-/// What a process said that XLA ended.
+/// The last message of a process that XLA aborted.
 fn last_words(errors: &str) -> String {
     let fatal = errors.lines().find(|line| line.contains("Check failed") || line.starts_with('F'));
     let line = fatal.or_else(|| errors.lines().last()).unwrap_or("nothing");
-    // Without time and process.
+    // Without time and process number.
     line.split_once("] ").map_or(line, |(_, rest)| rest).to_owned()
 }
 
-/// The code and the operation of a warning's message.
+/// The code and the operation of a warning.
 fn about(message: &str) -> String {
     message.split_whitespace().take(2).collect::<Vec<_>>().join(" ")
 }

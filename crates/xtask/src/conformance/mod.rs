@@ -1,7 +1,8 @@
-//! `cargo xtask conformance`: shardc on the peers' own test files and on the corpus of real programs.
+//! `cargo xtask conformance`: runs shardc on the test files of StableHLO and Shardy and on the corpus of real programs.
 //!
-//! Both lie beside the checkout, in `shared/`; the programs of the part `jax` are in `tests/conformance/jax`. What is expected to differ is listed, with the reason, in
-//! `tests/conformance/`; anything else that differs is an error, and so is a listed difference that is gone.
+//! Both are in `shared/` beside the checkout; the programs of the part `jax` are in `tests/conformance/jax`. Expected differences are
+//! listed with their reasons in `tests/conformance/`. Any other difference is an error, and so is a listed difference that no longer
+//! occurs.
 
 mod bytecode;
 mod exceptions;
@@ -93,7 +94,7 @@ enum Part {
 }
 
 impl ConformanceArgs {
-    /// A first word that names a part, as `--only`.
+    /// Treats a first word that names a part like `--only`.
     fn part_first(&self) -> Self {
         let mut args = self.clone();
         let named = args.filters.first().and_then(|word| Part::from_str(word, false).ok());
@@ -109,7 +110,7 @@ impl ConformanceArgs {
     }
 }
 
-/// Runs the parts that are wanted.
+/// Runs the selected parts.
 pub(crate) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<()> {
     let args = &args.part_first();
     if args.only == Some(Part::Jax) {

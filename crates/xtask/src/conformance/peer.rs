@@ -20,10 +20,10 @@ use super::{
 };
 use crate::{process, python, setup, workspace::Workspace};
 
-/// How long both partitions of one program may take.
+/// Time limit of both partitions of a program.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// After this many programs a line reports the progress.
+/// Number of programs between progress messages.
 const PROGRESS_EVERY: usize = 25;
 
 pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) -> Result<()> {
@@ -82,7 +82,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     Ok(())
 }
 
-/// The programs of a folder, by their path from `base`.
+/// The programs of a folder, with their paths relative to `base`.
 fn named(base: &Path, folder: &str) -> Result<Vec<(String, PathBuf)>> {
     let dir = base.join(folder);
     let found = files(&dir, "mlir").with_context(|| format!("reading {}", dir.display()))?;

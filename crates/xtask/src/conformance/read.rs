@@ -1,5 +1,5 @@
-//! Every program is read, accepted by the verifier, and comes back from its own print, pretty and generic; what the
-//! peers mark with `expected-error` is rejected. JAX's programs are printed byte for byte as they were.
+//! Every program parses, verifies, and round-trips through its pretty and generic print; programs that the peers mark with
+//! `expected-error` are rejected. JAX's programs print byte for byte as they were.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -11,25 +11,25 @@ use shardc_stablehlo::{PrintForm, PrintOptions, parse, print, render};
 use super::{ConformanceArgs, exceptions::Exceptions};
 use crate::{process, workspace::Workspace};
 
-/// What is expected of a program.
+/// The expected outcome of a program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expected {
     Read,
-    /// Read, and printed as it was.
+    /// Parses, and prints as it was.
     ReadAndPrinted,
     Rejected,
 }
 
-/// How the programs of a folder went.
+/// The outcomes of a folder's programs.
 #[derive(Default)]
 struct Tally {
     read: usize,
     printed: usize,
     rejected: usize,
-    /// Differences that the list expects, and ones that it does not.
+    /// Differences that the list expects; the next field has the unexpected ones.
     excepted: Vec<String>,
     failed: Vec<String>,
-    /// Lines of the list whose programs were read, and those of them that do differ.
+    /// Lines of the list whose programs were read; the next field has those whose programs differ.
     covered: BTreeSet<usize>,
     used: BTreeSet<usize>,
 }
@@ -47,7 +47,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
         for line in excepted.iter().chain(&failed) {
             println!("   {line}");
         }
-        // Only a whole run can tell that a line is about nothing.
+        // Only a run without filters can detect stale lines.
         let stale = covered.difference(&used).filter(|_| args.filters.is_empty());
         for &line in stale.clone() {
             println!("   {}: listed as an exception, but there is nothing wrong", exceptions.line(line).0);
@@ -70,7 +70,7 @@ fn check(root: &Path, folder: &str, exceptions: &Exceptions, args: &ConformanceA
         }
         let text = fs::read_to_string(&file).with_context(|| format!("reading {}", file.display()))?;
         let as_it_was = folder.starts_with("corpus");
-        // Without this option, the mark is a comment.
+        // Without this option, the separator is a comment.
         let split = text.contains("-split-input-file");
         let programs = if split { text.split("// -----").collect() } else { vec![&*text] };
         for (number, program) in programs.into_iter().enumerate() {
@@ -105,7 +105,7 @@ fn check(root: &Path, folder: &str, exceptions: &Exceptions, args: &ConformanceA
     Ok(tally)
 }
 
-/// Whether a program is as expected; else what is wrong.
+/// Checks that a program has the expected outcome; the error describes the difference.
 fn one(program: &str, expected: Expected, name: &str) -> Result<(), String> {
     let said = |errors: &[Diagnostic], text: &str| render(errors, name, text, false);
     let module = match (accept(program), expected) {

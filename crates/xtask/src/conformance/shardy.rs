@@ -1,7 +1,7 @@
-//! Shardy's own tests with `shardc opt` in the place of its tool, counted in functions: each `CHECK-LABEL` begins one.
+//! Shardy's own tests with `shardc opt` in place of `sdy_opt`, counted by function: each `CHECK-LABEL` begins one.
 //!
-//! What is expected to fail is listed in `tests/conformance/shardy.txt`; a function that fails and is not, or is and
-//! passes, is an error. Tests that Shardy's interpreter runs are counted apart.
+//! Expected failures are listed in `tests/conformance/shardy.txt`. An unlisted failure or a listed function that passes is an error.
+//! Tests for Shardy's interpreter are counted separately.
 
 use std::{
     collections::BTreeSet,
@@ -24,19 +24,19 @@ use super::{
 };
 use crate::{demo, process, setup, workspace::Workspace};
 
-/// The tool that `shardc opt` stands in for.
+/// The tool that `shardc opt` replaces.
 const TOOL: &str = "sdy_opt";
 
-/// How one file went.
+/// The outcome of one file.
 enum Outcome {
     Ran(Vec<Function>),
     /// Its `RUN:` lines need Shardy's interpreter.
     NotForUs,
-    /// It could not be run at all.
+    /// It could not run at all.
     Failed(String),
 }
 
-/// Runs the files; prints how many functions of each passed.
+/// Runs the files; prints the number of functions that passed in each.
 pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) -> Result<()> {
     setup::run(&[])?;
     let shardc = process::step("build shardc", || demo::build(workspace, args.release))?;
@@ -102,7 +102,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     for line in &wrong {
         println!("   {line}");
     }
-    // Only a whole run can tell that a line is about nothing.
+    // Only a run without filters can detect stale lines.
     let stale = covered.difference(&used).filter(|_| args.filters.is_empty());
     for &line in stale.clone() {
         println!("   {}: listed as an exception, but nothing fails", exceptions.line(line).0);
@@ -128,7 +128,7 @@ fn one(file: &Path, scratch: &Path, path: &OsStr) -> Outcome {
     ran.unwrap_or_else(Outcome::Failed)
 }
 
-/// The line that says what is wrong, without the path of a scratch file.
+/// The line that names the error, without the path of a temporary file.
 fn first_error(said: &str) -> String {
     let line =
         said.lines().find(|line| line.contains("error")).or_else(|| said.lines().nth(1)).unwrap_or_default();

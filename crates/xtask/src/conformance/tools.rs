@@ -1,4 +1,4 @@
-//! Stand-ins for the peers' tools, and running many tests side by side.
+//! Wrappers for the peers' tools, and parallel test execution.
 
 use std::{
     collections::BTreeMap,
@@ -15,24 +15,24 @@ use std::{
 use anyhow::Result;
 use shardc_filetest::program;
 
-/// What the tests find on their search path, and where they may write.
+/// The search path of the tests, and the folder that they may write to.
 pub(super) struct Tools {
     dir: PathBuf,
-    /// The stand-ins, LLVM's tools, and what else there is.
+    /// The wrappers, LLVM's tools, and the existing path.
     pub(super) path: OsString,
 }
 
 impl Tools {
-    /// `shardc opt` stands in for each of `tools`.
+    /// `shardc opt` replaces each of `tools`.
     pub(super) fn new(dir: &Path, shardc: &Path, tools: &[&str]) -> Result<Self> {
         let path = program::search_path(&dir.join("bin"), shardc, tools)?;
         Ok(Tools { dir: dir.to_owned(), path })
     }
 
-    /// Gives test number `i` an empty folder of its own for as long as it runs.
+    /// Gives test number `i` an empty folder while it runs.
     pub(super) fn with_scratch<T>(&self, i: usize, test: impl FnOnce(&Path) -> T) -> T {
         let scratch = self.dir.join("work").join(i.to_string());
-        // A folder that cannot be made shows when the test writes to it.
+        // If the folder cannot be created, the test fails when it writes there.
         let _ = fs::create_dir_all(&scratch);
         let outcome = test(&scratch);
         let _ = fs::remove_dir_all(&scratch);
@@ -40,7 +40,7 @@ impl Tools {
     }
 }
 
-/// `work` on each item, on all cores; the outcomes in the order of the items.
+/// Applies `work` to each item on all cores; returns the outcomes in the order of the items.
 pub(super) fn in_parallel<I: Sync, O: Send>(items: &[I], work: impl Fn(usize, &I) -> O + Sync) -> Vec<O> {
     let next = AtomicUsize::new(0);
     let outcomes: Mutex<BTreeMap<usize, O>> = Mutex::new(BTreeMap::new());

@@ -1,4 +1,4 @@
-//! Processes that may be lost: one job a line, one answer a line, both JSON; a time limit on each.
+//! Worker processes that may crash. Each line has one job or one answer in JSON; each job has a time limit.
 
 use std::{
     fs::{self, File},
@@ -18,10 +18,10 @@ use crate::{
     workspace::{Workspace, cargo},
 };
 
-/// The program that partitions, runs and compares what it is told.
+/// The program that partitions, runs and compares on request.
 pub(super) const WORKER: &str = "conformance-worker";
 
-/// Builds a program of the tests, such as [`WORKER`], and returns where it is.
+/// Builds a program of the tests, such as [`WORKER`], and returns its path.
 pub(super) fn build(workspace: &Workspace, program: &str, release: bool) -> Result<PathBuf> {
     let mut command = cargo();
     command.current_dir(&workspace.root).args(["build", "--package", "shardc-tests", "--bin", program]);
@@ -32,17 +32,17 @@ pub(super) fn build(workspace: &Workspace, program: &str, release: bool) -> Resu
     Ok(workspace.program(release, program))
 }
 
-/// How much of what a lost process said last is told.
+/// Number of a crashed process's last lines of output that are shown.
 const LAST_LINES: usize = 12;
 
-/// What came of a job.
+/// The outcome of a job.
 pub(super) enum Reply {
     Answer(Value),
-    /// The process ended, or took too long and was ended. With what it said last.
+    /// The process crashed or was killed at the time limit. Has its last output.
     Lost(String),
 }
 
-/// One process at a time; a new one after one was lost.
+/// One process at a time, which is replaced after a crash.
 pub(super) struct Worker {
     make: Box<dyn Fn() -> Command + Send>,
     log: PathBuf,
@@ -57,12 +57,12 @@ struct Running {
 }
 
 impl Worker {
-    /// A worker that `make` starts; what its processes say on the standard error goes to `log`.
+    /// A worker started by `make`; the standard error of its processes goes to `log`.
     pub(super) fn new(make: impl Fn() -> Command + Send + 'static, log: PathBuf, limit: Duration) -> Worker {
         Worker { make: Box::new(make), log, limit, running: None }
     }
 
-    /// Has a job done.
+    /// Runs a job.
     pub(super) fn ask(&mut self, job: &Value) -> Result<Reply> {
         let mut running = match self.running.take() {
             Some(running) => running,
@@ -103,7 +103,7 @@ impl Worker {
         let jobs = child.stdin.take().context("a worker has no input")?;
         let output = child.stdout.take().context("a worker has no output")?;
         let (send, answers) = mpsc::channel();
-        // Ends with the process, whose output it reads.
+        // Ends with the process whose output it reads.
         thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
                 if send.send(line).is_err() {
@@ -118,7 +118,7 @@ impl Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         if let Some(Running { mut child, jobs, .. }) = self.running.take() {
-            // Without further jobs it ends by itself.
+            // The process exits when there are no more jobs.
             drop(jobs);
             let _ = child.wait();
         }

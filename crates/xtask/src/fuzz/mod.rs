@@ -1,6 +1,6 @@
-//! `cargo xtask fuzz`: damaged programs, hostile meshes, passes in any order, wrong inputs, operations with any attributes.
+//! `cargo xtask fuzz`: damaged programs, hostile meshes, passes in any order, invalid inputs, operations with any attributes.
 //!
-//! The fuzzers themselves are in the package of tests; this builds and starts them.
+//! The fuzzers are in the package of tests; this module builds and starts them.
 
 mod readers;
 
@@ -16,7 +16,7 @@ use crate::{
 use shardc_filetest::quick::{xla_flags, xla_flags_for_gradients};
 use shardc_runtime::plugin::PluginKind;
 
-/// The profile: optimised, with the checks of a debug build.
+/// The profile: optimized, with the checks of a debug build.
 const PROFILE: &str = "checked";
 
 /// What to fuzz.
@@ -96,7 +96,7 @@ impl Fuzzer {
     }
 }
 
-/// Runs fuzzers. What they find is an error, and lies in files under `target/fuzz`.
+/// Runs fuzzers. Findings are an error, and are written to files under `target/fuzz`.
 pub(crate) fn run(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
     let mut chosen: Vec<Fuzzer> = Vec::new();
     for &fuzzer in &args.fuzzers {
@@ -148,7 +148,7 @@ pub(crate) fn run(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
     process::run(&mut command)
 }
 
-/// Runs the test of random gradients, optimised.
+/// Runs the test of random gradients, optimized.
 fn gradients(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
     plugins::ensure(PluginKind::Cpu)?;
     let mut command = cargo();
@@ -162,7 +162,7 @@ fn gradients(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
     process::run(&mut command)
 }
 
-/// Runs the test of the passes that draws changes of shardings, optimised, since it has a bound for the time of each.
+/// Runs the test of random resharding, optimized, because it has a time limit for each case.
 fn reshards(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
     let mut command = cargo();
     command.current_dir(&workspace.root).args(["test", "--release", "--package", "shardc-passes", "--lib"]);

@@ -1,7 +1,6 @@
-//! `cargo xtask fuzz readers`: damage to small programs guided by coverage (libFuzzer through cargo-fuzz).
+//! `cargo xtask fuzz readers`: coverage-guided fuzzing of small programs (libFuzzer through cargo-fuzz).
 //!
-//! The seeds are the small programs of the checkout and, where they lie beside it, of the corpus of real programs and
-//! of the peers' own tests.
+//! The seeds are the small programs of the checkout and, if available, of the shared corpus and of the peers' own tests.
 
 use std::{
     fs,
@@ -14,16 +13,16 @@ use shardc_filetest::{files, shared};
 
 use crate::{process, workspace::Workspace};
 
-/// Where the targets are, from the root of the checkout.
+/// The path of the fuzz targets in the checkout.
 const DIR: &str = "crates/stablehlo/fuzz";
 
-/// Seeds larger than this make each run slow and find nothing more.
+/// Larger seeds slow down runs and find nothing more.
 const MAX_SEED: u64 = 16 * 1024;
 
-/// What libFuzzer is run on.
+/// The fuzz target.
 #[derive(Clone, Copy)]
 enum Target {
-    /// The reader of text: what it reads is verified, printed and read again.
+    /// The parser of text: accepted input is verified, printed and parsed again.
     Text,
     /// The reader of MLIR bytecode and portable artifacts.
     Bytecode,
@@ -37,7 +36,7 @@ impl Target {
         }
     }
 
-    /// How the names of seeds end.
+    /// File extensions of seeds.
     fn extensions(self) -> &'static [&'static str] {
         match self {
             Target::Text => &["mlir"],
@@ -46,7 +45,7 @@ impl Target {
     }
 }
 
-/// Fuzzes both readers, so long each; an input that breaks something is an error that names the file.
+/// Fuzzes both readers for this time each; a crashing input is an error that names its file.
 pub(super) fn run(workspace: &Workspace, minutes: u64) -> Result<()> {
     let installed = Command::new("cargo").args(["+nightly", "fuzz", "--version"]).output();
     ensure!(
@@ -75,7 +74,7 @@ fn one(workspace: &Workspace, target: Target, minutes: u64) -> Result<()> {
     process::run(&mut command)
 }
 
-/// Copies small programs to `seeds`, a file of several programs as several.
+/// Copies small programs to `seeds`, and splits files with several programs.
 fn collect(workspace: &Workspace, target: Target, seeds: &Path) -> Result<usize> {
     let mut roots: Vec<PathBuf> =
         vec![workspace.root.join("tests"), workspace.root.join("crates/stablehlo/tests/data")];

@@ -1,5 +1,5 @@
-//! Where `unsafe` stands: in the modules of foreign functions, and nowhere else, tests and examples included. What is outside of
-//! them is proven by the compiler, so the sanitizers (`cargo xtask sanitize`) have these few files to look at.
+//! `unsafe` occurs only in the FFI modules, tests and examples included. The compiler proves the rest memory-safe, so the sanitizers
+//! (`cargo xtask sanitize`) only have to cover these few files.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -10,13 +10,13 @@ use proc_macro2::{TokenStream, TokenTree};
 
 use super::{packages, text, workspace};
 
-/// Files, and folders of files, that may have `unsafe`.
+/// Files and folders that may contain `unsafe`.
 const FOREIGN: [&str; 2] = ["crates/mlir/src/ffi.rs", "runtime/src/ffi/"];
 
-/// The files in which the lint is allowed: the roots of these modules.
+/// The files that may allow the lint: the roots of these modules.
 const ALLOWING: [&str; 2] = ["crates/mlir/src/ffi.rs", "runtime/src/ffi/mod.rs"];
 
-/// The lint, and the word that it is about.
+/// The lint, and the keyword that it denies.
 const LINT: &str = "unsafe_code";
 const WORD: &str = "unsafe";
 
@@ -44,7 +44,7 @@ fn unsafe_code_stands_in_modules_of_foreign_functions() {
     assert_eq!(allowing, ALLOWING);
 }
 
-/// Whoever writes it elsewhere hears so of the compiler, before any test runs.
+/// Elsewhere, the compiler reports `unsafe` before any test runs.
 #[test]
 fn every_crate_denies_unsafe_code() {
     let of = |path: &Path| fs::read_to_string(path).expect("a Cargo.toml can be read");
@@ -66,7 +66,7 @@ fn the_word_is_found_in_code_alone() {
     assert_eq!(found, [(LINT.to_owned(), 2), (WORD.to_owned(), 4), (WORD.to_owned(), 7)]);
 }
 
-/// The words among these that stand in a source as tokens, with their lines.
+/// Occurrences of these words as tokens in a source, with their lines.
 fn lines_with(source: &str, words: &[&str]) -> Result<Vec<(String, usize)>, proc_macro2::LexError> {
     let mut found = Vec::new();
     let mut streams: Vec<TokenStream> = vec![source.parse()?];
@@ -85,7 +85,7 @@ fn lines_with(source: &str, words: &[&str]) -> Result<Vec<(String, usize)>, proc
     Ok(found)
 }
 
-/// The Rust sources below a folder, by their paths from the root of the workspace; what is built or hidden is left out.
+/// The Rust sources below a folder, relative to the workspace root, without build outputs and hidden files.
 fn sources(folder: &Path, files: &mut Vec<String>) {
     for entry in fs::read_dir(folder).expect("a folder can be read").flatten() {
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());

@@ -1,11 +1,11 @@
-//! Circles in a graph of rooms.
+//! Cycles in a graph of rooms.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Which room uses which, with a proof.
+/// Edges between rooms, each with an example.
 pub(crate) type Edges<'a, T> = BTreeMap<(&'a str, &'a str), T>;
 
-/// Sets of rooms that can all reach each other, of more than one room; rooms and sets are sorted.
+/// Strongly connected components of more than one room, sorted.
 pub(crate) fn components<'a, T>(edges: &Edges<'a, T>) -> Vec<Vec<&'a str>> {
     let rooms: BTreeSet<&str> = edges.keys().flat_map(|&(from, to)| [from, to]).collect();
     let reached: BTreeMap<&str, BTreeSet<&str>> =
@@ -19,7 +19,7 @@ pub(crate) fn components<'a, T>(edges: &Edges<'a, T>) -> Vec<Vec<&'a str>> {
     found.into_iter().collect()
 }
 
-/// The shortest circle through the first room of a component.
+/// The shortest cycle through the first room of a component.
 pub(crate) fn circle<'a, T>(edges: &Edges<'a, T>, component: &[&'a str]) -> Vec<(&'a str, &'a str)> {
     let Some(&start) = component.first() else { return Vec::new() };
     let ways = ways(edges, start);
@@ -36,7 +36,7 @@ pub(crate) fn circle<'a, T>(edges: &Edges<'a, T>, component: &[&'a str]) -> Vec<
     circle
 }
 
-/// The rooms that `start` reaches over one edge or more, each with the one before it on a shortest way.
+/// The rooms that `start` reaches over at least one edge, each with its predecessor on a shortest path.
 fn ways<'a, T>(edges: &Edges<'a, T>, start: &'a str) -> BTreeMap<&'a str, &'a str> {
     let mut ways = BTreeMap::new();
     let mut queue = VecDeque::from([start]);

@@ -1,8 +1,7 @@
-//! Who uses whom: crates in the order of `docs/ARCHITECTURE.md`, and within each crate its rooms, the modules directly
-//! below the root, without circles.
+//! Checks the dependencies: crates in the order of `docs/ARCHITECTURE.md`, and within each crate its rooms, the modules directly below
+//! the root, without cycles.
 //!
-//! A room that is in a circle cannot be read, tested or moved without the others. What two rooms share belongs in a third
-//! that stands below both.
+//! A room in a cycle cannot be read, tested or moved without the others. Code shared by two rooms belongs in a third room below both.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -19,7 +18,7 @@ use graph::{circle, components};
 use serde_json::Value;
 use sources::{Crate, Use};
 
-/// Crates in the order in which they may use each other: each only those of rows above its own.
+/// Layers of crates: a crate may use only crates of the rows above its own.
 const FLOORS: &[&[&str]] = &[
     &["shardc-ir", "shardc-data"],
     &["shardc-stablehlo", "shardc-passes", "shardc-autodiff", "shardc-checkpoint", "shardc-statedict"],
@@ -31,7 +30,7 @@ const FLOORS: &[&[&str]] = &[
     &["shardc-tests", "shardc-examples", "xtask"],
 ];
 
-/// Rooms that are known to be in circles with each other, by crate. A circle that is gone must leave this list.
+/// Known cycles of rooms, by crate. A resolved cycle must be removed from this list.
 const KNOWN: &[(&str, &[&str])] = &[];
 
 #[test]
@@ -81,7 +80,7 @@ fn crates_use_those_below_them() {
         };
         for dependency in array(&package, "dependencies") {
             let used = text(dependency, "name");
-            // Tests of a crate may use any other.
+            // Tests of a crate may use any other crate.
             if dependency["path"].is_string() && dependency["kind"] != "dev" && floor(used) >= Some(own) {
                 let _ = writeln!(faults, "{name} uses {used}, which does not stand below it");
             }
@@ -129,7 +128,7 @@ fn array<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value[key].as_array().expect("a list in cargo's metadata")
 }
 
-/// A crate whose files are the values of `files`.
+/// A crate with the given file contents.
 fn made_up(files: &[(&str, &str)]) -> Crate {
     let files: BTreeMap<PathBuf, &str> = files.iter().map(|&(path, text)| (path.into(), text)).collect();
     Crate::read(Path::new("src/lib.rs"), &|path| files.get(path).map(|&text| text.to_owned()))
@@ -187,7 +186,7 @@ fn every_form_of_import_is_read() {
             "lib.rs -> a (src/lib.rs:4)",
         ]
     );
-    // Only the root's own code uses rooms: what it passes on does not.
+    // Only the root's own code uses rooms; re-exports do not count.
     assert_eq!(components(&source.edges()), [["a", "b", "c", "d", "e", "lib.rs"]]);
 }
 

@@ -1,4 +1,4 @@
-//! What the sources of a crate import from each other.
+//! The imports between the source files of a crate.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -7,41 +7,41 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
-/// A place where a room uses another.
+/// A place where a room uses another one.
 #[derive(Debug)]
 pub(crate) struct Use {
-    /// Path in modules from the root of the crate to the module that uses something.
+    /// Module path from the crate root to the module with the use.
     module: Vec<String>,
-    /// What it uses, from the root of the crate.
+    /// The used path, from the crate root.
     path: Vec<String>,
     /// The file.
     pub(crate) file: PathBuf,
-    /// The line, from 1.
+    /// The line, counted from 1.
     pub(crate) line: usize,
-    /// The line's text.
+    /// The text of the line.
     pub(crate) text: String,
 }
 
-/// What is known of a crate.
+/// The imports of a crate.
 #[derive(Debug)]
 pub(crate) struct Crate {
-    /// File name of the root, which stands for what is defined in it.
+    /// File name of the root, which is the room of the root's own items.
     root: String,
     /// The modules directly below the root.
     rooms: BTreeSet<String>,
-    /// What the root passes on under a name: the room that it is from, or `None` for another crate.
+    /// Names that the root re-exports: the room, or `None` for another crate.
     exports: BTreeMap<String, Option<String>>,
-    /// What the root defines itself.
+    /// Names that the root defines itself.
     own: BTreeSet<String>,
-    /// The rooms of which the root passes on everything.
+    /// The rooms with glob re-exports in the root.
     globs: Vec<String>,
     uses: Vec<Use>,
-    /// Imports that do not say from which room they are.
+    /// Imports whose room is ambiguous.
     pub(crate) unclear: Vec<Use>,
 }
 
 impl Crate {
-    /// Reads a crate from its root file, through `read`. What is compiled for tests only is left out.
+    /// Reads a crate from its root file through `read`, without test-only code.
     pub(crate) fn read(root: &Path, read: &dyn Fn(&Path) -> Option<String>) -> Crate {
         let mut found = Crate {
             root: root.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -72,7 +72,7 @@ impl Crate {
         found
     }
 
-    /// Which rooms use which others, with the first place of each.
+    /// The edges between rooms, with the first use of each.
     pub(crate) fn edges(&self) -> BTreeMap<(&str, &str), &Use> {
         let mut edges = BTreeMap::new();
         for used in &self.uses {
@@ -86,7 +86,7 @@ impl Crate {
         edges
     }
 
-    /// The room that a path from the root leads to; `None` where it leads out of the crate.
+    /// The room of a path from the root; `None` for a path outside of the crate.
     fn room_of(&self, path: &[String]) -> Option<&str> {
         let name = path.first()?;
         if let Some(room) = self.rooms.get(name) {
@@ -97,12 +97,12 @@ impl Crate {
         }
         match self.exports.get(name) {
             Some(room) => room.as_deref(),
-            // A root that passes on everything of several rooms does not tell which one this is of.
+            // With several glob re-exports, the room is ambiguous.
             None => self.globs.first().map(String::as_str),
         }
     }
 
-    /// Settles what could not be known before the root was read to its end.
+    /// Resolves uses after the entire root has been read.
     fn sort_out(&mut self) {
         let rooms = &self.rooms;
         for room in self.exports.values_mut() {
@@ -114,7 +114,7 @@ impl Crate {
             let is_room = self.rooms.contains(name);
             let named = is_room || self.own.contains(name) || self.exports.contains_key(name);
             if named || name != "*" && self.globs.len() == 1 {
-                // In the root, names of other crates look like those of rooms.
+                // In the root, names of other crates look like names of rooms.
                 if is_room || !used.module.is_empty() {
                     self.uses.push(used);
                 }
@@ -129,12 +129,12 @@ struct Scan<'c, 'f> {
     found: &'c mut Crate,
     file: &'f Path,
     lines: &'f [&'f str],
-    /// Modules that are files of their own.
+    /// Modules in separate files.
     children: Vec<Vec<String>>,
 }
 
 impl Scan<'_, '_> {
-    /// Reads what stands in a module.
+    /// Reads the body of a module.
     fn module_body(&mut self, module: &[String], body: TokenStream) {
         let tokens: Vec<TokenTree> = body.into_iter().collect();
         if module.is_empty() {
@@ -149,7 +149,7 @@ impl Scan<'_, '_> {
         self.tokens(module, &tokens);
     }
 
-    /// Reads what stands in a module, on any level of brackets.
+    /// Reads tokens of a module at any nesting level.
     fn tokens(&mut self, module: &[String], tokens: &[TokenTree]) {
         let mut at = 0;
         let mut public = false;
@@ -173,7 +173,7 @@ impl Scan<'_, '_> {
                             self.module(module, &name.to_string(), body);
                         }
                         ("macro_rules", Some(_), Some(TokenTree::Ident(name))) => {
-                            // Those that are exported are named as if the root defined them.
+                            // Exported macros are named as if the root defined them.
                             match module.first() {
                                 Some(room) => {
                                     self.found.exports.insert(name.to_string(), Some(room.clone()));
@@ -203,7 +203,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// A module that is declared or written out.
+    /// A declared or inline module.
     fn module(&mut self, parent: &[String], name: &str, body: &TokenTree) {
         let path: Vec<String> = parent.iter().cloned().chain([name.to_owned()]).collect();
         if parent.is_empty() {
@@ -215,7 +215,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// The paths of one import: `before` stands before its braces.
+    /// The paths of an import; `before` is the path before its braces.
     fn import(&mut self, module: &[String], public: bool, before: &mut Vec<String>, tokens: &[TokenTree]) {
         let depth = before.len();
         let mut renamed = None;
@@ -249,7 +249,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// An import in the root, under whose name everybody in the crate may use it.
+    /// An import in the root, which the entire crate can use under its name.
     fn export(&mut self, public: bool, renamed: Option<String>, mut path: Vec<String>, span: Span) {
         if matches!(&*path[0], "crate" | "self") {
             path.remove(0);
@@ -265,7 +265,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// A path in code: the number of tokens that it takes, at least one.
+    /// A path in code: returns the number of tokens that it takes, at least one.
     fn path(&mut self, module: &[String], tokens: &[TokenTree], at: usize) -> usize {
         let mut path = Vec::new();
         let mut end = at;
@@ -289,7 +289,7 @@ impl Scan<'_, '_> {
         end - at
     }
 
-    /// Notes a path that starts with `crate`, `self` or `super`; others are of other crates or of the same room.
+    /// Records a path that starts with `crate`, `self` or `super`; other paths are in other crates or in the same room.
     fn used(&mut self, module: &[String], path: &[String], span: Span) {
         let supers = path.iter().take_while(|word| *word == "super").count();
         let mut whole: Vec<String> = match &*path[0] {
@@ -321,7 +321,7 @@ fn is_punct(token: Option<&TokenTree>, c: char) -> bool {
     matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == c)
 }
 
-/// Whether a word begins the definition of something with a name.
+/// Whether a keyword begins the definition of a named item.
 fn defines(word: &str) -> bool {
     matches!(word, "fn" | "struct" | "enum" | "trait" | "type" | "const" | "static" | "union")
 }
@@ -335,7 +335,7 @@ fn is_for_tests(attribute: TokenStream) -> bool {
     is_cfg && words.contains(&"test") && !words.contains(&"not")
 }
 
-/// Where what begins at `at` ends: a module, function, import, field.
+/// The end of the item at `at`: a module, function, import or field.
 fn end_of_item(tokens: &[TokenTree], mut at: usize) -> usize {
     let (mut is_import, mut is_list) = (false, true);
     while let Some(token) = tokens.get(at) {

@@ -1,4 +1,4 @@
-//! Partitions pieces, runs them, and compares.
+//! Partitions pieces, runs them, and compares the results.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Regions, calls, and what says how values are spread.
+//! Operations with regions, calls, and sharding annotations.
 
 use super::piece::{Piece, Tensor, ty};
 use super::sums::number_type;

@@ -1,4 +1,4 @@
-//! Collectives of devices, in manual computations.
+//! Collectives in manual computations.
 
 use super::piece::{Piece, groups, list, ty};
 

@@ -1,10 +1,10 @@
-//! Every operation of the table with all its attributes, regions and shapes drawn.
+//! Every operation of the table with random attributes, regions and shapes.
 //!
-//! An input is a mesh and some pieces, each a program around one operation. Each piece is partitioned alone; those that are
-//! not refused become one program, which is partitioned and run on its devices and on one, with numbers that are none in
-//! the padding of arguments. What differs is narrowed down to one piece, and that made smaller.
+//! An input is a mesh and some pieces, each a program around one operation. Each piece is partitioned alone. The accepted pieces become
+//! one program, which is partitioned and run on its devices and on one device. The padding of arguments has NaN or other extreme values.
+//! A difference is narrowed down to one piece, which is then shrunk.
 //!
-//! What was drawn of each operation, and how it went, is counted under stages that begin with `@`.
+//! The number and the outcome of the draws of each operation are counted under stages that begin with `@`.
 
 mod check;
 mod control;

@@ -1,4 +1,4 @@
-//! Operations that make values of nothing, and those that move elements.
+//! Operations that create values without operands, and operations that move elements.
 
 use super::piece::{ANY, NUMBERS, Piece, Tensor, ints, list, number};
 

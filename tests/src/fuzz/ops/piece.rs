@@ -1,6 +1,6 @@
-//! A small program around one operation, written line by line.
+//! A small program around one operation, emitted line by line.
 //!
-//! Operations are written in generic form, so that one function writes all of them.
+//! Operations are emitted in generic form, so that one function can emit all of them.
 
 use std::fmt::Write as _;
 

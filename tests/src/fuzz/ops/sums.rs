@@ -1,4 +1,4 @@
-//! Sums, products and what else combines elements of one dimension.
+//! Reductions, matmuls and other operations that combine elements along a dimension.
 
 use super::piece::{FLOATS, NUMBERS, Piece, Tensor, ints, list, ty};
 

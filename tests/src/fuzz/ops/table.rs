@@ -1,4 +1,4 @@
-//! Who draws which operation of the table.
+//! Maps each operation of the table to the function that draws it.
 
 use shardc_ir::OpDef;
 

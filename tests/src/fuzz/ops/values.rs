@@ -1,4 +1,4 @@
-//! What is in the arguments of a program.
+//! Values of a program's arguments.
 
 use shardc_ir::{DType, DTypeClass};
 use shardc_runtime::{HostArray, RuntimeError};

@@ -1,4 +1,4 @@
-//! Operations in which windows move over a tensor.
+//! Windowed operations.
 
 use super::piece::{Piece, Tensor, ints, list, pairs, ty};
 

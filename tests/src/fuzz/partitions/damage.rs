@@ -48,7 +48,7 @@ fn ops(broken: &Broken) -> Vec<OpId> {
     module.bodies().flat_map(|body| module.walk(body)).collect()
 }
 
-/// One of the collectives that `wanted` is true of.
+/// A random collective that satisfies `wanted`.
 fn one(broken: &Broken, rng: &mut Rng, wanted: impl Fn(&OpKind, &CollectiveSpec) -> bool) -> Option<OpId> {
     let is_wanted = |op: &OpId| {
         let kind = &broken.module.ops[*op].kind;
@@ -66,12 +66,12 @@ fn is_permute(kind: &OpKind) -> bool {
     matches!(kind, OpKind::CollectivePermute(_))
 }
 
-/// Whether the groups name each device once.
+/// Whether the groups contain each device once.
 fn has_groups(kind: &OpKind, spec: &CollectiveSpec) -> bool {
     !is_permute(kind) && !spec.groups.is_empty()
 }
 
-/// One group of several devices.
+/// A random group of several devices.
 fn group(spec: &CollectiveSpec, rng: &mut Rng) -> Option<usize> {
     let all: Vec<usize> =
         (0..spec.groups.len()).filter(|&g| spec.groups.get(g).is_some_and(|group| group.len() > 1)).collect();
@@ -80,7 +80,7 @@ fn group(spec: &CollectiveSpec, rng: &mut Rng) -> Option<usize> {
 
 // C1.
 
-/// Whether an operation can be neither handed a pending sum nor give one.
+/// Whether an operation can neither use nor produce an unreduced value.
 fn takes_whole(broken: &Broken, op: OpId) -> bool {
     let module = &broken.module;
     let data = &module.ops[op];
@@ -149,7 +149,7 @@ fn device_missing(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
 }
 
 fn group_missing(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
-    // Whom nobody broadcasts to has zeros: that is no mistake.
+    // Devices without a broadcast source have zeros, which is valid.
     let covers_all = |kind: &OpKind| !matches!(kind, OpKind::CollectiveBroadcast(_));
     let op =
         one(broken, rng, |kind, spec| has_groups(kind, spec) && covers_all(kind) && spec.groups.len() > 1)?;
@@ -238,7 +238,7 @@ fn two_sources(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     })
 }
 
-/// Between partitions both have one channel; between replicas nothing is wrong with it.
+/// Two partitions then share a channel; between replicas this is valid.
 fn twice(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     (broken.mode == SpmdMode::Partition).then_some(())?;
     let op = one(broken, rng, |_, _| true)?;
@@ -284,7 +284,7 @@ fn other_dimension(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
 
 // C4.
 
-/// A collective within `if (number of the device == 0)`.
+/// A collective within `if (device number == 0)`.
 fn in_a_branch(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     let with_zero = |spec: &CollectiveSpec| {
         spec.groups
@@ -397,7 +397,7 @@ fn more_devices(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     Some(())
 }
 
-// What the verifier does not promise to see.
+// Faults that the verifier does not promise to detect.
 
 fn exchanged_between_groups(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     let op = one(broken, rng, |_, spec| spec.groups.len() > 1)?;
@@ -462,7 +462,7 @@ fn region_of(broken: &Broken, op: OpId) -> Option<shardc_ir::RegionId> {
         .or_else(|| broken.module.bodies().find(|&body| broken.module.regions[body].ops.contains(&op)))
 }
 
-/// Lets everything that reads `old` read `new`.
+/// Replaces the uses of `old` by `new`.
 fn replace(broken: &mut Broken, old: ValueId, new: ValueId) {
     for op in ops(broken) {
         for operand in &mut broken.module.ops[op].operands {
@@ -473,7 +473,7 @@ fn replace(broken: &mut Broken, old: ValueId, new: ValueId) {
     }
 }
 
-/// Lets everything that reads the results of an operation read its operands.
+/// Replaces the uses of an operation's results by its operands.
 fn skip(broken: &mut Broken, op: OpId) -> Option<()> {
     let data = &broken.module.ops[op];
     let (from, to) = (data.results.clone(), data.operands.clone());
@@ -484,14 +484,14 @@ fn skip(broken: &mut Broken, op: OpId) -> Option<()> {
     Some(())
 }
 
-/// Does an operation once more on its results.
+/// Applies an operation again to its results.
 fn again(broken: &mut Broken, op: OpId) -> Option<()> {
     let data = &broken.module.ops[op];
     let (kind, results, attrs) = (data.kind.clone(), data.results.clone(), data.attrs.clone());
     let types: Vec<_> = results.iter().map(|&v| broken.module.values[v].ty).collect();
     let same = data.operands.iter().map(|&v| broken.module.values[v].ty).eq(types.iter().copied());
     let operands = if same { results.clone() } else { data.operands.iter().copied().collect() };
-    // Where the operation combines by a region, the copy has the same one: a region belongs to one operation.
+    // A region belongs to one operation, so an operation with regions is not repeated.
     let regions: Vec<_> = data.regions.to_vec();
     if !regions.is_empty() {
         return None;

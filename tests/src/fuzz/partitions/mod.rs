@@ -1,8 +1,8 @@
-//! Damaged partitions: one thing in a right partitioned program is changed, and the collective verifier looks at it.
+//! Damaged partitions: one thing in a correct partitioned program is changed, and the collective verifier checks it.
 //!
-//! The first line of an input says what is damaged, and a number that what follows from; the annotated program follows.
-//! Some [kinds of damage](DAMAGES) break what the invariants C1 to C5 promise, and must be found, each time. Others keep to
-//! the rules and only make numbers wrong; those may pass.
+//! The first line of an input names the damage and the seed of its details; the annotated program follows. Some [kinds of
+//! damage](DAMAGES) violate the invariants C1 to C5 and must always be detected. Others keep the invariants and only make values wrong;
+//! those may pass.
 
 mod damage;
 
@@ -19,15 +19,15 @@ use super::outcome::{Finding, Trace, listed};
 use super::rng::Rng;
 use super::sources::{Level, Sources};
 
-/// What the first line begins with.
+/// The prefix of the first line.
 const LINE: &str = "// damage: ";
 
-/// Whether damage must be found.
+/// Whether damage must be detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Promise {
-    /// An invariant says so.
+    /// It violates an invariant.
     Found,
-    /// The program keeps to the invariants, or may.
+    /// It may keep the invariants.
     Perhaps,
 }
 
@@ -35,14 +35,14 @@ enum Promise {
 struct Damage {
     name: &'static str,
     promise: Promise,
-    /// Does it; `None` where the program has nothing of the kind.
+    /// Applies the damage; `None` if the program has nothing to apply it to.
     edit: fn(&mut Broken, &mut Rng) -> Option<()>,
 }
 
-/// The program that is damaged.
+/// The program to damage.
 struct Broken {
     module: Module,
-    /// How the program is fed; `None` before it is localized.
+    /// The inputs and outputs of the program; `None` before localization.
     interface: Option<Interface>,
     entry: FuncId,
     mode: SpmdMode,
@@ -62,7 +62,7 @@ pub(super) fn draw(sources: &Sources, rng: &mut Rng) -> Vec<u8> {
     format!("{LINE}{} {}\n{text}", rng.below(1_000_000), damage.name).into_bytes()
 }
 
-/// The passes after propagation up to where C1 is checked.
+/// The passes after propagation up to the check of C1.
 const UNTIL_PENDING: [&str; 7] =
     ["fold-pads", "unfuse-products", "fold-slices", "dce", "plan", "merge-reductions", "lower-reshards"];
 
@@ -111,7 +111,7 @@ pub(super) fn run(input: &[u8], trace: &mut Trace) -> Result<(), Finding> {
 }
 
 fn partitioned(text: &str, mode: SpmdMode) -> Result<Broken, shardc::Error> {
-    // Collectives that are not combined are more to choose from.
+    // Without combining, there are more collectives to choose from.
     let clean = CleanOptions { combine_bytes: 0, ..CleanOptions::default() };
     let output = Compiler::new().spmd_mode(mode).clean(clean).partition(text.as_bytes())?;
     let module = output.module;
@@ -122,7 +122,7 @@ fn partitioned(text: &str, mode: SpmdMode) -> Result<Broken, shardc::Error> {
 
 fn planned(text: &str, mode: SpmdMode) -> Result<Broken, shardc::Error> {
     let mut module = Compiler::new().propagate(Compiler::read(text.as_bytes())?)?.module;
-    // What is planned is a stage that nobody is handed: meshes of one named device, or without a name, are gone only later.
+    // The planned module is an internal stage: meshes of one named device, or without a name, are removed only later.
     if module.mesh_names.is_empty() || module.meshes.values().any(|mesh| mesh.is_maximal()) {
         return Err(Diagnostic::unsupported("SH0303", "no mesh to damage sums on").into());
     }
@@ -135,17 +135,17 @@ fn planned(text: &str, mode: SpmdMode) -> Result<Broken, shardc::Error> {
     Ok(Broken { module, interface: None, entry, mode, devices: 0 })
 }
 
-/// What both verifiers say.
+/// The result of both verifiers.
 fn verified(broken: &Broken) -> Result<(), Vec<Diagnostic>> {
     match shardc_ir::verify(&broken.module) {
-        // The collective verifier relies on operations that are put together rightly, and on nothing more.
+        // The collective verifier relies only on well-formed operations.
         Err(errors) if errors.iter().any(|e| !ABOUT_DEVICES.contains(&e.code)) => Err(errors),
         Err(errors) => collectives(broken).and(Err(errors)),
         Ok(()) => collectives(broken),
     }
 }
 
-/// Codes of the verifier that say what is wrong with groups and with types: what the collective verifier checks too.
+/// Codes of the verifier for faults in groups and types, which the collective verifier checks too.
 const ABOUT_DEVICES: [&str; 3] = ["SH0207", "SH0214", "SH0215"];
 
 fn collectives(broken: &Broken) -> Result<(), Vec<Diagnostic>> {

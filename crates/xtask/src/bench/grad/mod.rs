@@ -1,8 +1,8 @@
-//! What gradients cost: ours beside JAX's own of the same function, by the analysis of XLA's CPU compiler; and how long it takes
-//! to differentiate a large model. With `--tpu` by that of the TPU compiler ([`tpu`]).
+//! Costs of gradients, compared with JAX's own of the same function, by the analysis of XLA's CPU compiler, or of the TPU compiler with
+//! `--tpu` ([`tpu`]). Also the time to differentiate a large model.
 //!
-//! The functions and JAX's gradients lie beside the checkout. `shardc grad` differentiates each; both programs are compiled by
-//! one client with the same options, and the compiler says what each does. What JAX rematerializes is computed again by ours, too.
+//! The functions and JAX's gradients are in the shared data. `shardc grad` differentiates each function. One client compiles both
+//! programs with the same options and reports their costs. shardc rematerializes the same values as JAX.
 
 mod step;
 mod tpu;
@@ -26,36 +26,36 @@ use super::{
 };
 use crate::{process, setup, workspace::Workspace};
 
-/// The most that a quantity of ours may be of JAX's.
+/// Upper bound of the ratio to JAX.
 const BOUND: f64 = 1.05;
 
-/// Operations of the model that is differentiated for the time it takes.
+/// Operations of the model for the measurement of differentiation time.
 const OPERATIONS: usize = 30_000;
 
-/// Seconds that it may take.
+/// Upper bound of its differentiation time in seconds.
 const SECONDS: f64 = 0.2;
 
-/// What is compared, in this order.
+/// The compared quantities, in order.
 const QUANTITIES: [&str; 3] = ["flops", "bytes accessed", "bytes of temporaries"];
 
-/// How a function's two gradients compare, or why they cannot be compared.
+/// The comparison of a function's two gradients, or the reason why there is none.
 struct Row {
     name: String,
     outcome: Result<Costs, String>,
 }
 
-/// The quantities of both sides; what a compiler does not tell is no number.
+/// The quantities of both sides; NaN if the compiler does not report one.
 struct Costs {
     ours: Vec<f64>,
     jax: Vec<f64>,
 }
 
 impl Costs {
-    /// Ours over JAX's; `None` where ours is nothing and JAX's is not, and where one is unknown.
+    /// The ratios to JAX; `None` if only ours is zero, or if one is unknown.
     fn ratios(&self) -> Vec<Option<f64>> {
         let ratio = |(&ours, &jax): (&f64, &f64)| match (ours, jax) {
             (ours, jax) if ours == jax => Some(1.0),
-            // There is no mean with nothing, which is no more than anything.
+            // Zero has no ratio in a geometric mean, and exceeds no bound.
             (0.0, _) => None,
             (ours, jax) => Some(ours / jax).filter(|ratio| !ratio.is_nan()),
         };
@@ -91,7 +91,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     Ok(())
 }
 
-/// The named functions, or those whose entry in the list satisfies `is_default`, each with that entry.
+/// The named functions, or those whose entry satisfies `is_default`, each with its entry.
 fn functions(
     data: &Path,
     args: &BenchArgs,
@@ -111,10 +111,10 @@ fn functions(
     Ok(out)
 }
 
-/// What a compiler says of a program, or why it does not compile it.
+/// The compiler's figures of a program, or the reason of its rejection.
 type Cost = Result<Vec<f64>, String>;
 
-/// Differentiates a function, and has both gradients analysed.
+/// Differentiates a function, and analyzes both gradients.
 fn compare(
     function: &Value,
     data: &Path,
@@ -145,7 +145,7 @@ fn compare(
     both(cost, &output, &file("gradient")?)
 }
 
-/// Has both programs analysed.
+/// Analyzes both programs.
 fn both(cost: &dyn Fn(&Path) -> Result<Cost>, ours: &Path, jax: &Path) -> Result<Result<Costs, String>> {
     Ok(match (cost(ours)?, cost(jax)?) {
         (Ok(ours), Ok(jax)) => Ok(Costs { ours, jax }),
@@ -155,11 +155,11 @@ fn both(cost: &dyn Fn(&Path) -> Result<Cost>, ours: &Path, jax: &Path) -> Result
     })
 }
 
-/// The name of a loop's body in what JAX prints.
+/// The name of a loop body in JAX's output.
 const LOOP_BODY: &str = "closed_call";
 
-/// What is computed again rather than kept where JAX does so, which its gradient says by a barrier and the function nowhere: the
-/// bodies of loops, if there are any, or all.
+/// The rematerialization policy of JAX's gradient. A barrier in the gradient that the function lacks means rematerialization: of loop
+/// bodies, if there are any, or of everything.
 fn policy(forward: &Path, gradient: &Path) -> Result<Vec<&'static str>> {
     let read = |path: &Path| fs::read_to_string(path).with_context(|| format!("reading {}", path.display()));
     let mut policy = Vec::new();
@@ -172,7 +172,7 @@ fn policy(forward: &Path, gradient: &Path) -> Result<Vec<&'static str>> {
     Ok(policy)
 }
 
-/// What XLA's CPU compiler says of a program.
+/// The figures of XLA's CPU compiler for a program.
 fn cost(client: &Client, file: &Path) -> Result<Cost> {
     let text = fs::read(file).with_context(|| format!("reading {}", file.display()))?;
     let compiled = match client.compile(&text, &CompileOptions::replicas(1)) {
@@ -183,7 +183,7 @@ fn cost(client: &Client, file: &Path) -> Result<Cost> {
     Ok(Ok(vec![cost.flops, cost.bytes_accessed, memory.temp_bytes as f64]))
 }
 
-/// One line: how long it takes to differentiate a large model by all of its arguments.
+/// One line: the time to differentiate a large model with respect to all of its arguments.
 fn speed(runs: usize) -> Result<String> {
     let text = generate::program(generate::Shape::Layers, OPERATIONS, (1, 1));
     let told = |errors: &[shardc_ir::Diagnostic]| {
@@ -238,7 +238,7 @@ fn line(Row { name, outcome }: &Row, quantities: &[&str]) -> String {
     }
 }
 
-/// A table of ratios in Markdown, and under it their means, what is over the bound, and `told`.
+/// A table of ratios in Markdown, followed by their means, the programs above the bound, and `told`.
 fn table(what: &str, rows: &[Row], quantities: &[&str], told: &[String]) -> String {
     let rule = "---|".repeat(quantities.len());
     let mut out = format!("| {what} | {} |\n|---|{rule}\n", quantities.join(" | "));

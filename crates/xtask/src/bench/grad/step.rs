@@ -1,8 +1,8 @@
-//! A training step for one device, as it is and with our gradient in place of its own.
+//! A training step for one device, unchanged and with its gradient replaced by shardc's.
 //!
-//! Its forward part is what the loss depends on. `shardc grad` differentiates it by the state that it reads; the loss and each
-//! gradient take the place of the step's own, which is found from the state's next value, and what nobody reads then goes. What
-//! an optimizer does with gradients stays.
+//! The loss depends on the forward pass, which `shardc grad` differentiates with respect to the state that it reads. The loss and each
+//! gradient replace the step's own, which are found from the next value of the state. Dead operations are then removed. The optimizer's
+//! use of gradients stays.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,10 +25,11 @@ use shardc_stablehlo::PrintOptions;
 
 use crate::process;
 
-/// The name of the function that computes our gradient within a step.
+/// The name of the gradient function within a step.
 const GRADIENT: &str = "gradient";
 
-/// Writes the step as it is, to `original`, and with our gradient, to `ours`; or says why it has no such gradient.
+/// Writes the unchanged step to `original` and the step with shardc's gradient to `ours`; or returns the reason why there is no such
+/// gradient.
 pub(super) fn write(
     step: &Path,
     shardc: &Path,
@@ -43,7 +44,7 @@ pub(super) fn write(
     let next = step.next(loss);
     let forward = step.only(loss);
     let wrt = parameters(&forward, &next)?;
-    // A loop that keeps what its backward part reads is no longer the loop that makes the loss.
+    // A loop that saves residuals for the backward pass is no longer the same as the loop that computes the loss.
     let mut replaced = vec![step.returned[loss]];
     for &(argument, result) in &wrt {
         match step.gradient(argument, result) {
@@ -64,7 +65,7 @@ pub(super) fn write(
         return Ok(Err(format!("shardc does not differentiate it: {said}")));
     }
     let mut with_ours = step.with(read(&output)?, &replaced)?;
-    // No call stands between a gradient and what is made of it, as none does in the original.
+    // As in the original, no call separates a gradient from its users.
     inline_calls(&mut with_ours).map_err(|errors| told(&errors))?;
     save(&for_one_device(module)?, original)?;
     save(&for_one_device(with_ours)?, ours)?;
@@ -93,7 +94,7 @@ fn for_one_device(mut module: Module) -> Result<Module> {
     Ok(module)
 }
 
-/// The arguments of floats that the loss depends on and that are state, each with the result that is its next value.
+/// The float arguments that the loss depends on and that are state, each with the result that is its next value.
 fn parameters(forward: &Module, next: &BTreeMap<usize, usize>) -> Result<Vec<(usize, usize)>> {
     let body = Step::of(forward)?.body;
     let args = &forward.regions[body].args;
@@ -116,7 +117,7 @@ struct Step<'m> {
     module: &'m Module,
     entry: FuncId,
     body: RegionId,
-    /// What it returns.
+    /// The values that it returns.
     returned: Vec<ValueId>,
     uses: Uses,
 }
@@ -129,15 +130,15 @@ impl<'m> Step<'m> {
         Ok(Step { module, entry, body, returned: module.ops[end].operands.to_vec(), uses: module.uses() })
     }
 
-    /// The first result that is one number of a float.
+    /// The first result that is a float scalar.
     fn loss(&self) -> Option<usize> {
         let is_number =
             |v: &ValueId| self.module.tensor(*v).is_some_and(|ty| ty.shape.is_empty() && ty.dtype.is_float());
         self.returned.iter().position(is_number)
     }
 
-    /// For the arguments that are state the result that is its next value: the one that it is donated to. A step that
-    /// donates nothing returns its state in the order of its arguments.
+    /// For each argument that is state, the result with its next value: the one that it is donated to. A step without donations returns
+    /// its state in the order of its arguments.
     fn next(&self, loss: usize) -> BTreeMap<usize, usize> {
         let func = &self.module.funcs[self.entry];
         let donated = func.arg_attrs.iter().map(AttrDict::donated_to).enumerate();
@@ -155,7 +156,7 @@ impl<'m> Step<'m> {
         out
     }
 
-    /// The program without its other results, and what only these need.
+    /// The program with only this result, and what it depends on.
     fn only(&self, result: usize) -> Module {
         let mut out = self.module.clone();
         if let Some(end) = out.terminator(self.body) {
@@ -172,11 +173,10 @@ impl<'m> Step<'m> {
         out
     }
 
-    /// The gradient of an argument, from the result that is its next value.
+    /// The gradient of an argument, from the result with the argument's next value.
     ///
-    /// An optimizer works at each place alone: it makes the next value of the gradient, of numbers that are the same
-    /// everywhere, and of state. What is made at each place alone and is none of these begins at gradients or their addends;
-    /// the first value that depends on all of them is the gradient.
+    /// An optimizer is elementwise: it computes the next value from the gradient, from uniform values, and from state. Other sources of
+    /// the elementwise computation are gradients or their addends; the first value that depends on all of them is the gradient.
     fn gradient(&self, argument: usize, result: usize) -> Option<ValueId> {
         let module = self.module;
         let ty = module.values[module.regions[self.body].args[argument]].ty;
@@ -184,7 +184,7 @@ impl<'m> Step<'m> {
         let elements = |v: ValueId| shape(v).map(|shape| shape.iter().product::<i64>());
         let mut seen = BTreeSet::from([self.returned[result]]);
         let mut todo = vec![self.returned[result]];
-        // Each value's operands at the same place; none for what begins here.
+        // Operands at the same index; none for a source.
         let mut made_of: BTreeMap<ValueId, Vec<ValueId>> = BTreeMap::new();
         while let Some(value) = todo.pop() {
             let ValueDef::Result(op, _) = module.values[value].def() else { continue };
@@ -202,7 +202,7 @@ impl<'m> Step<'m> {
         }
         let begins = |v: &ValueId| made_of.get(v).is_some_and(Vec::is_empty);
         let count = made_of.keys().filter(|v| begins(v)).count();
-        // Operations stand behind what they use.
+        // Operations come after their operands.
         let mut of: BTreeMap<ValueId, BTreeSet<ValueId>> = BTreeMap::new();
         for &op in &module.regions[self.body].ops {
             for &value in &module.ops[op].results {
@@ -221,10 +221,10 @@ impl<'m> Step<'m> {
         None
     }
 
-    /// What a gradient is scaled by numbers that are the same everywhere before anything else is made of it.
+    /// The value after a gradient is scaled by uniform numbers, before any other use.
     ///
-    /// An optimizer without state may scale so, too: then what our gradient stands for is off by that factor, and as much is
-    /// computed.
+    /// The factor may belong to an optimizer without state: then the value replaced by our gradient differs by this factor, at the same
+    /// cost.
     fn scaled(&self, mut value: ValueId) -> ValueId {
         let module = self.module;
         let is_number = |v: ValueId| match module.values[v].def() {
@@ -251,7 +251,7 @@ impl<'m> Step<'m> {
         value
     }
 
-    /// The step with the results of `gradient` in place of these values.
+    /// The step with these values replaced by the results of `gradient`.
     fn with(&self, mut gradient: Module, values: &[ValueId]) -> Result<Module> {
         let mut out = self.module.clone();
         let entry = gradient.entry().context("the gradient has no entry function")?;
@@ -283,7 +283,7 @@ impl<'m> Step<'m> {
 mod tests {
     use super::*;
 
-    /// Adam with a gradient that is clipped by its norm, and of two uses of the weights.
+    /// Adam with clipping by the gradient's norm, and weights that are used twice.
     const STEP: &str = r#"
         func.func @main(%w: tensor<4x4xf32> {tf.aliasing_output = 0 : i32}, %m: tensor<4x4xf32> {tf.aliasing_output = 1 : i32}, %x: tensor<4x4xf32>)
             -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<f32>) {
@@ -317,7 +317,7 @@ mod tests {
         assert_eq!(wrt, [(0, 0)]);
         let ValueDef::Result(sum, _) = module.values[step.gradient(0, 0).unwrap()].def() else { panic!() };
         assert_eq!(module.ops[sum].kind.def().name, "stablehlo.add");
-        // It is of both addends, and is squared and clipped: what the moment adds is not.
+        // The gradient is the sum of both addends, which is squared and clipped; the value added to the moment is not.
         let place = module.regions[step.body].ops.iter().position(|&op| op == sum);
         assert_eq!(place, Some(9));
     }
@@ -335,7 +335,7 @@ mod tests {
         let value = step.gradient(0, 0).unwrap();
         let with = step.with(gradient, &[step.returned[2], value]).unwrap();
         let text = shardc_stablehlo::print(&with, &PrintOptions::default());
-        // The forward and the backward part of the step are gone, its optimizer is not.
+        // The forward and the backward pass of the step are removed, but not its optimizer.
         assert_eq!(text.matches("dot_general").count(), 0, "{text}");
         assert!(text.contains("call @gradient(") && text.contains("stablehlo.divide"), "{text}");
         shardc_ir::verify(&with).unwrap();

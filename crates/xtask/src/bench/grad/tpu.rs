@@ -1,8 +1,7 @@
-//! What gradients cost on a TPU: ours beside JAX's own, by the analysis of the TPU compiler for one device; what is in a
-//! loop counts once.
+//! Costs of gradients on a TPU, compared with JAX's own, by the TPU compiler's analysis for one device; a loop body counts once.
 //!
-//! Models are compared as functions; and training steps, of real sizes, too, with our gradient in place of their own. No TPU is
-//! needed. What the compiler says of a program is kept under the target directory, by the program's text.
+//! Models are compared as functions, and training steps of real sizes with their gradients replaced by shardc's. No TPU is needed. The
+//! compiler's figures are cached in the target folder, keyed by the program's text.
 
 use std::{
     collections::hash_map::DefaultHasher,
@@ -23,16 +22,16 @@ use crate::{
     workspace::Workspace,
 };
 
-/// Analyses a program.
+/// Analyzes a program.
 const SCRIPT: &str = include_str!("../../../python/tpu_cost.py");
 
-/// What is compared, in this order.
+/// The compared quantities, in order.
 const QUANTITIES: [&str; 4] = ["flops", "bytes accessed", "bytes of temporaries", "cycles"];
 
-/// One device, of 16 GB; and one of 95 GB for what does not fit.
+/// One device of 16 GB; and one of 95 GB for programs that do not fit.
 const DEVICES: [&str; 2] = ["v5e:1x1", "v5p:1x1x1"];
 
-/// The folders of training steps beside the checkout, and those that are compared unless others are named.
+/// The folders of training steps in the shared data, and the steps that are compared by default.
 const STEPS: [(&str, &[&str]); 2] = [
     (
         "unsharded",
@@ -107,7 +106,7 @@ fn programs(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(out)
 }
 
-/// Puts our gradient into a step, and has both steps analysed.
+/// Replaces a step's gradient by shardc's, and analyzes both steps.
 fn compare_step(
     file: &Path,
     shardc: &Path,
@@ -125,9 +124,9 @@ fn compare_step(
 struct Compiler {
     python: PathBuf,
     script: PathBuf,
-    /// Where verdicts are kept.
+    /// The cache folder of verdicts.
     dir: PathBuf,
-    /// What a verdict depends on besides the program.
+    /// A hash of the other inputs of a verdict.
     version: u64,
 }
 
@@ -144,7 +143,7 @@ impl Compiler {
         Ok(Compiler { python, script, dir, version: hasher.finish() })
     }
 
-    /// What the compiler says of a program for the first device that it fits, or why it refuses it.
+    /// The compiler's figures for the first device that the program fits on, or the reason of its rejection.
     fn cost(&self, program: &Path) -> Result<Cost> {
         let mut said = Err(String::new());
         for device in DEVICES {
@@ -156,7 +155,7 @@ impl Compiler {
         Ok(said)
     }
 
-    /// What the compiler says, from an earlier run if there was one. It may end the process; that is kept, too.
+    /// The compiler's output, from the cache if possible. An abort of the compiler is cached too.
     fn verdict(&self, device: &str, program: &Path) -> Result<String> {
         let text = fs::read(program).with_context(|| format!("reading {}", program.display()))?;
         let mut hasher = DefaultHasher::new();
@@ -166,7 +165,7 @@ impl Compiler {
             return Ok(json);
         }
         let mut command = Command::new(&self.python);
-        // Only one process at a time may have the TPU, but there is none.
+        // libtpu allows one process per TPU, but no TPU is used here.
         command.env("ALLOW_MULTIPLE_LIBTPU_LOAD", "1");
         command.arg(&self.script).arg(device).arg(program);
         let out = command.output().with_context(|| format!("starting {}", process::shown(&command)))?;
@@ -180,7 +179,7 @@ impl Compiler {
     }
 }
 
-/// Why the compiler ended its process, of what it printed: the check that failed, else the last line.
+/// The reason of the compiler's abort from its output: the failed check, else the last line.
 fn ended(stderr: &str) -> String {
     let check = stderr.lines().find_map(|line| line.split_once("Check failed: "));
     let last = || stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();

@@ -1,7 +1,7 @@
-//! The estimate of a device's memory beside what the TPU compiler takes.
+//! The estimate of device memory, compared with the TPU compiler's.
 //!
-//! What the compiler takes for each program is kept in `tests/memory.json`, which a test reads too, for it compiles minutes where
-//! the estimate takes seconds. `--tpu` compiles the named programs, or all, and writes the figures anew.
+//! The compiler's figures of each program are in `tests/memory.json`, which a test reads too, because the compiler takes minutes and the
+//! estimate takes seconds. `--tpu` compiles the named programs, or all, and rewrites the figures.
 
 mod strategies;
 
@@ -39,7 +39,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
             let slice = program["slice"].as_str().context("a program has no slice")?;
             let mut compile = command(&shardc, "compile", &file_of(workspace, program)?, program);
             let mut answer = asked(&mut compile, slice)?;
-            // libtpu 0.0.51 says that most programs which only go forward have no temporaries, though its own buffer assignments have some.
+            // libtpu 0.0.51 reports no temporaries for most forward-only programs, though its own buffer assignments have some.
             let kept = &program["compiler"]["temporaries"];
             if answer["temporaries"] == 0 && kept.as_u64().is_some_and(|bytes| bytes > 0) {
                 println!("`{name}`: the compiler tells no temporaries; those of tests/memory.json stay");
@@ -61,7 +61,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     if args.update { page::update(workspace, "--only memory", &table) } else { Ok(()) }
 }
 
-/// Why a program or a step is out of the band of the others, if it is.
+/// The reason why a program or a step is outside of the usual range, if it is.
 fn note(program: &Value) -> Option<String> {
     let text = |key: &str| program[key].as_str();
     Some(format!("* `{}` ({}): {}", text("name")?, text("slice")?, text("why")?))
@@ -76,7 +76,7 @@ fn file_of(workspace: &Workspace, program: &Value) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// Asks the TPU compiler what a program takes on a slice.
+/// Runs the TPU compiler on a program for a slice.
 fn asked(compile: &mut Command, slice: &str) -> Result<Value> {
     compile.args(["--target", &format!("tpu:{slice}"), "--quiet", "--json", "-"]);
     let report: Value = serde_json::from_str(&process::output(compile)?).context("reading the report")?;
@@ -89,7 +89,7 @@ fn asked(compile: &mut Command, slice: &str) -> Result<Value> {
     }))
 }
 
-/// A line of the table.
+/// A row of the table.
 fn row(workspace: &Workspace, shardc: &Path, program: &Value) -> Result<String> {
     let ours = estimated(&mut command(shardc, "partition", &file_of(workspace, program)?, program))?;
     let theirs = &program["compiler"];

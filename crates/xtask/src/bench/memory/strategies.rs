@@ -1,4 +1,4 @@
-//! The estimate of each strategy, for training steps without annotations.
+//! The memory estimate of each strategy, for training steps without annotations.
 
 use std::{
     collections::BTreeSet,
@@ -17,10 +17,10 @@ use crate::{
     workspace::{Workspace, cargo},
 };
 
-/// The program that writes the steps of our own graphs.
+/// The program that writes the steps of the graph builder.
 const STEPS: &str = "steps";
 
-/// A table of ratios: of arguments, and of all that is needed; and why some are out of the band of the others.
+/// A table of ratios for arguments and for total memory, with the reasons of outliers.
 pub(super) fn table(
     workspace: &Workspace,
     args: &BenchArgs,
@@ -72,7 +72,7 @@ pub(super) fn table(
     Ok(format!("{table}\n\n{}", notes.join("\n")))
 }
 
-/// Writes the steps of our own graphs, and returns the folder that has `STEP.MESH.mlir` of each.
+/// Writes the steps of the graph builder, and returns the folder with a file `STEP.MESH.mlir` for each.
 fn graphs(workspace: &Workspace, meshes: &[(String, String)]) -> Result<PathBuf> {
     let folder = workspace.scratch("steps")?;
     let mut command = cargo();

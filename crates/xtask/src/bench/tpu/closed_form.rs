@@ -1,22 +1,22 @@
-//! What a strategy needs to send, by arithmetic: the bytes of one device in one run.
+//! Closed forms of the bytes that a strategy has to send: per device, in one run.
 //!
-//! With `P` bytes of parameters on `d` devices along the axis of the batch, over rings:
+//! With `P` bytes of parameters on `d` devices along the batch axis, and ring collectives:
 //!
-//! * data parallel: gradients are summed, `2 P (d-1)/d`; a forward pass sends nothing.
-//! * FSDP: each split parameter is gathered for the forward and for the backward pass, and its gradient reduce-scattered:
-//!   `3 P (d-1)/d`; the forward pass alone, `P (d-1)/d`. Parameters that are left whole are data parallel.
-//! * Megatron on `m` devices: with `A` bytes in the activations of a device between layers, `4 · 2 A (m-1)/m` per layer in
-//!   training (two sums forward, two backward), half of it forward. Sequence parallel sends the same: each sum becomes a
-//!   reduce-scatter and an all-gather. What a device has of the parameters is its part over `m`.
+//! * data parallel: gradients are all-reduced, `2 P (d-1)/d`; a forward pass sends nothing.
+//! * FSDP: each sharded parameter is all-gathered for the forward and for the backward pass, and its gradient is reduce-scattered: `3 P
+//!   (d-1)/d`; the forward pass alone, `P (d-1)/d`. Replicated parameters are data parallel.
+//! * Megatron on `m` devices: with `A` bytes of activations on a device between layers, `4 · 2 A (m-1)/m` per layer in training (two
+//!   all-reduces forward, two backward), half of it forward. Sequence parallelism sends the same: each all-reduce becomes a
+//!   reduce-scatter and an all-gather. A device holds a fraction `1/m` of the parameters.
 //!
-//!   Where the vocabulary is split too, the embedding takes one more sum forward and the output one more backward.
+//!   If the vocabulary is sharded too, the embedding needs one more all-reduce forward and the output one more backward.
 //!
-//! Losses and norms of gradients send a little more; a bound of a tenth allows for them.
+//! Losses and norms of gradients send a little more; a tolerance of a tenth allows for this.
 
 use serde_json::Value;
 
-/// The transformers of the corpus whose activations count: name, sums of activations over the axis of the model in a
-/// training step, hidden size, bytes of an element.
+/// The transformers of the corpus with significant activations: name, all-reduces of activations over the model axis in a training step,
+/// hidden size, bytes of an element.
 const TRANSFORMERS: [(&str, f64, f64, f64); 5] = [
     ("hf_bert_large_tp_train", 4.0 * 24.0, 1024.0, 4.0),
     ("llama7b_2l_fsdp_tp_train", 4.0 * 2.0 + 2.0, 4096.0, 2.0),
@@ -25,8 +25,8 @@ const TRANSFORMERS: [(&str, f64, f64, f64); 5] = [
     ("llama70b_80l_fsdp_tp_train", 4.0 * 80.0 + 2.0, 8192.0, 2.0),
 ];
 
-/// The bytes that a device must send for `strategy`, read off the interface of the partitioned program; `None` where the
-/// strategy has no closed form.
+/// The bytes that a device must send for `strategy`, from the interface of the partitioned program; `None` if the strategy has no closed
+/// form.
 pub(super) fn closed_form(name: &str, strategy: &str, manifest: &Value) -> Option<f64> {
     let (is_fsdp, is_tensor_parallel) = match strategy {
         "dp" => (false, false),
@@ -47,7 +47,7 @@ pub(super) fn closed_form(name: &str, strategy: &str, manifest: &Value) -> Optio
     let mut tokens = 0.0;
     for (i, input) in manifest["inputs"].as_array()?.iter().enumerate() {
         let Some(local) = parameter(input, i, manifest, is_training) else {
-            // Token numbers; a float is the optimiser's state.
+            // Token indices are integers; a float is optimizer state.
             if bytes_of(input["dtype"].as_str()?).is_none() {
                 tokens = f64::max(tokens, product(&input["global_shape"]));
             }
@@ -55,7 +55,7 @@ pub(super) fn closed_form(name: &str, strategy: &str, manifest: &Value) -> Optio
         };
         let is_split =
             input["spec"].as_array()?.iter().any(|axes| axes[0] == manifest["mesh"]["axes"][0]["name"]);
-        // What the other axes leave to a device.
+        // The size on a device with sharding along the other axes only.
         let bytes = local * if is_split { data } else { 1.0 };
         let times = match (is_fsdp && is_split, is_training) {
             (true, true) => 3.0,
@@ -72,8 +72,8 @@ pub(super) fn closed_form(name: &str, strategy: &str, manifest: &Value) -> Optio
     Some(sent)
 }
 
-/// The bytes on a device of input `i`, if it is a parameter: of a training step, what is updated and is not the optimiser's; else every input of floating
-/// point but the last, which is the batch.
+/// The bytes on a device of input `i`, if it is a parameter. In a training step, parameters are inputs that are updated and are not
+/// optimizer state; otherwise, all floating-point inputs but the last, which is the batch.
 fn parameter(input: &Value, i: usize, manifest: &Value, is_training: bool) -> Option<f64> {
     let element = bytes_of(input["dtype"].as_str()?)?;
     let inputs = manifest["inputs"].as_array()?.len();
@@ -87,7 +87,7 @@ fn parameter(input: &Value, i: usize, manifest: &Value, is_training: bool) -> Op
     is_parameter.then(|| product(&input["local_shape"]) * element)
 }
 
-/// The size of a floating-point element; `None` for what cannot be a parameter.
+/// The size of a floating-point element; `None` for types that cannot be parameters.
 fn bytes_of(dtype: &str) -> Option<f64> {
     match dtype {
         "f64" => Some(8.0),

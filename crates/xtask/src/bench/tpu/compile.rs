@@ -1,4 +1,4 @@
-//! Asks the TPU compiler, and remembers what it said.
+//! Runs the TPU compiler, and caches its results.
 
 use std::{
     collections::{BTreeMap, hash_map::DefaultHasher},
@@ -14,31 +14,31 @@ use serde_json::Value;
 use super::Side;
 use crate::{process, python};
 
-/// What the compiler says of a program, per device.
+/// The compiler's figures of a program, per device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Verdict {
-    /// Bytes sent in one run, of an all-gather that the compiler overlaps once.
+    /// Bytes sent in one run, with an all-gather that the compiler overlaps counted once.
     pub(super) sent: f64,
-    /// The same, of such an all-gather once for each of its steps.
+    /// The same, with such an all-gather counted once for each of its steps.
     pub(super) sent_by_steps: f64,
     /// Bytes of temporaries.
     pub(super) temporaries: f64,
     /// The compiler's estimate of compute cycles.
     pub(super) cycles: f64,
-    /// How often each kind of collective runs.
+    /// Executions of each kind of collective.
     pub(super) collectives: BTreeMap<String, u64>,
 }
 
-/// Counts what is sent in the compiled program.
+/// Counts the bytes sent by a compiled program.
 const SENT_ONCE: &str = include_str!("../../../python/sent_once.py");
 
 /// The TPU compiler, through a tool that prints JSON.
 pub(super) struct Compiler {
     python: PathBuf,
     tool: PathBuf,
-    /// Where verdicts are kept.
+    /// The cache folder of verdicts.
     dir: PathBuf,
-    /// What a verdict depends on besides the program: the tool's text and the compiler's version.
+    /// A hash of the other inputs of a verdict: the tool's text and the compiler's version.
     version: u64,
 }
 
@@ -56,18 +56,18 @@ impl Compiler {
         })
     }
 
-    /// The verdict on a program for so many devices, from an earlier run if there was one. The compiler may end the process:
-    /// then, and where it refuses the program, the answer says so, and is kept too.
+    /// The verdict on a program for this number of devices, from the cache if possible. If the compiler rejects the program or aborts,
+    /// the answer reports this, and is cached too.
     pub(super) fn compile(&self, topology: &str, mode: &str, program: &Path, devices: u64) -> Result<Side> {
         let kept = self.kept(topology, mode, program)?;
         if let Ok(json) = fs::read_to_string(&kept) {
             return read(&json);
         }
-        // The compiled program is written beside the one that it is made of, which may not be ours to write to.
+        // The compiled program is written beside its source, whose folder may be read-only.
         let copy = self.dir.join("compiled.mlir");
         fs::copy(program, &copy).with_context(|| format!("copying {}", program.display()))?;
         let mut command = Command::new(&self.python);
-        // Only one process at a time may have the TPU, but there is none.
+        // libtpu allows one process per TPU, but no TPU is used here.
         command.env("ALLOW_MULTIPLE_LIBTPU_LOAD", "1").env("DUMP_HLO", "1");
         command.arg(&self.tool).args([topology, mode]).arg(&copy);
         let out = command.output().with_context(|| format!("starting {}", process::shown(&command)))?;
@@ -84,7 +84,7 @@ impl Compiler {
         read(&json)
     }
 
-    /// Adds to a verdict what is sent where an overlapped all-gather counts once, and takes the compiled program away.
+    /// Adds the bytes sent with an overlapped all-gather counted once, and deletes the compiled program.
     fn with_sent_once(&self, verdict: &str, hlo: &Path, devices: u64) -> Result<String> {
         let mut said: Value = serde_json::from_str(verdict).context("reading the compiler's verdict")?;
         let mut count = Command::new(&self.python);
@@ -98,7 +98,7 @@ impl Compiler {
         Ok(said.to_string())
     }
 
-    /// Where what the compiler says of a program is kept, by the program's text.
+    /// The cache file of a program's verdict, keyed by the program's text.
     fn kept(&self, topology: &str, mode: &str, program: &Path) -> Result<PathBuf> {
         let text = fs::read(program).with_context(|| format!("reading {}", program.display()))?;
         let mut hasher = DefaultHasher::new();

@@ -1,8 +1,8 @@
-//! What the TPU compiler says of our partition of a program, beside XLA's own partition of it.
+//! Compares the TPU compiler's figures of shardc's partition of a program with those of XLA's own partition.
 //!
-//! Both are compiled for the same slice, which need not exist. XLA gets the annotated file and partitions it itself; ours
-//! is partitioned by `shardc partition` first. Compiling takes minutes for large programs, so what the compiler said of a
-//! program is kept under the target directory, by the program's text.
+//! Both are compiled for the same slice, which need not exist. XLA partitions the annotated file itself; shardc's program is partitioned
+//! by `shardc partition` first. Large programs compile for minutes, so the compiler's figures are cached in the target folder, keyed by
+//! the program's text.
 
 mod closed_form;
 mod compile;
@@ -25,17 +25,17 @@ use super::{
 };
 use crate::{process, python, setup, workspace::Workspace};
 
-/// How the two sides compare.
+/// The comparison of one program.
 struct Row {
     name: String,
     topology: &'static str,
     ours: Side,
     xla: Side,
-    /// Bytes that the strategy needs to send, where it has a closed form.
+    /// Bytes that the strategy has to send, if it has a closed form.
     closed_form: Option<f64>,
 }
 
-/// What came of one side: the compiler's verdict, or why there is none.
+/// The compiler's verdict for one side, or the reason why there is none.
 type Side = Result<Verdict, String>;
 
 pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
@@ -52,7 +52,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let dir = workspace.scratch("tpu")?;
     let compiler = Compiler::new(&python, &tool, &dir)?;
     let mut rows = Vec::new();
-    // What can be run is timed instead.
+    // Executable programs are timed instead.
     for subject in subjects(workspace, args, |program| program["executable"] != true)? {
         if let Some(row) = compare(&subject, &shardc, &compiler, &dir)? {
             println!("{}", table::line(&row));
@@ -67,7 +67,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     Ok(())
 }
 
-/// Compiles both sides; `None` where no slice has so many devices.
+/// Compiles both sides; `None` if no slice has this number of devices.
 fn compare(subject: &Subject, shardc: &Path, compiler: &Compiler, dir: &Path) -> Result<Option<Row>> {
     let Subject { name, file, .. } = subject;
     let (program, manifest) = (dir.join("ours.mlir"), dir.join("ours.json"));
@@ -80,7 +80,7 @@ fn compare(subject: &Subject, shardc: &Path, compiler: &Compiler, dir: &Path) ->
         println!("{name}: shardc does not partition it: {said}");
         return Ok(None);
     }
-    // What `shardc compile` hands to the compiler.
+    // The program that `shardc compile` passes to the compiler.
     let mut legalize = Command::new(shardc);
     legalize
         .arg("opt")

@@ -1,11 +1,11 @@
-//! The comparison as a table.
+//! The table of the comparison.
 
 use std::fmt::Write as _;
 
 use super::{Row, compile::Verdict};
 use crate::bench::page::{Compared, collectives, three_digits, under};
 
-/// Added to both sides of a ratio, so that programs which send next to nothing neither divide by zero nor decide.
+/// Added to both sides of a ratio, so that programs that send almost nothing neither divide by zero nor dominate.
 const GRAIN: f64 = 16.0 * 1024.0;
 
 /// A measured quantity.
@@ -13,7 +13,7 @@ struct Quantity {
     name: &'static str,
     of: fn(&Verdict) -> f64,
     grain: f64,
-    /// The most that ours may be of XLA's.
+    /// Upper bound of the ratio to XLA.
     bound: f64,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn line(row: &Row) -> String {
     out
 }
 
-/// The whole table in Markdown, with means and what is over the bounds.
+/// The entire table in Markdown, with means and the programs above the bounds.
 pub(super) fn page(rows: &[Row]) -> String {
     let mut out = String::from(
         "| program | slice | sent: XLA | ours | ratio | temporaries: XLA | ours | ratio | cycles: ratio | \

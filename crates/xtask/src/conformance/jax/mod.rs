@@ -1,7 +1,7 @@
-//! Programs of `tests/conformance/jax`, lowered by the JAX of a Python, with every check of each: read, printed byte for byte,
-//! partitioned in both modes, accepted by that jaxlib, equal to one device, and differentiated as JAX does.
+//! Programs of `tests/conformance/jax`, lowered by a Python's JAX, with all checks of each: parsed, printed byte for byte, partitioned in
+//! both modes, accepted by that jaxlib, equal to one device, and differentiated with the same results as JAX.
 //!
-//! The checks run in the worker of `shardc-tests`. What is expected to fail is listed in `tests/conformance/jax.txt`, as
+//! The checks run in the worker of `shardc-tests`. Expected failures are listed in `tests/conformance/jax.txt`, as
 //! `VERSION/KIND/NAME#check: reason`. `--update` writes the table of results to `docs/JAX.md`.
 
 mod report;
@@ -20,13 +20,13 @@ use super::{
 };
 use crate::{process, python, setup, workspace::Workspace};
 
-/// How long all checks of one program may take.
+/// Time limit of all checks of one program.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// The exporter, from the workspace's root.
+/// The exporter's path in the workspace.
 const EXPORT: &str = "tests/conformance/jax/export.py";
 
-/// After this many programs a line reports the progress.
+/// Number of programs between progress messages.
 const PROGRESS_EVERY: usize = 25;
 
 pub(super) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<()> {

@@ -1,4 +1,4 @@
-//! The table of results, and the failures that are not listed.
+//! The table of results, and the unlisted failures.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,16 +11,16 @@ use anyhow::{Context, Result, bail};
 
 use super::super::exceptions::Exceptions;
 
-/// A program and what its checks showed: name, `passed`, `skipped` or `failed`, and a message.
+/// A program and the results of its checks: name, `passed`, `skipped` or `failed`, and a message.
 pub(super) struct Row {
     pub(super) kind: String,
     pub(super) name: String,
-    /// Why this JAX cannot write the program.
+    /// The reason why this JAX cannot export the program.
     pub(super) skip: Option<String>,
     pub(super) checks: Vec<(String, String, String)>,
 }
 
-/// Columns of the table, and the checks that each of them sums up.
+/// Columns of the table, and the checks that each summarizes.
 const COLUMNS: [(&str, &[&str]); 5] = [
     ("printed", &["printed", "printed with locations"]),
     ("partitioned", &["replica", "partition"]),
@@ -34,7 +34,7 @@ pub(super) struct Report<'r> {
     version: &'r str,
     rows: &'r [Row],
     exceptions: &'r Exceptions,
-    /// Failed checks: where, what was said, and the line of the list that expects it.
+    /// Failed checks: the place, the message, and the line of the list that expects it.
     failures: Vec<(String, &'r str, Option<usize>)>,
     covered: BTreeSet<usize>,
 }
@@ -56,7 +56,7 @@ impl<'r> Report<'r> {
         Report { version, rows, exceptions, failures, covered }
     }
 
-    /// One row for each kind: programs, and how many of those that a check applies to pass it.
+    /// One row for each kind: the number of programs, and the pass rate among those that a check applies to.
     fn table(&self) -> String {
         let mut kinds: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
         for row in self.rows.iter().filter(|row| row.skip.is_none()) {
@@ -105,7 +105,7 @@ impl<'r> Report<'r> {
         }
     }
 
-    /// Writes the table, and the list of what is not as it should be, between the markers of this version.
+    /// Writes the table and the list of deviations between the markers of this version.
     pub(super) fn update(&self, file: &Path) -> Result<()> {
         let page = fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
         let mut section = format!("\n{}", self.table());
@@ -141,7 +141,7 @@ impl<'r> Report<'r> {
         fs::write(file, page).with_context(|| format!("writing {}", file.display()))
     }
 
-    /// Leaves everything that was said in a file, and fails if something is not as the list says.
+    /// Writes all messages to a file, and fails if a result contradicts the list.
     pub(super) fn finish(&self, file: &Path, is_whole: bool) -> Result<()> {
         let mut said = String::new();
         for (place, text, _) in &self.failures {
@@ -150,7 +150,7 @@ impl<'r> Report<'r> {
         fs::write(file, said).with_context(|| format!("writing {}", file.display()))?;
         println!("The messages of failed checks are in {}", file.display());
         let used: BTreeSet<usize> = self.failures.iter().filter_map(|(_, _, line)| *line).collect();
-        // Only a whole run can tell that a line of the list is out of date.
+        // Only a run without filters can detect stale lines.
         let stale: Vec<usize> = self.covered.difference(&used).copied().filter(|_| is_whole).collect();
         for &line in &stale {
             println!("   {}: listed as an exception, but every check passes", self.exceptions.line(line).0);
@@ -164,7 +164,7 @@ impl<'r> Report<'r> {
 }
 
 impl Row {
-    /// Whether the program passes these checks; nothing if none of them applies.
+    /// Whether the program passes these checks; `None` if none of them applies.
     fn outcome(&self, checks: &[&str]) -> Option<bool> {
         let mut outcome = None;
         for (name, word, _) in &self.checks {

@@ -1,13 +1,12 @@
-//! Partitioned programs give what one device gives: every program of the corpus that can be run, on its own mesh and on
-//! two others, in both SPMD modes.
+//! Partitioned programs give the results of one device: every executable program of the corpus, on its own mesh and on two others, in
+//! both SPMD modes.
 //!
-//! Each is compared twice. The worker of `shardc-tests` does what `shardc verify` does. Then `check_partition.py`, which
-//! lies beside the checkout, runs what shardc wrote through another XLA and against inputs of its own; programs that are
-//! partly written for one device it compares with XLA's own partition, on their own mesh. Shardy's tests for its
-//! interpreter are run too, with the values that they bring.
+//! Each program is compared twice. First, the worker of `shardc-tests` does the same as `shardc verify`. Then `check_partition.py` in the
+//! shared data runs shardc's output through another XLA build with inputs of its own. Programs with manual computations are compared with
+//! XLA's own partition, on their own mesh. Shardy's interpreter tests run too, and are compared with their expected values.
 //!
-//! What is expected to differ is listed in `tests/conformance/partition.txt`, as `path#mesh: reason`, with `check mesh`
-//! for the second comparison.
+//! Expected differences are listed in `tests/conformance/partition.txt` as `path#mesh: reason`, with `check mesh` for the second
+//! comparison.
 
 mod oracle;
 mod programs;
@@ -44,16 +43,16 @@ use crate::{process, setup, workspace::Workspace};
 /// The folders of programs.
 const FOLDERS: [&str; 2] = ["corpus/jax", "corpus/torch_xla"];
 
-/// How devices see one another, as the worker and the command line name it.
+/// The SPMD modes, as the worker and the command line name them.
 const MODES: [&str; 2] = ["replica", "partition"];
 
-/// Programs that run at the same time; each has threads of its own for its devices.
+/// Number of programs that run in parallel; each has threads for its devices.
 const SIDE_BY_SIDE: usize = 2;
 
-/// After so many programs a line says how far it is: the whole takes an hour.
+/// Number of programs between progress messages; all of them take an hour.
 const TOLD_EVERY: usize = 25;
 
-/// How long one comparison may take. The slowest takes a tenth of it on two cores.
+/// Time limit of one comparison. The slowest takes a tenth of it on two cores.
 const LIMIT: Duration = Duration::from_secs(600);
 
 pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) -> Result<()> {
@@ -104,11 +103,11 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     report.finish(&dir, args.filters.is_empty())
 }
 
-/// What runs one program after another.
+/// Runs one program after another.
 struct Lane {
     worker: Worker,
     check: Option<oracle::Checker>,
-    /// Where the worker leaves what it partitioned.
+    /// The folder for the worker's partitions.
     out: PathBuf,
 }
 
@@ -127,7 +126,7 @@ impl Lane {
         Ok(Lane { worker, check, out })
     }
 
-    /// Runs a program in every way and tells the report.
+    /// Runs a program in all ways and reports the outcomes.
     fn program(
         &mut self,
         program: &Program,
@@ -146,7 +145,7 @@ impl Lane {
                 });
                 let (outcome, is_written) = match self.worker.ask(&job)? {
                     Reply::Answer(answer) => (Outcome::of(&answer)?, answer["written"] == true),
-                    // It may have been lost after it wrote the program, which is then worth a second look.
+                    // The worker may have crashed after it wrote the program, which is then worth a second comparison.
                     Reply::Lost(how) => (Outcome::Crashed(how), false),
                 };
                 let time = start.elapsed();
@@ -160,7 +159,7 @@ impl Lane {
         Ok(())
     }
 
-    /// XLA's own partition is on the mesh of the file.
+    /// XLA's own partition is for the file's mesh.
     fn wants_check(program: &Program, mesh: &Mesh, args: &ConformanceArgs) -> bool {
         match args.check_with {
             CheckWith::Nothing => false,
@@ -186,7 +185,7 @@ impl Lane {
     }
 }
 
-/// Refuses to go on without `tool`.
+/// Fails if `tool` does not exist.
 fn need(tool: &Path) -> Result<()> {
     if !tool.is_file() {
         bail!("{} is missing", tool.display());

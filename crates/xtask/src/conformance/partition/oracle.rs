@@ -1,4 +1,4 @@
-//! The second comparison: `check_partition.py`, which knows nothing of our runtime.
+//! The second comparison: `check_partition.py`, which does not use shardc's runtime.
 
 use std::{
     fs,
@@ -19,16 +19,16 @@ use super::{
 };
 use crate::python;
 
-/// The tool, from the shared data's root.
+/// The tool's path in the shared data.
 const TOOL: &str = "tools/check_partition.py";
 
-/// Has the tool run many times in one process.
+/// Runs the tool many times in one process.
 pub(in crate::conformance) const SCRIPT: &str = include_str!("../../../python/check_many.py");
 
 /// Enough devices for any program of the corpus.
 const DEVICES: &str = "--xla_force_host_platform_device_count=16";
 
-/// A Python and what it runs.
+/// A Python and its scripts.
 pub(super) struct Oracle {
     python: PathBuf,
     script: PathBuf,
@@ -36,7 +36,7 @@ pub(super) struct Oracle {
 }
 
 impl Oracle {
-    /// What the second comparison needs, or nothing if it is not wanted.
+    /// The tools of the second comparison, or `None` if it is disabled.
     pub(super) fn find(root: &Path, dir: &Path, args: &ConformanceArgs) -> Result<Option<Oracle>> {
         if matches!(args.check_with, CheckWith::Nothing) {
             return Ok(None);
@@ -49,7 +49,7 @@ impl Oracle {
         Ok(Some(Oracle { python, script, tool }))
     }
 
-    /// A process that compares.
+    /// Starts a comparing process.
     pub(super) fn checker(&self, out: &Path, limit: Duration) -> Checker {
         let Oracle { python, script, tool } = self;
         let (python, script, tool) = (python.clone(), script.clone(), tool.clone());
@@ -64,11 +64,11 @@ impl Oracle {
     }
 }
 
-/// A process of the tool's.
+/// A process of the tool.
 pub(super) struct Checker(Worker);
 
 impl Checker {
-    /// Compares the program that lies in `out` with the one that it came from.
+    /// Compares the program in `out` with its original.
     pub(super) fn ask(&mut self, program: &Program, out: &Path) -> Result<Outcome> {
         let oracle = if program.kind == Kind::Manual { "xla" } else { "single" };
         let (partitioned, manifest) = (out.join("partitioned.mlirbc"), out.join("manifest.json"));

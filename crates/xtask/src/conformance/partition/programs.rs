@@ -1,4 +1,4 @@
-//! The programs that can be run, and the meshes that they are run on.
+//! The executable programs, and their meshes.
 
 use std::{
     fs,
@@ -11,46 +11,45 @@ use shardc_filetest::files;
 
 /// A program and its meshes.
 pub(super) struct Program {
-    /// Its path from the shared data's root.
+    /// Its path relative to the root of the shared data.
     pub(super) path: String,
     pub(super) file: PathBuf,
-    /// The one of the file first.
+    /// Starts with the file's own mesh.
     pub(super) meshes: Vec<Mesh>,
     pub(super) kind: Kind,
 }
 
-/// What a program is run for.
+/// The kind of a program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// To compare it with itself on one device.
+    /// Compared with itself on one device.
     Whole,
-    /// To compare it with itself on one device; parts of it are written for one device, so that it means something on its mesh
-    /// alone.
+    /// Compared with itself on one device. Parts of it are manual computations for one device, so it is valid only on its own mesh.
     Manual,
-    /// To see the values that come with it: a test of Shardy's, which its interpreter runs.
+    /// A Shardy test for StableHLO's interpreter, compared with the values that it expects.
     Interpreted,
 }
 
-/// A mesh, or none: that of the file.
+/// A mesh, or the file's own.
 pub(super) struct Mesh {
     /// `own`, `4x2`.
     pub(super) label: String,
-    /// What `--mesh` takes.
+    /// The value of `--mesh`.
     pub(super) option: Option<String>,
 }
 
-/// Sizes of the axes, by their number, that a program is run on instead of its own: an even split and an uneven one
-/// first. At most 8 devices, since so many there are.
+/// Axis sizes, by number of axes, that a program also runs on: an even sharding and an uneven one first. At most 8 devices, the number of
+/// available ones.
 const SHAPES: [&[&[i64]]; 3] =
     [&[&[4], &[3], &[8]], &[&[4, 2], &[3, 2], &[2, 4], &[2, 2]], &[&[2, 2, 2], &[1, 3, 2], &[2, 1, 2]]];
 
-/// What the file's own mesh is called.
+/// The label of the file's own mesh.
 const OWN: &str = "own";
 
-/// How many other meshes each program is run on.
+/// Number of other meshes for each program.
 const OTHERS: usize = 2;
 
-/// The programs of one folder of the corpus that are marked executable.
+/// The executable programs of one folder of the corpus.
 pub(super) fn programs(root: &Path, folder: &str) -> Result<Vec<Program>> {
     let file = root.join(folder).join("manifest.json");
     let text = fs::read_to_string(&file).with_context(|| format!("reading {}", file.display()))?;
@@ -76,7 +75,7 @@ pub(super) fn programs(root: &Path, folder: &str) -> Result<Vec<Program>> {
         .collect()
 }
 
-/// Shardy's tests for its interpreter.
+/// Shardy's tests for the interpreter.
 pub(super) fn interpreted(root: &Path) -> Result<Vec<Program>> {
     let folder = root.join("conformance/shardy");
     let mut found = files(&folder, "mlir").with_context(|| format!("reading {}", folder.display()))?;
@@ -94,8 +93,8 @@ pub(super) fn interpreted(root: &Path) -> Result<Vec<Program>> {
     Ok(found.into_iter().map(program).collect())
 }
 
-/// The file's own mesh and others: `{"data": 2, "model": 4}`, or `{"shape": [2, 4], "axes": ["data", "model"]}`, where
-/// axes may have no names. Tiles without names fit another mesh of as many devices as they are: that would be no other.
+/// The file's own mesh and others: `{"data": 2, "model": 4}`, or `{"shape": [2, 4], "axes": ["data", "model"]}`, where axes may be
+/// unnamed. Tile assignments without names fit any mesh with the same number of devices, so such a mesh does not count as another one.
 fn meshes(mesh: &Value, has_names: bool) -> Vec<Mesh> {
     let numbers = |list: &Value| list.as_array().into_iter().flatten().filter_map(Value::as_i64).collect();
     let (names, sizes): (Vec<String>, Vec<i64>) = if mesh["shape"].is_array() {

@@ -1,4 +1,4 @@
-//! How every comparison went: counts, a line for each that is not as expected, and all that was said in a file.
+//! Outcomes of all comparisons: counts, a line for each unexpected one, and a file with all messages.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,21 +13,21 @@ use serde_json::Value;
 
 use super::super::exceptions::Exceptions;
 
-/// How a comparison went.
+/// The outcome of a comparison.
 pub(super) enum Outcome {
     Equal,
-    /// In double precision; in that of the program, rounding makes too much of a difference.
+    /// Equal in double precision; rounding differs too much in the program's own precision.
     Rounding,
     Wrong(String),
-    /// shardc says why it does not take the program.
+    /// shardc rejects the program with this message.
     Refused(String),
-    /// The back end does not take it, or it fails to run.
+    /// The back end rejects the program or fails to run it.
     Failed(String),
     Crashed(String),
 }
 
 impl Outcome {
-    /// What a worker's answer says.
+    /// Parses a worker's answer.
     pub(super) fn of(answer: &Value) -> Result<Outcome> {
         let said = || answer["said"].as_str().unwrap_or_default().to_owned();
         Ok(match answer["outcome"].as_str() {
@@ -40,7 +40,7 @@ impl Outcome {
         })
     }
 
-    /// The column of the table, and what was said.
+    /// The column of the table, and the message.
     fn parts(&self) -> (usize, &str) {
         match self {
             Outcome::Equal => (0, ""),
@@ -59,7 +59,7 @@ const WORDS: [&str; 6] = ["equal", "equal in double precision", "wrong", "refuse
 /// One comparison.
 pub(super) struct Case<'c> {
     pub(super) path: &'c str,
-    /// The mesh, and whether it is the second comparison: `own`, `check 4x2`.
+    /// The mesh, with `check` for the second comparison: `own`, `check 4x2`.
     pub(super) part: String,
     pub(super) mode: &'static str,
     pub(super) time: Duration,
@@ -69,7 +69,7 @@ pub(super) struct Case<'c> {
 pub(super) struct Report<'e> {
     exceptions: &'e Exceptions,
     is_verbose: bool,
-    /// Counts of each outcome, by folder and mesh (own or another), for both comparisons.
+    /// Counts of each outcome by folder and mesh (own or another), for both comparisons.
     counts: BTreeMap<(String, &'static str), [usize; 6]>,
     wrong: Vec<String>,
     listed: usize,
@@ -151,7 +151,7 @@ impl<'e> Report<'e> {
         for line in &self.wrong {
             println!("   {line}");
         }
-        // Only a whole run can tell that a line is about nothing.
+        // Only a run without filters can detect stale lines.
         let stale: Vec<usize> = self.covered.difference(&self.used).copied().filter(|_| is_whole).collect();
         for &line in &stale {
             println!("   {}: listed as an exception, but everything is equal", self.exceptions.line(line).0);
@@ -163,7 +163,7 @@ impl<'e> Report<'e> {
     }
 }
 
-/// The line that says what is wrong.
+/// The line that names the error.
 fn first_line(said: &str) -> &str {
     let is_telling = |line: &&str| line.contains("error") || line.contains("Error");
     said.lines().find(is_telling).or_else(|| said.lines().next()).unwrap_or_default()

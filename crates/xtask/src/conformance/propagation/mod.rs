@@ -1,12 +1,15 @@
-//! Propagation beside Shardy's on every program of the corpus.
+//! Compares propagation with Shardy's on every program of the corpus.
 //!
-//! Shardings of arguments, results and constraints must be equal. With the rules that Shardy has ([`RuleSet::Shardy`]) that
-//! is all there is to it, but that a program is given to Shardy a second time with its calls inlined if the first time it
-//! gave something else: it may forget a call in a loop when what goes into the call is split later. With all of ours, propagation goes through CHLO too, and Shardy's passes alone see less than
-//! Shardy sees in XLA, which expands CHLO before: a result that differs from theirs is right if XLA, compiling the same
-//! file with Shardy, shards it as we do. Values in between may differ; they are counted by class, and where they do, the
-//! program is partitioned once with our shardings and once with Shardy's: ours must not send more. What is expected to
-//! differ is listed in `tests/conformance/propagation.txt`.
+//! Shardings of arguments, results and constraints must be equal in two comparisons:
+//!
+//! * With Shardy's rules ([`RuleSet::Shardy`]). If the results differ, Shardy gets the program again with its calls inlined: it may drop
+//!   a call in a loop if the call's operand is sharded later.
+//! * With all of shardc's rules, which also propagate through CHLO. Shardy's passes alone do not, but in XLA, CHLO is expanded before
+//!   Shardy runs. A result that differs from Shardy's passes is correct if XLA, compiling the same file with Shardy, shards it as shardc
+//!   does.
+//!
+//! Intermediate values may differ, and are counted by class. If some do, the program is partitioned with shardc's shardings and with
+//! Shardy's: shardc's must not send more bytes. Expected differences are listed in `tests/conformance/propagation.txt`.
 
 mod numbers;
 mod peer;
@@ -39,33 +42,33 @@ use self::{
 use super::{ConformanceArgs, exceptions::Exceptions, tools::in_parallel};
 use crate::{process, python, workspace::Workspace};
 
-/// What is wrong with one program: what of it, and how.
+/// The differences of a program: the part, and the description.
 type Differences = Vec<(String, String)>;
 
-/// How one program went.
+/// The outcome of a program.
 struct Outcome {
-    /// Differences of arguments, results and constraints, with the rules that Shardy has.
+    /// Differences of arguments, results and constraints with Shardy's rules.
     wrong_by_its_rules: Differences,
-    /// Whether Shardy had to be given the program without calls for that.
+    /// Whether Shardy needed the program with inlined calls to agree.
     without_calls: bool,
-    /// Differences of arguments, results and constraints, and `bytes` where ours sends more.
+    /// Differences of arguments, results and constraints, and `bytes` if shardc sends more.
     wrong: Differences,
-    /// Results that differ from those of Shardy's passes alone and are as XLA has them.
+    /// Results that differ from Shardy's passes alone but agree with XLA.
     as_xla: usize,
-    /// Number of values in between, and which of them differ by class.
+    /// Number of intermediate values; the next field has the differing ones by class.
     values: usize,
     classes: BTreeMap<String, Vec<String>>,
-    /// Bytes sent with our shardings and with Shardy's, where values in between differ.
+    /// Bytes sent with shardc's shardings and with Shardy's, if intermediate values differ.
     costs: Option<Result<(u64, u64), String>>,
 }
 
-/// What of a program is wrong where one of its results is: this, and its number.
+/// The part's name for a differing result, followed by the result's number.
 const RESULT: &str = "result";
 
-/// What of a program is wrong where ours sends more.
+/// The part's name if shardc sends more bytes.
 const BYTES: &str = "bytes";
 
-/// Compares every program; prints what differs.
+/// Compares all programs; prints the differences.
 pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) -> Result<()> {
     let tool = root.join("tools/shardy_pipeline.py");
     if !tool.is_file() {
@@ -86,7 +89,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
         tally.add(relative(path), outcome?, &exceptions);
     }
     tally.print(args.verbose);
-    // Only a whole run can tell that a line is about nothing.
+    // Only a run without filters can detect stale lines.
     let stale: Vec<usize> =
         tally.covered.difference(&tally.used).copied().filter(|_| args.filters.is_empty()).collect();
     for &line in &stale {
@@ -98,28 +101,28 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     }
 }
 
-/// How the programs went together.
+/// The outcomes of all programs.
 #[derive(Default)]
 struct Tally {
     compared: usize,
-    /// Programs that are equal with the rules that Shardy has.
+    /// Programs that are equal with Shardy's rules.
     equal_by_its_rules: usize,
-    /// Those of them that Shardy had to be given without calls.
+    /// Those of them that Shardy needed with inlined calls.
     without_calls: Vec<String>,
-    /// Programs that are equal to what Shardy's passes give, and ones that are so but for results that are as in XLA.
+    /// Programs that are equal to Shardy's passes; the next field has those that are equal except for results that agree with XLA.
     equal: usize,
     as_xla: Vec<String>,
-    /// Programs that Shardy refuses, and programs that the planner does, with the reason.
+    /// Programs that Shardy rejects; the next field has those that the planner rejects. Both with reasons.
     refused: Vec<String>,
     not_planned: Vec<String>,
-    /// Differences that the list expects, and ones that it does not.
+    /// Differences that the list expects; the next field has the unexpected ones.
     listed: usize,
     unexpected: Vec<String>,
-    /// Lines of the list whose programs were compared, and those of them that do differ.
+    /// Lines of the list whose programs were compared; the next field has those whose programs differ.
     covered: BTreeSet<usize>,
     used: BTreeSet<usize>,
     values: usize,
-    /// By class: how many values, and one of each program.
+    /// For each class the number of values, and an example of each program.
     classes: BTreeMap<String, (usize, Vec<String>)>,
     costs: Vec<(String, (u64, u64))>,
 }
@@ -209,7 +212,7 @@ impl Tally {
     }
 }
 
-/// The inner error is what Shardy said.
+/// The inner error is Shardy's message.
 fn compare(peer: &Peer, path: &Path) -> Result<Result<Outcome, String>> {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
@@ -273,7 +276,7 @@ fn compare(peer: &Peer, path: &Path) -> Result<Result<Outcome, String>> {
     Ok(Ok(Outcome { wrong_by_its_rules, without_calls, wrong, as_xla, values, classes, costs }))
 }
 
-/// What differs of arguments, results and constraints.
+/// The differences of arguments, results and constraints.
 fn boundary(ours: &Found, theirs: &Found) -> Differences {
     let mut out = Vec::new();
     for (what, ours, theirs) in
@@ -304,7 +307,7 @@ fn boundary(ours: &Found, theirs: &Found) -> Differences {
     out
 }
 
-/// How many values there are, and which differ by class: the operation, and which side is split more.
+/// The number of values, and those that differ by class: the operation, and the side that shards more.
 fn between(module: &Module, ours: &Found, theirs: &Found) -> (usize, BTreeMap<String, Vec<String>>) {
     let mut classes: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut values = 0;
@@ -326,7 +329,7 @@ fn between(module: &Module, ours: &Found, theirs: &Found) -> (usize, BTreeMap<St
             }
             continue;
         }
-        // Copies of constants: which of them there are matters, not how many.
+        // Copies of constants: compared as a set, because their number does not matter.
         let set = |texts: &[String]| texts.iter().cloned().collect::<BTreeSet<String>>();
         let (ours, theirs) = (set(texts), set(others));
         if ours != theirs {
@@ -338,7 +341,7 @@ fn between(module: &Module, ours: &Found, theirs: &Found) -> (usize, BTreeMap<St
     (values, classes)
 }
 
-/// What the partitioned program sends.
+/// The bytes that the partitioned program sends.
 fn sent(mut module: Module) -> Result<u64, Vec<Diagnostic>> {
     if module.entry().is_none() {
         return Ok(0);

@@ -1,5 +1,5 @@
-//! Operations with numbers, so that what two compilers made of one program can be put side by side: whatever is
-//! inlined, copied or moved keeps its number.
+//! Numbers the operations of a program, to match them in the output of two compilers: an inlined, copied or moved operation keeps its
+//! number.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,20 @@ use shardc_ir::{Attr, Module, OpId, OpKind, RegionId, ShardingId, TensorSharding
 /// The attribute that holds the number.
 const NUMBER: &str = "shardc.number";
 
-/// The shardings in a propagated program, as text; nothing stands for a value that is not split.
+/// The shardings of a propagated program as text; unsharded values have none.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) args: Vec<String>,
     pub(super) results: Vec<String>,
-    /// Shardings of constraints, by what they constrain. Where there are several, they are sorted.
+    /// Shardings of constraints, keyed by the constrained value; sorted if there are several.
     pub(super) constraints: BTreeMap<String, Vec<String>>,
     /// The operations with each number, in order.
     pub(super) ops: BTreeMap<i64, Vec<OpId>>,
-    /// The shardings of the results of each of them.
+    /// The shardings of their results.
     pub(super) values: BTreeMap<i64, Vec<String>>,
 }
 
-/// Numbers the operations of every function, except those in bodies of reductions and the like.
+/// Numbers the operations of every function, except those in the bodies of reductions and similar operations.
 pub(super) fn number(module: &mut Module) {
     let mut next = 0;
     let mut regions: Vec<RegionId> = module.bodies().collect();
@@ -44,16 +44,16 @@ pub(super) fn number(module: &mut Module) {
     }
 }
 
-/// Which operations are the program's own constraints.
+/// Which operations count as constraints of the program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Constraints {
-    /// Those with a number.
+    /// Constraints with a number.
     Numbered,
-    /// The reshards: what Shardy makes of them.
+    /// Reshards, which Shardy makes of constraints.
     Reshards,
 }
 
-/// Looks at a propagated program whose calls are inlined.
+/// Collects the shardings of a propagated program with inlined calls.
 pub(super) fn find(module: &Module, which: Constraints) -> Found {
     let mut found = Found::default();
     let Some((func, body)) = module.entry().and_then(|f| Some((f, module.funcs[f].body?))) else {
@@ -101,7 +101,7 @@ pub(super) fn find(module: &Module, which: Constraints) -> Found {
     found
 }
 
-/// `-` for what is not split.
+/// `-` for an unsharded value.
 fn text(module: &Module, sharding: Option<ShardingId>) -> String {
     match sharding.map(|id| module.shardings.get(id)) {
         Some(s) if !(s.is_unsplit() && s.unreduced.is_empty()) => s.closed().display(&module.meshes[s.mesh]),
@@ -109,7 +109,7 @@ fn text(module: &Module, sharding: Option<ShardingId>) -> String {
     }
 }
 
-/// What a value is, seen through constraints: result `i` of operation number `n`, or an argument.
+/// The identity of a value, seen through constraints: result `i` of operation number `n`, or an argument.
 fn root(module: &Module, value: ValueId) -> String {
     let mut value = value;
     loop {
@@ -136,8 +136,8 @@ fn root(module: &Module, value: ValueId) -> String {
     }
 }
 
-/// Gives the results of `ours` in one module, and what is tied to them, the shardings that those of `theirs` have in
-/// another module with the same meshes.
+/// Copies shardings to the results of `ours`, and to values tied to them, from the results of `theirs` in another module with the same
+/// meshes.
 pub(super) fn take_over(module: &mut Module, ours: OpId, from: &Module, theirs: OpId) {
     let (ours_data, theirs_data) = (module.ops[ours].clone(), &from.ops[theirs]);
     for (i, (&to, &value)) in ours_data.results.iter().zip(&theirs_data.results).enumerate() {

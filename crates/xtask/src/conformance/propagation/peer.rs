@@ -1,4 +1,4 @@
-//! Shardy's propagation, as jaxlib holds it, with what it gave remembered: it is slow.
+//! Shardy's propagation in jaxlib, with cached results because it is slow.
 
 use std::{
     fs,
@@ -8,16 +8,16 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-/// Runs the tool beside the checkout.
+/// Runs the tool in the shared data.
 pub(super) struct Peer {
     pub(super) python: PathBuf,
     pub(super) tool: PathBuf,
-    /// Where programs and what became of them are kept.
+    /// The cache of programs and results.
     pub(super) dir: PathBuf,
 }
 
 impl Peer {
-    /// What Shardy's propagation makes of a program; `Err` inside is what it said instead.
+    /// Shardy's propagated program; the inner `Err` is its error message.
     pub(super) fn propagate(&self, name: &str, program: &str) -> Result<Result<String, String>> {
         let [input, output, said] =
             ["in.mlir", "out.mlir", "said.txt"].map(|end| self.dir.join(format!("{name}.{end}")));
@@ -38,7 +38,7 @@ impl Peer {
             if !out.status.success() {
                 let _ = fs::remove_file(&output);
                 let text = String::from_utf8_lossy(&out.stderr);
-                // A Python without jax is no answer of Shardy's.
+                // A Python without jax is not an answer of Shardy.
                 ensure!(!text.contains("ModuleNotFoundError"), "{text}");
                 let line = text.lines().rfind(|line| line.contains("error")).unwrap_or("it crashed");
                 fs::write(&said, line).with_context(|| format!("writing {}", said.display()))?;

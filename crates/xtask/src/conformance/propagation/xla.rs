@@ -1,4 +1,4 @@
-//! What XLA makes of a program with Shardy: the reference where Shardy's passes alone see less than it does.
+//! XLA's result for a program with Shardy: the reference where Shardy's passes alone see less than in XLA.
 
 use std::{fs, path::Path, process::Command};
 
@@ -13,7 +13,7 @@ use crate::process;
 /// Compiles a program and prints the shardings of its results.
 const SCRIPT: &str = include_str!("../../../python/xla_results.py");
 
-/// Numbers of the results of the program at `path` that XLA shards as `ours`, propagated, has them.
+/// Numbers of the results of the program at `path` that XLA shards like the propagated module `ours`.
 pub(super) fn agreeing_results(peer: &Peer, path: &Path, ours: &Module) -> Result<Vec<usize>> {
     let mut ours = ours.clone();
     export_gspmd(&mut ours).map_err(|errors| anyhow!("{}: {errors:?}", path.display()))?;

@@ -11,7 +11,7 @@ use super::strategy::Priorities;
 use crate::annotations::dims::DimSize;
 use crate::annotations::spec::{Annotation, MeshSpec};
 use crate::collectives::clean::{CleanOptions, CleanReport};
-use crate::plan::{Asked, Plan};
+use crate::plan::{Asked, Plan, Planning};
 use crate::propagate::{Prepared, PropagateOptions, PropagateReport};
 use crate::rules::registry::RuleRegistry;
 use crate::sharding::interface::Interface;
@@ -81,6 +81,8 @@ pub(crate) struct Handed {
     pub(crate) propagated: PropagateReport,
     /// What the annotations asked for, before planning.
     pub(crate) before: Option<BeforePlan>,
+    /// State between the passes of planning.
+    pub(crate) planning: Planning,
     pub(crate) plan: Option<Plan>,
     /// The mesh that everything inside of the planned program is on.
     pub(crate) mesh: Option<MeshId>,

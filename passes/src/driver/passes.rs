@@ -21,7 +21,10 @@ use crate::collectives::verify::{verify_collectives, verify_pending, verify_with
 use crate::gspmd::export_gspmd;
 use crate::localize::localize;
 use crate::manual::unroll_manual;
-use crate::plan::{Asked, fold_slices, gathered, plan_and_tell, planned_mesh, trade_sums, unfuse_products};
+use crate::plan::expand::expand_sharded_ops;
+use crate::plan::prepare::{legalize_shardings, replicate_small_dims, unify_meshes};
+use crate::plan::unreduced::{delay_reductions, propagate_unreduced};
+use crate::plan::{Asked, Planning, fold_slices, gathered, plan, planned_mesh, trade_sums, unfuse_products};
 use crate::propagate::{prepare, propagate_prepared};
 use crate::reshard::lower_reshards;
 use crate::transforms::batch_indices::batch_indices;
@@ -70,6 +73,10 @@ impl Pass {
             self.needs.iter().filter_map(|need| need.check(module, self.name).err()).take(1).collect();
         if !missing.is_empty() {
             return Err(missing);
+        }
+        // A pass between the passes of planning may change what they have handed on.
+        if self.name != "plan" && !PLANNING.contains(&self.name) {
+            context.handed.planning = Planning::default();
         }
         if self.needs.iter().any(|need| [PROPAGATED.after, PLANNED.after].contains(&need.after)) {
             restore_implied_shardings(module);
@@ -282,9 +289,51 @@ pub const PASSES: &[Pass] = &[
         },
     },
     Pass {
+        name: "legalize-shardings",
+        about: "reject or remove shardings that a tensor cannot have: maximal ones, those of dynamic dimensions and of dimensions with quantization scales",
+        needs: PLANNING_NEEDS,
+        options: &[],
+        apply: |module, context| legalize_shardings(module, entry(module)?, &mut context.handed.planning),
+    },
+    Pass {
+        name: "unify-meshes",
+        about: "put every sharding on one mesh, closed and without priorities",
+        needs: PLANNING_NEEDS,
+        options: &[],
+        apply: |module, context| planning_step(module, context, unify_meshes),
+    },
+    Pass {
+        name: "expand-sharded-ops",
+        about: "expand operations that cannot be partitioned along a split dimension in one step (FFT, cumulative sums, top-k, sort, uneven reshapes)",
+        needs: PLANNING_NEEDS,
+        options: &[],
+        apply: |module, context| planning_step(module, context, expand_sharded_ops),
+    },
+    Pass {
+        name: "replicate-small-dims",
+        about: "remove axes from dimensions with fewer elements than shards where that is cheaper",
+        needs: PLANNING_NEEDS,
+        options: &[],
+        apply: |module, context| planning_step(module, context, replicate_small_dims),
+    },
+    Pass {
+        name: "delay-reductions",
+        about: "leave matmul results unreduced whose users shrink them, so that the smaller results are all-reduced",
+        needs: PLANNING_NEEDS,
+        options: &[],
+        apply: |module, context| planning_step(module, context, delay_reductions),
+    },
+    Pass {
+        name: "propagate-unreduced",
+        about: "keep values between unreduced producers and users unreduced, across loops and branches too",
+        needs: PLANNING_NEEDS,
+        options: &[],
+        apply: |module, context| planning_step(module, context, propagate_unreduced),
+    },
+    Pass {
         name: "plan",
         about: "choose how each operation is done, and insert explicit reshards",
-        needs: &[NO_CALLS, NO_COLLECTIVES, PROPAGATED],
+        needs: PLANNING_NEEDS,
         options: &[],
         apply: planned,
     },
@@ -514,19 +563,50 @@ fn main_mesh(module: &Module, func: FuncId, context: &PassContext) -> Option<Mes
     context.handed.mesh.or_else(|| planned_mesh(module, module.funcs[func].body?))
 }
 
+/// The passes that prepare `plan`, in order. They hand on state that the module does not record, so nothing runs between them.
+pub const PLANNING: &[&str] = &[
+    "legalize-shardings",
+    "unify-meshes",
+    "expand-sharded-ops",
+    "replicate-small-dims",
+    "delay-reductions",
+    "propagate-unreduced",
+];
+
+/// The preconditions of the passes of [`PLANNING`] and of `plan`.
+const PLANNING_NEEDS: &[Precondition] = &[NO_CALLS, NO_COLLECTIVES, PROPAGATED];
+
+fn planning_step(
+    module: &mut Module,
+    context: &mut PassContext,
+    step: fn(&mut Module, FuncId, &mut Planning) -> Result<(), Vec<Diagnostic>>,
+) -> PassResult {
+    let entry = entry(module)?;
+    step(module, entry, &mut context.handed.planning).map(|()| Vec::new())
+}
+
+/// The pass `plan`, after the passes that prepare it unless they have run.
 fn planned(module: &mut Module, context: &mut PassContext) -> PassResult {
+    let mut all = Vec::new();
+    if !context.handed.planning.is_begun() {
+        for pass in PLANNING.iter().filter_map(|name| find(name)) {
+            all.extend((pass.apply)(module, context)?);
+        }
+    }
     let func = entry(module)?;
     let body = body_of(module, func)?;
-    let plan = plan_and_tell(module, func, context.clean.keep_bytes, &context.interrupt)?;
     let handed = &mut context.handed;
+    let plan = plan(module, func, &mut handed.planning, context.clean.keep_bytes, &context.interrupt)?;
+    let unhonoured = std::mem::take(&mut handed.planning).notes;
     handed.mesh = planned_mesh(module, body);
     let warnings: Vec<Diagnostic> = plan.gathers.iter().map(|gather| gather.warning.clone()).collect();
-    let all = warnings.iter().chain(&plan.notes).cloned().collect();
+    all.extend(warnings.iter().chain(&plan.notes).cloned());
     handed.gathered.extend(warnings);
     if let Some(before) = &handed.before {
         let silent = gathered(module, body, &before.asked, &plan);
         handed.gathered.extend(silent.into_iter().map(|gather| gather.warning));
-        handed.notes.extend(plan.notes.iter().cloned().chain(all_replicated(module, body)));
+        let notes = unhonoured.into_iter().chain(plan.notes.iter().cloned());
+        handed.notes.extend(notes.chain(all_replicated(module, body)));
     }
     handed.plan = Some(plan);
     Ok(all)

@@ -10,7 +10,7 @@ use shardc_ir::{Diagnostic, Module};
 
 use super::context::PassContext;
 use super::pass_options::PassOptions;
-use super::passes::{PASSES, Pass, find};
+use super::passes::{PASSES, PLANNING, Pass, find};
 use super::strategy::Strategy;
 
 /// A pass with its options.
@@ -151,6 +151,12 @@ const ATTEMPT: &[&str] = &[
     "unfuse-products",
     "fold-slices",
     "dce",
+    "legalize-shardings",
+    "unify-meshes",
+    "expand-sharded-ops",
+    "replicate-small-dims",
+    "delay-reductions",
+    "propagate-unreduced",
     "plan",
     "merge-reductions",
     "defer-sums",
@@ -199,6 +205,21 @@ pub(crate) fn attempt_by(strategy: Strategy, rest: &[Step]) -> Vec<Step> {
         Step { pass, options: options.unwrap_or_default() }
     });
     prioritize.into_iter().chain(rest.iter().cloned()).collect()
+}
+
+/// The steps with the passes that prepare `plan` before it, unless one of them is among the steps before it already.
+#[must_use]
+pub fn with_planning(steps: Vec<Step>) -> Vec<Step> {
+    let mut all: Vec<Step> = Vec::new();
+    let mut is_prepared = false;
+    for step in steps {
+        if step.pass.name == "plan" && !std::mem::take(&mut is_prepared) {
+            all.extend(self::steps(PLANNING));
+        }
+        is_prepared |= PLANNING.contains(&step.pass.name);
+        all.push(step);
+    }
+    all
 }
 
 fn steps(names: &[&str]) -> Vec<Step> {
@@ -258,6 +279,24 @@ mod tests {
         let steps = Pipeline::partition().import;
         let errors = run(&steps, &mut Module::default(), &mut context, None, &mut 0, &mut ()).unwrap_err();
         assert_eq!(errors[0].code, "SH0394");
+    }
+
+    #[test]
+    fn plan_is_prepared_once() {
+        let names = |text: &str| {
+            let steps = text.split(',').map(|name| name.parse().unwrap()).collect();
+            with_planning(steps).iter().map(Step::text).collect::<Vec<_>>().join(",")
+        };
+        let all = PLANNING.join(",");
+        assert_eq!(names("propagate,plan,dce"), format!("propagate,{all},plan,dce"));
+        assert_eq!(names("unify-meshes,plan"), "unify-meshes,plan");
+        assert_eq!(names("unify-meshes,plan,plan"), format!("unify-meshes,plan,{all},plan"));
+    }
+
+    #[test]
+    fn the_pipeline_prepares_plan() {
+        let place = ATTEMPT.iter().position(|&name| name == "plan").unwrap();
+        assert_eq!(&ATTEMPT[place - PLANNING.len()..place], PLANNING);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use shardc_ir::{
 
 use smallvec::SmallVec;
 
-use super::recompute::FreeValues;
+use super::free_values::FreeValues;
 use crate::analysis::reducer::{
     collective_reduction, identity, init_counts_for_nothing, is_idempotent, is_identity, reduction_of,
 };

@@ -37,11 +37,12 @@ use shardc_ir::{
 };
 use smallvec::SmallVec;
 
-use super::assign::{FactorParts, Site, Tensor};
-use super::available::AvailableCopies;
-use super::recompute::{FreeValues, repeat};
+use super::decide::assign::{FactorParts, Site, Tensor};
+use super::decide::available::AvailableCopies;
+use super::decide::site::site;
+use super::free_values::{FreeValues, repeat};
+use super::prepare::device_order::planned_mesh;
 use super::support::{Split, planning_rule};
-use super::{planned_mesh, site};
 use crate::analysis::regions::program_regions;
 use crate::cost;
 use crate::reshard::Planner;

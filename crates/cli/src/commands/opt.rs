@@ -38,6 +38,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let passes = args.passes.iter().map(|text| step(text)).collect::<Result<Vec<_>>>()?;
+    let passes = pipeline::with_planning(passes);
     let Some(input) = &args.input else {
         return Err(usage("which program? `shardc opt FILE --passes PASSES`, or - for the standard input"));
     };

@@ -4,8 +4,8 @@ use shardc_ir::{
     AxisRef, Diagnostic, DimSharding, EntityRef, Mesh, Module, OpId, OpKind, SpmdMode, TensorSharding,
     ValueId,
 };
+use shardc_passes::driver::passes::{PassContext, find};
 use shardc_passes::localize::localize;
-use shardc_passes::plan::plan;
 use shardc_passes::propagate::{PropagateOptions, propagate};
 use shardc_passes::reshard::lower_reshards;
 use shardc_passes::transforms::dce::dce;
@@ -45,7 +45,8 @@ fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Resu
     dce(module, body);
     propagate(module, &PropagateOptions::default())?;
     let (steps, name) = (module.ops.len(), module.ops[op].kind.name().to_owned());
-    let gathers = plan(module, entry)?;
+    let plan = find("plan").ok_or_else(|| vec![Diagnostic::internal("SH0395", "no pass is called plan")])?;
+    let gathers = plan.run(module, &mut PassContext::default())?;
     let is_there = module.walk(body).contains(&op);
     let operands = module.ops[op].operands.clone();
     let results = module.ops[op].results.clone();

@@ -36,8 +36,8 @@ use shardc_ir::{Module, OpId, OpKind, RegionId, Rewriter, UseCounts, ValueId};
 
 use self::joins::Joins;
 use self::ranges::{Made, Range, Ranges, Search};
+use super::free_values::FreeValues;
 use super::line::Line;
-use super::recompute::FreeValues;
 use crate::analysis::regions::program_regions;
 use crate::cost;
 

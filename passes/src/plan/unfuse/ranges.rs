@@ -8,8 +8,8 @@ use shardc_ir::{
 use smallvec::SmallVec;
 
 use super::{Sliced, is_worthwhile};
+use crate::plan::free_values::FreeValues;
 use crate::plan::line::{Line, is_plain};
-use crate::plan::recompute::FreeValues;
 use crate::rules::rule_of;
 use crate::rules::sharding_rule::{FactorIndex, ShardingRule, TensorMapping};
 

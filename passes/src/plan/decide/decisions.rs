@@ -10,12 +10,13 @@ use rustc_hash::{FxHashMap, FxHasher};
 use shardc_ir::{EntityRef, Module, OpId, OpKind, ShardingId, TensorSharding};
 use smallvec::SmallVec;
 
+use super::OpPlanner;
 use super::available::AvailableCopies;
 use super::carry;
 use super::loop_invariant::LoopInvariance;
-use super::recompute::FreeValues;
-use super::support::{self, Split};
-use super::{Pass, splits};
+use super::site::splits;
+use crate::plan::free_values::FreeValues;
+use crate::plan::support::{self, Split};
 use crate::rules::sharding_rule::ShardingRule;
 use crate::rules::{is_told_by_types, rule_of};
 
@@ -111,7 +112,7 @@ impl Decisions {
     }
 }
 
-impl Pass<'_> {
+impl OpPlanner<'_> {
     /// Returns how an operation with a rule is done: as the last one of which the same is known, else as is cheapest. `None`
     /// if it has no rule, or some operand or result has no sharding.
     pub(super) fn decided(&mut self, op: OpId, copies: &AvailableCopies) -> Option<Decided> {

@@ -18,7 +18,7 @@
 
 use shardc_ir::{DType, DimSharding, OpKind, PadSpec, SizeList, SliceSpec, ValueId};
 
-use super::staged::Steps;
+use super::Steps;
 use crate::windows::{Along, Exchange, transfers};
 
 /// Consecutive dimensions of the operand that become consecutive dimensions of the result, as half-open ranges.

@@ -22,8 +22,8 @@ use rustc_hash::FxHashSet;
 use shardc_ir::{AxisList, DimSharding, Mesh, MeshId, OpKind, ReductionKind, TensorSharding, TensorType};
 use smallvec::SmallVec;
 
-use super::support::Split;
 use crate::cost;
+use crate::plan::support::Split;
 use crate::reshard::{Planner, path_bytes};
 use crate::rules::sharding_rule::{FactorIndex, ShardingRule, TensorMapping};
 use crate::sharding::axes::{Part, Parts, parts, size_of, to_axes};
@@ -112,7 +112,7 @@ impl Site<'_> {
     }
 
     /// Returns the best assignment with all-to-alls before and after the operation, if it costs so much less than `best` that it is worth
-    /// more collectives. It keeps sums, which may be completed with others; [`trade_sums`](super::trade_sums) replaces those that
+    /// more collectives. It keeps sums, which may be completed with others; [`trade_sums`](crate::plan::trade_sums) replaces those that
     /// are not.
     fn exchanged(
         &self,
@@ -146,7 +146,7 @@ impl Site<'_> {
     }
 
     /// Returns the assignment that the current shardings of operands and results imply; `None` if there is none.
-    pub(super) fn as_planned(&self) -> Option<FactorParts> {
+    pub(crate) fn as_planned(&self) -> Option<FactorParts> {
         let mut chosen = self.nothing();
         for tensor in &self.tensors {
             let (factors, exact) = self.project(tensor);
@@ -161,19 +161,19 @@ impl Site<'_> {
     }
 
     /// Whether an assignment splits only what can be split, and each factor by axes of its own.
-    pub(super) fn is_possible(&self, chosen: &FactorParts) -> bool {
+    pub(crate) fn is_possible(&self, chosen: &FactorParts) -> bool {
         let mut clean = chosen.clone();
         self.sanitize(&mut clean);
         clean == *chosen
     }
 
     /// Returns the bytes that each device has of all operands.
-    pub(super) fn bytes_of_operands(&self, chosen: &FactorParts) -> f64 {
+    pub(crate) fn bytes_of_operands(&self, chosen: &FactorParts) -> f64 {
         self.tensors.iter().filter(|t| !t.is_result).map(|t| self.local_bytes(t, chosen)).sum()
     }
 
     /// Returns the bytes that each device has of all results.
-    pub(super) fn bytes_of_results(&self, chosen: &FactorParts) -> f64 {
+    pub(crate) fn bytes_of_results(&self, chosen: &FactorParts) -> f64 {
         self.tensors.iter().filter(|t| t.is_result).map(|t| self.local_bytes(t, chosen)).sum()
     }
 
@@ -388,7 +388,7 @@ impl Site<'_> {
     }
 
     /// Returns the bytes that each device has of a tensor.
-    pub(super) fn local_bytes(&self, tensor: &Tensor<'_>, chosen: &FactorParts) -> f64 {
+    pub(crate) fn local_bytes(&self, tensor: &Tensor<'_>, chosen: &FactorParts) -> f64 {
         let sharding = self.sharding(tensor, chosen);
         let local: f64 =
             sharding.local_shape(self.mesh, &tensor.ty.shape).iter().map(|&n| n as f64).product();

@@ -21,7 +21,7 @@ use shardc_ir::{
     Access, DType, DimList, DimSharding, Effect, FftKind, Mesh, OpKind, Parts, SizeList, Uses, ValueId,
 };
 
-use super::staged::Steps;
+use super::Steps;
 
 /// What is done next.
 enum Stage {

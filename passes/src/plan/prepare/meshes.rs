@@ -14,7 +14,7 @@ use crate::manual::mesh_of;
 
 /// The mesh on which all shardings of the program can be said: that which it uses, where it uses one. Size-one axes and
 /// values that are not split do not count.
-pub(super) fn common_mesh(
+pub(crate) fn common_mesh(
     module: &mut Module,
     func: FuncId,
     body: RegionId,
@@ -174,7 +174,7 @@ fn finer(module: &Module, first: MeshId, cuts: &[i64]) -> (String, Mesh) {
 }
 
 /// The placement that `sharding` says, on the common mesh, and nothing else: all closed, no axes of size one.
-pub(super) fn tidy(module: &Module, sharding: &TensorSharding, to: MeshId) -> TensorSharding {
+pub(crate) fn tidy(module: &Module, sharding: &TensorSharding, to: MeshId) -> TensorSharding {
     let dims =
         sharding.dims.iter().map(|dim| DimSharding::closed(&on_mesh(module, sharding.mesh, &dim.axes, to)));
     let mut closed = TensorSharding::from_dims(to, dims);
@@ -184,7 +184,7 @@ pub(super) fn tidy(module: &Module, sharding: &TensorSharding, to: MeshId) -> Te
 }
 
 /// Axes of one mesh as axes of the common one; those of size one are left out.
-pub(super) fn on_mesh(module: &Module, from: MeshId, axes: &[AxisRef], to: MeshId) -> AxisList {
+pub(crate) fn on_mesh(module: &Module, from: MeshId, axes: &[AxisRef], to: MeshId) -> AxisList {
     let (old, new) = (&module.meshes[from], &module.meshes[to]);
     let axes = axes.iter().copied().filter(|&axis| !old.is_trivial(axis));
     if from == to || old == new {

@@ -29,9 +29,9 @@ use shardc_ir::{
     ValueId, Work,
 };
 
-use super::support::planning_rule;
 use crate::analysis::regions::program_parts;
 use crate::cost;
+use crate::plan::support::planning_rule;
 use crate::reshard::{Planner, path_bytes};
 use crate::rules::rule_of;
 use crate::rules::sharding_rule::{FactorIndex, ShardingRule, TensorMapping};
@@ -40,7 +40,7 @@ use crate::windows::{Along, Exchange, is_windowed, transfers};
 
 /// Takes axes off dimensions with fewer elements than devices, where that sends less. `declared` are the shardings of the function's
 /// results that the program itself asks for.
-pub(super) fn take_off_axes(
+pub(crate) fn take_off_axes(
     module: &mut Module,
     body: RegionId,
     mesh_id: MeshId,

@@ -12,13 +12,14 @@ use super::meshes::tidy;
 use crate::analysis::regions::program_ops;
 
 /// A parameter or result that is on a mesh in another order, and its sharding there.
-pub(super) struct Crossing {
+#[derive(Clone, Debug)]
+pub(crate) struct Crossing {
     index: usize,
     sharding: ShardingId,
 }
 
 /// Returns the parameters and the results of the function whose devices are in another order than those of `mesh`.
-pub(super) fn crossings(
+pub(crate) fn crossings(
     module: &mut Module,
     func: FuncId,
     body: RegionId,
@@ -66,7 +67,7 @@ fn in_order_of(module: &mut Module, mesh: MeshId, other: MeshId) -> MeshId {
 }
 
 /// Brings the parameters into the common order: what the function gets is a new value, the old one its permutation.
-pub(super) fn enter(module: &mut Module, body: RegionId, crossings: &[Crossing]) {
+pub(crate) fn enter(module: &mut Module, body: RegionId, crossings: &[Crossing]) {
     let mut rw = Rewriter::new(module);
     rw.enter(body);
     for crossing in crossings {
@@ -81,7 +82,7 @@ pub(super) fn enter(module: &mut Module, body: RegionId, crossings: &[Crossing])
 }
 
 /// Brings the results out of the common order; `shardings` are those of the function's results.
-pub(super) fn leave(
+pub(crate) fn leave(
     module: &mut Module,
     body: RegionId,
     crossings: &[Crossing],

@@ -20,12 +20,12 @@ use crate::sharding::axes::{Parts, parts};
 const MAX_VALUES: usize = 64;
 
 /// Gives unreduced shardings to values that enter or leave regions under `body`, whose values have closed shardings.
-pub(super) fn settle(module: &mut Module, body: RegionId) {
+pub(crate) fn settle(module: &mut Module, body: RegionId) {
     region(module, body);
 }
 
 /// Whether some value under `body` is unreduced.
-pub(super) fn is_any_pending(module: &Module, body: RegionId) -> bool {
+pub(crate) fn is_any_pending(module: &Module, body: RegionId) -> bool {
     let is_pending = |&v: &ValueId| pending(module, v).is_some();
     module.regions[body].args.iter().any(is_pending)
         || program_ops(module, body).iter().any(|&op| module.ops[op].results.iter().any(is_pending))
@@ -34,7 +34,7 @@ pub(super) fn is_any_pending(module: &Module, body: RegionId) -> bool {
 /// The axes over which a value is unreduced, and the kind of reduction.
 pub(super) type Pending = (AxisList, ReductionKind);
 
-pub(super) fn pending(module: &Module, value: ValueId) -> Option<Pending> {
+pub(crate) fn pending(module: &Module, value: ValueId) -> Option<Pending> {
     let sharding = module.shardings.sharding_of(value)?;
     (!sharding.unreduced.is_empty()).then(|| (sharding.unreduced.clone(), sharding.reduction))
 }
@@ -116,7 +116,7 @@ fn returned(module: &mut Module, op: OpId) {
 }
 
 /// Sets the unreduced axes of a value's sharding, unless these axes split the value.
-pub(super) fn set(module: &mut Module, value: ValueId, wanted: Option<Pending>) {
+pub(crate) fn set(module: &mut Module, value: ValueId, wanted: Option<Pending>) {
     let Some(sharding) = module.shardings.sharding_of(value) else { return };
     let (unreduced, reduction) = wanted.unwrap_or_default();
     let new = TensorSharding { unreduced, reduction, ..sharding.clone() };
@@ -135,7 +135,7 @@ fn overlaps(a: &Parts, b: &Parts) -> bool {
 
 /// Whether a value is unreduced as `wanted` without a conversion: it is annotated, is produced by a matmul over a split dimension, or comes
 /// from such a value through linear operations.
-pub(super) fn comes_as(module: &Module, value: ValueId, wanted: &Pending) -> bool {
+pub(crate) fn comes_as(module: &Module, value: ValueId, wanted: &Pending) -> bool {
     let mut seen = FxHashSet::default();
     let mut rest = vec![value];
     while let Some(value) = rest.pop() {

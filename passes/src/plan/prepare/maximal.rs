@@ -6,7 +6,7 @@ use shardc_ir::{
 };
 
 /// Tells which values are meant to be on one device only. They are planned as whole values that all devices have.
-pub(super) fn notes(module: &Module, func: FuncId, body: RegionId) -> Vec<Diagnostic> {
+pub(crate) fn notes(module: &Module, func: FuncId, body: RegionId) -> Vec<Diagnostic> {
     if module.meshes.values().all(|mesh| !mesh.is_maximal()) {
         return Vec::new();
     }
@@ -43,7 +43,7 @@ pub(super) fn notes(module: &Module, func: FuncId, body: RegionId) -> Vec<Diagno
 }
 
 /// The sharding as planning takes it, of a tensor of this rank.
-pub(super) fn on_all(
+pub(crate) fn on_all(
     module: &Module,
     sharding: &TensorSharding,
     mesh: MeshId,

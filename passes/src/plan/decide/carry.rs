@@ -24,8 +24,8 @@ use shardc_ir::{Module, OpId, OpKind, ReductionKind, TensorSharding, ValueId};
 use smallvec::SmallVec;
 
 use super::assign::{FactorParts, Site};
-use super::support::Split;
 use crate::analysis::linear::{Passes, passes};
+use crate::plan::support::Split;
 use crate::reshard::Planner;
 use crate::sharding::axes::{Parts, parts};
 

@@ -16,7 +16,7 @@ use crate::analysis::trip_count;
 const PART: u64 = 16;
 
 /// A loop whose body is planned.
-pub(super) struct LoopInvariance {
+pub(crate) struct LoopInvariance {
     trips: u64,
     /// The most bytes of a value that the loop is expected to keep across its trips.
     kept: u64,

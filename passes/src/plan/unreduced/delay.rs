@@ -26,13 +26,13 @@
 
 use shardc_ir::{AxisList, Module, OpId, OpKind, ReductionKind, RegionId, TensorType, Uses, ValueId, Work};
 
-use super::pending_regions::{pending, set};
+use super::regions::{pending, set};
 use crate::analysis::linear::{Passes, passes};
 use crate::analysis::reducer::is_identity;
 use crate::analysis::regions::program_ops;
 
 /// Leaves matmul results under `body` unreduced if all their users shrink them.
-pub(super) fn leave_pending(module: &mut Module, body: RegionId) {
+pub(crate) fn leave_pending(module: &mut Module, body: RegionId) {
     let uses = module.uses();
     let products: Vec<OpId> = program_ops(module, body)
         .into_iter()

@@ -3,12 +3,13 @@
 
 use shardc_ir::{Class, Diagnostic, ManualSpec, OpId, OpKind, ShardingId, TensorSharding, ValueId};
 
-use super::meshes::{on_mesh, tidy};
-use super::{AvailableCopies, Gather, Pass};
+use super::available::AvailableCopies;
+use super::{Gather, OpPlanner};
 use crate::manual::{Scope, boundary_that_divides, device_groups, inside, mesh_of, renamed};
+use crate::plan::prepare::meshes::{on_mesh, tidy};
 use crate::report::byte_size::bytes_text;
 
-impl Pass<'_> {
+impl OpPlanner<'_> {
     pub(super) fn manual_computation(
         &mut self,
         op: OpId,

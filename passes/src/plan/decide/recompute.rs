@@ -5,9 +5,7 @@
 //!
 //! Conditions:
 //!
-//! * Every operation in the chain is pure, light or element-wise, has one result and no region, and can be done in parts.
-//! * All types are static. The leaves are constants, iotas and scalars; a scalar must not be unreduced.
-//! * The chain has at most `MAX_OPS` operations.
+//! * The value is free (see [`free_values`](crate::plan::free_values)).
 //! * The value would otherwise be sent. A chain of several operations is not repeated to replace a local slice.
 //!
 //! An operation that cannot compute a device's part from parts of its operands (a reshape between dimensions that the axes do not
@@ -26,115 +24,16 @@
 //! %2 = stablehlo.compare GE, %3, %4 : ... -> tensor<8x8xi1>
 //! ```
 
-use shardc_ir::{
-    Access, Dense, Effect, Module, OpId, OpKind, Parts, RegionId, Rewriter, SecondaryMap, ShardingId,
-    TensorSharding, ValueId, ValueMap, Work, clone_region,
-};
+use shardc_ir::{Dense, OpId, OpKind, ShardingId, TensorSharding, ValueId};
 use smallvec::SmallVec;
 
+use super::OpPlanner;
 use super::available::AvailableCopies;
-use super::{Pass, site, support};
-use crate::analysis::reducer::{is_idempotent, is_identity};
-use crate::analysis::regions::program_ops;
+use super::site::site;
 use crate::cost;
+use crate::plan::free_values::repeat;
+use crate::plan::support;
 use crate::rules::rule_of;
-
-/// The most operations that are repeated for one value.
-const MAX_OPS: u8 = 32;
-
-/// The values of a program that can be had in any sharding without communication. Each has the number of operations that compute it
-/// from constants, iotas and scalars; the number is zero for all other values.
-#[derive(Default)]
-pub(super) struct FreeValues(SecondaryMap<ValueId, u8>);
-
-impl FreeValues {
-    /// Finds them in the program under `body`.
-    pub(super) fn under(module: &Module, body: RegionId) -> FreeValues {
-        let mut free = FreeValues(SecondaryMap::new());
-        for op in program_ops(module, body) {
-            free.note(module, op);
-        }
-        free
-    }
-
-    /// Records the result of `op`, whose operands are recorded already.
-    pub(super) fn note(&mut self, module: &Module, op: OpId) {
-        if let &[result] = module.ops[op].results.as_slice() {
-            let count = self.count(module, op);
-            if count > 0 {
-                self.0[result] = count;
-            }
-        }
-    }
-
-    /// Whether `value` can be had in any sharding without communication.
-    pub(super) fn is_free(&self, value: ValueId) -> bool {
-        self.0[value] > 0
-    }
-
-    /// Notes that `copy` has the elements of `value`.
-    pub(super) fn note_copy(&mut self, copy: ValueId, value: ValueId) {
-        let count = self.0[value];
-        if count > 0 {
-            self.0[copy] = count;
-        }
-    }
-
-    /// Returns the number of operations that compute the result of `op` from constants, iotas and scalars; zero if others take part.
-    fn count(&self, module: &Module, op: OpId) -> u8 {
-        let data = &module.ops[op];
-        match &data.kind {
-            OpKind::Constant(_) | OpKind::Iota { .. } => return 1,
-            OpKind::ShardingConstraint(_) | OpKind::Reshard(_) => {
-                return data.operands.first().map_or(0, |&operand| self.0[operand]);
-            }
-            _ => {}
-        }
-        let def = data.kind.def();
-        let is_light = def.work == Work::Light || def.access == Access::SamePlace;
-        let in_parts = matches!(def.parts, Parts::AlongPassThrough | Parts::Depends);
-        let is_such = def.effect == Effect::Pure && is_light && in_parts;
-        let values = || data.operands.iter().chain(&data.results);
-        if !is_such || data.operands.is_empty() || !data.regions.is_empty() {
-            return 0;
-        }
-        if !values().all(|&v| module.tensor(v).is_some_and(|ty| ty.is_static())) {
-            return 0;
-        }
-        let mut count = 1u8;
-        for &operand in &data.operands {
-            // Every device has a scalar, unless it is unreduced.
-            let is_scalar = module.rank(operand) == 0
-                && module.shardings.sharding_of(operand).is_none_or(|s| s.unreduced.is_empty());
-            match self.0[operand] {
-                _ if is_scalar => {}
-                0 => return 0,
-                more => count = count.saturating_add(more),
-            }
-        }
-        if count > MAX_OPS || module.rank(data.results[0]) == 0 { 0 } else { count }
-    }
-
-    /// Whether `value` can be had in `sharding`. If that is unreduced, every device may only hold the same value as its partial result
-    /// if that value is the identity of the reduction, or the reduction is idempotent.
-    pub(super) fn is_free_in(
-        &self,
-        module: &Module,
-        value: ValueId,
-        sharding: Option<&TensorSharding>,
-    ) -> bool {
-        let kind = module.def_op(value).map(|op| &module.ops[op].kind);
-        let is_splat = matches!(kind, Some(OpKind::Constant(Dense::Splat(_))));
-        // A constant that lists its elements is replicated: every device has all of them.
-        let is_listed = matches!(kind, Some(OpKind::Constant(_))) && !is_splat;
-        let fits = |s: &TensorSharding| {
-            s.unreduced.is_empty()
-                || !is_listed && is_identity(module, value, s.reduction)
-                || is_idempotent(s.reduction) && is_splat
-        };
-        self.is_free(value) && sharding.is_none_or(fits)
-    }
-}
 
 /// Where a value comes from in a sequence of steps.
 #[derive(Clone, Copy)]
@@ -154,7 +53,7 @@ struct Step {
     operands: SmallVec<[Source; 3]>,
 }
 
-impl Pass<'_> {
+impl OpPlanner<'_> {
     /// Returns `value` rematerialized in the sharding `to`, if a reshard would send it.
     pub(super) fn computed_rather_than_sent(
         &mut self,
@@ -169,7 +68,7 @@ impl Pass<'_> {
         is_sent.then(|| self.recomputed(value, to, copies))?
     }
 
-    /// Rematerializes `value` in the sharding `to`, if it [is free](FreeValues::is_free). `None` if it is not, or if a local slice
+    /// Rematerializes `value` in the sharding `to`, if it [is free](crate::plan::free_values::FreeValues::is_free). `None` if it is not, or if a local slice
     /// gives the same.
     pub(super) fn recomputed(
         &mut self,
@@ -184,7 +83,7 @@ impl Pass<'_> {
         }
         // Several operations cost more than a local slice of the existing value.
         let (from, ty) = (module.shardings.sharding_of(value)?, module.tensor(value)?);
-        let is_simple = self.free.0[value] == 1;
+        let is_simple = self.free.num_ops(value) == 1;
         if !is_simple && from.unreduced.is_empty() && self.planner.cost(from, wanted, ty) < cost::START {
             return None;
         }
@@ -263,7 +162,7 @@ impl Pass<'_> {
                 }
                 None => {
                     let ty = module.tensor(value)?;
-                    let bytes = ty.num_bytes()? as f64 * f64::from(self.free.0[value]);
+                    let bytes = ty.num_bytes()? as f64 * f64::from(self.free.num_ops(value));
                     let sent = self.planner.cost(from, wanted, ty);
                     if wanted.is_unsplit() || cost::compute(0.0, bytes) > sent {
                         return None;
@@ -289,25 +188,4 @@ impl Pass<'_> {
         site.tensors.last_mut()?.sharding = module.shardings.get(to);
         site.operands_of_parts()
     }
-}
-
-/// Clones `op`, which has one result, with these operands and this result sharding.
-pub(super) fn repeat(
-    rw: &mut Rewriter<'_>,
-    op: OpId,
-    operands: &[ValueId],
-    sharding: TensorSharding,
-) -> ValueId {
-    let kind = rw.module.ops[op].kind.clone();
-    let ty = rw.module.values[rw.module.ops[op].results[0]].ty;
-    let copy = rw.op1_like(op, kind, operands, ty);
-    let regions = rw.module.ops[op].regions.clone();
-    let regions = regions.into_iter().map(|region| clone_region(rw.module, region, &mut ValueMap::new()));
-    let regions: SmallVec<[RegionId; 1]> = regions.collect();
-    if let Some(repeated) = rw.module.def_op(copy) {
-        rw.module.ops[repeated].regions = regions;
-    }
-    let sharding = rw.module.shardings.intern(sharding);
-    rw.module.shardings.set(copy, Some(sharding));
-    copy
 }

@@ -30,7 +30,7 @@ use shardc_ir::{
     WindowSpec, clone_region,
 };
 
-use super::staged::Steps;
+use super::Steps;
 use crate::analysis::reducer::{init_counts_for_nothing, reduction_of};
 
 /// Returns the dimension that a `reduce_window` of a tensor of this shape scans, and whether in reverse; `None` if it is no

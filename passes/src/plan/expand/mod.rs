@@ -1,4 +1,5 @@
-//! Decomposes operations that cannot be partitioned along a split dimension into several operations on global values.
+//! Expansion (pass `expand-sharded-ops`): decomposes operations that cannot be partitioned along a split dimension into several
+//! operations on global values.
 //!
 //! Each step is planned like any other operation. An operation is decomposed only if a dimension is split along which it cannot be
 //! partitioned:
@@ -12,16 +13,39 @@
 //! * `uneven_reshape`: a reshape between dimensions that the axes do not divide goes through equal blocks, and a halo exchange moves their
 //!   borders.
 
+mod cumulative;
+mod fft;
+mod static_update;
+mod two_stage_reduce;
+mod two_stage_sort;
+mod uneven_reshape;
+
 use rustc_hash::FxHashSet;
 use shardc_ir::{
-    Build, DType, DimSharding, MeshId, Module, OpId, OpKind, RegionId, Rewriter, TensorSharding, ValueId,
+    Build, DType, Diagnostic, DimSharding, FuncId, MeshId, Module, OpId, OpKind, RegionId, Rewriter,
+    TensorSharding, ValueId,
 };
 
+use super::Planning;
 use crate::analysis::regions::program_regions;
 
-/// Takes apart what needs it in the program under `body`, whose values have closed shardings. Returns the reshards between
+/// The pass `expand-sharded-ops`.
+///
+/// # Errors
+/// SH0301, SH0391.
+pub(crate) fn expand_sharded_ops(
+    module: &mut Module,
+    func: FuncId,
+    planning: &mut Planning,
+) -> Result<(), Vec<Diagnostic>> {
+    let (body, mesh) = planning.place(module, func)?;
+    planning.between_steps = split_into_steps(module, body, mesh);
+    Ok(())
+}
+
+/// Expands what needs it in the program under `body`, whose values have closed shardings. Returns the reshards between
 /// the steps.
-pub(super) fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId) -> FxHashSet<OpId> {
+fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId) -> FxHashSet<OpId> {
     let mut reshards = FxHashSet::default();
     // Few programs have a transform or a sort.
     let needs_uses = |&op: &OpId| matches!(module.ops[op].kind, OpKind::Fft { .. } | OpKind::Sort { .. });

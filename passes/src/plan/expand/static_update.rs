@@ -21,11 +21,11 @@ use shardc_ir::{
 };
 use smallvec::SmallVec;
 
-use super::staged::Steps;
-use super::support::single_windows;
+use super::Steps;
 use crate::analysis::integer_fold::{IntegerFold, Progression};
 use crate::analysis::reducer::exact_zero;
 use crate::cost;
+use crate::plan::support::single_windows;
 use crate::windows::{Along, Exchange, is_windowed, transfers};
 
 /// Where the elements of an update go.

@@ -6,9 +6,10 @@
 
 use shardc_ir::{Build, Dense, Diagnostic, Module, OpId, OpKind, ReplicaGroups};
 
-use super::{AvailableCopies, Pass};
+use super::OpPlanner;
+use super::available::AvailableCopies;
 
-impl Pass<'_> {
+impl OpPlanner<'_> {
     /// Replaces a collective, or the question for the number of the device, of a program that is one process.
     pub(super) fn degenerate_collective(&mut self, op: OpId, copies: &mut AvailableCopies) {
         if let Some((what, hint)) = further_processes(self.rw.module, op) {

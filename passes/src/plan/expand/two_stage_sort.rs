@@ -28,7 +28,7 @@ use shardc_ir::{
 };
 use smallvec::SmallVec;
 
-use super::staged::Steps;
+use super::Steps;
 use crate::analysis::reducer::identity;
 
 /// Which end of a sorted dimension is used, and how many elements of it.

@@ -13,13 +13,13 @@ use shardc_ir::{
     ValueId, Work,
 };
 
-use super::pending_regions::{Pending, comes_as, pending, set};
+use super::regions::{Pending, comes_as, pending, set};
 use crate::analysis::linear::{Passes, passes};
 use crate::analysis::reducer::is_identity;
 use crate::analysis::regions::program_ops;
 
 /// Makes values under `body` unreduced that are produced and used as partial sums. `results` are the shardings that the function returns.
-pub(super) fn flow(module: &mut Module, body: RegionId, results: &[Option<ShardingId>]) {
+pub(crate) fn flow(module: &mut Module, body: RegionId, results: &[Option<ShardingId>]) {
     let mut parents: SecondaryMap<RegionId, PackedOption<OpId>> = SecondaryMap::new();
     for op in program_ops(module, body) {
         for &region in &module.ops[op].regions {

@@ -6,13 +6,13 @@
 
 use shardc_ir::{Attr, Class, Diagnostic, Effect, OpId, OpKind};
 
-use super::Pass;
+use super::OpPlanner;
 use crate::rules::is_identity;
 
 /// What `send` and `recv` have as type of a channel between devices.
 const BETWEEN_DEVICES: i64 = 1;
 
-impl Pass<'_> {
+impl OpPlanner<'_> {
     /// Tells that every device does `op`, if that makes a difference to the world; refuses it if it is between devices.
     pub(super) fn note_effect(&mut self, op: OpId) {
         let data = &self.rw.module.ops[op];

@@ -24,9 +24,9 @@ use shardc_ir::{
     ValueId, ValueMap, clone_region,
 };
 
-use super::staged::Steps;
-use super::support::splits_reduce;
+use super::Steps;
 use crate::analysis::reducer::{identity, reduction_of};
+use crate::plan::support::splits_reduce;
 
 impl Steps<'_, '_> {
     /// Returns `value` with each dimension of `split` (dimension, blocks) in two: blocks, and elements of a block. `fill` is

@@ -1,0 +1,99 @@
+//! Warnings about operations that cannot be computed in parts (SH0310): their operands are all-gathered.
+
+use shardc_ir::{Class, Diagnostic, OpId, OpKind, TensorSharding};
+
+use super::available::AvailableCopies;
+use super::{Gather, OpPlanner};
+use crate::cost;
+use crate::plan::support::Split;
+use crate::report::byte_size::bytes_text;
+use crate::rules::sharding_rule::ShardingRule;
+use crate::rules::{is_kernel, is_known_target};
+use crate::sharding::axes::{Part, Parts, parts};
+
+impl OpPlanner<'_> {
+    /// Returns a warning (SH0310) if operands lose axes on a dimension that the operation cannot work on in parts.
+    pub(super) fn gather_warning(
+        &self,
+        op: OpId,
+        rule: Option<(&ShardingRule, &[Split])>,
+        required: &[TensorSharding],
+        copies: &AvailableCopies,
+    ) -> Option<Gather> {
+        let data = &self.rw.module.ops[op];
+        for (i, (&value, to)) in data.operands.iter().zip(required).enumerate() {
+            let (Some(from), Some(ty)) =
+                (self.rw.module.shardings.sharding_of(value), self.rw.module.stored(value))
+            else {
+                continue;
+            };
+            // The first operation that needed it has the warning already.
+            let is_ready =
+                copies.shardings(value).any(|id| self.rw.module.shardings.get(id).same_placement(to));
+            if from.same_placement(to) || is_ready || self.free.is_free(value) {
+                continue;
+            }
+            let cannot_split = |dim: usize| match rule {
+                Some((rule, splits)) => {
+                    let factors = &rule.operands[i].dims[dim];
+                    let whole = |split: Split| split == Split::No || split.is_windowed();
+                    factors.is_empty() || factors.iter().any(|&f| whole(splits[usize::from(f)]))
+                }
+                None => true,
+            };
+            let could = |dim: usize| {
+                rule.is_some_and(|(rule, splits)| {
+                    rule.operands[i].dims[dim].iter().all(|&f| splits[usize::from(f)] == Split::Halo)
+                })
+            };
+            // If its result is split there too, the reason is that windows reach too far.
+            let is_alike = |dim: usize| {
+                let factor = rule.and_then(|(rule, _)| Some((rule, *rule.operands[i].dims[dim].first()?)));
+                let place = factor.and_then(|(rule, f)| rule.results.first()?.find(f));
+                let result = data.results.first().and_then(|&v| self.rw.module.shardings.sharding_of(v));
+                place.zip(result).is_some_and(|((d, _), result)| result.axes(d) == from.axes(dim))
+            };
+            let has: Parts = to.dims.iter().flat_map(|dim| parts(self.mesh, &dim.axes)).collect();
+            // Axes that move to another dimension are not all-gathered.
+            let is_lost = |d: usize| {
+                let lost = |part: &Part| !has.iter().any(|p| p.overlaps(*part));
+                parts(self.mesh, from.axes(d)).iter().any(lost)
+            };
+            let lost = (0..from.rank()).find(|&d| cannot_split(d) && ty.shape[d] > 1 && is_lost(d));
+            let Some(dim) = lost else { continue };
+            let bytes = ty.num_bytes().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
+            if bytes == 0 {
+                continue;
+            }
+            let mut warning = Diagnostic::warning(
+                Class::Unsupported,
+                "SH0310",
+                format!(
+                    "{} needs dimension {dim} of operand {i} whole on every device: {}, sharded {}, {}",
+                    data.kind.title(),
+                    self.rw.module.types.display(self.rw.module.values[value].ty),
+                    from.display(self.mesh),
+                    bytes_text(bytes)
+                ),
+            )
+            .at(data.span)
+            .bytes(bytes)
+            .hint(if could(dim) && is_alike(dim) {
+                "its windows reach over the parts of so many devices that to gather them is cheaper; fewer devices along that dimension have larger parts"
+            } else if could(dim) && bytes as f64 <= cost::START {
+                "to gather so few bytes costs less than one more start of a collective, which counts as 16 KiB; its devices would exchange the borders of their parts if the value were larger, or if the result were sharded alike on that dimension: annotate it"
+            } else if could(dim) {
+                "its devices would exchange the borders of their parts instead if the result were sharded alike on that dimension; annotate it"
+            } else if matches!(&data.kind, OpKind::CustomCall(spec) if is_kernel(&spec.target)) {
+                "its code is made for the shapes that it was written with; call it with the part of each device in an sdy.manual_computation (jax.shard_map)"
+            } else if matches!(&data.kind, OpKind::CustomCall(spec) if !is_known_target(&spec.target)) {
+                "if the target can work on parts, say so: an sdy.sharding_rule on the call, or one registered for the target (Compiler::custom_call_rule)"
+            } else {
+                "shardc cannot do this operation on parts of that dimension yet; shard another dimension of the operand to avoid the gather"
+            });
+            warning.user_loc = self.rw.module.user_loc(op);
+            return Some(Gather { op, warning });
+        }
+        None
+    }
+}

@@ -1,0 +1,486 @@
+//! SPMD planning: decides how all devices compute each operation together, and inserts explicit reshards (pass `plan`).
+//!
+//! For each operation the planner picks the axes that split each factor of its sharding rule (see `assign`). It inserts an explicit
+//! [`OpKind::Reshard`] where an operand has another sharding, or where propagation wanted another sharding of the result.
+//!
+//! * Tensors that agree on every factor need no decision. Otherwise each tensor proposes an assignment, and the cheapest wins. The cost is
+//!   the bytes that reshards send, plus arithmetic and memory traffic, in one unit (see [`cost`]).
+//! * Axes that are unused because the operation needs a dimension unsplit may split another dimension: all-to-alls before and after send
+//!   less than an all-gather. If two tensors want an axis for different factors, as a table and its indices do, the axis may split a
+//!   factor that both have (`Site::exchanged`).
+//! * Later operations reuse the result of an earlier reshard (`available`).
+//! * The result over a split reduction is *unreduced* (a partial sum). Its reshard completes it: an all-reduce, or a reduce-scatter if the
+//!   wanted sharding uses the axes.
+//!
+//! Conditions: every tensor has a closed sharding on one mesh (the pass `unify-meshes`).
+//!
+//! ```mlir
+//! %0 = stablehlo.dot_general %a, %b, ... // %a: [{}, {"x"}], %b: [{"x"}, {}], result: [{}, {}]
+//! ```
+//! becomes
+//! ```mlir
+//! %0 = stablehlo.dot_general %a, %b, ... // [{}, {}], unreduced={"x"}
+//! %1 = sdy.reshard %0 <@mesh, [{}, {}]>  // lowered to an all_reduce
+//! ```
+
+pub(super) mod assign;
+pub(super) mod available;
+mod carry;
+mod decisions;
+mod degenerate;
+mod effects;
+mod few_rows;
+mod gather_warning;
+mod gathered;
+mod loop_invariant;
+mod manual;
+mod quantized;
+mod recompute;
+pub(super) mod site;
+mod smallest_value;
+
+use rustc_hash::FxHashSet;
+use shardc_ir::{
+    Build, DType, Dense, Diagnostic, FuncId, Interrupt, Mesh, MeshId, Module, OpId, OpKind, ReductionKind,
+    RegionId, Rewriter, ShardingId, TensorSharding, Uses, ValueId,
+};
+use smallvec::SmallVec;
+
+use self::available::AvailableCopies;
+use self::decisions::Decisions;
+pub(crate) use self::gathered::{Asked, gathered};
+use self::loop_invariant::LoopInvariance;
+use self::site::site;
+use self::smallest_value::{EarlierReshard, earlier_reshard};
+use super::Planning;
+use super::free_values::{FreeValues, repeat};
+use super::prepare::device_order;
+use crate::analysis::trip_count::run_counts;
+use crate::manual::{Scope, is_manual_op};
+use crate::report::warnings::counted;
+use crate::reshard::Planner;
+use crate::rules::sharding_rule::ShardingRule;
+
+/// An all-gather that no annotation requests, because the operation cannot be computed in parts.
+#[derive(Clone, Debug)]
+pub(crate) struct Gather {
+    /// The operation.
+    pub(crate) op: OpId,
+    /// The warning, with the bytes of the operand that each device then has each time that the operation runs.
+    pub(crate) warning: Diagnostic,
+}
+
+/// The warnings and notes of planning.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) gathers: Vec<Gather>,
+    /// Reshards between the steps of operations that are expanded into several.
+    pub(crate) between_steps: FxHashSet<OpId>,
+    /// Other warnings.
+    pub(crate) notes: Vec<Diagnostic>,
+}
+
+/// Plans the operations of `func`. Loops keep at most `keep_bytes` for collectives that are hoisted out of them
+/// ([`CleanOptions::keep_bytes`](crate::collectives::clean::CleanOptions::keep_bytes)).
+///
+/// # Errors
+/// An operation that cannot be partitioned (`SH03xx`), or that planning was interrupted.
+pub(crate) fn plan(
+    module: &mut Module,
+    func: FuncId,
+    planning: &mut Planning,
+    keep_bytes: u64,
+    interrupt: &Interrupt,
+) -> Result<Plan, Vec<Diagnostic>> {
+    let (body, mesh_id) = planning.place(module, func)?;
+    let mut results = planning.results(module, func, body, mesh_id);
+    let mesh = module.meshes[mesh_id].clone();
+    let free = FreeValues::under(module, body);
+    let uses = module.uses();
+    let (mut gathers, notes, errors) = {
+        let mut planner = OpPlanner {
+            rw: Rewriter::new(module),
+            mesh: &mesh,
+            mesh_id,
+            scope: None,
+            invariance: None,
+            uses,
+            keep_bytes,
+            interrupt,
+            interrupted: false,
+            planner: Planner::new(&mesh),
+            decisions: Decisions::default(),
+            free,
+            warnings: Vec::new(),
+            notes: Vec::new(),
+            errors: Vec::new(),
+        };
+        planner.region(body, &results);
+        (planner.warnings, planner.notes, planner.errors)
+    };
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    if !gathers.is_empty() {
+        let runs = run_counts(module, body);
+        gathers = gathers
+            .into_iter()
+            .map(|gather| Gather { warning: counted(gather.warning, runs[gather.op]), ..gather })
+            .collect();
+    }
+    device_order::leave(module, body, &planning.leaving, &mut results);
+    module.funcs[func].res_shardings = results.iter().map(|&sharding| sharding.into()).collect();
+    Ok(Plan { gathers, between_steps: std::mem::take(&mut planning.between_steps), notes })
+}
+
+pub(super) struct OpPlanner<'m> {
+    rw: Rewriter<'m>,
+    mesh: &'m Mesh,
+    mesh_id: MeshId,
+    /// The manual axes of the enclosing manual computation; `None` outside of one.
+    scope: Option<Scope>,
+    /// The enclosing loop, if its trip count is known.
+    invariance: Option<LoopInvariance>,
+    /// The users of values before planning; still exact for loops that are not planned yet.
+    uses: Uses,
+    /// The bytes that a loop may keep ([`CleanOptions::keep_bytes`](crate::collectives::clean::CleanOptions::keep_bytes)).
+    keep_bytes: u64,
+    /// The interrupt that may end planning early.
+    interrupt: &'m Interrupt,
+    /// Whether it has.
+    interrupted: bool,
+    planner: Planner<'m>,
+    decisions: Decisions,
+    /// Values that are never sent: they are rematerialized from constants, iotas and scalars.
+    free: FreeValues,
+    warnings: Vec<Gather>,
+    notes: Vec<Diagnostic>,
+    errors: Vec<Diagnostic>,
+}
+
+/// The decision for one operation.
+struct Decision {
+    /// Shardings of the operands, then of the results as the operation produces them.
+    shardings: SmallVec<[TensorSharding; 4]>,
+    warning: Option<Gather>,
+}
+
+impl OpPlanner<'_> {
+    /// Plans a region; its terminator returns values in `returns` shardings.
+    fn region(&mut self, region: RegionId, returns: &[Option<ShardingId>]) {
+        self.region_of(None, region, returns);
+    }
+
+    /// Plans a region that may be the body of a loop.
+    fn region_of(
+        &mut self,
+        invariance: Option<LoopInvariance>,
+        region: RegionId,
+        returns: &[Option<ShardingId>],
+    ) {
+        let outer = std::mem::replace(&mut self.invariance, invariance);
+        self.rw.enter(region);
+        // Each region has its own copies: one that is made in a branch does not dominate the code after it.
+        let mut copies = AvailableCopies::default();
+        while let Some(op) = self.rw.next_op() {
+            // The other operations are still visited, so that every region that was entered is left.
+            if !self.is_interrupted() {
+                self.op(op, returns, &mut copies);
+            }
+        }
+        self.invariance = outer;
+    }
+
+    /// Whether planning is to end early; the first time, the reason becomes an error.
+    fn is_interrupted(&mut self) -> bool {
+        if !self.interrupted
+            && let Err(interruption) = self.interrupt.check()
+        {
+            self.interrupted = true;
+            self.errors.push(interruption.to_diagnostic());
+        }
+        self.interrupted
+    }
+
+    fn op(&mut self, op: OpId, returns: &[Option<ShardingId>], copies: &mut AvailableCopies) {
+        let data = &self.rw.module.ops[op];
+        match &data.kind {
+            OpKind::Return => self.require_all(op, returns, copies),
+            OpKind::ShardingConstraint(_) | OpKind::Reshard(_) => self.requested_reshard(op, copies),
+            OpKind::OptimizationBarrier => {
+                let wanted = self.result_shardings(op);
+                self.require_all(op, &wanted, copies);
+            }
+            OpKind::PropagationBarrier { .. } => {
+                let wanted = self.result_shardings(op);
+                if let (Some(sharding), [_]) = (wanted[0], data.operands.as_slice()) {
+                    self.rw.module.ops[op].kind = OpKind::Reshard(sharding);
+                }
+            }
+            OpKind::ShardingGroup { .. } => self.rw.erase(),
+            OpKind::While => self.while_loop(op, copies),
+            OpKind::Case | OpKind::If => {
+                let wanted = self.result_shardings(op);
+                // The operand chooses the branch. All devices must take the same one, since it may have collectives.
+                self.require_whole(op, copies);
+                for region in self.rw.module.ops[op].regions.clone() {
+                    self.region(region, &wanted);
+                }
+            }
+            // The size of a tensor that has a known one would be a constant.
+            OpKind::GetDimensionSize { .. } => self.whole(op, copies),
+            OpKind::Constant(Dense::Splat(_)) | OpKind::Iota { .. } => self.complete_unless_free(op),
+            OpKind::Call { callee } => {
+                let message = format!("the call of @{callee} was not inlined");
+                self.errors.push(Diagnostic::internal("SH0390", message).at(data.span));
+            }
+            OpKind::ManualComputation(spec) => {
+                let spec = (**spec).clone();
+                self.manual_computation(op, spec, copies);
+            }
+            kind if is_manual_op(kind) && self.scope.is_none() => self.degenerate_collective(op, copies),
+            kind if is_manual_op(kind) || kind.is_ragged_all_to_all() && self.scope.is_some() => {
+                if let Err(error) = self.check_manual_op(op) {
+                    self.errors.push(*error);
+                }
+                self.by_rule(op, copies);
+            }
+            OpKind::Constant(_) => self.whole(op, copies),
+            OpKind::Rng(_) => self.drawn_by_one(op, copies),
+            _ => {
+                self.note_effect(op);
+                self.by_rule(op, copies);
+            }
+        }
+    }
+
+    /// Plans a reshard or a sharding constraint of the program.
+    fn requested_reshard(&mut self, op: OpId, copies: &mut AvailableCopies) {
+        let data = &self.rw.module.ops[op];
+        let (operand, result) = (data.operands[0], data.results[0]);
+        let Some(sharding) = self.rw.module.shardings.of(result) else { return };
+        // Available partial sums need not be made from the completed sum.
+        let known = copies.get(operand, sharding).filter(|_| self.is_pending(sharding));
+        if let Some(copy) = known.or_else(|| self.computed_rather_than_sent(operand, sharding, copies)) {
+            self.rw.module.ops[op].operands[0] = copy;
+        }
+        self.rw.module.ops[op].kind = OpKind::Reshard(sharding);
+        // If an all-gathered value is wanted split, its source is still available.
+        let before = self.rw.module.shardings.of(operand).filter(|&before| before != sharding);
+        if let Some(before) = before
+            && ![before, sharding].into_iter().any(|id| self.is_pending(id))
+        {
+            copies.insert(result, before, operand);
+        }
+    }
+
+    fn while_loop(&mut self, op: OpId, copies: &mut AvailableCopies) {
+        let wanted = self.result_shardings(op);
+        // Before operands are replaced: trip counts are read off the constants that go into the loop.
+        let invariance = LoopInvariance::of(self.rw.module, op, self.keep_bytes, &self.uses);
+        self.require_all(op, &wanted, copies);
+        let regions = self.rw.module.ops[op].regions.clone();
+        for &region in &regions {
+            for (i, &arg) in self.rw.module.regions[region].args.clone().iter().enumerate() {
+                self.rw.module.shardings.set(arg, wanted[i]);
+            }
+        }
+        if let [cond, body] = regions.as_slice() {
+            // All devices must agree on whether the loop goes on: if one left it alone, the others would wait in the next
+            // collective.
+            let whole = self.replicated(0);
+            self.region(*cond, &[Some(whole)]);
+            self.region_of(invariance, *body, &wanted);
+        }
+    }
+
+    /// Completes the sharding of a constant or an iota, unless it can be had unreduced without communication.
+    fn complete_unless_free(&mut self, op: OpId) {
+        let result = self.rw.module.ops[op].results[0];
+        let sharding = self.rw.module.shardings.sharding_of(result);
+        let Some(whole) = sharding.filter(|s| !s.unreduced.is_empty()).map(TensorSharding::completed) else {
+            return;
+        };
+        if !self.free.is_free_in(self.rw.module, result, sharding) {
+            let whole = self.rw.module.shardings.intern(whole);
+            self.rw.module.shardings.set(result, Some(whole));
+        }
+    }
+
+    fn result_shardings(&self, op: OpId) -> Vec<Option<ShardingId>> {
+        self.rw.module.ops[op].results.iter().map(|&v| self.rw.module.shardings.of(v)).collect()
+    }
+
+    fn is_pending(&self, sharding: ShardingId) -> bool {
+        !self.rw.module.shardings.get(sharding).unreduced.is_empty()
+    }
+
+    fn replicated(&mut self, rank: usize) -> ShardingId {
+        self.rw.module.shardings.intern(TensorSharding::replicated(self.mesh_id, rank))
+    }
+
+    fn require_all(&mut self, op: OpId, wanted: &[Option<ShardingId>], copies: &mut AvailableCopies) {
+        for (i, &sharding) in wanted.iter().enumerate() {
+            if let Some(sharding) = sharding {
+                self.require(op, i, sharding, copies);
+            }
+        }
+    }
+
+    fn require_whole(&mut self, op: OpId, copies: &mut AvailableCopies) {
+        for i in 0..self.rw.module.ops[op].operands.len() {
+            let operand = self.rw.module.ops[op].operands[i];
+            if let Some(ty) = self.rw.module.stored(operand) {
+                let whole = self.replicated(ty.rank());
+                self.require(op, i, whole, copies);
+            }
+        }
+    }
+
+    /// Makes operand `i` of `op` come in the sharding `to`, by a reshard unless it is available so.
+    fn require(&mut self, op: OpId, i: usize, to: ShardingId, copies: &mut AvailableCopies) {
+        let Some(&value) = self.rw.module.ops[op].operands.get(i) else { return };
+        self.rw.module.ops[op].operands[i] = self.available(value, to, copies);
+    }
+
+    /// Returns `value` in the sharding `to`, for the current operation: as it is, as an available copy, rematerialized if that takes no
+    /// communication, or resharded where it is smallest.
+    fn available(&mut self, value: ValueId, to: ShardingId, copies: &mut AvailableCopies) -> ValueId {
+        let Some(has) = self.rw.module.shardings.of(value).filter(|&has| has != to) else { return value };
+        let (from, wanted) = (self.rw.module.shardings.get(has), self.rw.module.shardings.get(to));
+        if from.same_placement(wanted) {
+            return value;
+        }
+        if let Some(known) = copies.get(value, to) {
+            return known;
+        }
+        let made = match self.recomputed(value, to, copies) {
+            Some(copy) => copy,
+            None => self.moved(value, to, copies),
+        };
+        copies.insert(value, to, made);
+        made
+    }
+
+    /// Returns `value` in the sharding `to`, resharded where it is smallest.
+    fn moved(&mut self, value: ValueId, to: ShardingId, copies: &mut AvailableCopies) -> ValueId {
+        let wanted = self.rw.module.shardings.get(to);
+        match earlier_reshard(self.rw.module, &mut self.planner, value, wanted) {
+            Some(earlier_reshard) => self.reshard_earlier(earlier_reshard, copies),
+            None => self.reshard(value, to),
+        }
+    }
+
+    /// Reshards a smaller value, and repeats on it the operations that produce the wanted one.
+    fn reshard_earlier(&mut self, earlier_reshard: EarlierReshard, copies: &mut AvailableCopies) -> ValueId {
+        let to = self.rw.module.shardings.intern(earlier_reshard.to);
+        let mut value = self.available(earlier_reshard.source, to, copies);
+        for (op, sharding) in earlier_reshard.again {
+            value = repeat(&mut self.rw, op, &[value], sharding);
+        }
+        value
+    }
+
+    fn reshard(&mut self, value: ValueId, to: ShardingId) -> ValueId {
+        let ty = self.rw.module.values[value].ty;
+        let result = self.rw.op1(OpKind::Reshard(to), &[value], ty);
+        self.rw.module.shardings.set(result, Some(to));
+        self.free.note_copy(result, value);
+        result
+    }
+
+    /// Plans an operation that every device computes replicated.
+    fn whole(&mut self, op: OpId, copies: &mut AvailableCopies) {
+        let whole: SmallVec<[TensorSharding; 4]> = self.rw.module.ops[op]
+            .operands
+            .iter()
+            .map(|&v| TensorSharding::replicated(self.mesh_id, self.rw.module.rank(v)))
+            .collect();
+        let warning = self.gather_warning(op, None, &whole, copies);
+        self.warnings.extend(warning);
+        self.require_whole(op, copies);
+        self.rw.keep();
+        for i in 0..self.rw.module.ops[op].results.len() {
+            let value = self.rw.module.ops[op].results[i];
+            if let Some(ty) = self.rw.module.stored(value) {
+                let whole = self.replicated(ty.rank());
+                self.deliver(op, i, whole, copies);
+            }
+        }
+    }
+
+    /// Plans an operation whose result differs between devices (`rng`): one device computes it, and the others add zeros to that.
+    fn drawn_by_one(&mut self, op: OpId, copies: &mut AvailableCopies) {
+        self.require_whole(op, copies);
+        self.rw.keep();
+        let Some(ty) = self.rw.module.tensor(self.rw.module.ops[op].results[0]) else { return };
+        let mut made = TensorSharding::replicated(self.mesh_id, ty.rank());
+        made.unreduced = self.scope.clone().unwrap_or_default().free_axes(self.mesh);
+        made.reduction = if ty.dtype == DType::I1 { ReductionKind::Or } else { ReductionKind::Add };
+        let made = self.rw.module.shardings.intern(made);
+        self.deliver(op, 0, made, copies);
+    }
+
+    fn by_rule(&mut self, op: OpId, copies: &mut AvailableCopies) {
+        let Some(ids) = self.decided(op, copies) else {
+            self.whole(op, copies);
+            return;
+        };
+        let num_operands = self.rw.module.ops[op].operands.len();
+        for (i, &id) in ids[..num_operands].iter().enumerate() {
+            self.require(op, i, id, copies);
+        }
+        self.rw.keep();
+        for (i, &id) in ids[num_operands..].iter().enumerate() {
+            self.deliver(op, i, id, copies);
+        }
+    }
+
+    /// Decides how an operation with a rule is done; `None` if some operand or result has no sharding.
+    fn decide(&mut self, op: OpId, rule: &ShardingRule, copies: &AvailableCopies) -> Option<Decision> {
+        let sums = few_rows::as_sums(self.rw.module, op, rule);
+        let mut best: Option<(f64, f64, Decision)> = None;
+        for rule in std::iter::once(rule).chain(&sums) {
+            let module = &*self.rw.module;
+            let mesh = (self.mesh, self.mesh_id);
+            let site = site(module, mesh, self.invariance.as_ref(), op, rule, copies, &self.free)?;
+            let (site, chosen) = carry::assign(module, op, site, &mut self.planner);
+            let (mut cost, mut sent) = (0.0, 0.0);
+            if !sums.is_empty() {
+                (cost, sent) = (site.cost(&chosen, &mut self.planner), site.sent(&chosen, &mut self.planner));
+                // Fewer collectives do not justify more bytes.
+                if best.as_ref().is_some_and(|(least, bytes, _)| cost >= *least || sent > *bytes) {
+                    continue;
+                }
+            }
+            let shardings: SmallVec<[TensorSharding; 4]> =
+                site.tensors.iter().map(|t| site.sharding(t, &chosen)).collect();
+            let operands = &shardings[..module.ops[op].operands.len()];
+            let warning = self.gather_warning(op, Some((rule, &site.splits)), operands, copies);
+            best = Some((cost, sent, Decision { shardings, warning }));
+        }
+        best.map(|(_, _, decision)| decision)
+    }
+
+    /// Notes that result `i` of `op`, which the caller has kept, comes in the sharding `made`: where propagation wanted another,
+    /// the old value becomes the result of a reshard.
+    fn deliver(&mut self, op: OpId, i: usize, made: ShardingId, copies: &mut AvailableCopies) {
+        let wanted_value = self.rw.module.ops[op].results[i];
+        let Some(wanted) = self.rw.module.shardings.of(wanted_value) else { return };
+        if made == wanted {
+            return;
+        }
+        if self.rw.module.shardings.get(made).same_placement(self.rw.module.shardings.get(wanted)) {
+            self.rw.module.shardings.set(wanted_value, Some(made));
+            return;
+        }
+        self.rw.module.renew_result(op, i);
+        let fresh = self.rw.module.ops[op].results[i];
+        self.rw.module.shardings.set(fresh, Some(made));
+        self.free.note_copy(fresh, wanted_value);
+        let reshard = self.rw.op(OpKind::Reshard(wanted), &[fresh], &[], &[]);
+        self.rw.module.give_result(reshard, wanted_value);
+        // Users that want the sharding that the operation produces need not undo the reshard.
+        copies.insert(wanted_value, made, fresh);
+    }
+}

@@ -1,0 +1,140 @@
+//! Free values: values computed from constants, iotas and scalars alone, such as a causal mask. They can be had in any sharding by
+//! repeating their producers on each device's part, so nothing is sent.
+//!
+//! Conditions:
+//!
+//! * Every operation in the chain is pure, light or element-wise, has one result and no region, and can be done in parts.
+//! * All types are static. The leaves are constants, iotas and scalars; a scalar must not be unreduced.
+//! * The chain has at most `MAX_OPS` operations.
+
+use shardc_ir::{
+    Access, Dense, Effect, Module, OpId, OpKind, Parts, RegionId, Rewriter, SecondaryMap, TensorSharding,
+    ValueId, ValueMap, Work, clone_region,
+};
+use smallvec::SmallVec;
+
+use crate::analysis::reducer::{is_idempotent, is_identity};
+use crate::analysis::regions::program_ops;
+
+/// The most operations that are repeated for one value.
+const MAX_OPS: u8 = 32;
+
+/// The values of a program that can be had in any sharding without communication. Each has the number of operations that compute it
+/// from constants, iotas and scalars; the number is zero for all other values.
+#[derive(Default)]
+pub(crate) struct FreeValues(SecondaryMap<ValueId, u8>);
+
+impl FreeValues {
+    /// Finds them in the program under `body`.
+    pub(crate) fn under(module: &Module, body: RegionId) -> FreeValues {
+        let mut free = FreeValues(SecondaryMap::new());
+        for op in program_ops(module, body) {
+            free.note(module, op);
+        }
+        free
+    }
+
+    /// Records the result of `op`, whose operands are recorded already.
+    pub(crate) fn note(&mut self, module: &Module, op: OpId) {
+        if let &[result] = module.ops[op].results.as_slice() {
+            let count = self.count(module, op);
+            if count > 0 {
+                self.0[result] = count;
+            }
+        }
+    }
+
+    /// Whether `value` can be had in any sharding without communication.
+    pub(crate) fn is_free(&self, value: ValueId) -> bool {
+        self.0[value] > 0
+    }
+
+    /// Returns how many operations compute `value` from constants, iotas and scalars; zero if it is not free.
+    pub(crate) fn num_ops(&self, value: ValueId) -> u8 {
+        self.0[value]
+    }
+
+    /// Notes that `copy` has the elements of `value`.
+    pub(crate) fn note_copy(&mut self, copy: ValueId, value: ValueId) {
+        let count = self.0[value];
+        if count > 0 {
+            self.0[copy] = count;
+        }
+    }
+
+    /// Returns the number of operations that compute the result of `op` from constants, iotas and scalars; zero if others take part.
+    fn count(&self, module: &Module, op: OpId) -> u8 {
+        let data = &module.ops[op];
+        match &data.kind {
+            OpKind::Constant(_) | OpKind::Iota { .. } => return 1,
+            OpKind::ShardingConstraint(_) | OpKind::Reshard(_) => {
+                return data.operands.first().map_or(0, |&operand| self.0[operand]);
+            }
+            _ => {}
+        }
+        let def = data.kind.def();
+        let is_light = def.work == Work::Light || def.access == Access::SamePlace;
+        let in_parts = matches!(def.parts, Parts::AlongPassThrough | Parts::Depends);
+        let is_such = def.effect == Effect::Pure && is_light && in_parts;
+        let values = || data.operands.iter().chain(&data.results);
+        if !is_such || data.operands.is_empty() || !data.regions.is_empty() {
+            return 0;
+        }
+        if !values().all(|&v| module.tensor(v).is_some_and(|ty| ty.is_static())) {
+            return 0;
+        }
+        let mut count = 1u8;
+        for &operand in &data.operands {
+            // Every device has a scalar, unless it is unreduced.
+            let is_scalar = module.rank(operand) == 0
+                && module.shardings.sharding_of(operand).is_none_or(|s| s.unreduced.is_empty());
+            match self.0[operand] {
+                _ if is_scalar => {}
+                0 => return 0,
+                more => count = count.saturating_add(more),
+            }
+        }
+        if count > MAX_OPS || module.rank(data.results[0]) == 0 { 0 } else { count }
+    }
+
+    /// Whether `value` can be had in `sharding`. If that is unreduced, every device may only hold the same value as its partial result
+    /// if that value is the identity of the reduction, or the reduction is idempotent.
+    pub(crate) fn is_free_in(
+        &self,
+        module: &Module,
+        value: ValueId,
+        sharding: Option<&TensorSharding>,
+    ) -> bool {
+        let kind = module.def_op(value).map(|op| &module.ops[op].kind);
+        let is_splat = matches!(kind, Some(OpKind::Constant(Dense::Splat(_))));
+        // A constant that lists its elements is replicated: every device has all of them.
+        let is_listed = matches!(kind, Some(OpKind::Constant(_))) && !is_splat;
+        let fits = |s: &TensorSharding| {
+            s.unreduced.is_empty()
+                || !is_listed && is_identity(module, value, s.reduction)
+                || is_idempotent(s.reduction) && is_splat
+        };
+        self.is_free(value) && sharding.is_none_or(fits)
+    }
+}
+
+/// Clones `op`, which has one result, with these operands and this result sharding.
+pub(crate) fn repeat(
+    rw: &mut Rewriter<'_>,
+    op: OpId,
+    operands: &[ValueId],
+    sharding: TensorSharding,
+) -> ValueId {
+    let kind = rw.module.ops[op].kind.clone();
+    let ty = rw.module.values[rw.module.ops[op].results[0]].ty;
+    let copy = rw.op1_like(op, kind, operands, ty);
+    let regions = rw.module.ops[op].regions.clone();
+    let regions = regions.into_iter().map(|region| clone_region(rw.module, region, &mut ValueMap::new()));
+    let regions: SmallVec<[RegionId; 1]> = regions.collect();
+    if let Some(repeated) = rw.module.def_op(copy) {
+        rw.module.ops[repeated].regions = regions;
+    }
+    let sharding = rw.module.shardings.intern(sharding);
+    rw.module.shardings.set(copy, Some(sharding));
+    copy
+}

@@ -1,0 +1,87 @@
+//! Preparation of shardings for planning: every tensor gets a closed sharding on one mesh.
+
+mod close;
+pub(crate) mod device_order;
+mod dynamic;
+mod maximal;
+pub(crate) mod meshes;
+mod quantized;
+mod small_dims;
+
+use shardc_ir::{Diagnostic, FuncId, Module, ShardingId};
+
+pub(crate) use self::close::result_shardings;
+use super::{Planning, body_of};
+
+/// The pass `legalize-shardings`: rejects or removes shardings that a tensor cannot have.
+///
+/// * A maximal sharding (one device) is replaced by replication later; a warning says so (SH0311).
+/// * Axes on a quantized dimension with scales of its own are removed; if the program itself requests them, it is rejected (SH0319).
+/// * A sharded tensor with dynamic dimensions is rejected (SH0315).
+///
+/// # Errors
+/// SH0301, SH0315, SH0319.
+pub(crate) fn legalize_shardings(
+    module: &mut Module,
+    func: FuncId,
+    planning: &mut Planning,
+) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    let body = body_of(module, func)?;
+    *planning = Planning { notes: maximal::notes(module, func, body), ..Planning::default() };
+    quantized::keep_scales_whole(module, func, body)?;
+    dynamic::check(module, func, body)?;
+    Ok(planning.notes.clone())
+}
+
+/// The pass `unify-meshes`: puts the shardings of all tensors on one mesh, closed and without priorities.
+///
+/// A parameter whose mesh lists its devices in another order is permuted by a reshard.
+///
+/// ```mlir
+/// sdy.mesh @data = <["data"=8]>
+/// sdy.mesh @ab = <["a"=2, "b"=4]>
+/// func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@data, [{"data"}]>}, ...)
+/// ```
+/// becomes
+/// ```mlir
+/// func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@ab, [{"a", "b"}]>}, ...)
+/// ```
+///
+/// # Errors
+/// SH0301, SH0302 (meshes without a common refinement), SH0303 (no mesh).
+pub(crate) fn unify_meshes(
+    module: &mut Module,
+    func: FuncId,
+    planning: &mut Planning,
+) -> Result<(), Vec<Diagnostic>> {
+    let body = body_of(module, func)?;
+    let mesh = meshes::common_mesh(module, func, body).map_err(|error| vec![*error])?;
+    // This must run before shardings are closed: closing puts all of them on the common mesh, and the device order of a parameter
+    // is lost.
+    let (entering, leaving) = device_order::crossings(module, func, body, mesh);
+    close::close_shardings(module, body, mesh);
+    device_order::enter(module, body, &entering);
+    *planning = Planning {
+        mesh: Some(mesh),
+        leaving,
+        notes: std::mem::take(&mut planning.notes),
+        ..Planning::default()
+    };
+    Ok(())
+}
+
+/// The pass `replicate-small-dims` (see [`small_dims`]).
+///
+/// # Errors
+/// SH0301, SH0391.
+pub(crate) fn replicate_small_dims(
+    module: &mut Module,
+    func: FuncId,
+    planning: &mut Planning,
+) -> Result<(), Vec<Diagnostic>> {
+    let (body, mesh) = planning.place(module, func)?;
+    let declared: Vec<Option<ShardingId>> =
+        module.funcs[func].res_shardings.iter().map(|sharding| sharding.expand()).collect();
+    small_dims::take_off_axes(module, body, mesh, &declared);
+    Ok(())
+}

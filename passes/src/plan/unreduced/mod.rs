@@ -1,0 +1,43 @@
+//! Unreduced values (partial sums): where they are kept, so that fewer or smaller values are all-reduced.
+
+mod delay;
+mod flow;
+mod regions;
+
+use shardc_ir::{Diagnostic, FuncId, Module};
+
+use super::Planning;
+
+/// The pass `delay-reductions` (see [`delay`]).
+///
+/// # Errors
+/// SH0301, SH0391.
+pub(crate) fn delay_reductions(
+    module: &mut Module,
+    func: FuncId,
+    planning: &mut Planning,
+) -> Result<(), Vec<Diagnostic>> {
+    let (body, mesh) = planning.place(module, func)?;
+    planning.results(module, func, body, mesh);
+    delay::leave_pending(module, body);
+    Ok(())
+}
+
+/// The pass `propagate-unreduced`: values between an unreduced producer and an unreduced use stay unreduced, first across loops and branches
+/// ([`regions`]), then through operations ([`flow`]).
+///
+/// # Errors
+/// SH0301, SH0391.
+pub(crate) fn propagate_unreduced(
+    module: &mut Module,
+    func: FuncId,
+    planning: &mut Planning,
+) -> Result<(), Vec<Diagnostic>> {
+    let (body, mesh) = planning.place(module, func)?;
+    let results = planning.results(module, func, body, mesh);
+    if regions::is_any_pending(module, body) {
+        regions::settle(module, body);
+        flow::flow(module, body, &results);
+    }
+    Ok(())
+}

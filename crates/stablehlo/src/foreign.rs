@@ -1,10 +1,10 @@
-//! Files that are given in place of a program: what they are, and how a program comes out of them.
+//! Recognizes files of other kinds that are given as a program, and suggests how to get a program from each.
 
 use shardc_ir::Diagnostic;
 
 use crate::codes;
 
-/// Bytes at the start that are looked at.
+/// The number of bytes examined at the start of a file.
 const HEAD: usize = 4096;
 
 const NO_PROGRAM: &str = "a program is StableHLO text, MLIR bytecode or a portable artifact";
@@ -13,8 +13,8 @@ const PICKLE: &str =
 const UTF_16: &str = "convert it: iconv -f UTF-16 -t UTF-8 FILE";
 const JAX: &str = "in JAX: print(jax.jit(f).lower(*args).as_text())";
 
-/// What `bytes` are, if they are known to be something else than StableHLO text or MLIR bytecode: an error that says
-/// how to get a program from it.
+/// Returns an error with a hint if `bytes` are known to be neither StableHLO text nor MLIR bytecode. The hint says how
+/// to get a program from the file.
 ///
 /// ```
 /// let error = shardc_stablehlo::not_a_program(b"HloModule jit_f, entry_computation_layout={()->f32[]}");
@@ -27,7 +27,7 @@ pub fn not_a_program(bytes: &[u8]) -> Option<Diagnostic> {
     Some(Diagnostic::invalid(codes::FOREIGN, format!("this is {what}, not StableHLO")).hint(hint))
 }
 
-/// What to say of bytes that are neither UTF-8 text nor anything that is known.
+/// The error for bytes that are not UTF-8 and not a recognized file.
 #[must_use]
 pub fn not_text(bytes: &[u8], error: std::str::Utf8Error) -> Diagnostic {
     let at = error.valid_up_to();
@@ -75,11 +75,11 @@ fn binary(head: &[u8]) -> Option<(&'static str, String)> {
     if head.get(257..262) == Some(b"ustar") {
         return Some(("a tar archive", "unpack it first: tar -xf FILE".to_owned()));
     }
-    // A header of JSON behind its length.
+    // safetensors: a JSON header after its length, 8 bytes in little-endian order.
     if head.get(8) == Some(&b'{') && head.get(4..8) == Some(&[0; 4]) {
         return Some(("a safetensors file", "it holds arrays, not a program".to_owned()));
     }
-    // Every other byte is zero, and there is no mark.
+    // UTF-16 without a byte order mark: every other byte is zero.
     let (even, odd) = (head.iter().step_by(2), head.iter().skip(1).step_by(2));
     if head.len() >= 16 && (even.clone().all(|&b| b == 0) != odd.clone().all(|&b| b == 0)) {
         return Some(("UTF-16 text", "convert it: iconv -f UTF-16LE -t UTF-8 FILE".to_owned()));

@@ -1,4 +1,4 @@
-//! Pretty forms of operations whose regions have a syntax of their own.
+//! Pretty forms of operations whose regions have their own syntax.
 
 use shardc_ir::{BinaryOp, Diagnostic, OpKind, PackedOption, Span};
 use smallvec::SmallVec;
@@ -115,7 +115,7 @@ impl<'a> Parser<'a> {
         Ok(state)
     }
 
-    /// The region that `applies op` stands for.
+    /// Creates the region of `applies op`.
     fn applied_region(&mut self, state: &OpState<'a>, op: BinaryOp, span: Span) -> Res<shardc_ir::RegionId> {
         let dtype =
             state.operands.first().and_then(|o| self.module.tensor(o.value)).map(|tensor| tensor.dtype);
@@ -171,7 +171,7 @@ impl<'a> Parser<'a> {
         self.tail("sdy.manual_computation", span, state)
     }
 
-    /// `<"name">(%0) in_shardings=[...] out_shardings=[...] (%arg0: T) {...} : (T) -> T`.
+    /// Parses `<"name">(%0) in_shardings=[...] out_shardings=[...] (%arg0: T) {...} : (T) -> T`.
     pub(super) fn named_computation(&mut self, row: &'static Row, span: Span) -> Res<OpState<'a>> {
         let mut given = Given::default();
         let mut operands = SmallVec::new();
@@ -202,7 +202,7 @@ impl<'a> Parser<'a> {
         self.tail(row.name, span, state)
     }
 
-    /// `(%0, ...) inits (%1, ...) dimension = 0 attributes {...} {^bb0(...): ...} : (T, U) -> (V, W)`.
+    /// Parses `(%0, ...) inits (%1, ...) dimension = 0 attributes {...} {^bb0(...): ...} : (T, U) -> (V, W)`.
     pub(super) fn scan(&mut self, row: &'static Row, span: Span) -> Res<OpState<'a>> {
         let mut given = Given::default();
         let mut operands = SmallVec::new();

@@ -1,4 +1,4 @@
-//! Quantized element types: `!quant.uniform<i8:f32, 0.1:-30>` and their like.
+//! Quantized element types, such as `!quant.uniform<i8:f32, 0.1:-30>`.
 
 use shardc_ir::floats::power_of_two;
 use shardc_ir::{DType, Diagnostic, FloatBits, Quant, QuantKind, QuantParams, QuantStorage, Span};
@@ -8,11 +8,11 @@ use super::Parser;
 use crate::codes;
 use crate::lexer::{Failure, Res};
 
-/// Widest storage type.
+/// The widest storage type, in bits.
 const MAX_STORAGE: u32 = 32;
 
 impl Parser<'_> {
-    /// A quantized type; the cursor is at its `!`.
+    /// Parses a quantized type; the cursor is at its `!`.
     pub(super) fn quant(&mut self) -> Res<Quant> {
         let start = self.peek_pos();
         self.expect("!")?;
@@ -49,7 +49,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `, 0.1:-30`, `:1, {0.1:-30, 0.2}` or `:{0:2, 1:4}, {{0.1, 0.2}, {0.3, 0.4}}`.
+    /// Parses `, 0.1:-30`, `:1, {0.1:-30, 0.2}` or `:{0:2, 1:4}, {{0.1, 0.2}, {0.3, 0.4}}`.
     fn uniform(&mut self) -> Res<QuantKind> {
         if self.eat(",") {
             return Ok(QuantKind::PerTensor(self.quant_params()?));
@@ -131,7 +131,7 @@ impl Parser<'_> {
         Ok(self.ident("the type of the real numbers, such as `f32`")?.into())
     }
 
-    /// `i8`, `u8`, `i8<-127:127>`.
+    /// Parses `i8`, `u8`, `i8<-127:127>`.
     fn storage(&mut self) -> Res<QuantStorage> {
         let span = self.token_span();
         let word = self.ident("an integer type such as `i8`")?;
@@ -166,7 +166,7 @@ fn bad(message: String, span: Span) -> Failure {
     Diagnostic::invalid(codes::TYPE, message).at(span).into()
 }
 
-/// What is wrong with a type that follows the grammar.
+/// Returns the error of a type that follows the grammar but is invalid.
 fn fault(quant: &Quant) -> Option<String> {
     let expressed = quant.expressed.as_deref();
     if let Some(expressed) = expressed

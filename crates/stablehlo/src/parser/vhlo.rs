@@ -1,9 +1,10 @@
-//! VHLO attributes that stand in text: `#vhlo.dict_v1<{#vhlo.string_v1<"a"> = #vhlo.bool_v1<true>}>`.
+//! VHLO attributes in text: `#vhlo.dict_v1<{#vhlo.string_v1<"a"> = #vhlo.bool_v1<true>}>`.
 //!
-//! They are carried as they are. Only in bytecode do they have a meaning here; but what an artifact may not hold
-//! is refused in text too: attributes of other dialects within one, and keys that are no attributes.
+//! They are carried as text, and interpreted only in bytecode. What an artifact may not contain is rejected in text
+//! too: attributes of other dialects inside one, and keys that are not attributes.
 
-/// Where text that begins with a VHLO attribute breaks VHLO's rules, in bytes, and how.
+/// Returns the byte offset and description of the first violation of VHLO's rules in text that begins with a VHLO
+/// attribute.
 pub(super) fn fault(text: &str) -> Option<(usize, &'static str)> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -26,7 +27,7 @@ pub(super) fn fault(text: &str) -> Option<(usize, &'static str)> {
     None
 }
 
-/// The first byte behind the string that begins at `at`.
+/// The offset after the string that begins at `at`.
 fn string_end(bytes: &[u8], at: usize) -> usize {
     let mut end = at + 1;
     while let Some(&byte) = bytes.get(end) {

@@ -1,4 +1,4 @@
-//! Inherent attributes as they were read, taken one by one.
+//! Parsed inherent attributes.
 
 use std::borrow::Cow;
 
@@ -11,11 +11,11 @@ use smallvec::SmallVec;
 
 use crate::syntax::values::{Attrs, ConvNumbers, Val};
 
-/// Inherent attributes as read, to be taken one by one.
+/// Parsed inherent attributes, which are removed one by one as they are used.
 #[derive(Debug, Default)]
 pub(crate) struct Given(pub(crate) Attrs);
 
-/// What is wrong with the attributes of an operation.
+/// The error message for invalid attributes of an operation.
 pub(crate) type Problem = String;
 
 impl Given {
@@ -120,7 +120,7 @@ impl Given {
         Ok(word.into_owned().into())
     }
 
-    /// One of the words of an enumeration, which are spelt so.
+    /// The member of an enumeration whose spelling is the attribute's value.
     pub(super) fn one_of<T: Copy>(
         &mut self,
         name: &str,
@@ -245,7 +245,7 @@ impl Given {
         Ok((direction, ty))
     }
 
-    /// How many operands or results belong to each of two variadic groups.
+    /// The number of operands or results in each of two variadic groups.
     pub(super) fn two_segments(&mut self, name: &str) -> Result<[u32; 2], Problem> {
         let sizes = self.dims(name)?;
         sizes[..].try_into().map_err(|_| format!("the attribute `{name}` must have two sizes"))

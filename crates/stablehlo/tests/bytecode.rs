@@ -40,12 +40,12 @@ fn said(errors: &[Diagnostic]) -> String {
     render(errors, "FILE", "", false)
 }
 
-/// `name.v6.mlirbc` is the bytecode of `name.mlir`.
+/// The text of `name.v6.mlirbc` is `name.mlir`.
 fn text_of(bytecode: &Path) -> PathBuf {
     bytecode.with_extension("").with_extension("mlir")
 }
 
-/// The difference between a bytecode file and the text beside it, if any.
+/// The difference between a bytecode file and its text, if any.
 fn difference(bytecode: &Path) -> Option<String> {
     let name = bytecode.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let source = fs::read_to_string(text_of(bytecode)).expect("the text beside it");
@@ -77,7 +77,7 @@ fn demand(failures: &[String]) {
 #[test]
 fn files_hold_their_text() {
     let mut paths = files(&data(), ".mlirbc");
-    // Parts that a module keeps as text are in generic form if they come from bytecode.
+    // Code that a module keeps as text is in generic form if it comes from bytecode.
     paths.retain(|path| !path.to_string_lossy().contains("kept."));
     assert!(paths.len() >= 20, "only {} files", paths.len());
     let failures: Vec<String> = paths.iter().filter_map(|path| difference(path)).collect();
@@ -140,7 +140,7 @@ fn damaged_files_break_nothing() {
     }
 }
 
-/// Text that is kept, and text in the file, either parses again or was rejected.
+/// Kept text and text in the file parse again or are rejected.
 #[test]
 fn what_is_read_of_damaged_files_has_a_text() {
     let mut failures = Vec::new();
@@ -181,7 +181,7 @@ fn what_is_read_of_damaged_files_has_a_text() {
     demand(&failures);
 }
 
-/// A name that is no string stands beside one that is.
+/// A name that is not a string, next to a valid one.
 #[test]
 fn a_module_has_one_name() {
     let error = |text: &str| {
@@ -199,11 +199,11 @@ fn a_module_has_one_name() {
     assert!(print(&module, &PrintOptions::default()).starts_with("module @b {"));
 }
 
-/// Symbols around the program are those of the text, each once.
+/// Each symbol outside the program is unique, as in text.
 #[test]
 fn a_symbol_around_the_program_stands_once() {
     let mut bytes = fs::read(data().join("kept.v6.mlirbc")).expect("a readable file");
-    // `x.a = "above"` becomes `sym_name = "above"`, and the module beside it becomes @above.
+    // `x.a = "above"` becomes `sym_name = "above"`, and the module next to it is named @above.
     for (at, value) in [(208, 17), (372, 43), (594, 35)] {
         bytes[at] = value;
     }

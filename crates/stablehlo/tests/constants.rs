@@ -102,7 +102,7 @@ fn narrow_elements_lie_in_their_range() {
     }
 }
 
-/// Nineteen bits: those of an `f32` are not taken for it, as they lose what they say.
+/// A `tf32` has 19 bits. A pattern with the 32 bits of an `f32` is rejected, because it would lose bits.
 #[test]
 fn the_bits_of_a_tf32_are_nineteen() {
     let ty = TensorType::new(&[], DType::TF32);

@@ -1,4 +1,4 @@
-//! Damaged and hostile texts: the reader always reports errors within a time limit.
+//! Damaged and hostile texts: the parser always reports errors within a time limit.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

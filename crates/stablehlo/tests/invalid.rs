@@ -72,7 +72,7 @@ fn programs_get_the_errors_that_they_say() {
             show(&text),
             show(&have)
         );
-        // Each family has valid and invalid programs.
+        // Each subject has valid and invalid programs.
         let wrong = text.split(SPLIT).filter(|program| program.contains(MARK)).count();
         assert!(wrong > 0 && wrong < text.split(SPLIT).count(), "{}", path.display());
     }

@@ -1,10 +1,10 @@
-//! What must hold for every input, however broken.
+//! Invariants that hold for every input, however malformed.
 
 use shardc_ir::{Diagnostic, Module};
 use shardc_stablehlo::{PrintForm, PrintOptions, parse, print, render};
 
-/// A reader gives a module or says what is wrong. What it reads and the verifier accepts comes back from its own
-/// print, in either form.
+/// Parsing gives a module or errors. A module that the verifier accepts is unchanged by printing and parsing, in either
+/// form.
 pub fn check(read: Result<Module, Vec<Diagnostic>>, source: &str) {
     let module = match read {
         Ok(module) => module,

@@ -286,7 +286,7 @@ impl<'b> Body<'b> {
             .map(|&(name, value)| match self.file.store.attr(name) {
                 BAttr::Str { bytes: Cow::Borrowed(bytes), .. } => std::str::from_utf8(bytes)
                     .map(|name| (Cow::Borrowed(name), value))
-                    .map_err(|_| place.malformed("expected names of UTF-8 characters in this dictionary")),
+                    .map_err(|_| place.malformed("expected UTF-8 names in this dictionary")),
                 _ => Err(place.malformed("expected strings as names in this dictionary")),
             })
             .collect()
@@ -294,7 +294,7 @@ impl<'b> Body<'b> {
 
     /// The inherent attributes of an operation. They are a dictionary if the operation is not registered in the writer.
     fn properties(&mut self, c: &mut ByteCursor<'b>, op: &str, registered: bool) -> Res<Vec<NamedAttr<'b>>> {
-        let at = c.index(self.file.properties.len(), "an entry of properties")?;
+        let at = c.index(self.file.properties.len(), "a properties entry")?;
         let Some(&entry) = self.file.properties.get(at as usize) else { return Ok(Vec::new()) };
         if registered {
             return properties::read(&mut self.file.store, op, entry, self.file.version);
@@ -309,7 +309,7 @@ impl<'b> Body<'b> {
 
 /// Skips use-list orders: a module keeps no use lists.
 fn use_list_orders(c: &mut ByteCursor<'_>, values: usize) -> Res<()> {
-    let count = if values > 1 { c.count("orders of uses")? } else { 1 };
+    let count = if values > 1 { c.count("use-list orders")? } else { 1 };
     for _ in 0..count {
         if values > 1 {
             c.index(values, "a value")?;

@@ -349,7 +349,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             match self.values.get(value as usize).copied().flatten() {
                 Some(value) => operands.push(value),
                 None => {
-                    let message = "an operand is used before the operation that makes it";
+                    let message = "an operand is used before its definition";
                     return Err(Diagnostic::invalid(codes::UNKNOWN_VALUE, message).into());
                 }
             }
@@ -408,7 +408,7 @@ impl<'a, 'b> Builder<'a, 'b> {
 
     fn op(&mut self, at: OpRef, op: &'a OpRecord<'b>) -> Res<OpId> {
         if matches!(&*op.name, "func.func" | "builtin.module" | "sdy.mesh") {
-            let message = format!("{} may stand at the top level only", op.name);
+            let message = format!("{} is allowed only at the top level", op.name);
             return Err(Diagnostic::unsupported(codes::NOT_READ, message).into());
         }
         let mut record = self.record(at, op)?;

@@ -141,7 +141,7 @@ fn shape(c: &mut DialectCursor<'_, '_>) -> Res<Vec<i64>> {
     let place = c.cursor;
     let sizes = c.svarints()?;
     if let Some(&bad) = sizes.iter().find(|&&size| size < 0 && size != DYNAMIC) {
-        return Err(place.malformed(format!("expected sizes that are not negative, found {bad}")));
+        return Err(place.malformed(format!("expected non-negative sizes, found {bad}")));
     }
     Ok(sizes)
 }
@@ -160,7 +160,7 @@ fn read_type<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
                 0 => Sign::Signless,
                 1 => Sign::Signed,
                 2 => Sign::Unsigned,
-                n => return Err(place.malformed(format!("expected a kind of sign from 0 to 2, found {n}"))),
+                n => return Err(place.malformed(format!("expected a signedness from 0 to 2, found {n}"))),
             };
             BType::Int { width, sign }
         }

@@ -75,7 +75,7 @@ pub(super) fn read(bytes: &[u8]) -> Res<Ir<'_>> {
         let place = c;
         let (id, contents) = c.section()?;
         if sections.get(usize::from(id)).is_some_and(Option::is_some) {
-            let message = format!("expected one {} section, found another one", section::name(id));
+            let message = format!("expected one {} section, found a second one", section::name(id));
             return Err(place.malformed(message));
         }
         if let Some(slot) = sections.get_mut(usize::from(id)) {
@@ -160,7 +160,7 @@ fn strings(mut c: ByteCursor<'_>) -> Res<Vec<&[u8]>> {
             Some((0, string)) => strings.push(string),
             _ => {
                 return Err(
-                    place.malformed(format!("expected {size} bytes of a string, the last of them zero"))
+                    place.malformed(format!("expected a string of {size} bytes with a terminating zero"))
                 );
             }
         }
@@ -177,7 +177,7 @@ fn string_at<'b>(c: &mut ByteCursor<'b>, strings: &[&'b [u8]]) -> Res<&'b [u8]> 
 fn name_at<'b>(place: ByteCursor<'b>, strings: &[&'b [u8]], at: u64) -> Res<&'b str> {
     let at = place.indexed(at, strings.len(), "a string")?;
     let bytes = strings.get(at as usize).copied().unwrap_or(&[]);
-    std::str::from_utf8(bytes).map_err(|_| place.malformed("expected a name of UTF-8 characters"))
+    std::str::from_utf8(bytes).map_err(|_| place.malformed("expected a UTF-8 name"))
 }
 
 fn dialects<'b>(
@@ -232,7 +232,7 @@ fn properties(mut c: ByteCursor<'_>) -> Res<Vec<ByteCursor<'_>>> {
     if c.at_end() {
         return Ok(Vec::new());
     }
-    let count = c.count("entries of properties")?;
+    let count = c.count("properties entries")?;
     let mut entries = Vec::with_capacity(count.min(RESERVED));
     for _ in 0..count {
         let size = c.varint()?;
@@ -259,7 +259,7 @@ fn resources<'b>(
 ) -> Res<Resources<'b>> {
     let mut keys = Vec::new();
     let mut external = String::new();
-    for _ in 0..offsets.count("groups of resources")? {
+    for _ in 0..offsets.count("resource groups")? {
         let name = string_at(&mut offsets, strings)?;
         // Attributes refer to dialect resources by index, so the keys of external resources must not be counted.
         resource_group(&mut c, &mut offsets, strings, name, &mut external, &mut Vec::new())?;
@@ -462,8 +462,7 @@ fn entries<'b>(
 fn assembly<'b>(c: &mut ByteCursor<'b>, kind: &str) -> Res<Cow<'b, str>> {
     let place = *c;
     let bytes = c.until_zero()?;
-    let text =
-        std::str::from_utf8(bytes).map_err(|_| place.malformed("expected text of UTF-8 characters"))?;
+    let text = std::str::from_utf8(bytes).map_err(|_| place.malformed("expected UTF-8 text"))?;
     let text = text.trim();
     let text: Cow<'b, str> =
         if text.contains('\n') { text.replace('\n', " ").into() } else { Cow::Borrowed(text) };

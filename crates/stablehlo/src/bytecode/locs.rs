@@ -42,7 +42,7 @@ impl Locs {
         let mut stack = vec![at];
         loop {
             let Some(&top) = stack.last() else {
-                return Err(Diagnostic::internal(codes::MALFORMED, "a location that was not made").into());
+                return Err(Diagnostic::internal(codes::MALFORMED, "a location was not converted").into());
             };
             let state = self.made.get(top.0 as usize).copied().unwrap_or(State::New);
             if let State::Made(id) = state {

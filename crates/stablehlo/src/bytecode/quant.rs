@@ -49,7 +49,7 @@ impl Storage {
 fn width(c: &DialectCursor<'_, '_>, ty: TypeRef) -> Res<u32> {
     match *c.type_at(ty) {
         BType::Int { width, sign: Sign::Signless | Sign::Signed | Sign::Unsigned } => Ok(width),
-        _ => Err(c.cursor.malformed("expected an integer type as storage of a quantized type")),
+        _ => Err(c.cursor.malformed("expected the integer storage type of a quantized type")),
     }
 }
 
@@ -148,6 +148,6 @@ fn read_type<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
             }
             per_axis(storage, expressed, axis, scales.into_iter().zip(zero_points))
         }
-        _ => return Err(place.malformed("quantized types with blocks of channels cannot be read")),
+        _ => return Err(place.malformed("quantized types with sub-channel blocks are not supported")),
     })
 }

@@ -46,7 +46,7 @@ pub(super) fn word(c: &mut DialectCursor<'_, '_>, words: &'static [&'static str]
         Some(word) if !word.is_empty() => Ok(word),
         _ => {
             let known: Vec<_> = words.iter().copied().filter(|word| !word.is_empty()).collect();
-            Err(place.malformed(format!("expected the number of one of {}, found {at}", known.join(", "))))
+            Err(place.malformed(format!("expected the code of one of {}, found {at}", known.join(", "))))
         }
     }
 }

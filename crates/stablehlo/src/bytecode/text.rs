@@ -219,7 +219,8 @@ impl<'s, 'b> Pool<'s, 'b> {
                 self.name(store.string(*root).unwrap_or(b""))?;
                 for &part in nested {
                     if !matches!(store.attr(part), BAttr::Symbol(_) | BAttr::SymbolPath { .. }) {
-                        let message = "malformed bytecode: a path of symbols has a part that is none";
+                        let message =
+                            "malformed bytecode: a nested symbol reference has a part that is not a symbol";
                         return Err(Diagnostic::invalid(codes::MALFORMED, message).into());
                     }
                     self.text.push_str("::");

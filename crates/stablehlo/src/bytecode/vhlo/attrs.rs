@@ -25,7 +25,7 @@ fn api_version<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
     match cursor.varint()? {
         number @ 0..=4 => Ok(BAttr::text(format!("{number} : i32"))),
         number => {
-            let message = format!("expected a version of custom calls from 0 to 4, found {number}");
+            let message = format!("expected a custom call API version from 0 to 4, found {number}");
             Err(place.malformed(message))
         }
     }
@@ -57,7 +57,7 @@ pub(super) fn read<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
             let place = cursor.cursor;
             let ty = cursor.ty()?;
             let Some(width) = builtin::float_width_at(cursor, ty) else {
-                return Err(place.malformed("expected the type of a float"));
+                return Err(place.malformed("expected a float type"));
             };
             BAttr::Float { ty, words: cursor.words(width)? }
         }
@@ -67,7 +67,7 @@ pub(super) fn read<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
             let width = match *cursor.type_at(ty) {
                 BType::Int { width, sign: Sign::Signless | Sign::Unsigned } => width,
                 BType::Index => 64,
-                _ => return Err(place.malformed("expected the type of an integer")),
+                _ => return Err(place.malformed("expected an integer type")),
             };
             BAttr::Int { ty, words: cursor.words(width)? }
         }

@@ -66,7 +66,7 @@ impl Converter {
         };
         self.left = self.left.saturating_sub(size + size_of::<BAttr<'_>>());
         if self.left == 0 {
-            return Err("the attributes up to here take too much memory for the size of the file".to_owned());
+            return Err("the attributes take too much memory for the size of the file".to_owned());
         }
         Ok(store.add_attr(attr))
     }

@@ -118,7 +118,7 @@ impl<'b> Parts<'_, 'b> {
             None => return Err(convert::missing(name)),
         };
         let dims: Result<Vec<u32>, _> = list.into_iter().map(u32::try_from).collect();
-        dims.map_err(|_| format!("the attribute `{name}` must hold dimension numbers"))
+        dims.map_err(|_| format!("the attribute `{name}` must be a list of dimension numbers"))
     }
 
     /// Builds `#stablehlo.kind<a = [1], index = 2>`.

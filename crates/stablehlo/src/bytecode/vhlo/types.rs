@@ -114,7 +114,7 @@ impl Quantized {
         let place = cursor.cursor;
         let storage = cursor.ty()?;
         let Some(width) = builtin::int_width(cursor, storage) else {
-            return Err(place.malformed("expected the type of an integer that stores a quantized number"));
+            return Err(place.malformed("expected the integer storage type of a quantized type"));
         };
         Ok(Quantized { signed, width, expressed: cursor.ty()? })
     }

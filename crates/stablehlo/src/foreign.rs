@@ -44,7 +44,7 @@ fn binary(head: &[u8]) -> Option<(&'static str, String)> {
         (
             b"PK\x03\x04",
             "a zip archive",
-            "unpack it first; in one that torch.export wrote, lower the program with torch_xla",
+            "unpack it first; for a file of torch.export, lower the program with torch_xla",
         ),
         (b"\x28\xb5\x2f\xfd", "a zstd archive", "unpack it first: unzstd FILE"),
         (b"BZh", "a bzip2 archive", "unpack it first: bunzip2 FILE"),
@@ -58,12 +58,12 @@ fn binary(head: &[u8]) -> Option<(&'static str, String)> {
         (b"\x80\x03", "a Python pickle", PICKLE),
         (b"\x80\x04", "a Python pickle", PICKLE),
         (b"\x80\x05", "a Python pickle", PICKLE),
-        (b"\xcf\xfa\xed\xfe", "an executable", "give the program that it was compiled from"),
-        (b"MZ", "an executable", "give the program that it was compiled from"),
-        (b"\x7fELF", "an executable", "give the program that it was compiled from"),
+        (b"\xcf\xfa\xed\xfe", "an executable", "pass the program that it was compiled from"),
+        (b"MZ", "an executable", "pass the program that it was compiled from"),
+        (b"\x7fELF", "an executable", "pass the program that it was compiled from"),
         (b"\x89HDF", "an HDF5 file", "it holds arrays, not a program"),
         (b"\x93NUMPY", "a NumPy file", "it holds an array, not a program"),
-        (b"BC\xc0\xde", "LLVM bitcode", "give the StableHLO that it was compiled from"),
+        (b"BC\xc0\xde", "LLVM bitcode", "pass the StableHLO that it was compiled from"),
         (b"\xff\xfe", "UTF-16 text", UTF_16),
         (b"\xfe\xff", "UTF-16 text", UTF_16),
     ];
@@ -85,7 +85,7 @@ fn binary(head: &[u8]) -> Option<(&'static str, String)> {
         return Some(("UTF-16 text", "convert it: iconv -f UTF-16LE -t UTF-8 FILE".to_owned()));
     }
     if !head.starts_with(b"ML\xefR") && head.windows(4).any(|bytes| bytes == b"ML\xefR") {
-        let hint = "take the program out of it: jax.export.deserialize(data).mlir_module()";
+        let hint = "extract the program: jax.export.deserialize(data).mlir_module()";
         return Some(("a serialized JAX export", hint.to_owned()));
     }
     // Field 1 of an HloModuleProto is its name, a short string.
@@ -95,7 +95,7 @@ fn binary(head: &[u8]) -> Option<(&'static str, String)> {
     {
         return Some((
             "a serialized HLO module",
-            format!("have the tool that wrote it write StableHLO; {JAX}"),
+            format!("export StableHLO from the tool that wrote it; {JAX}"),
         ));
     }
     None
@@ -114,13 +114,13 @@ fn text(head: &[u8]) -> Option<(&'static str, String)> {
         return Some(("HLO text", format!("convert it with XLA's hlo-translate -hlo-to-mlir, or {JAX}")));
     }
     if starts(&["import ", "from ", "def ", "class ", "@jax", "\"\"\"", "'''", "#!/"]) {
-        return Some(("a Python or shell script", format!("give the program that it lowers; {JAX}")));
+        return Some(("a Python or shell script", format!("pass the program that it lowers; {JAX}")));
     }
     if starts(&["{ lambda", "{lambda"]) {
         return Some(("a jaxpr", format!("lower it; {JAX}")));
     }
     if starts(&["; ModuleID", "source_filename", "target triple", "define "]) {
-        return Some(("LLVM IR", "give the StableHLO that it was compiled from".to_owned()));
+        return Some(("LLVM IR", "pass the StableHLO that it was compiled from".to_owned()));
     }
     if starts(&["{\"", "{", "["]) && !first.starts_with("{-#") {
         return Some(("JSON", "a program is text that begins with `module` or `func.func`".to_owned()));

@@ -177,7 +177,7 @@ impl<'a> Cursor<'a> {
         let value = if negative { -value } else { value };
         self.pos = at;
         i64::try_from(value).map_err(|_| {
-            Diagnostic::invalid(codes::SYNTAX, "this integer does not fit 64 bits")
+            Diagnostic::invalid(codes::SYNTAX, "this integer does not fit in 64 bits")
                 .at(Span::new(start, at))
                 .into()
         })
@@ -330,9 +330,12 @@ impl<'a> Cursor<'a> {
                 Some(b'-') if bytes.get(at + 1) == Some(&b'>') => at += 1,
                 Some(&b @ (b')' | b']' | b'}' | b'>')) => {
                     if open.pop() != Some(b) {
-                        return Err(Diagnostic::invalid(codes::SYNTAX, "this bracket closes nothing")
-                            .at(Span::new(at, at + 1))
-                            .into());
+                        return Err(Diagnostic::invalid(
+                            codes::SYNTAX,
+                            "this closing bracket has no matching opening bracket",
+                        )
+                        .at(Span::new(at, at + 1))
+                        .into());
                     }
                 }
                 Some(_) => {}

@@ -155,10 +155,10 @@ impl<'a> Parser<'a> {
             path.skip_while(|&name| name != alias).skip(1).map(|name| format!("`#{name}`")).collect();
         let through = match through.as_slice() {
             [] => String::new(),
-            [name] => format!(", by way of {name}"),
-            [first, .., last] => format!(", by way of {first} to {last}"),
+            [name] => format!(", through {name}"),
+            [first, .., last] => format!(", through {first} to {last}"),
         };
-        let message = format!("the attribute alias `#{alias}` is defined by itself{through}");
+        let message = format!("the attribute alias `#{alias}` refers to itself{through}");
         let at = self.attr_aliases.get(alias).map_or(0, |&(at, _)| at);
         let end = at
             + 1
@@ -225,9 +225,9 @@ impl<'a> Parser<'a> {
             if !self.resources.contains(raw.as_str()) {
                 let message = format!("the resource `{key}` is not defined");
                 let error = Diagnostic::invalid(codes::CONSTANT, message).at(op.span);
-                errors.push(
-                    error.hint("it stands in `{-# dialect_resources: { builtin: { ... } } #-}`, at the end"),
-                );
+                errors.push(error.hint(
+                    "define it in `{-# dialect_resources: { builtin: { ... } } #-}` at the end of the file",
+                ));
             }
         }
         self.errors.extend(errors);

@@ -77,8 +77,8 @@ impl<'a> Parser<'a> {
         if let Some(quantized) = self.module.types.as_quantized(ty) {
             let storage = quantized.element.storage.and_then(QuantStorage::dtype);
             let example = TensorType::new(&quantized.shape, storage.unwrap_or(DType::I8));
-            let message = "the constants of quantized numbers are the integers that are stored";
-            let hint = format!("give them as `dense<...> : {example}` in generic form");
+            let message = "a constant of quantized type must be given as its stored integers";
+            let hint = format!("write `dense<...> : {example}` in generic form");
             return Err(Diagnostic::invalid(codes::CONSTANT, message).at(ty_span).hint(hint).into());
         }
         let Some(tensor) = self.module.types.as_tensor(ty) else {
@@ -94,7 +94,7 @@ impl<'a> Parser<'a> {
             }
             return Err(Diagnostic::invalid(
                 codes::CONSTANT,
-                format!("there are no constants of type {shown}"),
+                format!("a constant cannot have the type {shown}"),
             )
             .at(ty_span)
             .into());
@@ -152,7 +152,7 @@ impl<'a> Parser<'a> {
                 && index.iter().zip(&tensor.shape).all(|(i, size)| (0..*size).contains(i))
         };
         if let Some(index) = indices.iter().find(|index| !is_inside(index)) {
-            let message = format!("the index {index:?} is not one of {tensor}");
+            let message = format!("the index {index:?} is out of bounds for {tensor}");
             return Err(Diagnostic::invalid(codes::CONSTANT, message).at(self.span_from(start)).into());
         }
         self.expect(",")?;
@@ -179,7 +179,7 @@ impl<'a> Parser<'a> {
             return if count == 0 {
                 Ok(Dense::elements(Vec::new()))
             } else {
-                let message = format!("this constant has no elements, its type has {count}");
+                let message = format!("this constant has no elements, but its type has {count}");
                 Err(Diagnostic::invalid(codes::CONSTANT, message).at(span).into())
             };
         }
@@ -198,7 +198,7 @@ impl<'a> Parser<'a> {
                 let sizes: Vec<i64> = nest.sizes.iter().map(|s| s.unwrap_or(0) as i64).collect();
                 if sizes != shape {
                     let message = format!(
-                        "this list has the shape {}, its type {}",
+                        "this list has the shape {}, but its type has the shape {}",
                         dims_text(&sizes),
                         dims_text(shape)
                     );
@@ -235,7 +235,7 @@ impl<'a> Parser<'a> {
         let size = nest.sizes[level].get_or_insert(count);
         if *size != count {
             let message =
-                format!("this list has {count} elements, an earlier one of the same level has {size}");
+                format!("this list has {count} elements, but an earlier list at this level has {size}");
             return Err(Diagnostic::invalid(codes::CONSTANT, message).at(Span::new(start, self.pos)).into());
         }
         Ok(())

@@ -250,7 +250,7 @@ impl<'a> Parser<'a> {
             let same = args.len() == func.params.len()
                 && args.iter().zip(&func.params).all(|(&arg, &ty)| self.module.values[arg].ty == ty);
             if !same {
-                let message = format!("the body of @{} does not take the function's parameters", func.name);
+                let message = format!("the block arguments of @{} do not match its parameters", func.name);
                 return Err(Diagnostic::invalid(codes::TYPE_MISMATCH, message).at(func.span).into());
             }
             self.set_arg_shardings(&func, &shardings);

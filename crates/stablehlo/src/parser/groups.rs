@@ -82,7 +82,7 @@ impl<'a> Parser<'a> {
                         })?;
                         match (name, size) {
                             (Some(name), Some(size @ 1..)) => drop(mesh.axes.insert(name, size)),
-                            _ => return Err(p.expected("a name and a size from 1 on, before this")),
+                            _ => return Err(p.expected("a name and a positive size before this")),
                         }
                         Ok(())
                     })?;

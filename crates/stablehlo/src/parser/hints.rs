@@ -12,7 +12,7 @@ impl<'a> Parser<'a> {
     /// The error for an unknown operation.
     pub(super) fn unknown_op(&mut self, name: &str, span: Span) -> Failure {
         if self.peek() == b'=' && !name.contains('.') {
-            let message = format!("`{name}` is no value: names of values begin with `%`");
+            let message = format!("`{name}` is not a value: value names begin with `%`");
             let error = Diagnostic::invalid(codes::SYNTAX, message).at(span);
             return error.hint(format!("write `%{name} =`")).into();
         }
@@ -37,7 +37,7 @@ impl<'a> Parser<'a> {
         match near {
             Some(known) => error.hint(format!("did you mean `{known}`?")).into(),
             None => error
-                .hint("write it in generic form, as `mlir-opt --mlir-print-op-generic` does; it is then kept as it is")
+                .hint("write it in generic form, as `mlir-opt --mlir-print-op-generic` does; shardc then keeps it unchanged")
                 .into(),
         }
     }
@@ -52,7 +52,7 @@ impl<'a> Parser<'a> {
         if !is_number && self.names.get(word).is_none() {
             return Failure::Said(error);
         }
-        error.hint(format!("write `%{word}`: names of values begin with `%`")).into()
+        error.hint(format!("write `%{word}`: value names begin with `%`")).into()
     }
 
     /// The error for an undefined value.
@@ -65,7 +65,7 @@ impl<'a> Parser<'a> {
         match nearest(name, known) {
             Some(known) => error.hint(format!("did you mean `%{known}`?")).into(),
             None => error
-                .hint("a value must be defined above its use, in the same region or one around it")
+                .hint("a value must be defined before its use, in the same or an enclosing region")
                 .into(),
         }
     }
@@ -85,7 +85,7 @@ impl<'a> Parser<'a> {
             Some(operand) => self.module.types.display(self.module.values[operand.value].ty),
             None => "tensor<4xf32>".to_owned(),
         };
-        error.hint(format!("each operation says its type, as in `: {example}`")).into()
+        error.hint(format!("each operation needs its type, as in `: {example}`")).into()
     }
 
     /// The hint for a value of type `actual` that is written as `written`.

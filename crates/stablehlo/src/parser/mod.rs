@@ -298,7 +298,7 @@ impl<'a> Parser<'a> {
             None => 0,
             Some(at) if (0..i64::from(def.count)).contains(&at) => at as u32,
             Some(at) => {
-                let message = format!("`%{name}` has {} results, there is no number {at}", def.count);
+                let message = format!("`%{name}` has {} results, so `#{at}` does not exist", def.count);
                 return Err(Diagnostic::invalid(codes::COUNT, message)
                     .at(span)
                     .note(def.span, "defined here")

@@ -39,7 +39,7 @@ impl<'a> Parser<'a> {
         if done.is_err() || !self.errors.is_empty() {
             self.errors.clear();
             let Failure::Said(error) = more else { return Err(more) };
-            return Err(error.hint("is there a `}` too many above?").into());
+            return Err(error.hint("is there an extra `}` above?").into());
         }
         Ok(())
     }

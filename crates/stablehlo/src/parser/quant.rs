@@ -124,11 +124,11 @@ impl Parser<'_> {
 
     fn axis_number(&mut self) -> Res<i32> {
         let span = self.token_span();
-        i32::try_from(self.int()?).map_err(|_| bad("a dimension number must fit 32 bits".to_owned(), span))
+        i32::try_from(self.int()?).map_err(|_| bad("a dimension number must fit in 32 bits".to_owned(), span))
     }
 
     fn expressed(&mut self) -> Res<Box<str>> {
-        Ok(self.ident("the type of the real numbers, such as `f32`")?.into())
+        Ok(self.ident("the expressed type, such as `f32`")?.into())
     }
 
     /// Parses `i8`, `u8`, `i8<-127:127>`.
@@ -173,7 +173,7 @@ fn fault(quant: &Quant) -> Option<String> {
         && !matches!(expressed, "f80" | "f128")
         && !DType::parse(expressed).is_some_and(DType::is_float)
     {
-        return Some(format!("`{expressed}` is not a float, so that it cannot be quantized"));
+        return Some(format!("the expressed type `{expressed}` must be a float type"));
     }
     for params in quant.params() {
         let scale = params.scale.value();
@@ -184,7 +184,7 @@ fn fault(quant: &Quant) -> Option<String> {
             && !(least..=greatest).contains(&scale)
         {
             let expressed = expressed.unwrap_or_default();
-            return Some(format!("the scale {} is beyond what {expressed} can hold", params.scale));
+            return Some(format!("the scale {} is out of range for {expressed}", params.scale));
         }
     }
     match &quant.kind {

@@ -20,7 +20,7 @@ impl<'a> Parser<'a> {
             return false;
         }
         if self.unclosed_at != Some(self.pos as u32) {
-            let error = Diagnostic::invalid(codes::SYNTAX, format!("`{found}` cannot stand in a function"))
+            let error = Diagnostic::invalid(codes::SYNTAX, format!("`{found}` cannot be inside a function"))
                 .at(self.token_span())
                 .note(Span::new(open, open + 1), "this region is still open")
                 .hint("a `}` is missing above");

@@ -270,7 +270,7 @@ impl<'a> Parser<'a> {
             let hint = match (names.first(), results.len()) {
                 (Some((name, ..)), 1) => format!("write `%{name} =`"),
                 (Some((name, ..)), 2..) => format!("write `%{name}:{} =`", results.len()),
-                _ => "leave the names out".to_owned(),
+                _ => "remove the names".to_owned(),
             };
             let at = names.first().map_or(span, |&(_, _, at)| at);
             return Err(Diagnostic::invalid(codes::COUNT, message).at(at).hint(hint).into());
@@ -356,7 +356,7 @@ impl<'a> Parser<'a> {
         if matches!(name, "func.func" | "builtin.module" | "sdy.mesh") {
             return Err(Diagnostic::unsupported(
                 codes::NOT_READ,
-                format!("{name} may stand at the top level only"),
+                format!("{name} is allowed only at the top level"),
             )
             .at(span)
             .into());
@@ -467,7 +467,7 @@ impl<'a> Parser<'a> {
             }
         }
         let message =
-            format!("a constant of type {} cannot have another type as result", types.display(written));
+            format!("a constant of type {} cannot have a result of another type", types.display(written));
         Err(Diagnostic::invalid(codes::TYPE_MISMATCH, message).at(span).into())
     }
 
@@ -563,7 +563,7 @@ impl<'a> Parser<'a> {
                     return p.manual_axes(&meshes);
                 }
                 let Some(&mesh) = meshes.first() else {
-                    return Err(p.expected("a sharding, as none names the mesh of these axes"));
+                    return Err(p.expected("a sharding that names the mesh of these axes"));
                 };
                 Ok(match ty {
                     AttrType::Axes => Val::Axes(p.axes(mesh)?, mesh),
@@ -584,7 +584,7 @@ impl<'a> Parser<'a> {
         let printable = |b: u8| b.is_ascii_graphic() && !matches!(b, b'"' | b'\\');
         if matches!(kind, OpKind::Opaque(_)) && (name.is_empty() || !name.bytes().all(printable)) {
             let message = format!("{name:?} cannot be the name of an operation");
-            let hint = "a name is `dialect.operation`, of letters, digits, `_`, `$`, `.` and `-`";
+            let hint = "a name is `dialect.operation`, with letters, digits, `_`, `$`, `.` and `-`";
             return Err(Diagnostic::invalid(codes::SYNTAX, message).at(span).hint(hint).into());
         }
         Ok(kind)

@@ -155,10 +155,10 @@ impl<'a> Parser<'a> {
             let digits = number.bytes().take_while(u8::is_ascii_digit).count();
             let (number, _) = number.split_at(digits);
             if number.is_empty() || number.starts_with('0') {
-                return Err(bad("needs a number from 1 on after `z_`").into());
+                return Err(bad("needs a positive number after `z_`").into());
             }
             let Some(factor) = number.parse::<i64>().ok().and_then(|n| u64::try_from(n).ok()) else {
-                return Err(bad("has a number that does not fit 64 bits").into());
+                return Err(bad("has a number that does not fit in 64 bits").into());
             };
             *at += "z_".len() + digits;
             return Ok(LETTERS - 1 + factor);
@@ -168,7 +168,9 @@ impl<'a> Parser<'a> {
                 *at += 1;
                 Ok(u64::from(letter - b'i'))
             }
-            _ => Err(bad("is no factor: they are called `i` to `z`, then `z_1`, `z_2` and so on").into()),
+            _ => {
+                Err(bad("is not a factor: factors are named `i` to `z`, then `z_1`, `z_2` and so on").into())
+            }
         }
     }
 }

@@ -48,7 +48,7 @@ impl<'a> Parser<'a> {
                 return Err(Diagnostic::invalid(codes::UNKNOWN_MESH, message).at(span).into());
             }
             if mesh.axes.insert(name.as_ref().into(), size).is_some() {
-                let message = format!("this mesh has two axes called \"{name}\"");
+                let message = format!("this mesh has two axes named \"{name}\"");
                 return Err(Diagnostic::invalid(codes::REDEFINITION, message).at(span).into());
             }
             if mesh.axes.len() > usize::from(u16::MAX) {
@@ -228,7 +228,7 @@ impl<'a> Parser<'a> {
         if let Some(SubAxis { pre, size: part }) = sub
             && i64::from(pre).checked_mul(i64::from(part)).is_none_or(|parts| size % parts != 0)
         {
-            let message = format!("({pre}){part} is no part of the axis \"{name}\" of size {size}");
+            let message = format!("({pre}){part} is not a sub-axis of the axis \"{name}\" of size {size}");
             return Err(Diagnostic::invalid(codes::UNKNOWN_MESH, message).at(span).into());
         }
         Ok(AxisRef { axis: index as u16, sub })
@@ -329,7 +329,7 @@ impl<'a> Parser<'a> {
             dim.priority = match u32::try_from(self.int()?) {
                 Ok(priority) if !zeros => Some(priority),
                 _ => {
-                    let message = "a priority is a number from 0 on, without zeros before it";
+                    let message = "a priority must be a non-negative number without leading zeros";
                     return Err(Diagnostic::invalid(codes::SYNTAX, message).at(span).into());
                 }
             };

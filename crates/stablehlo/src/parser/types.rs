@@ -217,7 +217,7 @@ impl<'a> Parser<'a> {
     fn alias_value(&self, alias: &str, span: Span) -> Res<usize> {
         let message = match self.type_aliases.get(alias) {
             Some(_) if self.open_aliases.contains(&alias) => {
-                format!("the type alias `!{alias}` is defined by itself")
+                format!("the type alias `!{alias}` refers to itself")
             }
             Some(&(at, _)) => return Ok(at),
             None => format!("the type alias `!{alias}` is not defined"),

@@ -395,7 +395,7 @@ impl<'a> Parser<'a> {
             all.iter().copied().eq(0..all.len() as u32)
         });
         if !whole {
-            let message = "the dimension numbers of each tensor must be those from 0, each once";
+            let message = "the dimension numbers of each tensor must be 0, 1, ..., each once";
             return Err(Diagnostic::invalid(codes::ATTRIBUTE, message).at(Span::new(start, self.pos)).into());
         }
         Ok(ConvNumbers::new(dims))
@@ -423,7 +423,7 @@ impl<'a> Parser<'a> {
         spatial.sort_unstable();
         let ordered = spatial.iter().enumerate().all(|(i, &(number, _))| number == i as i64);
         if named.contains(&u32::MAX) || !ordered {
-            let message = format!("these dimensions must be `{a}`, `{b}` and the numbers from 0, each once");
+            let message = format!("these dimensions must be `{a}`, `{b}` and 0, 1, ..., each once");
             return Err(Diagnostic::invalid(codes::ATTRIBUTE, message).at(Span::new(start, self.pos)).into());
         }
         Ok((named, spatial.iter().map(|&(_, dim)| dim).collect()))

@@ -12,13 +12,16 @@ pub(super) fn fault(text: &str) -> Option<(usize, &'static str)> {
         match byte {
             b'"' => at = string_end(bytes, at),
             b'#' if !text[at..].starts_with("#vhlo") => {
-                return Some((at, "a VHLO attribute holds VHLO attributes only: expected `#vhlo`"));
+                return Some((at, "a VHLO attribute can contain only VHLO attributes: expected `#vhlo`"));
             }
             b'#' if text[at..].starts_with("#vhlo.dict_v1<{") => {
                 at += "#vhlo.dict_v1<{".len();
                 at += text[at..].len() - text[at..].trim_start().len();
                 if !matches!(bytes.get(at), Some(b'#' | b'}')) {
-                    return Some((at, "a key of a VHLO dictionary is a VHLO attribute: expected `#vhlo`"));
+                    return Some((
+                        at,
+                        "a key of a VHLO dictionary must be a VHLO attribute: expected `#vhlo`",
+                    ));
                 }
             }
             _ => at += 1,

@@ -43,7 +43,7 @@ impl Given {
     }
 
     pub(super) fn splice_pieces(&mut self, name: &str) -> Result<SmallVec<[SplicePiece; 2]>, Problem> {
-        let wrong = || format!("the attribute `{name}` must hold three numbers for each piece");
+        let wrong = || format!("the attribute `{name}` must have three numbers for each piece");
         let list = self.ints(name)?;
         let pieces = list.chunks(3).map(|piece| match *piece {
             [operand, start, limit] => u32::try_from(operand)
@@ -140,7 +140,7 @@ impl Given {
     pub(super) fn string(&mut self, name: &str) -> Result<Box<str>, Problem> {
         match self.need(name)? {
             Val::Str(text) => Ok(text),
-            _ => Err(format!("the attribute `{name}` must be a name")),
+            _ => Err(format!("the attribute `{name}` must be a string or symbol")),
         }
     }
 
@@ -202,7 +202,7 @@ impl Given {
         };
         let (groups, mesh_axes) = match self.need(groups)? {
             Val::Groups(groups, mesh_axes) => (groups, mesh_axes),
-            _ => return Err(format!("the attribute `{groups}` must be a matrix of device numbers")),
+            _ => return Err(format!("the attribute `{groups}` must be a matrix of device ids")),
         };
         let use_global_device_ids = self.flag("use_global_device_ids");
         let has_dynamic_root = self.flag("has_dynamic_root");
@@ -320,6 +320,6 @@ impl Given {
 
 pub(super) fn to_dims(name: &str, values: &[i64]) -> Result<DimList, Problem> {
     let dim =
-        |&v: &i64| u32::try_from(v).map_err(|_| format!("`{name}` must not hold the negative number {v}"));
+        |&v: &i64| u32::try_from(v).map_err(|_| format!("`{name}` must not contain the negative number {v}"));
     values.iter().map(dim).collect()
 }

@@ -257,7 +257,7 @@ fn rare_kind_of(name: &str, given: &mut Given) -> Result<OpKind, Problem> {
             version: match given.opt_int("version").map(i32::try_from) {
                 None => None,
                 Some(Ok(version)) => Some(version),
-                Some(Err(_)) => return Err("the attribute `version` must fit 32 bits".to_owned()),
+                Some(Err(_)) => return Err("the attribute `version` must fit in 32 bits".to_owned()),
             },
         })),
         "stablehlo.async_start" => K::AsyncStart,
@@ -299,7 +299,9 @@ fn rare_kind_of(name: &str, given: &mut Given) -> Result<OpKind, Problem> {
             let [inputs, carries] = given.two_segments("operandSegmentSizes")?;
             let [outputs, carried] = given.two_segments("resultSegmentSizes")?;
             if carries != carried {
-                return Err(format!("it starts with {carries} carried values and ends with {carried}"));
+                return Err(format!(
+                    "it has {carries} loop-carried operands, but {carried} loop-carried results"
+                ));
             }
             K::Scan(Box::new(ScanSpec {
                 inputs,

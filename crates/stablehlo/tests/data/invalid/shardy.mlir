@@ -176,7 +176,7 @@ func.func @named(%a: tensor<8xf32>) {
 // -----
 
 sdy.mesh @mesh = <["x"=8, "y"=2]>
-// error: SH0108 (3)2 is no part of the axis "x" of size 8
+// error: SH0108 (3)2 is not a sub-axis of the axis "x" of size 8
 func.func @part(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(3)2}, {}]>}) {
   return
 }

@@ -3,7 +3,7 @@
 //! `text FILE` prints one JSON object: the seconds of each stage, the size of the file, and the peak resident size of
 //! the process. The peak includes text, module, printed text and the program itself.
 
-#![allow(clippy::print_stdout, reason = "a program: what it says is its output")]
+#![allow(clippy::print_stdout, reason = "the output of a program")]
 
 use std::{error::Error, fs, hint::black_box, time::Instant};
 
@@ -11,7 +11,7 @@ use shardc_stablehlo::{PrintOptions, parse, print, render};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let Some(path) = std::env::args().skip(1).find(|arg| !arg.starts_with('-')) else {
-        println!("no file named: nothing measured");
+        println!("no file given: nothing measured");
         return Ok(());
     };
     let text = fs::read_to_string(&path)?;

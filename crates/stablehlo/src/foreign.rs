@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_recognised() {
+    fn files_are_recognized() {
         let utf_16: Vec<u8> = "func.func @main".encode_utf16().flat_map(u16::to_le_bytes).collect();
         let mut tar = vec![b'x'; 512];
         tar[257..262].copy_from_slice(b"ustar");

@@ -17,7 +17,7 @@ fn carried(text: &str) -> String {
 }
 
 #[test]
-fn attributes_are_carried_in_one_form() {
+fn attributes_are_kept_in_canonical_form() {
     let cases = [
         (
             "[1 : i64, 2 : i32, 1.0 : f64, 2.5 : f32, true, {b = 2.0}]",
@@ -73,7 +73,7 @@ fn attributes_are_carried_in_one_form() {
 }
 
 #[test]
-fn constants_of_every_kind_come_out_as_mlir_prints_them() {
+fn constants_print_as_in_mlir() {
     let cases = [
         ("dense<18446744073709551615> : tensor<1xui64>", "dense<18446744073709551615> : tensor<1xui64>"),
         ("dense<18446744073709551615> : tensor<1xi64>", "dense<-1> : tensor<1xi64>"),

@@ -147,7 +147,7 @@ const CASES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn errors_say_where_and_what_to_do() {
+fn errors_give_place_and_hint() {
     for (name, source) in CASES {
         insta::assert_snapshot!(*name, shown(source));
     }
@@ -188,7 +188,7 @@ fn deep_nesting_is_an_error() {
 
 /// A size that a text claims, such as that of replica groups given as a splat, is never allocated.
 #[test]
-fn a_line_does_not_stand_for_gigabytes() {
+fn claimed_sizes_are_not_allocated() {
     for groups in ["dense<0> : tensor<3000000000x2xi64>", "dense<> : tensor<9000000000000x0xi64>"] {
         let text = format!(
             "func.func @f(%a: tensor<8xf32>) -> tensor<8xf32> {{\n \

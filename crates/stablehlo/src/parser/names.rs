@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_words_are_forgotten_with_their_region() {
+    fn names_end_with_their_region() {
         let mut names = Names::default();
         names.insert("0", def(0));
         names.insert("x", def(1));

@@ -48,7 +48,7 @@ mod tests {
     use super::fault;
 
     #[test]
-    fn sound_attributes_pass() {
+    fn valid_attributes_pass() {
         for text in [
             "#vhlo.dict_v1<{}>",
             "#vhlo.dict_v1<{#vhlo.string_v1<\"a#b\\\"#c\"> = #vhlo.array_v1<[#vhlo.bool_v1<true>]>}>",
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_told_where() {
+    fn faults_have_offsets() {
         let at = |text: &str| fault(text).map(|(at, _)| at);
         assert_eq!(at("#vhlo.dict_v1<{ \"a\" = #vhlo.array_v1<[]>}>"), Some(16));
         assert_eq!(at("#vhlo.array_v1<[#stablehlo.bounds<?>]>"), Some(16));

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn enumerations_are_words_of_stablehlo() {
+    fn enumerations_have_stablehlo_names() {
         let words = [
             (&[3u8, 5][..], "#stablehlo<comparison_direction LT>"),
             (&[4, 0], "#stablehlo<comparison_type NOTYPE>"),
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_say_nothing_are_errors() {
+    fn malformed_entries_are_errors() {
         let wrong: &[&[u8]] = &[
             &[3, 6],
             &[4, 5],

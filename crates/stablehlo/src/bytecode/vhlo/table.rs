@@ -346,14 +346,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_operation_stands_once_with_its_attributes_in_order() {
+    fn operations_are_unique_with_sorted_attributes() {
         let regular: usize = OpDef::all().map(|def| usize::from(def.vhlo)).sum();
         assert_eq!(TABLE.len(), regular + IRREGULAR.len());
         TABLE.iter().for_each(|(name, row)| assert!(row.props.is_sorted_by(|a, b| a.0 < b.0), "{name}"));
     }
 
     #[test]
-    fn each_operation_becomes_one_that_is_known() {
+    fn targets_are_known_operations() {
         // Not in the syntax table: functions are parsed by their own code.
         let elsewhere = ["func.func"];
         // Printed in generic form only.
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_stand_in_operations_that_join_them() {
+    fn parts_are_in_operations_that_join_them() {
         TABLE.iter().for_each(|(name, row)| {
             let parts = row.props.iter().any(|prop| prop.1 == Part);
             let joined = ["conv", "dot_general", "gather", "recv_", "scatter_v", "send_"];

@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_operation_of_the_table_is_read() {
+    fn every_operation_of_the_table_is_parsed() {
         for def in OpDef::all().filter(|def| !def.name.is_empty()) {
             // Without attributes an operation may be rejected, but must not be taken for an unknown one.
             match kind_of(&Module::default(), def.name, &mut Given::default()) {

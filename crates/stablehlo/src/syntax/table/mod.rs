@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pretty_forms_are_of_operations_and_name_their_attributes() {
+    fn pretty_forms_match_the_table() {
         for (name, pretty) in [stablehlo::PRETTY, devices::PRETTY, chlo::PRETTY, sdy::PRETTY].concat() {
             let row = row(name).unwrap_or_else(|| panic!("{name} is not in the table"));
             assert_eq!(row.pretty, pretty, "{name}");

@@ -138,7 +138,7 @@ fn message<'a>(level: Level<'a>, text: &'a str) -> Message<'a> {
     level.message(text)
 }
 
-/// Source lines as they are shown: without a byte order mark and carriage returns.
+/// Source lines to show, without a byte order mark and carriage returns.
 struct Shown<'a> {
     text: Cow<'a, str>,
     start: usize,

@@ -7,7 +7,7 @@ use shardc_ir::{Diagnostic, Severity, Span};
 
 use crate::codes;
 
-/// What must agree between an expectation and a diagnostic.
+/// The parts of an expectation and a diagnostic that must agree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
     /// The severity. The line does not matter.

@@ -11,7 +11,7 @@ use crate::lexer::Res;
 use crate::literals::elements;
 use crate::syntax::Val;
 
-/// The shape of a nested list, as far as it is known.
+/// The shape of a nested list, inferred so far.
 #[derive(Default)]
 struct Nest {
     sizes: Vec<Option<usize>>,

@@ -229,8 +229,7 @@ impl<'a> Parser<'a> {
         Ok(name)
     }
 
-    /// If a module has no function but a nested module has one, parses the nested module as the program and keeps the
-    /// enclosing code as text.
+    /// If only a nested module has functions, parses that module as the program and keeps the enclosing code as text.
     pub(super) fn enter_nested(&mut self) -> Res<()> {
         self.nested(|p| {
             if !p.module.funcs.is_empty() || p.module.enclosing.len() >= super::MAX_DEPTH as usize {

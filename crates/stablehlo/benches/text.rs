@@ -1,9 +1,9 @@
 //! Reads, verifies and prints one program; `cargo xtask bench` compares the times with MLIR's own.
 //!
-//! `text FILE` prints one JSON object: the seconds of each stage, and the bytes of the file and of the process at its
-//! largest (text, module, printed text and the program itself).
+//! `text FILE` prints one JSON object: the seconds of each stage, the size of the file, and the peak resident size of
+//! the process. The peak includes text, module, printed text and the program itself.
 
-#![allow(clippy::print_stdout, reason = "a program: what it says is its output")]
+#![allow(clippy::print_stdout, reason = "the output of a program")]
 
 use std::{error::Error, fs, hint::black_box, time::Instant};
 
@@ -11,7 +11,7 @@ use shardc_stablehlo::{PrintOptions, parse, print, render};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let Some(path) = std::env::args().skip(1).find(|arg| !arg.starts_with('-')) else {
-        println!("no file named: nothing measured");
+        println!("no file given: nothing measured");
         return Ok(());
     };
     let text = fs::read_to_string(&path)?;
@@ -34,7 +34,7 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     (result, start.elapsed().as_secs_f64())
 }
 
-/// The largest resident size of this process so far, as Linux counts it.
+/// The peak resident size of this process, from Linux.
 fn peak_bytes() -> Result<u64, Box<dyn Error>> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM in the status")?;

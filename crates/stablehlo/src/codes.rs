@@ -2,19 +2,19 @@
 
 /// The text does not follow the grammar.
 pub const SYNTAX: &str = "SH0101";
-/// A value is used that is not defined before.
+/// A value is used before its definition, or is not defined.
 pub const UNKNOWN_VALUE: &str = "SH0102";
 /// A name is defined twice.
 pub const REDEFINITION: &str = "SH0103";
-/// A type written at a use differs from the type of the value.
+/// The type written at a use differs from the type of the value.
 pub const TYPE_MISMATCH: &str = "SH0104";
 /// A wrong number of operands, results or regions.
 pub const COUNT: &str = "SH0105";
-/// An operation without a pretty form that shardc knows.
+/// An operation whose pretty form is not known.
 pub const UNKNOWN_OP: &str = "SH0106";
 /// An attribute is missing or has the wrong form.
 pub const ATTRIBUTE: &str = "SH0107";
-/// A mesh or an axis is not known.
+/// A mesh or an axis is not defined.
 pub const UNKNOWN_MESH: &str = "SH0108";
 /// Regions or attributes are nested too deeply.
 pub const NESTING: &str = "SH0109";
@@ -22,21 +22,21 @@ pub const NESTING: &str = "SH0109";
 pub const TYPE: &str = "SH0110";
 /// A malformed constant.
 pub const CONSTANT: &str = "SH0111";
-/// An alias is used that is not defined.
+/// An alias is not defined.
 pub const UNKNOWN_ALIAS: &str = "SH0112";
-/// Something that MLIR allows and shardc does not read.
+/// Valid MLIR that shardc does not read.
 pub const NOT_READ: &str = "SH0113";
 /// Bytecode that does not follow the format.
 pub const MALFORMED: &str = "SH0120";
-/// Bytecode that ends too early.
+/// Bytecode that is truncated.
 pub const TRUNCATED: &str = "SH0121";
 /// Bytecode of a version that shardc does not know.
 pub const VERSION: &str = "SH0122";
 /// An encoding of a dialect that shardc does not know.
 pub const ENCODING: &str = "SH0123";
-/// Bytecode that stands for more text than a program can have.
+/// Bytecode that expands to more text than a program can have.
 pub const TOO_LARGE: &str = "SH0124";
-/// A text expects a diagnostic that does not come, or one comes that it does not expect.
+/// An expected diagnostic was not produced, or a produced one was not expected.
 pub const EXPECTED: &str = "SH0190";
-/// The input is a file of another kind.
+/// The input is another kind of file.
 pub const FOREIGN: &str = "SH0191";

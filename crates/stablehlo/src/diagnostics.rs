@@ -1,4 +1,4 @@
-//! Diagnostics as text for people: file, line and column, the line itself with a caret, what to do.
+//! Renders diagnostics as text: file, line and column, the source line with a caret, and the hint.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,15 +8,15 @@ use annotate_snippets::{
 };
 use shardc_ir::{Class, Diagnostic, Quote, Severity, Span};
 
-/// Longest part of a line that is underlined.
+/// The most bytes of a line that are underlined.
 const LONGEST: usize = 120;
 
-/// How diagnostics look.
+/// How diagnostics are rendered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenderOptions {
-    /// Whether terminal escapes are used; not by default.
+    /// Whether terminal escapes are used. The default is no.
     pub color: bool,
-    /// Columns that lines of the source are cut to, 120 by default: signatures of functions in real programs have
+    /// The number of columns to which source lines are cut, 120 by default. Function signatures of real programs have
     /// thousands of characters.
     pub width: usize,
 }
@@ -27,14 +27,14 @@ impl Default for RenderOptions {
     }
 }
 
-/// Shows diagnostics one after the other, each with its place in `source`. `source_name` is what the place is
-/// called, usually the path of a file. With `color`, terminal escapes are used.
+/// Renders diagnostics one after the other, each with its place in `source`. `source_name` is the name in front of line
+/// and column, usually a path. With `color`, terminal escapes are used.
 #[must_use]
 pub fn render(diagnostics: &[Diagnostic], source_name: &str, source: &str, color: bool) -> String {
     render_with(diagnostics, source_name, source, &RenderOptions { color, ..RenderOptions::default() })
 }
 
-/// Shows diagnostics as [`render`] does, in a chosen width.
+/// Renders diagnostics as [`render`] does, with the given options.
 #[must_use]
 pub fn render_with(
     diagnostics: &[Diagnostic],
@@ -74,13 +74,13 @@ fn group<'a>(diagnostic: &'a Diagnostic, name: &'a str, source: &'a str) -> Grou
         }
     }
     let title = match &diagnostic.quote {
-        // What the option is about comes second.
+        // The quoted option comes first; the source is shown as context.
         Some(quote) => title.element(quoted(quote)),
         None => Group::with_title(title),
     };
     let mut group = match &main {
         Some(main) => {
-            // Only the lines that are shown are handed on: a program may have millions.
+            // Only the lines shown go to the renderer: a program may have millions.
             let places = || near_notes.iter().map(|(place, _)| place).chain([main]);
             let (from, to) = (places().map(|r| r.start).min(), places().map(|r| r.end).max());
             let lines = whole_lines(source, from.unwrap_or(0)..to.unwrap_or(source.len()));
@@ -128,7 +128,7 @@ fn group<'a>(diagnostic: &'a Diagnostic, name: &'a str, source: &'a str) -> Grou
     group
 }
 
-/// An option, with a caret under what is wrong.
+/// A command-line option, with a caret under the invalid part.
 fn quoted(quote: &Quote) -> Snippet<'_, Annotation<'_>> {
     let span = range(quote.span, &quote.text).unwrap_or(0..quote.text.len());
     Snippet::source(quote.text.as_str()).path(quote.origin).annotation(AnnotationKind::Primary.span(span))
@@ -138,11 +138,11 @@ fn message<'a>(level: Level<'a>, text: &'a str) -> Message<'a> {
     level.message(text)
 }
 
-/// Lines as they are shown: without what a file may have and nobody sees, a byte order mark and carriage returns.
+/// Source lines to show, without a byte order mark and carriage returns.
 struct Shown<'a> {
     text: Cow<'a, str>,
     start: usize,
-    /// Offsets of what is left out, and how many bytes each has.
+    /// Offset and length in bytes of each omission.
     left_out: Vec<(usize, usize)>,
 }
 
@@ -177,7 +177,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// A message with its middle left out where it is very long, as a name in it may be.
+/// Replaces the middle of a very long message by `...`: a name in it may be long.
 fn shortened(message: &str) -> Cow<'_, str> {
     const LONG: usize = 2000;
     const KEPT: usize = 400;
@@ -189,7 +189,7 @@ fn shortened(message: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{head} ... {}", tail.into_iter().rev().collect::<String>()))
 }
 
-/// A place that is underlined, which ends with its line and is not endless.
+/// Cuts an underlined range at the end of its line and at [`LONGEST`] bytes.
 fn clipped(source: &str, range: Range<usize>) -> Range<usize> {
     let mut end = range.end.min(range.start + LONGEST);
     while !source.is_char_boundary(end) {
@@ -200,13 +200,13 @@ fn clipped(source: &str, range: Range<usize>) -> Range<usize> {
     range.start..line.max(range.start)
 }
 
-/// Whether two places can be shown in one picture.
+/// Whether two ranges are near enough for one snippet.
 fn near(a: &Range<usize>, b: &Range<usize>) -> bool {
     const FAR: usize = 1 << 18;
     a.start.abs_diff(b.start) < FAR && a.end.abs_diff(b.end) < FAR
 }
 
-/// The lines that a range touches.
+/// Extends a range to whole lines.
 fn whole_lines(source: &str, range: Range<usize>) -> Range<usize> {
     let start = source.get(..range.start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
     let end =
@@ -214,12 +214,12 @@ fn whole_lines(source: &str, range: Range<usize>) -> Range<usize> {
     start..end.max(range.end)
 }
 
-/// The line, from 1, that an offset is on.
+/// The line of an offset, from 1.
 fn line_of(source: &str, offset: usize) -> usize {
     1 + source.as_bytes().get(..offset).unwrap_or(&[]).iter().filter(|&&b| b == b'\n').count()
 }
 
-/// The span as a range of the text, on character boundaries; `None` if it is not in the text.
+/// The span as a range of the text, on character boundaries. `None` if the diagnostic has no span.
 fn range(span: Span, source: &str) -> Option<Range<usize>> {
     if !span.is_some() {
         return None;

@@ -1,4 +1,5 @@
-//! Diagnostics that a text says it expects: `// expected-error@+1 {{...}}`, as MLIR's tools understand it.
+//! Diagnostics that comments of a text expect, in the syntax of MLIR's `-verify-diagnostics`: `// expected-error@+1
+//! {{...}}`.
 
 use std::ops::Range;
 
@@ -6,31 +7,32 @@ use shardc_ir::{Diagnostic, Severity, Span};
 
 use crate::codes;
 
-/// What must agree between an expectation and a diagnostic.
+/// The parts of an expectation and a diagnostic that must agree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
-    /// The severity, anywhere in the range.
+    /// The severity. The line does not matter.
     Kind,
-    /// Severity and line; and the text where it begins with a code of shardc's (`SH0102`), since other texts are the
-    /// words of other tools.
+    /// Severity and line. The text counts only if it begins with a code of shardc (`SH0102`): other texts quote
+    /// messages of other tools.
     #[default]
     Line,
     /// Severity, line and text.
     Text,
 }
 
-/// What a comment expects.
+/// An expected diagnostic.
 struct Expectation<'a> {
     severity: Severity,
-    /// Line, from 1; `None` where there is none (`@unknown`).
+    /// The line, from 1; `None` for `@unknown`.
     line: Option<usize>,
     text: &'a str,
     span: Span,
 }
 
-/// Compares what a program gave rise to with what the comments in its range of `text` expect. What was expected and
-/// did not come, and what came unexpected, are errors; no error, no difference. Notes and remarks that are expected
-/// are not looked at: shardc says such things in its own way.
+/// Compares the diagnostics of a program with those that the comments in its range of `text` expect.
+///
+/// Returns an error for each expected diagnostic that was not produced, and for each unexpected one. Expected notes and
+/// remarks are ignored, because shardc words them differently.
 #[must_use]
 pub fn check_expected(
     text: &str,
@@ -88,7 +90,7 @@ fn says(diagnostic: &Diagnostic, text: &str, strictness: Strictness) -> bool {
     }
 }
 
-/// Where the lines of a text start.
+/// The offsets at which lines start.
 struct Lines(Vec<usize>);
 
 impl Lines {
@@ -96,13 +98,13 @@ impl Lines {
         Lines(std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect())
     }
 
-    /// The line, from 1, of an offset.
+    /// The line of an offset, from 1.
     fn of(&self, offset: usize) -> usize {
         self.0.partition_point(|&start| start <= offset)
     }
 }
 
-/// The expectations of a range, each with whether it is met. One without an end is an error.
+/// The expectations in a range, each with whether it is met (initially not). A malformed one is an error.
 fn expectations<'a>(
     text: &'a str,
     range: Range<usize>,
@@ -151,7 +153,7 @@ fn expectations<'a>(
             continue;
         };
         if let Some(severity) = severity {
-            // A pattern is the words of another tool.
+            // A pattern matches the message of another tool.
             let text = if is_pattern { "" } else { body };
             out.push((Expectation { severity, line, text, span }, false));
         }
@@ -159,7 +161,7 @@ fn expectations<'a>(
     out
 }
 
-/// Whether a line holds more than comments and blanks.
+/// Whether a line has more than comments and blanks.
 fn is_code(text: &str, lines: &Lines, line: usize) -> bool {
     let start = line.checked_sub(1).and_then(|at| lines.0.get(at)).copied().unwrap_or(text.len());
     let end = lines.0.get(line).copied().unwrap_or(text.len());
@@ -167,12 +169,12 @@ fn is_code(text: &str, lines: &Lines, line: usize) -> bool {
     !line.is_empty() && !line.starts_with("//")
 }
 
-/// The line above that holds more than comments.
+/// The nearest line above that has more than comments.
 fn above(text: &str, lines: &Lines, line: usize) -> Option<usize> {
     (1..line).rev().find(|&line| is_code(text, lines, line))
 }
 
-/// The line below that holds more than comments.
+/// The nearest line below that has more than comments.
 fn below(text: &str, lines: &Lines, line: usize) -> Option<usize> {
     (line + 1..=lines.0.len()).find(|&line| is_code(text, lines, line))
 }

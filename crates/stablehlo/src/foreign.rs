@@ -1,10 +1,10 @@
-//! Files that are given in place of a program: what they are, and how a program comes out of them.
+//! Recognizes files of other kinds that are given as a program, and suggests how to get a program from each.
 
 use shardc_ir::Diagnostic;
 
 use crate::codes;
 
-/// Bytes at the start that are looked at.
+/// The number of bytes examined at the start of a file.
 const HEAD: usize = 4096;
 
 const NO_PROGRAM: &str = "a program is StableHLO text, MLIR bytecode or a portable artifact";
@@ -13,8 +13,8 @@ const PICKLE: &str =
 const UTF_16: &str = "convert it: iconv -f UTF-16 -t UTF-8 FILE";
 const JAX: &str = "in JAX: print(jax.jit(f).lower(*args).as_text())";
 
-/// What `bytes` are, if they are known to be something else than StableHLO text or MLIR bytecode: an error that says
-/// how to get a program from it.
+/// Returns an error with a hint if `bytes` are known to be neither StableHLO text nor MLIR bytecode. The hint says how
+/// to get a program from the file.
 ///
 /// ```
 /// let error = shardc_stablehlo::not_a_program(b"HloModule jit_f, entry_computation_layout={()->f32[]}");
@@ -27,7 +27,7 @@ pub fn not_a_program(bytes: &[u8]) -> Option<Diagnostic> {
     Some(Diagnostic::invalid(codes::FOREIGN, format!("this is {what}, not StableHLO")).hint(hint))
 }
 
-/// What to say of bytes that are neither UTF-8 text nor anything that is known.
+/// The error for bytes that are not UTF-8 and not a recognized file.
 #[must_use]
 pub fn not_text(bytes: &[u8], error: std::str::Utf8Error) -> Diagnostic {
     let at = error.valid_up_to();
@@ -44,7 +44,7 @@ fn binary(head: &[u8]) -> Option<(&'static str, String)> {
         (
             b"PK\x03\x04",
             "a zip archive",
-            "unpack it first; in one that torch.export wrote, lower the program with torch_xla",
+            "unpack it first; for a file of torch.export, lower the program with torch_xla",
         ),
         (b"\x28\xb5\x2f\xfd", "a zstd archive", "unpack it first: unzstd FILE"),
         (b"BZh", "a bzip2 archive", "unpack it first: bunzip2 FILE"),
@@ -58,12 +58,12 @@ fn binary(head: &[u8]) -> Option<(&'static str, String)> {
         (b"\x80\x03", "a Python pickle", PICKLE),
         (b"\x80\x04", "a Python pickle", PICKLE),
         (b"\x80\x05", "a Python pickle", PICKLE),
-        (b"\xcf\xfa\xed\xfe", "an executable", "give the program that it was compiled from"),
-        (b"MZ", "an executable", "give the program that it was compiled from"),
-        (b"\x7fELF", "an executable", "give the program that it was compiled from"),
+        (b"\xcf\xfa\xed\xfe", "an executable", "pass the program that it was compiled from"),
+        (b"MZ", "an executable", "pass the program that it was compiled from"),
+        (b"\x7fELF", "an executable", "pass the program that it was compiled from"),
         (b"\x89HDF", "an HDF5 file", "it holds arrays, not a program"),
         (b"\x93NUMPY", "a NumPy file", "it holds an array, not a program"),
-        (b"BC\xc0\xde", "LLVM bitcode", "give the StableHLO that it was compiled from"),
+        (b"BC\xc0\xde", "LLVM bitcode", "pass the StableHLO that it was compiled from"),
         (b"\xff\xfe", "UTF-16 text", UTF_16),
         (b"\xfe\xff", "UTF-16 text", UTF_16),
     ];
@@ -75,17 +75,17 @@ fn binary(head: &[u8]) -> Option<(&'static str, String)> {
     if head.get(257..262) == Some(b"ustar") {
         return Some(("a tar archive", "unpack it first: tar -xf FILE".to_owned()));
     }
-    // A header of JSON behind its length.
+    // safetensors: a JSON header after its length, 8 bytes in little-endian order.
     if head.get(8) == Some(&b'{') && head.get(4..8) == Some(&[0; 4]) {
         return Some(("a safetensors file", "it holds arrays, not a program".to_owned()));
     }
-    // Every other byte is zero, and there is no mark.
+    // UTF-16 without a byte order mark: every other byte is zero.
     let (even, odd) = (head.iter().step_by(2), head.iter().skip(1).step_by(2));
     if head.len() >= 16 && (even.clone().all(|&b| b == 0) != odd.clone().all(|&b| b == 0)) {
         return Some(("UTF-16 text", "convert it: iconv -f UTF-16LE -t UTF-8 FILE".to_owned()));
     }
     if !head.starts_with(b"ML\xefR") && head.windows(4).any(|bytes| bytes == b"ML\xefR") {
-        let hint = "take the program out of it: jax.export.deserialize(data).mlir_module()";
+        let hint = "extract the program: jax.export.deserialize(data).mlir_module()";
         return Some(("a serialized JAX export", hint.to_owned()));
     }
     // Field 1 of an HloModuleProto is its name, a short string.
@@ -95,7 +95,7 @@ fn binary(head: &[u8]) -> Option<(&'static str, String)> {
     {
         return Some((
             "a serialized HLO module",
-            format!("have the tool that wrote it write StableHLO; {JAX}"),
+            format!("export StableHLO from the tool that wrote it; {JAX}"),
         ));
     }
     None
@@ -114,13 +114,13 @@ fn text(head: &[u8]) -> Option<(&'static str, String)> {
         return Some(("HLO text", format!("convert it with XLA's hlo-translate -hlo-to-mlir, or {JAX}")));
     }
     if starts(&["import ", "from ", "def ", "class ", "@jax", "\"\"\"", "'''", "#!/"]) {
-        return Some(("a Python or shell script", format!("give the program that it lowers; {JAX}")));
+        return Some(("a Python or shell script", format!("pass the program that it lowers; {JAX}")));
     }
     if starts(&["{ lambda", "{lambda"]) {
         return Some(("a jaxpr", format!("lower it; {JAX}")));
     }
     if starts(&["; ModuleID", "source_filename", "target triple", "define "]) {
-        return Some(("LLVM IR", "give the StableHLO that it was compiled from".to_owned()));
+        return Some(("LLVM IR", "pass the StableHLO that it was compiled from".to_owned()));
     }
     if starts(&["{\"", "{", "["]) && !first.starts_with("{-#") {
         return Some(("JSON", "a program is text that begins with `module` or `func.func`".to_owned()));
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_recognised() {
+    fn files_are_recognized() {
         let utf_16: Vec<u8> = "func.func @main".encode_utf16().flat_map(u16::to_le_bytes).collect();
         let mut tar = vec![b'x'; 512];
         tar[257..262].copy_from_slice(b"ustar");

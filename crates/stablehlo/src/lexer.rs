@@ -7,14 +7,14 @@ use smallvec::SmallVec;
 
 use crate::codes;
 
-/// Why reading stopped.
+/// Why parsing stopped.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Something to tell the user.
+    /// An error to report.
     Said(Box<Diagnostic>),
-    /// The consequence of an error that was already told.
+    /// A consequence of an error that was already reported.
     Silent,
-    /// No error: what stands at the top level has to be kept as text, for the sake of what stands here.
+    /// Not an error: the top-level item has to be kept as text because of the construct at the span.
     Keep(KeptKind, Span),
 }
 
@@ -24,10 +24,10 @@ impl From<Diagnostic> for Failure {
     }
 }
 
-/// Result of a reading function.
+/// The result of a parsing function.
 pub(crate) type Res<T> = Result<T, Failure>;
 
-/// A place in the text.
+/// A position in the text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
     /// The whole text.
@@ -65,7 +65,7 @@ impl<'a> Cursor<'a> {
         self.text.get(start..end).unwrap_or("")
     }
 
-    /// Skips blanks and comments.
+    /// Skips whitespace and comments.
     pub(crate) fn ws(&mut self) {
         loop {
             match self.byte(0) {
@@ -80,22 +80,22 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Skips blanks; the next byte, 0 at the end.
+    /// Skips whitespace and returns the next byte, 0 at the end.
     pub(crate) fn peek(&mut self) -> u8 {
         self.ws();
         self.byte(0)
     }
 
-    /// Whether only blanks are left.
+    /// Skips whitespace and returns whether the end is reached.
     pub(crate) fn at_end(&mut self) -> bool {
         self.ws();
         self.pos >= self.text.len()
     }
 
-    /// Skips blanks and, if it comes next, punctuation.
+    /// Skips whitespace, and `token` if it comes next.
     pub(crate) fn eat(&mut self, token: &str) -> bool {
         self.ws();
-        // Most tokens are one byte, and most questions are answered by the first.
+        // Most tokens have one byte, and the first byte decides most comparisons.
         let (rest, token) = (&self.bytes()[self.pos..], token.as_bytes());
         let found = rest.first() == token.first() && (token.len() == 1 || rest.starts_with(token));
         if found {
@@ -104,7 +104,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Demands punctuation.
+    /// Skips punctuation that must come next.
     pub(crate) fn expect(&mut self, token: &str) -> Res<()> {
         if self.eat(token) { Ok(()) } else { Err(self.expected(&format!("`{token}`"))) }
     }
@@ -124,12 +124,12 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Demands the bare word `word`.
+    /// Skips the bare word `word`, which must come next.
     pub(crate) fn expect_word(&mut self, word: &str) -> Res<()> {
         if self.eat_word(word) { Ok(()) } else { Err(self.expected(&format!("`{word}`"))) }
     }
 
-    /// A bare identifier if one comes next.
+    /// Parses a bare identifier if one comes next.
     pub(crate) fn opt_ident(&mut self) -> Option<&'a str> {
         self.ws();
         if !is_ident_start(self.byte(0)) {
@@ -142,19 +142,19 @@ impl<'a> Cursor<'a> {
         Some(self.slice(start, self.pos))
     }
 
-    /// Skips the letters, digits and the like that may stand in names.
+    /// Skips characters of an identifier.
     pub(crate) fn take_ident(&mut self) {
         while is_ident(self.byte(0)) {
             self.pos += 1;
         }
     }
 
-    /// A bare identifier; `what` names it in the error.
+    /// Parses a bare identifier; `what` names it in the error.
     pub(crate) fn ident(&mut self, what: &str) -> Res<&'a str> {
         self.opt_ident().ok_or_else(|| self.expected(what))
     }
 
-    /// An integer, decimal or hexadecimal, perhaps negative.
+    /// Parses a decimal or hexadecimal integer, perhaps negative.
     pub(crate) fn int(&mut self) -> Res<i64> {
         self.ws();
         let start = self.pos;
@@ -177,13 +177,13 @@ impl<'a> Cursor<'a> {
         let value = if negative { -value } else { value };
         self.pos = at;
         i64::try_from(value).map_err(|_| {
-            Diagnostic::invalid(codes::SYNTAX, "this integer does not fit 64 bits")
+            Diagnostic::invalid(codes::SYNTAX, "this integer does not fit in 64 bits")
                 .at(Span::new(start, at))
                 .into()
         })
     }
 
-    /// A string literal, still escaped, without its quotes.
+    /// Parses a string literal and returns it still escaped, without its quotes.
     pub(crate) fn raw_string(&mut self) -> Res<&'a str> {
         self.ws();
         let start = self.pos;
@@ -208,12 +208,12 @@ impl<'a> Cursor<'a> {
         Ok(self.slice(start + 1, at))
     }
 
-    /// A string literal. `None` where its bytes are not UTF-8.
+    /// Parses a string literal. Returns `None` if its bytes are not UTF-8.
     pub(crate) fn string(&mut self) -> Res<Option<Cow<'a, str>>> {
         Ok(unescape(self.raw_string()?))
     }
 
-    /// A string literal that must be text.
+    /// Parses a string literal that must be UTF-8.
     pub(crate) fn text_string(&mut self) -> Res<Cow<'a, str>> {
         let start = self.pos;
         match self.string()? {
@@ -224,7 +224,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A symbol, `@name` or `@"any text"`, without the `@`.
+    /// Parses a symbol, `@name` or `@"any text"`, without the `@`.
     pub(crate) fn symbol(&mut self) -> Res<Cow<'a, str>> {
         self.ws();
         if self.byte(0) != b'@' {
@@ -244,7 +244,7 @@ impl<'a> Cursor<'a> {
         Ok(Cow::Borrowed(self.slice(start, self.pos)))
     }
 
-    /// A value name without `%` and without result number; the cursor stands at the `%`.
+    /// Parses a value name without `%` and without result number. The cursor is at the `%`.
     pub(crate) fn value_name(&mut self) -> Res<&'a str> {
         self.ws();
         if self.byte(0) != b'%' {
@@ -267,7 +267,7 @@ impl<'a> Cursor<'a> {
         Ok(self.slice(start, self.pos))
     }
 
-    /// The span of the next token, for messages.
+    /// The span of the next token, for diagnostics.
     pub(crate) fn token_span(&mut self) -> Span {
         self.ws();
         let start = self.pos;
@@ -297,7 +297,7 @@ impl<'a> Cursor<'a> {
         Diagnostic::invalid(codes::SYNTAX, format!("expected {what}, found {found}")).at(span).into()
     }
 
-    /// Skips text up to the bracket that closes the one at the cursor, that bracket included.
+    /// Skips from the bracket at the cursor to after the matching bracket.
     pub(crate) fn skip_brackets(&mut self) -> Res<()> {
         self.ws();
         let start = self.pos;
@@ -330,9 +330,12 @@ impl<'a> Cursor<'a> {
                 Some(b'-') if bytes.get(at + 1) == Some(&b'>') => at += 1,
                 Some(&b @ (b')' | b']' | b'}' | b'>')) => {
                     if open.pop() != Some(b) {
-                        return Err(Diagnostic::invalid(codes::SYNTAX, "this bracket closes nothing")
-                            .at(Span::new(at, at + 1))
-                            .into());
+                        return Err(Diagnostic::invalid(
+                            codes::SYNTAX,
+                            "this closing bracket has no matching opening bracket",
+                        )
+                        .at(Span::new(at, at + 1))
+                        .into());
                     }
                 }
                 Some(_) => {}
@@ -347,7 +350,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The text that an escaped string stands for; `None` where that is not UTF-8.
+/// Replaces the escapes of a string literal. Returns `None` if the result is not UTF-8.
 pub(crate) fn unescape(raw: &str) -> Option<Cow<'_, str>> {
     if !raw.contains('\\') {
         return Some(Cow::Borrowed(raw));
@@ -373,7 +376,7 @@ pub(crate) fn unescape(raw: &str) -> Option<Cow<'_, str>> {
     String::from_utf8(out).ok().map(Cow::Owned)
 }
 
-/// Appends `text` as MLIR writes it between quotes.
+/// Appends `text` with the escapes that MLIR writes in string literals.
 pub(crate) fn escape(out: &mut String, text: &str) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     for b in text.bytes() {

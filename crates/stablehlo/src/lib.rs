@@ -2,17 +2,17 @@
 //!
 //! Internal: this crate may change in any release. Front ends use the crate `shardc`.
 //!
-//! [`parse`] reads the text that JAX, PyTorch/XLA and MLIR's own tools print (the `func`, `stablehlo`, `chlo` and
-//! `sdy` dialects, in pretty or generic form) into a [`Module`](shardc_ir::Module); [`print()`] writes it back, byte for
-//! byte in MLIR's layout; [`render`] shows [`Diagnostic`](shardc_ir::Diagnostic)s at their place in the text.
+//! [`parse`] reads the text that JAX, PyTorch/XLA and MLIR tools print into a [`Module`](shardc_ir::Module): the
+//! `func`, `stablehlo`, `chlo` and `sdy` dialects, in pretty or generic form. [`print()`] writes it back, byte for byte
+//! in MLIR's layout. [`render`] shows [`Diagnostic`](shardc_ir::Diagnostic)s at their place in the text.
 //!
-//! [`parse_bytecode`] reads MLIR bytecode, of which StableHLO's portable artifacts are a kind; [`is_bytecode`] tells it
-//! from text. What it reads is made into a module by the code that reads text, so that a program is the same module
-//! either way.
+//! [`parse_bytecode`] reads MLIR bytecode, which includes StableHLO's portable artifacts; [`is_bytecode`] distinguishes
+//! it from text. The parser of text builds the module from decoded bytecode too, so that a program gives the same
+//! module in either form.
 //!
-//! What is known about an operation's syntax stands in one place, `syntax`: names, inherent attributes and pieces
-//! of the pretty form. Reader and writers are driven by it, and so is [`properties`], which gives an operation's
-//! inherent attributes as MLIR text to whoever builds MLIR operations.
+//! The module `syntax` holds the syntax of all operations in one table: names, inherent attributes and pieces of the
+//! pretty form. It drives the parser, the printer and [`properties`], which returns the inherent attributes of an
+//! operation as MLIR text.
 //!
 //! ```
 //! use shardc_stablehlo::{PrintOptions, parse, print, render};
@@ -48,7 +48,7 @@ pub use printer::{
 };
 pub use split::{Chunk, parse_split, split};
 
-/// The names of all operations whose syntax is known, with dialect, sorted.
+/// The full names of all operations whose syntax is known, sorted.
 #[must_use]
 pub fn op_names() -> Vec<&'static str> {
     let mut names: Vec<&'static str> = syntax::table::names().collect();

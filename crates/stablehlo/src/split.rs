@@ -1,4 +1,4 @@
-//! Texts that hold several programs, with lines of `// -----` between them.
+//! Texts that hold several programs, separated by lines of `// -----`.
 
 use std::ops::Range;
 
@@ -9,16 +9,16 @@ use crate::parser::parse_range;
 /// The line that separates programs.
 const MARKER: &str = "// -----";
 
-/// One of the programs of a text.
+/// A program of a text.
 #[derive(Clone, Debug)]
 pub struct Chunk {
-    /// Where it stands in the text.
+    /// Its range in the text.
     pub range: Range<usize>,
-    /// The program, or what is wrong with it. Places are those of the whole text.
+    /// The program, or its errors. Spans are relative to the whole text.
     pub module: Result<Module, Vec<Diagnostic>>,
 }
 
-/// Where the programs of a text stand: what lines of `// -----` separate.
+/// The ranges of the programs of a text, which lines of `// -----` separate.
 ///
 /// ```
 /// let text = "module @a {}\n// -----\nmodule @b {}\n";
@@ -42,7 +42,7 @@ pub fn split(text: &str) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Reads each program of a text. A mistake in one does not keep the others from being read.
+/// Parses each program of a text. An error in one does not stop the others.
 #[must_use]
 pub fn parse_split(text: &str) -> Vec<Chunk> {
     let read = |range: Range<usize>| Chunk { module: parse_range(text, range.clone()), range };

@@ -23,7 +23,7 @@ fn find(module: &shardc_ir::Module, name: &str) -> OpId {
 }
 
 #[test]
-fn one_operation_is_printed_as_it_stands_in_its_function() {
+fn one_operation_is_printed_as_in_its_function() {
     let module = parse(TEXT).expect("a program");
     assert_eq!(
         print_op(&module, find(&module, "stablehlo.divide")),
@@ -75,7 +75,7 @@ fn spans_name_the_operation() {
 }
 
 #[test]
-fn diagnostics_without_a_place_are_shown_too() {
+fn diagnostics_without_a_span_are_rendered() {
     let mut warning =
         Diagnostic::unsupported("SH0999", "something is not done yet").hint("do it").note(Span::NONE, "n");
     warning.user_loc = Some("train.py:3:7".to_owned());
@@ -85,7 +85,7 @@ fn diagnostics_without_a_place_are_shown_too() {
 }
 
 #[test]
-fn colour_is_optional() {
+fn color_is_optional() {
     let errors = parse("func.func @f() { %0 = }").expect_err("an error");
     assert!(render(&errors, "f", "func.func @f() { %0 = }", true).contains('\u{1b}'));
     assert!(!render(&errors, "f", "func.func @f() { %0 = }", false).contains('\u{1b}'));

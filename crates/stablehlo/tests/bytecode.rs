@@ -40,15 +40,15 @@ fn said(errors: &[Diagnostic]) -> String {
     render(errors, "FILE", "", false)
 }
 
-/// `name.v6.mlirbc` is the bytecode of `name.mlir`.
+/// The text of `name.v6.mlirbc` is `name.mlir`.
 fn text_of(bytecode: &Path) -> PathBuf {
     bytecode.with_extension("").with_extension("mlir")
 }
 
-/// The difference between a bytecode file and the text beside it, if any.
+/// The difference between a bytecode file and its text, if any.
 fn difference(bytecode: &Path) -> Option<String> {
     let name = bytecode.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let source = fs::read_to_string(text_of(bytecode)).expect("the text beside it");
+    let source = fs::read_to_string(text_of(bytecode)).expect("the text of the file");
     let wanted = match parse(&source) {
         Ok(module) => module,
         Err(errors) => return Some(format!("{name}: {}", render(&errors, "its text", &source, false))),
@@ -75,9 +75,9 @@ fn demand(failures: &[String]) {
 }
 
 #[test]
-fn files_hold_their_text() {
+fn bytecode_and_text_give_the_same_module() {
     let mut paths = files(&data(), ".mlirbc");
-    // Parts that a module keeps as text are in generic form if they come from bytecode.
+    // Code that a module keeps as text is in generic form if it comes from bytecode.
     paths.retain(|path| !path.to_string_lossy().contains("kept."));
     assert!(paths.len() >= 20, "only {} files", paths.len());
     let failures: Vec<String> = paths.iter().filter_map(|path| difference(path)).collect();
@@ -85,7 +85,7 @@ fn files_hold_their_text() {
 }
 
 #[test]
-fn what_is_kept_as_text_is_in_generic_form() {
+fn kept_text_is_in_generic_form() {
     for path in files(&data(), ".mlirbc").iter().filter(|path| path.to_string_lossy().contains("kept.")) {
         let module = parse_bytecode(&fs::read(path).expect("a readable file"))
             .unwrap_or_else(|errors| panic!("{}", said(&errors)));
@@ -107,14 +107,14 @@ fn use_all(module: &Module) {
 }
 
 #[test]
-fn a_part_of_a_file_is_an_error() {
+fn truncated_files_are_errors() {
     for path in files(&data(), ".mlirbc") {
         let bytes = fs::read(&path).expect("a readable file");
         for end in 0..bytes.len() {
             let part = bytes.get(..end).expect("a prefix");
             let errors = parse_bytecode(part).err().unwrap_or_default();
             let name = path.display();
-            assert!(!errors.is_empty(), "the first {end} bytes of {name} are read");
+            assert!(!errors.is_empty(), "the first {end} bytes of {name} are accepted");
             for error in &errors {
                 assert_ne!(error.class, Class::Internal, "{name}, {end} bytes: {error}");
             }
@@ -123,7 +123,7 @@ fn a_part_of_a_file_is_an_error() {
 }
 
 #[test]
-fn damaged_files_break_nothing() {
+fn damaged_files_never_panic() {
     for path in files(&data(), ".v6.mlirbc") {
         let bytes = fs::read(&path).expect("a readable file");
         let mut damaged = bytes.clone();
@@ -140,9 +140,9 @@ fn damaged_files_break_nothing() {
     }
 }
 
-/// Text that is kept, and text in the file, either parses again or was rejected.
+/// Kept text and text in the file parse again or are rejected.
 #[test]
-fn what_is_read_of_damaged_files_has_a_text() {
+fn modules_of_damaged_files_print_and_parse() {
     let mut failures = Vec::new();
     for path in files(&data(), ".v6.mlirbc") {
         if !["kept.", "unknown."].iter().any(|name| path.to_string_lossy().contains(name)) {
@@ -181,7 +181,7 @@ fn what_is_read_of_damaged_files_has_a_text() {
     demand(&failures);
 }
 
-/// A name that is no string stands beside one that is.
+/// A name that is not a string, next to a valid one.
 #[test]
 fn a_module_has_one_name() {
     let error = |text: &str| {
@@ -199,11 +199,11 @@ fn a_module_has_one_name() {
     assert!(print(&module, &PrintOptions::default()).starts_with("module @b {"));
 }
 
-/// Symbols around the program are those of the text, each once.
+/// Each symbol outside the program is unique, as in text.
 #[test]
-fn a_symbol_around_the_program_stands_once() {
+fn symbols_outside_the_program_are_unique() {
     let mut bytes = fs::read(data().join("kept.v6.mlirbc")).expect("a readable file");
-    // `x.a = "above"` becomes `sym_name = "above"`, and the module beside it becomes @above.
+    // `x.a = "above"` becomes `sym_name = "above"`, and the module next to it is named @above.
     for (at, value) in [(208, 17), (372, 43), (594, 35)] {
         bytes[at] = value;
     }
@@ -229,7 +229,7 @@ fn error(bytes: &[u8]) -> Diagnostic {
 }
 
 #[test]
-fn errors_say_where_and_what() {
+fn errors_give_offset_and_reason() {
     let file = fs::read(data().join("shardings.v6.mlirbc")).expect("a readable file");
     assert!(is_bytecode(&file) && !is_bytecode(b"module {}"));
 
@@ -257,7 +257,7 @@ fn errors_say_where_and_what() {
 }
 
 #[test]
-fn errors_in_operations_say_which() {
+fn errors_name_the_operation() {
     // Replaces the name of a dimension list by that of an unknown attribute, so that the list is missing.
     let file = fs::read(data().join("locations.v0.mlirbc")).expect("a readable file");
     let name = b"dimensions";
@@ -273,7 +273,7 @@ fn errors_in_operations_say_which() {
 
 /// Runs `make.py` and compares its output.
 #[test]
-fn real_programs_are_the_same_as_bytecode() {
+fn real_programs_are_the_same_in_bytecode() {
     let dir = shared().join("corpus");
     let mut programs = files(&dir.join("jax"), ".mlir");
     programs.extend(files(&dir.join("torch_xla"), ".mlir"));
@@ -305,13 +305,13 @@ fn real_programs_are_the_same_as_bytecode() {
     let made = files(&out, ".mlirbc");
     assert_eq!(made.len(), programs.len() * versions.len());
     let failures: Vec<String> = made.iter().filter_map(|path| difference(path)).collect();
-    eprintln!("{} files of bytecode, of {} programs, hold their text", made.len(), programs.len());
+    eprintln!("{} bytecode files of {} programs match their text", made.len(), programs.len());
     demand(&failures);
 }
 
 /// A dictionary with a repeated name could not be printed and parsed again.
 #[test]
-fn a_dictionary_gives_each_name_once() {
+fn dictionary_names_are_unique() {
     let mut bytes = fs::read(data().join("operations.v1.mlirbc")).expect("a fixture");
     let (name, other) = (b"channel_handle", b"replica_groups");
     let at = bytes.windows(name.len()).position(|window| window == name).expect("the name of an attribute");

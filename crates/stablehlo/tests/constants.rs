@@ -45,7 +45,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn what_is_printed_of_each_element_type_is_read_again() {
+fn constants_of_each_element_type_round_trip() {
     for &dtype in DType::ALL {
         for count in [1usize, 2, 3, 100, 101, 257] {
             for splat in [true, false] {
@@ -64,7 +64,7 @@ fn what_is_printed_of_each_element_type_is_read_again() {
 
 /// As in MLIR, the upper bits in the byte of a narrow element are ignored.
 #[test]
-fn elements_of_less_than_a_byte_have_one_each() {
+fn narrow_elements_take_one_byte_each() {
     let cases = [
         ("0x77", "tensor<2xi4>", "dense<7>"),
         ("0x0777", "tensor<2xi4>", "dense<7>"),
@@ -86,7 +86,7 @@ fn elements_of_less_than_a_byte_have_one_each() {
 }
 
 #[test]
-fn narrow_elements_lie_in_their_range() {
+fn narrow_elements_are_in_range() {
     for &dtype in DType::ALL.iter().filter(|dtype| dtype.bits() < 8 && dtype.bits() > 1) {
         let ty = TensorType::new(&[256], dtype);
         let all: Vec<u8> = (0..=255).collect();
@@ -102,9 +102,9 @@ fn narrow_elements_lie_in_their_range() {
     }
 }
 
-/// Nineteen bits: those of an `f32` are not taken for it, as they lose what they say.
+/// A `tf32` has 19 bits. A pattern with the 32 bits of an `f32` is rejected, because it would lose bits.
 #[test]
-fn the_bits_of_a_tf32_are_nineteen() {
+fn tf32_has_nineteen_bits() {
     let ty = TensorType::new(&[], DType::TF32);
     for bits in ["0xFF800000", "0x80000"] {
         let errors = parse(&program(bits, &ty)).expect_err(bits);

@@ -43,7 +43,7 @@ fn check(folder: &str, at_least: usize) {
         }
         let generic = print(&module, &PrintOptions { form: PrintForm::Generic, ..pretty });
         if print(&read(&generic), &pretty) != printed {
-            failures.push(format!("{}: its generic form reads back differently", path.display()));
+            failures.push(format!("{}: its generic form does not round-trip", path.display()));
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
@@ -51,11 +51,11 @@ fn check(folder: &str, at_least: usize) {
 }
 
 #[test]
-fn jax_programs_come_out_as_they_were() {
+fn jax_programs_round_trip() {
     check("jax", 150);
 }
 
 #[test]
-fn torch_xla_programs_come_out_as_they_were() {
+fn torch_xla_programs_round_trip() {
     check("torch_xla", 50);
 }

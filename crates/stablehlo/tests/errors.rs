@@ -147,7 +147,7 @@ const CASES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn errors_say_where_and_what_to_do() {
+fn errors_give_place_and_hint() {
     for (name, source) in CASES {
         insta::assert_snapshot!(*name, shown(source));
     }
@@ -186,9 +186,9 @@ fn deep_nesting_is_an_error() {
     assert!(shown(&backwards).contains("error"));
 }
 
-/// A size that a text claims, such as groups of devices given by one number, is never allocated.
+/// A size that a text claims, such as that of replica groups given as a splat, is never allocated.
 #[test]
-fn a_line_does_not_stand_for_gigabytes() {
+fn claimed_sizes_are_not_allocated() {
     for groups in ["dense<0> : tensor<3000000000x2xi64>", "dense<> : tensor<9000000000000x0xi64>"] {
         let text = format!(
             "func.func @f(%a: tensor<8xf32>) -> tensor<8xf32> {{\n \
@@ -199,7 +199,7 @@ fn a_line_does_not_stand_for_gigabytes() {
     }
 }
 
-/// The part of a line that is not shown is removed once, however often it occurs.
+/// Omitted parts of a line are removed in one pass, however many there are.
 #[test]
 fn marks_and_carriage_returns_in_numbers_are_shown() {
     for text in [

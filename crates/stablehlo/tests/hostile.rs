@@ -1,4 +1,4 @@
-//! Damaged and hostile texts: the reader always reports errors within a time limit.
+//! Damaged and hostile texts: the parser always reports errors within a time limit.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -33,7 +33,7 @@ fn survives(name: &str, text: &str) {
                 let printed = print(&module, &PrintOptions { form, ..PrintOptions::default() });
                 if let Err(errors) = parse(&printed) {
                     let errors = render(&errors, "printed", &printed, false);
-                    panic!("{name}: the print of a damaged program is not read:\n{errors}\n{text}");
+                    panic!("{name}: the printed form of a damaged program does not parse:\n{errors}\n{text}");
                 }
             }
         }
@@ -75,7 +75,7 @@ fn tokens(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn cut_and_mangled_text_is_never_fatal() {
+fn truncated_and_mangled_text_never_panics() {
     for (name, source) in programs() {
         let step = (source.len() / 60).max(1);
         for at in (0..source.len()).step_by(step) {
@@ -93,7 +93,7 @@ fn cut_and_mangled_text_is_never_fatal() {
 }
 
 #[test]
-fn programs_with_tokens_out_of_place_are_never_fatal() {
+fn programs_with_misplaced_tokens_never_panic() {
     let mut numbers = Numbers(20_261_120);
     for (name, source) in programs() {
         let good = tokens(&source);
@@ -117,7 +117,7 @@ fn programs_with_tokens_out_of_place_are_never_fatal() {
 
 /// Texts that are too slow for quadratic parsers or too deep for recursive ones.
 #[test]
-fn hostile_text_is_answered_soon() {
+fn hostile_text_is_handled_quickly() {
     const N: usize = 100_000;
     let many = |item: &dyn Fn(usize) -> String| (0..N).map(item).collect::<String>();
     let body = |inner: &str| format!("func.func @f(%a: tensor<4xf32>) {{\n{inner}\nreturn\n}}\n");

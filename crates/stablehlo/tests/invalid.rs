@@ -46,7 +46,7 @@ fn annotated(program: &str) -> String {
 }
 
 #[test]
-fn programs_get_the_errors_that_they_say() {
+fn programs_have_the_listed_errors() {
     let bless = std::env::var_os("SHARDC_BLESS").is_some();
     let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/invalid");
     let mut files: Vec<PathBuf> =
@@ -72,7 +72,7 @@ fn programs_get_the_errors_that_they_say() {
             show(&text),
             show(&have)
         );
-        // Each family has valid and invalid programs.
+        // Each subject has valid and invalid programs.
         let wrong = text.split(SPLIT).filter(|program| program.contains(MARK)).count();
         assert!(wrong > 0 && wrong < text.split(SPLIT).count(), "{}", path.display());
     }
@@ -80,7 +80,7 @@ fn programs_get_the_errors_that_they_say() {
 
 /// The displayed text of errors.
 #[test]
-fn errors_are_shown_in_place_with_advice() {
+fn errors_are_rendered_with_place_and_hint() {
     let program = "func.func @main(%a: tensor<4xf32>, %b: tensor<4x4xf32>) -> tensor<4x4xf32> {\n  \
         %0 = \"stablehlo.add\"(%a, %b) : (tensor<4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>\n  \
         %1 = stablehlo.dot_general %b, %a, contracting_dims = [1] x [0], precision = [HIGH, HIGH, HIGH] : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4xf32>\n  \

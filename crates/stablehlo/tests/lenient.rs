@@ -26,7 +26,7 @@ fn functions_need_no_module() {
 }
 
 #[test]
-fn inherent_attributes_may_stand_among_the_discardable_ones() {
+fn inherent_attributes_may_be_among_discardable_ones() {
     check(
         "func.func @f(%x: tensor<2x3xf32>, %i: tensor<1xi32>) {\n\
          %0 = \"stablehlo.transpose\"(%x) {permutation = dense<[1, 0]> : tensor<2xi64>, a} : (tensor<2x3xf32>) -> tensor<3x2xf32>\n\
@@ -43,7 +43,7 @@ fn inherent_attributes_may_stand_among_the_discardable_ones() {
 }
 
 #[test]
-fn aliases_are_replaced_by_what_they_stand_for() {
+fn aliases_are_expanded() {
     check(
         "#s = #sdy.sharding<@mesh, [{\"x\"}]>\n#n = 3 : i64\n!t = tensor<4xf32>\nmodule {\n\
          func.func @f(%x: !t {sdy.sharding = #s, a.b = [#n, {c = #n}]}) {\n  \
@@ -125,7 +125,7 @@ fn booleans_may_be_packed_eight_to_a_byte() {
 }
 
 #[test]
-fn equal_elements_are_one() {
+fn equal_elements_are_a_splat() {
     assert_eq!(constant("dense<[[2, 2], [2, 2]]> : tensor<2x2xi16>"), Dense::splat(&[2, 0]));
     assert_eq!(constant("dense<\"0x0000803F0000803F\"> : tensor<2xf32>"), Dense::splat(&[0, 0, 0x80, 0x3F]));
     assert_eq!(constant("dense<-1> : tensor<3xi4>"), Dense::splat(&[0xFF]));
@@ -133,7 +133,7 @@ fn equal_elements_are_one() {
 }
 
 #[test]
-fn numbers_are_written_in_one_form() {
+fn numbers_have_a_canonical_form() {
     check(
         "module attributes {a.i = 3, a.x = 0x10 : i32, a.f = 0.9 : f32, a.g = 1.0, a.h = 0x3F800000 : f32, a.n = 0x7FC00000 : f32, \
          a.l = [1, 2 : i64, 3 : i32, 0.9, 0.9 : f32, {c = 1}], a.d = dense<[1,2]> : tensor<2xi32>, a.e = dense<0.9> : tensor<2xf32>, \
@@ -146,7 +146,7 @@ fn numbers_are_written_in_one_form() {
 }
 
 #[test]
-fn a_loop_whose_types_differ_is_printed_with_all_of_them() {
+fn a_loop_with_different_types_is_printed_in_generic_form() {
     let text = "module {\n  func.func @f(%arg0: tensor<4xf32>, %arg1: tensor<i1>) -> tensor<?xf32> {\n    \
          %0 = \"stablehlo.while\"(%arg0) ({\n    ^bb0(%iterArg: tensor<?xf32>):\n      stablehlo.return %arg1 : tensor<i1>\n    \
          }, {\n    ^bb0(%iterArg: tensor<?xf32>):\n      stablehlo.return %iterArg : tensor<?xf32>\n    \
@@ -155,13 +155,13 @@ fn a_loop_whose_types_differ_is_printed_with_all_of_them() {
 }
 
 #[test]
-fn a_body_that_ends_with_another_return_is_kept() {
+fn a_body_with_a_foreign_return_is_kept() {
     let text = "module {\n  func.func @f(%x: tensor<f32>) {\n    \"stablehlo.return\"(%x) : (tensor<f32>) -> ()\n  }\n}\n";
     check(text, text);
 }
 
 #[test]
-fn what_a_pretty_form_has_no_place_for_is_printed_in_generic_form() {
+fn incomplete_pretty_forms_are_printed_in_generic_form() {
     let text = "module {\n  func.func @f(%arg0: tensor<4xf32>, %arg1: tensor<2xf32>) {\n    \
          \"check.expect_eq_const\"(%arg0) <{tolerance = 1 : i64}> : (tensor<4xf32>) -> ()\n    \
          \"check.expect_eq_const\"(%arg0, %arg0) <{value = dense<1.000000e+00> : tensor<4xf32>}> : \
@@ -172,7 +172,7 @@ fn what_a_pretty_form_has_no_place_for_is_printed_in_generic_form() {
 }
 
 #[test]
-fn a_function_may_end_with_an_operation_that_is_not_known() {
+fn a_function_may_end_with_an_unknown_operation() {
     let text = "module {\n  func.func private @f(%arg0: tensor<4xf32>) -> tensor<4xf32> {\n    \
          \"foo.leave\"(%arg0) : (tensor<4xf32>) -> ()\n  }\n}\n";
     check(text, text);

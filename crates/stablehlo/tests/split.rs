@@ -7,7 +7,7 @@ const TEXT: &str = "func.func @a(%x: tensor<f32>) {\n  return\n}\n  // -----\nfu
      // -----\nsdy.mesh @m = <[\"x\"=2]>\n// -----";
 
 #[test]
-fn each_program_stands_alone_and_places_are_the_whole_files() {
+fn programs_are_independent_and_spans_are_those_of_the_file() {
     let chunks = parse_split(TEXT);
     assert_eq!(chunks.len(), 4, "a longer line of dashes is a comment");
     let Ok(first) = &chunks[0].module else { panic!("the first program is right") };
@@ -28,7 +28,7 @@ fn differences(text: &str, strictness: Strictness) -> Vec<String> {
 }
 
 #[test]
-fn expectations_agree_as_strictly_as_asked() {
+fn strictness_controls_matching() {
     let program = |comment: &str| {
         format!("func.func @b() {{\n  {comment}\n  %0 = stablehlo.abs %y : tensor<f32>\n  return\n}}\n")
     };

@@ -48,7 +48,7 @@ fn check(path: &Path, expected: &str, actual: &str) {
 }
 
 #[test]
-fn pretty_text_comes_out_as_it_is() {
+fn pretty_text_round_trips() {
     assert!(files().len() >= 6);
     for path in files() {
         let (text, module) = read(&path);
@@ -57,17 +57,17 @@ fn pretty_text_comes_out_as_it_is() {
 }
 
 #[test]
-fn generic_text_is_mlirs() {
+fn generic_text_matches_mlir() {
     for path in generic_files() {
         let generic = path.with_extension("generic.mlir");
         let (pretty, module) = read(&path);
-        let expected = fs::read_to_string(&generic).expect("a generic form beside each pretty one");
+        let expected = fs::read_to_string(&generic).expect("a generic form for each pretty one");
         check(&generic, &expected, &print(&module, &options(&pretty, PrintForm::Generic)));
     }
 }
 
 #[test]
-fn generic_text_reads_back() {
+fn generic_text_round_trips() {
     for path in generic_files() {
         let (pretty, _) = read(&path);
         let (generic, module) = read(&path.with_extension("generic.mlir"));
@@ -77,7 +77,7 @@ fn generic_text_reads_back() {
 }
 
 #[test]
-fn text_without_properties_reads_back() {
+fn text_without_properties_round_trips() {
     for path in files() {
         let (pretty, module) = read(&path);
         let old = print(&module, &options(&pretty, PrintForm::GenericAttributes));

@@ -79,7 +79,7 @@ fn demand(failures: &[String]) {
 }
 
 #[test]
-fn artifacts_of_all_versions_hold_their_program() {
+fn artifacts_of_all_versions_match_their_text() {
     let mut failures = Vec::new();
     let paths = files(&data(), ".bc");
     for path in &paths {
@@ -108,7 +108,7 @@ fn error(bytes: &[u8]) -> Diagnostic {
 }
 
 #[test]
-fn an_operation_of_no_known_version_is_named() {
+fn an_unknown_operation_version_is_reported() {
     let error = error(&changed("basics.1.17.0.bc", "\0convolution_v1\0", "\0convolution_v9\0"));
     assert_eq!(
         error.message,
@@ -118,9 +118,9 @@ fn an_operation_of_no_known_version_is_named() {
 }
 
 #[test]
-fn an_artifact_of_a_newer_version_says_what_to_do() {
+fn a_newer_artifact_has_a_hint() {
     let mut bytes = changed("basics.1.17.0.bc", "StableHLO_v1.17.0", "StableHLO_v7.17.0");
-    assert!(parse_bytecode(&bytes).is_ok(), "what it holds is known all the same");
+    assert!(parse_bytecode(&bytes).is_ok(), "its contents are known");
     let from = b"\0convolution_v1\0";
     let at = bytes.windows(from.len()).position(|window| window == from).expect("the name is there");
     bytes[at + from.len() - 2] = b'9';
@@ -135,7 +135,7 @@ fn an_artifact_of_a_newer_version_says_what_to_do() {
 }
 
 #[test]
-fn an_artifact_that_ends_too_early_is_an_error() {
+fn truncated_artifacts_are_errors() {
     for path in files(&data(), ".bc") {
         let bytes = fs::read(&path).expect("an artifact");
         // Each length takes another path through the reader; small files are truncated at every byte.
@@ -176,7 +176,7 @@ fn all() -> bool {
 }
 
 #[test]
-fn artifacts_of_stablehlos_tests_hold_their_program() {
+fn artifacts_of_stablehlo_tests_match_their_text() {
     let dir = shared().join("conformance/stablehlo/tests/vhlo");
     let paths = files(&dir, ".mlir.bc");
     if paths.is_empty() {
@@ -219,7 +219,7 @@ fn made(folder: &str, arguments: &[String]) -> Option<usize> {
 }
 
 #[test]
-fn artifacts_of_real_programs_hold_what_jaxlib_reads() {
+fn artifacts_of_real_programs_match_jaxlib() {
     let dir = shared().join("corpus");
     let mut programs = files(&dir.join("jax"), ".mlir");
     programs.extend(files(&dir.join("torch_xla"), ".mlir"));
@@ -234,13 +234,13 @@ fn artifacts_of_real_programs_hold_what_jaxlib_reads() {
     arguments.extend(programs.iter().map(|path| path.to_string_lossy().into_owned()));
     arguments.extend(["--", "1.0.0", "1.9.0", "1.17.0"].map(str::to_owned));
     if let Some(count) = made("artifacts-corpus", &arguments) {
-        eprintln!("{count} artifacts of {} programs hold what jaxlib reads in them", programs.len());
+        eprintln!("{count} artifacts of {} programs match jaxlib", programs.len());
         assert!(count >= programs.len() * 4, "only {count} artifacts of {} programs", programs.len());
     }
 }
 
 #[test]
-fn what_jax_exports_is_what_jaxlib_reads() {
+fn jax_exports_match_jaxlib() {
     if let Some(count) = made("artifacts-export", &["export".to_owned()]) {
         assert_eq!(count, 9);
     }

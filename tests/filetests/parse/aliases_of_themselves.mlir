@@ -1,7 +1,7 @@
 // An alias stands for a type or an attribute, not for itself; of an element type it stands for the element type.
 // RUN: not shardc opt %s -split-input-file 2>&1 | FileCheck %s
 
-// CHECK: error[SH0112]: the type alias `!t` is defined by itself
+// CHECK: error[SH0112]: the type alias `!t` refers to itself
 !t = tensor<!t>
 func.func @tensor(%a: !t) {
   return
@@ -9,7 +9,7 @@ func.func @tensor(%a: !t) {
 
 // -----
 
-// CHECK: error[SH0112]: the type alias `!u` is defined by itself
+// CHECK: error[SH0112]: the type alias `!u` refers to itself
 !t = tuple<!u>
 !u = tuple<!t>
 func.func @tuple(%a: !u) {
@@ -25,7 +25,7 @@ func.func @unknown(%a: tensor<2x!none>) {
 
 // -----
 
-// CHECK: error[SH0112]: the attribute alias `#a` is defined by itself{{$}}
+// CHECK: error[SH0112]: the attribute alias `#a` refers to itself{{$}}
 // CHECK-NEXT: aliases_of_themselves.mlir:[[#@LINE+1]]:6
 #a = #a
 func.func @attribute() attributes {k = #a} {
@@ -34,7 +34,7 @@ func.func @attribute() attributes {k = #a} {
 
 // -----
 
-// CHECK: error[SH0112]: the attribute alias `#a` is defined by itself, by way of `#b`{{$}}
+// CHECK: error[SH0112]: the attribute alias `#a` refers to itself, through `#b`{{$}}
 // CHECK-NOT: nested more than
 #a = ["#c", #b]
 #b = {b = [#a]}
@@ -45,7 +45,7 @@ func.func @attributes() attributes {k = #c, l = #b} {
 
 // -----
 
-// CHECK: error[SH0112]: the attribute alias `#loc2` is defined by itself, by way of `#loc4` to `#loc3`{{$}}
+// CHECK: error[SH0112]: the attribute alias `#loc2` refers to itself, through `#loc4` to `#loc3`{{$}}
 #loc1 = loc("\"#loc1\"")
 #loc2 = loc(callsite(#loc1 at #loc4))
 #loc3 = loc(fused[#loc1, #loc2])

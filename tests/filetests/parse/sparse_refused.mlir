@@ -1,7 +1,7 @@
 // Indices of sparse constants lie in their types, and each has a value.
 // RUN: not shardc opt %s -split-input-file 2>&1 | FileCheck %s
 
-// CHECK: error[SH0111]: the index [5] is not one of tensor<2xi32>
+// CHECK: error[SH0111]: the index [5] is out of bounds for tensor<2xi32>
 func.func @beyond() {
   %0 = stablehlo.constant sparse<[[5]], [1]> : tensor<2xi32>
   return
@@ -9,7 +9,7 @@ func.func @beyond() {
 
 // -----
 
-// CHECK: error[SH0111]: the index [-1] is not one of tensor<2xi32>
+// CHECK: error[SH0111]: the index [-1] is out of bounds for tensor<2xi32>
 func.func @negative() {
   %0 = stablehlo.constant sparse<[[-1]], [1]> : tensor<2xi32>
   return
@@ -17,7 +17,7 @@ func.func @negative() {
 
 // -----
 
-// CHECK: error[SH0111]: the index [0, 0] is not one of tensor<2xi32>
+// CHECK: error[SH0111]: the index [0, 0] is out of bounds for tensor<2xi32>
 func.func @rank() {
   %0 = stablehlo.constant sparse<[[0, 0]], [1]> : tensor<2xi32>
   return

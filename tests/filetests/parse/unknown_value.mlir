@@ -9,4 +9,4 @@ func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT: unknown_value.mlir:5:26
 // CHECK: 5 |   %0 = stablehlo.add %a, %b : tensor<4xf32>
 // CHECK-NEXT: | ^^{{$}}
-// CHECK: = help: a value must be defined above its use, in the same region or one around it
+// CHECK: = help: a value must be defined before its use, in the same or an enclosing region

@@ -1,4 +1,4 @@
-//! Any bytes through the reader of MLIR bytecode and portable artifacts.
+//! Arbitrary bytes as input of the reader of MLIR bytecode and portable artifacts.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any text through the text reader.
+//! Arbitrary text as input of the parser.
 
 #![no_main]
 

@@ -1,15 +1,15 @@
-//! What must hold for every input, however broken.
+//! Invariants that hold for every input, however malformed.
 
 use shardc_ir::{Diagnostic, Module};
 use shardc_stablehlo::{PrintForm, PrintOptions, parse, print, render};
 
-/// A reader gives a module or says what is wrong. What it reads and the verifier accepts comes back from its own
-/// print, in either form.
+/// Parsing gives a module or errors. A module that the verifier accepts is unchanged by printing and parsing, in either
+/// form.
 pub fn check(read: Result<Module, Vec<Diagnostic>>, source: &str) {
     let module = match read {
         Ok(module) => module,
         Err(errors) => {
-            assert!(!errors.is_empty(), "refused without a reason");
+            assert!(!errors.is_empty(), "rejected without an error");
             assert!(!render(&errors, "input", source, false).is_empty());
             return;
         }
@@ -21,8 +21,8 @@ pub fn check(read: Result<Module, Vec<Diagnostic>>, source: &str) {
         let printed = print(&module, &options);
         let located = print(&module, &PrintOptions { locations: true, ..options.clone() });
         if errors.is_empty() {
-            assert_eq!(print(&read_back(&printed), &options), printed, "printed otherwise the second time");
-            assert_eq!(print(&read_back(&located), &options), printed, "locations change what is read");
+            assert_eq!(print(&read_back(&printed), &options), printed, "the second print differs");
+            assert_eq!(print(&read_back(&located), &options), printed, "locations change the module");
         }
     }
 }

@@ -1,30 +1,30 @@
-//! Attributes and types as decoded from bytecode, before they become text or parts of a module.
+//! Attributes and types decoded from bytecode, before conversion to text or to parts of a module.
 //!
-//! An entry names others by index ([`AttrRef`], [`TypeRef`]), also ones that stand behind it: decoding never follows
-//! them, so it needs no order and no recursion. Whoever follows them bounds the depth, which also catches cycles.
+//! An entry refers to others by index ([`AttrRef`], [`TypeRef`]), perhaps to later ones. Decoding does not follow
+//! references, so it needs no order and no recursion. Users that follow them limit the depth, which also detects
+//! cycles.
 //!
-//! What is peculiar to a dialect is kept as [`Piece`]s of its text in MLIR's generic form.
+//! The parts specific to a dialect are kept as [`Piece`]s of text in MLIR's generic form.
 
 use std::borrow::Cow;
 
 use smallvec::SmallVec;
 
-/// The number of an attribute in a [`Store`].
+/// The index of an attribute in a [`Store`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct AttrRef(pub(crate) u32);
 
-/// The number of a type in a [`Store`].
+/// The index of a type in a [`Store`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct TypeRef(pub(crate) u32);
 
-/// The bits of an integer or float, 64 to a word, the lowest first. Bits above the width are zero;
-/// so are words that are missing.
+/// The bits of an integer or float, 64 to a word, lowest first. Bits above the width and missing words are zero.
 pub(crate) type Words = SmallVec<[u64; 1]>;
 
-/// A part of the text of an attribute or type of a dialect.
+/// A part of the text of a dialect's attribute or type.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Piece<'b> {
-    /// Text as it stands.
+    /// Literal text.
     Text(Cow<'b, str>),
     /// The text of an attribute.
     Attr(AttrRef),
@@ -34,7 +34,7 @@ pub(crate) enum Piece<'b> {
     Nested(AttrRef),
     /// The mesh of a sharding: a symbol, or `mesh<...>`.
     Mesh(AttrRef),
-    /// A string in quotes, escaped.
+    /// A string, to be escaped and quoted.
     Quoted(&'b [u8]),
 }
 
@@ -61,7 +61,7 @@ pub(crate) enum BAttr<'b> {
     Str {
         /// The string, not escaped.
         bytes: Cow<'b, [u8]>,
-        /// Its type, where it has one.
+        /// Its type, if it has one.
         ty: Option<TypeRef>,
     },
     /// `[a, b]`.
@@ -70,23 +70,23 @@ pub(crate) enum BAttr<'b> {
     Dict(Vec<(AttrRef, AttrRef)>),
     /// `@root::@nested`.
     Symbol(Vec<Cow<'b, [u8]>>),
-    /// A reference to a symbol by way of other entries: the root is a [`BAttr::Str`], the others [`BAttr::Symbol`].
+    /// A reference to a symbol through other entries: the root is a [`BAttr::Str`], the others are [`BAttr::Symbol`]s.
     SymbolPath {
         /// The root.
         root: AttrRef,
-        /// What stands behind it.
+        /// The nested symbols.
         nested: Vec<AttrRef>,
     },
     /// A type as an attribute.
     Type(TypeRef),
-    /// `dense<...>`: elements as MLIR stores them. One element stands for all; `i1` may be packed.
+    /// `dense<...>`: elements in MLIR's storage format. A single element is a splat; `i1` may be packed.
     Dense {
         /// The type: a tensor or vector.
         ty: TypeRef,
         /// The elements.
         bytes: Cow<'b, [u8]>,
     },
-    /// `dense<["a", "b"]>`: one string stands for all.
+    /// `dense<["a", "b"]>`: a single string is a splat.
     DenseStrings {
         /// The type.
         ty: TypeRef,
@@ -100,11 +100,11 @@ pub(crate) enum BAttr<'b> {
         /// The name of the resource.
         key: &'b [u8],
     },
-    /// `array<i64: 1, 2>`: elements of whole bytes, `i1` one byte each.
+    /// `array<i64: 1, 2>`: elements take whole bytes, `i1` one byte each.
     DenseArray {
-        /// Type of the elements.
+        /// The type of the elements.
         element: TypeRef,
-        /// Number of elements.
+        /// The number of elements.
         count: u64,
         /// The elements.
         bytes: Cow<'b, [u8]>,
@@ -124,20 +124,19 @@ pub(crate) enum BAttr<'b> {
     Loc(BLoc),
     /// An attribute of a dialect, as pieces of its text: `#stablehlo<precision HIGH>`.
     Pieces(Vec<Piece<'b>>),
-    /// An attribute of a dialect of which head and tail are left out where it is part of another one:
-    /// `#sdy<axis_ref"x">`.
+    /// An attribute of a dialect whose head and tail are left out inside another attribute: `#sdy<axis_ref"x">`.
     Nestable {
-        /// What stands before.
+        /// The text before the body.
         head: &'static str,
-        /// What is always written.
+        /// The text that is always written.
         body: Vec<Piece<'b>>,
-        /// What stands behind.
+        /// The text after the body.
         tail: &'static str,
     },
 }
 
 impl<'b> BAttr<'b> {
-    /// An attribute from its text.
+    /// An attribute given as text.
     pub(crate) fn text(text: impl Into<Cow<'b, str>>) -> Self {
         BAttr::Pieces(vec![Piece::Text(text.into())])
     }
@@ -148,34 +147,34 @@ impl<'b> BAttr<'b> {
     }
 }
 
-/// A location. Parts are attributes that are locations or strings.
+/// A location. Its parts refer to attributes that are locations or strings.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum BLoc {
     /// `unknown`.
     Unknown,
-    /// `"file":1:2`, and where a range ends.
+    /// `"file":1:2`, and the end of a range.
     File {
         /// A [`BAttr::Str`].
         file: AttrRef,
-        /// Line of the start.
+        /// The line of the start.
         line: u64,
-        /// Column of the start.
+        /// The column of the start.
         col: u64,
-        /// Line and column of the end.
+        /// The line and column of the end.
         end: Option<(u64, u64)>,
     },
     /// `"name"(child)`.
     Name {
         /// A [`BAttr::Str`].
         name: AttrRef,
-        /// The location that has the name.
+        /// The named location.
         child: AttrRef,
     },
     /// `callsite(callee at caller)`.
     CallSite {
-        /// The place in the called function.
+        /// The location in the called function.
         callee: AttrRef,
-        /// The place of the call.
+        /// The location of the call.
         caller: AttrRef,
     },
     /// `fused<metadata>[a, b]`.
@@ -187,7 +186,7 @@ pub(crate) enum BLoc {
     },
 }
 
-/// Whether an integer type says how its sign is read.
+/// The signedness of an integer type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sign {
     /// `i8`.
@@ -203,14 +202,14 @@ pub(crate) enum Sign {
 pub(crate) enum BType<'b> {
     /// `i8`.
     Int {
-        /// Bits.
+        /// The width in bits.
         width: u32,
-        /// How the sign is read.
+        /// The signedness.
         sign: Sign,
     },
     /// `index`.
     Index,
-    /// `f32`, `bf16`, ...: MLIR's name.
+    /// `f32`, `bf16`, ...: the name in MLIR.
     Float(&'static str),
     /// `complex<f32>`.
     Complex(TypeRef),
@@ -218,18 +217,18 @@ pub(crate) enum BType<'b> {
     None,
     /// `(T) -> U`.
     Function {
-        /// Types of the parameters.
+        /// The types of the parameters.
         inputs: Vec<TypeRef>,
-        /// Types of the results.
+        /// The types of the results.
         results: Vec<TypeRef>,
     },
     /// `tensor<2x?xf32, encoding>`; dynamic sizes are [`shardc_ir::DYNAMIC`].
     Tensor {
-        /// Sizes.
+        /// The sizes.
         shape: Vec<i64>,
-        /// Element type.
+        /// The element type.
         element: TypeRef,
-        /// Encoding.
+        /// The encoding.
         encoding: Option<AttrRef>,
     },
     /// `tensor<*xf32>`.
@@ -238,29 +237,29 @@ pub(crate) enum BType<'b> {
     Tuple(Vec<TypeRef>),
     /// `vector<2x[4]xf32>`.
     Vector {
-        /// Sizes.
+        /// The sizes.
         shape: Vec<i64>,
-        /// Which sizes are scalable; empty if none is.
+        /// The scalable dimensions; empty if there are none.
         scalable: Vec<bool>,
-        /// Element type.
+        /// The element type.
         element: TypeRef,
     },
     /// `memref<2x?xf32, layout, space>`.
     MemRef {
-        /// Sizes.
+        /// The sizes.
         shape: Vec<i64>,
-        /// Element type.
+        /// The element type.
         element: TypeRef,
-        /// Layout.
+        /// The layout.
         layout: AttrRef,
-        /// Memory space.
+        /// The memory space.
         space: Option<AttrRef>,
     },
     /// `memref<*xf32, space>`.
     UnrankedMemRef {
-        /// Element type.
+        /// The element type.
         element: TypeRef,
-        /// Memory space.
+        /// The memory space.
         space: Option<AttrRef>,
     },
     /// A type of a dialect, as pieces of its text: `!stablehlo.token`.
@@ -268,12 +267,12 @@ pub(crate) enum BType<'b> {
 }
 
 impl<'b> BType<'b> {
-    /// A type from its text.
+    /// A type given as text.
     pub(crate) fn text(text: impl Into<Cow<'b, str>>) -> Self {
         BType::Pieces(vec![Piece::Text(text.into())])
     }
 
-    /// The text of a type that is nothing but text.
+    /// The text of a type, if it has no references.
     pub(crate) fn as_text(&self) -> Option<&str> {
         match self {
             BType::Pieces(pieces) => match &pieces[..] {
@@ -285,7 +284,7 @@ impl<'b> BType<'b> {
     }
 }
 
-/// Attributes and types by number.
+/// Attributes and types by index.
 #[derive(Debug, Default)]
 pub(crate) struct Store<'b> {
     /// The attributes.
@@ -295,12 +294,12 @@ pub(crate) struct Store<'b> {
 }
 
 impl<'b> Store<'b> {
-    /// An attribute; `unit` where there is no such number.
+    /// An attribute; `unit` if the index is out of range.
     pub(crate) fn attr(&self, at: AttrRef) -> &BAttr<'b> {
         self.attrs.get(at.0 as usize).unwrap_or(&BAttr::Unit)
     }
 
-    /// A type; `none` where there is no such number.
+    /// A type; `none` if the index is out of range.
     pub(crate) fn ty(&self, at: TypeRef) -> &BType<'b> {
         self.types.get(at.0 as usize).unwrap_or(&BType::None)
     }
@@ -325,7 +324,7 @@ impl<'b> Store<'b> {
         }
     }
 
-    /// A name that a dictionary gives twice.
+    /// A name that occurs twice in a dictionary.
     pub(crate) fn repeated_name(&self, entries: &[(AttrRef, AttrRef)]) -> Option<Cow<'_, str>> {
         let mut names: Vec<&[u8]> = entries.iter().filter_map(|&(name, _)| self.string(name)).collect();
         names.sort_unstable();
@@ -398,7 +397,7 @@ impl<'b> Store<'b> {
         bytes.chunks_exact(size).map(int).collect()
     }
 
-    /// A splat as a list, unless it would be out of all proportion for a list of dimensions or devices.
+    /// A splat as a list, unless it is too long for a list of dimensions or devices.
     fn filled(&self, count: usize, value: i64) -> Option<Vec<i64>> {
         (count <= 1 << 24).then(|| vec![value; count])
     }

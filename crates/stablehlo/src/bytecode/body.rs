@@ -1,4 +1,4 @@
-//! The operations of a file, as records.
+//! The operations of a file, decoded to records.
 
 use std::borrow::Cow;
 
@@ -13,19 +13,19 @@ use super::reader::{ByteCursor, section};
 use crate::codes;
 use crate::lexer::Res;
 
-/// Deepest nesting of regions: as in text, and the region of the module around them.
+/// The deepest nesting of regions: the limit of text, and the module's region.
 const MAX_DEPTH: u32 = crate::parser::MAX_DEPTH + 1;
 
-/// From this version on isolated regions are sections of their own.
+/// From this version on, isolated regions are separate sections.
 const LAZY_LOADING: u64 = 2;
 
-/// From this version on orders of uses are told.
+/// From this version on, use-list orders are encoded.
 const USE_LIST_ORDERS: u64 = 3;
 
-/// From this version on unknown locations of block arguments are left out.
+/// From this version on, unknown locations of block arguments are left out.
 const ELIDED_ARG_LOCATIONS: u64 = 4;
 
-/// What an operation has, as flags of its record.
+/// The flags of an operation's record: which fields are present.
 mod has {
     pub(super) const ATTRS: u8 = 1;
     pub(super) const RESULTS: u8 = 1 << 1;
@@ -36,7 +36,7 @@ mod has {
     pub(super) const PROPERTIES: u8 = 1 << 6;
 }
 
-/// Values of one region: their numbers in the file are from `first` on, those in the whole program from `base` on.
+/// The values of a region. Their indices in the file start at `first`, those in the whole program at `base`.
 #[derive(Clone, Copy)]
 struct Values {
     first: u32,
@@ -48,9 +48,9 @@ struct Values {
 struct Body<'b> {
     file: File<'b>,
     ir: Ir<'b>,
-    /// Regions around the current place, outermost first.
+    /// The enclosing regions, outermost first.
     scopes: Vec<Values>,
-    /// Where in `scopes` the current isolated region starts.
+    /// The index in `scopes` of the innermost isolated region.
     isolated: usize,
     depth: u32,
 }
@@ -74,7 +74,7 @@ impl<'b> Body<'b> {
         c.index(self.file.store.types.len(), "a type").map(TypeRef)
     }
 
-    /// Defines the next `count` values of the current region; the number of the first in the whole program.
+    /// Defines the next `count` values of the current region. Returns the index of the first in the whole program.
     fn define(&mut self, c: &ByteCursor<'b>, count: usize) -> Res<u32> {
         let Some(scope) = self.scopes.last_mut() else {
             return if count == 0 {
@@ -93,7 +93,7 @@ impl<'b> Body<'b> {
         }
     }
 
-    /// The number in the whole program of a value by its number in the file.
+    /// Converts the index of a value in the file to its index in the whole program.
     fn operand(&self, c: &mut ByteCursor<'b>) -> Res<u32> {
         let scopes = self.scopes.get(self.isolated..).unwrap_or(&[]);
         let limit = scopes.last().map_or(0, |scope| scope.first + scope.count);
@@ -108,7 +108,7 @@ impl<'b> Body<'b> {
             return Ok(RegionRecord::default());
         }
         let place = *c;
-        // Each value has a type, of at least a byte.
+        // Each value has a type, which takes at least one byte.
         let count = c.count("values")?;
         let Some((count, base, end)) = u32::try_from(count)
             .ok()
@@ -124,7 +124,7 @@ impl<'b> Body<'b> {
         }
         self.scopes.push(Values { first, base, count, defined: 0 });
         let blocks = (0..blocks).map(|_| self.block(c)).collect::<Res<_>>()?;
-        // As many as were claimed, so that no table is longer than the file.
+        // The declared number must be exact, so that no table is longer than the file.
         if let Some(scope) = self.scopes.pop().filter(|scope| scope.defined != count) {
             return Err(
                 c.malformed(format!("expected {count} values in this region, found {}", scope.defined))
@@ -286,15 +286,15 @@ impl<'b> Body<'b> {
             .map(|&(name, value)| match self.file.store.attr(name) {
                 BAttr::Str { bytes: Cow::Borrowed(bytes), .. } => std::str::from_utf8(bytes)
                     .map(|name| (Cow::Borrowed(name), value))
-                    .map_err(|_| place.malformed("expected names of UTF-8 characters in this dictionary")),
+                    .map_err(|_| place.malformed("expected UTF-8 names in this dictionary")),
                 _ => Err(place.malformed("expected strings as names in this dictionary")),
             })
             .collect()
     }
 
-    /// The inherent attributes of an operation: a dictionary where its writer did not know the operation.
+    /// The inherent attributes of an operation. They are a dictionary if the operation is not registered in the writer.
     fn properties(&mut self, c: &mut ByteCursor<'b>, op: &str, registered: bool) -> Res<Vec<NamedAttr<'b>>> {
-        let at = c.index(self.file.properties.len(), "an entry of properties")?;
+        let at = c.index(self.file.properties.len(), "a properties entry")?;
         let Some(&entry) = self.file.properties.get(at as usize) else { return Ok(Vec::new()) };
         if registered {
             return properties::read(&mut self.file.store, op, entry, self.file.version);
@@ -307,9 +307,9 @@ impl<'b> Body<'b> {
     }
 }
 
-/// Skips the orders of uses: they matter to nobody who does not keep lists of uses.
+/// Skips use-list orders: a module keeps no use lists.
 fn use_list_orders(c: &mut ByteCursor<'_>, values: usize) -> Res<()> {
-    let count = if values > 1 { c.count("orders of uses")? } else { 1 };
+    let count = if values > 1 { c.count("use-list orders")? } else { 1 };
     for _ in 0..count {
         if values > 1 {
             c.index(values, "a value")?;

@@ -1,6 +1,5 @@
-//! Records to a module. Attributes and types become text, each once, and the text reader's own code makes the
-//! operations: a module is the same whether it came as bytecode or as text. The elements of constants do not become
-//! text; they are handed over as they are.
+//! Builds a module from records. Attributes and types become text, each once, and the parser of text builds the
+//! operations. So bytecode and text give the same module. Elements of constants are passed on as bytes instead of text.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{Dense, Diagnostic, KeptKind, LocId, Module, OpId, PackedOption, RegionId, TypeId, ValueId};
@@ -19,16 +18,16 @@ use crate::literals::elements::dense;
 use crate::parser::records::{Entries, Maker, Record, check_kept, without_place};
 use crate::syntax::{AttrType, row};
 
-/// Bytes of text that attributes may take for each byte of the file.
+/// The limit on the text of attributes, in bytes per byte of the file.
 const MAX_GROWTH: usize = 64;
 
-/// Bytes of text that attributes may always take.
+/// The text size of attributes that is always allowed.
 const MIN_LIMIT: usize = 64 << 20;
 
-/// Most failures that are told.
+/// The most errors that are reported.
 const MAX_ERRORS: usize = 20;
 
-/// Makes a module from the records of a file of `size` bytes.
+/// Builds a module from the records of a file of `size` bytes.
 pub(super) fn build(ir: &Ir<'_>, size: usize) -> Result<Module, Vec<Diagnostic>> {
     let limit = size.saturating_mul(MAX_GROWTH).saturating_add(MIN_LIMIT).min(u32::MAX as usize - 1);
     let plan = plan(ir);
@@ -46,7 +45,7 @@ pub(super) fn build(ir: &Ir<'_>, size: usize) -> Result<Module, Vec<Diagnostic>>
         texts.pool.ty(ty).map_err(all_of)?;
     }
     let locs = Locs::new(&ir.store, &mut texts.pool).map_err(all_of)?;
-    // The text is complete before anything is made of it: the maker borrows it, and entries are ranges of it.
+    // The text must be complete before operations are built: the maker borrows it, and entries are ranges of it.
     let Texts { pool, ops, constants, .. } = texts;
     let (text, types) = pool.finish();
     let mut builder = Builder {
@@ -74,7 +73,7 @@ fn all_of(failure: Failure) -> Vec<Diagnostic> {
     without_place(failure).into_iter().collect()
 }
 
-/// A failure with the operation in which it happened.
+/// The diagnostic of a failure, with the operation in which it occurred.
 fn told(failure: Failure, op: &OpRecord<'_>, user_loc: Option<String>) -> Diagnostic {
     let mut diagnostic = without_place(failure).unwrap_or_else(|| {
         Diagnostic::invalid(codes::MALFORMED, "an operation whose operands could not be read")
@@ -85,20 +84,20 @@ fn told(failure: Failure, op: &OpRecord<'_>, user_loc: Option<String>) -> Diagno
     diagnostic.note(shardc_ir::Span::NONE, format!("in the {} at byte {}", op.name, op.offset))
 }
 
-/// Where the attributes of an operation stand in the text.
+/// The ranges of an operation's attributes in the text.
 struct OpText<'a> {
     props: Entries<'a>,
     attrs: Entries<'a>,
 }
 
-/// The text of everything that becomes text.
+/// The text of attributes, types and kept operations.
 struct Texts<'a, 'b> {
     ir: &'a Ir<'b>,
     pool: Pool<'a, 'b>,
     ops: Vec<Option<OpText<'a>>>,
-    /// Constants that do not become text, the places that stand for them, and their types.
+    /// Constants that are passed on as bytes: start of the placeholder, elements, type.
     constants: Vec<(usize, Dense, TypeRef)>,
-    /// Bytes of text that operations carry.
+    /// The text size of all attributes of operations, and of kept operations.
     carried: usize,
     limit: usize,
 }
@@ -115,7 +114,7 @@ impl<'a, 'b> Texts<'a, 'b> {
         }
     }
 
-    /// Writes what the module keeps as text.
+    /// Writes the operations that the module keeps as text.
     fn kept(&mut self, plan: &Plan) -> Res<KeptTexts> {
         let mut kept = KeptTexts { ops: vec![false; self.ir.ops.len()], texts: FxHashMap::default() };
         let outer = plan.outer.iter().flat_map(|outer| outer.above.iter().chain(&outer.below)).copied();
@@ -171,8 +170,8 @@ impl<'a, 'b> Texts<'a, 'b> {
                 },
                 _ => Some(self.pool.attr(*value)?),
             };
-            // Counted for each operation that names it, though the text has it once: a small file may name a large
-            // attribute any number of times.
+            // Counted once for each operation that has the attribute, though the text is shared: a small file may refer
+            // to a large attribute any number of times.
             let length = range.as_ref().map_or(0, ExactSizeIterator::len);
             self.carried = self.carried.saturating_add(name.len()).saturating_add(length);
             entries.push((&**name, range));
@@ -188,15 +187,15 @@ impl<'a, 'b> Texts<'a, 'b> {
     }
 }
 
-/// What a module keeps as text.
+/// Operations that the module keeps as text.
 struct KeptTexts {
-    /// Whether each operation is part of it.
+    /// Whether each operation is inside a kept one.
     ops: Vec<bool>,
-    /// The texts by number of the operation.
+    /// The texts, by index of the operation.
     texts: FxHashMap<u32, String>,
 }
 
-/// Whether the attribute is the value of a constant, whose elements a module keeps as bytes.
+/// Whether the attribute is the value of a constant, whose elements a module stores as bytes.
 fn is_constant(op: &OpRecord<'_>, name: &str) -> bool {
     row(&op.name).and_then(|row| row.attr(name)).is_some_and(|(_, ty)| ty == AttrType::Dense)
 }
@@ -205,13 +204,13 @@ struct Builder<'a, 'b> {
     ir: &'a Ir<'b>,
     maker: Maker<'a>,
     texts: Vec<Option<OpText<'a>>>,
-    /// Where the text of each type starts.
+    /// The start of the text of each type.
     type_places: Vec<Option<usize>>,
     types: Vec<Option<TypeId>>,
     locs: Locs,
     values: Vec<Option<ValueId>>,
     errors: Vec<Diagnostic>,
-    /// What is kept as text, by number of the operation.
+    /// The kept texts, by index of the operation.
     kept: FxHashMap<u32, String>,
 }
 
@@ -235,7 +234,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         self.locs.get(&self.ir.store, &mut self.maker, at)
     }
 
-    /// The modules around the program, the module, what stands in it.
+    /// Builds the enclosing modules, the module and its items.
     fn top(&mut self, plan: Plan) {
         let inner: Vec<Option<OpRef>> = plan.outer.iter().skip(1).map(|outer| outer.op).collect();
         for (outer, inner) in plan.outer.into_iter().zip(inner.into_iter().chain([plan.module])) {
@@ -253,7 +252,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         self.items(&plan.items);
     }
 
-    /// Notes the symbol that an operation around the program defines, which must be its only one.
+    /// Defines the symbol of an operation outside the program, so that duplicates are reported.
     fn symbol(&mut self, at: OpRef) {
         let ir = self.ir;
         let Some(op) = ir.ops.get(at.0 as usize) else { return };
@@ -263,7 +262,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         }
     }
 
-    /// Name, attributes and location of a module.
+    /// Sets name, attributes and location of a module.
     fn describe(&mut self, at: Option<OpRef>) {
         let ir = self.ir;
         if let Some(at) = at
@@ -274,7 +273,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         }
     }
 
-    /// Notes an error in an operation.
+    /// Records an error in an operation.
     fn tell<T>(&mut self, done: Res<T>, op: &OpRecord<'_>) {
         let Err(failure) = done else { return };
         if matches!(failure, Failure::Silent) && !self.errors.is_empty() {
@@ -287,7 +286,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         self.errors.push(told(failure, op, place));
     }
 
-    /// What stands in a module. Meshes come first, as functions above them may use them.
+    /// Builds the items of a module. Meshes come first, because earlier functions may use them.
     fn items(&mut self, items: &[(OpRef, Option<KeptKind>)]) {
         let ir = self.ir;
         let ops = || items.iter().filter_map(|&(at, kept)| Some((at, ir.ops.get(at.0 as usize)?, kept)));
@@ -341,7 +340,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         self.maker.func(record)
     }
 
-    /// What is known of an operation without its regions.
+    /// The record of an operation without its regions.
     fn record(&mut self, at: OpRef, op: &'a OpRecord<'b>) -> Res<Record<'a>> {
         let text = self.texts.get_mut(at.0 as usize).and_then(Option::take);
         let (props, attrs) = text.map_or_else(Default::default, |text| (text.props, text.attrs));
@@ -350,7 +349,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             match self.values.get(value as usize).copied().flatten() {
                 Some(value) => operands.push(value),
                 None => {
-                    let message = "an operand is used before the operation that makes it";
+                    let message = "an operand is used before its definition";
                     return Err(Diagnostic::invalid(codes::UNKNOWN_VALUE, message).into());
                 }
             }
@@ -368,7 +367,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             if blocks.is_empty() {
                 return Ok(region);
             }
-            // Functions with branches are kept as text.
+            // Functions with several blocks are kept as text.
             return Err(Diagnostic::internal(codes::NOT_READ, "a region with several blocks").into());
         };
         let mut locs: Vec<PackedOption<LocId>> = Vec::with_capacity(block.args.len());
@@ -389,7 +388,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             match self.op(at, op) {
                 Ok(op) => ops.push(op),
                 Err(failure) => {
-                    // What went wrong in a region was told there.
+                    // Errors inside a region are already recorded.
                     if self.errors.len() == errors {
                         self.tell::<()>(Err(failure), op);
                     }
@@ -409,7 +408,7 @@ impl<'a, 'b> Builder<'a, 'b> {
 
     fn op(&mut self, at: OpRef, op: &'a OpRecord<'b>) -> Res<OpId> {
         if matches!(&*op.name, "func.func" | "builtin.module" | "sdy.mesh") {
-            let message = format!("{} may stand at the top level only", op.name);
+            let message = format!("{} is allowed only at the top level", op.name);
             return Err(Diagnostic::unsupported(codes::NOT_READ, message).into());
         }
         let mut record = self.record(at, op)?;

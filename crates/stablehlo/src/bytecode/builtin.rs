@@ -6,7 +6,7 @@ use super::attr::{BAttr, BLoc, BType, Sign, TypeRef};
 use super::dialect::{DialectCursor, DialectReader};
 use crate::lexer::Res;
 
-/// The row of the builtin dialect.
+/// The table row of the builtin dialect.
 pub(super) const DIALECT: DialectReader = DialectReader { name: "builtin", attr: read_attr, ty: read_type };
 
 fn read_attr<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
@@ -97,8 +97,8 @@ fn read_attr<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
         22 => {
             let file = c.attr()?;
             let numbers = c.list("line and column numbers", DialectCursor::varint)?;
-            // One number is the line; two the line and column; three have the column of the end, four its line
-            // before that.
+            // One number is the line, two are line and column. A third is the column of the end; with four, the third
+            // is its line.
             let at = |i: usize| numbers.get(i).copied().unwrap_or(0);
             let (line, col) = (at(0), at(1));
             let end = match numbers.len() {
@@ -113,7 +113,7 @@ fn read_attr<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
     })
 }
 
-/// Bits of a float type.
+/// The number of bits of a float type.
 fn float_width(ty: &BType<'_>) -> Option<u32> {
     let name = match ty {
         BType::Float(name) => *name,
@@ -131,7 +131,7 @@ fn float_width(ty: &BType<'_>) -> Option<u32> {
     })
 }
 
-/// Number of elements of a static tensor or vector type.
+/// The number of elements of a static tensor or vector type.
 fn elements(ty: &BType<'_>) -> Option<u64> {
     let (BType::Tensor { shape, .. } | BType::Vector { shape, .. }) = ty else { return None };
     shape.iter().try_fold(1u64, |n, &size| n.checked_mul(u64::try_from(size).ok()?))
@@ -141,7 +141,7 @@ fn shape(c: &mut DialectCursor<'_, '_>) -> Res<Vec<i64>> {
     let place = c.cursor;
     let sizes = c.svarints()?;
     if let Some(&bad) = sizes.iter().find(|&&size| size < 0 && size != DYNAMIC) {
-        return Err(place.malformed(format!("expected sizes that are not negative, found {bad}")));
+        return Err(place.malformed(format!("expected non-negative sizes, found {bad}")));
     }
     Ok(sizes)
 }
@@ -152,7 +152,7 @@ fn read_type<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
         0 => {
             let value = c.varint()?;
             let width = match u32::try_from(value >> 2) {
-                // The widest that MLIR has.
+                // MLIR's widest integer.
                 Ok(width) if width < 1 << 24 => width,
                 _ => return Err(place.malformed(format!("expected an integer width, found {}", value >> 2))),
             };
@@ -160,7 +160,7 @@ fn read_type<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
                 0 => Sign::Signless,
                 1 => Sign::Signed,
                 2 => Sign::Unsigned,
-                n => return Err(place.malformed(format!("expected a kind of sign from 0 to 2, found {n}"))),
+                n => return Err(place.malformed(format!("expected a signedness from 0 to 2, found {n}"))),
             };
             BType::Int { width, sign }
         }
@@ -229,7 +229,7 @@ fn read_type<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
     })
 }
 
-/// For dialects whose numbers have types of their own: the integer width of a type.
+/// The integer width of a type, for dialects whose numbers have their own types.
 pub(super) fn int_width(c: &DialectCursor<'_, '_>, ty: TypeRef) -> Option<u32> {
     match *c.type_at(ty) {
         BType::Int { width, .. } => Some(width),
@@ -238,7 +238,7 @@ pub(super) fn int_width(c: &DialectCursor<'_, '_>, ty: TypeRef) -> Option<u32> {
     }
 }
 
-/// For dialects whose numbers have types of their own: the width of a float type.
+/// The width of a float type, for dialects whose numbers have their own types.
 pub(super) fn float_width_at(c: &DialectCursor<'_, '_>, ty: TypeRef) -> Option<u32> {
     float_width(c.type_at(ty))
 }

@@ -15,22 +15,22 @@ use crate::lexer::Res;
 use crate::literals::tokens::{is_bare, push_escaped, push_hex};
 use crate::parser::records::is_whole_attr;
 
-/// The newest version of the format that is read.
+/// The newest supported version of the format.
 const NEWEST: u64 = 6;
 
-/// From this version on dialects may have versions.
+/// From this version on, dialects may have versions.
 const DIALECT_VERSIONS: u64 = 1;
 
-/// From this version on the number of operation names is told.
+/// From this version on, the number of operation names is encoded.
 const OP_COUNT: u64 = 4;
 
-/// From this version on inherent attributes are apart from the others.
+/// From this version on, inherent attributes are separate from the others.
 pub(super) const PROPERTIES: u64 = 5;
 
-/// Most entries of a table that are reserved for before they are read.
+/// The most table entries for which memory is reserved before they are read.
 const RESERVED: usize = 1 << 16;
 
-/// A dialect that the file names.
+/// A dialect that the file lists.
 #[derive(Clone, Copy, Debug)]
 struct DialectEntry<'b> {
     name: &'b str,
@@ -41,26 +41,26 @@ struct DialectEntry<'b> {
 pub(super) struct OpName {
     /// Full name, with dialect.
     pub(super) name: String,
-    /// Whether the writer knew the operation, which is told from version 5 on.
+    /// Whether the operation is registered in the writer, which is encoded from version 5 on.
     pub(super) registered: Option<bool>,
 }
 
-/// What the sections around the operations say.
+/// The decoded sections, except the operations.
 #[derive(Debug)]
 pub(super) struct File<'b> {
-    /// Version of the format.
+    /// The version of the format.
     pub(super) version: u64,
     /// Attributes and types.
     pub(super) store: Store<'b>,
     /// Names of operations.
     pub(super) ops: Vec<OpName>,
-    /// Inherent attributes, one entry each.
+    /// The encoded inherent attributes, one cursor per entry.
     pub(super) properties: Vec<ByteCursor<'b>>,
 }
 
 type Sections<'b> = [Option<ByteCursor<'b>>; section::COUNT];
 
-/// Decodes a whole file.
+/// Decodes a file.
 pub(super) fn read(bytes: &[u8]) -> Res<Ir<'_>> {
     let mut c = ByteCursor::new(bytes, 0);
     if c.bytes(MAGIC.len() as u64).ok() != Some(MAGIC) {
@@ -68,14 +68,14 @@ pub(super) fn read(bytes: &[u8]) -> Res<Ir<'_>> {
     }
     let version = version(&mut c)?;
     let producer = producer_text(&mut c)?;
-    // All sections are found before the first is decoded, in the order in which they need each other: the format does
-    // not fix the order in which they are written.
+    // All sections are located before the first is decoded: the format does not fix their order, and they refer to each
+    // other.
     let mut sections: Sections<'_> = [None; section::COUNT];
     while !c.at_end() {
         let place = c;
         let (id, contents) = c.section()?;
         if sections.get(usize::from(id)).is_some_and(Option::is_some) {
-            let message = format!("expected one {} section, found another one", section::name(id));
+            let message = format!("expected one {} section, found a second one", section::name(id));
             return Err(place.malformed(message));
         }
         if let Some(slot) = sections.get_mut(usize::from(id)) {
@@ -114,7 +114,7 @@ pub(super) fn read(bytes: &[u8]) -> Res<Ir<'_>> {
     Ok(ir)
 }
 
-/// The name of the program that wrote the file; empty where the file does not say.
+/// The name of the program that wrote the file; empty if it is missing.
 pub(super) fn producer(bytes: &[u8]) -> &str {
     let mut c = ByteCursor::new(bytes, 0);
     let mut name = || {
@@ -141,7 +141,7 @@ fn version(c: &mut ByteCursor<'_>) -> Res<u64> {
     Ok(version)
 }
 
-/// The string section: lengths, last string first, then the strings, each with a zero.
+/// The string section: lengths, last string first, then the strings, each with a terminating zero.
 fn strings(mut c: ByteCursor<'_>) -> Res<Vec<&[u8]>> {
     let count = c.count("strings")?;
     let mut sizes = Vec::with_capacity(count.min(RESERVED));
@@ -160,7 +160,7 @@ fn strings(mut c: ByteCursor<'_>) -> Res<Vec<&[u8]>> {
             Some((0, string)) => strings.push(string),
             _ => {
                 return Err(
-                    place.malformed(format!("expected {size} bytes of a string, the last of them zero"))
+                    place.malformed(format!("expected a string of {size} bytes with a terminating zero"))
                 );
             }
         }
@@ -177,7 +177,7 @@ fn string_at<'b>(c: &mut ByteCursor<'b>, strings: &[&'b [u8]]) -> Res<&'b [u8]> 
 fn name_at<'b>(place: ByteCursor<'b>, strings: &[&'b [u8]], at: u64) -> Res<&'b str> {
     let at = place.indexed(at, strings.len(), "a string")?;
     let bytes = strings.get(at as usize).copied().unwrap_or(&[]);
-    std::str::from_utf8(bytes).map_err(|_| place.malformed("expected a name of UTF-8 characters"))
+    std::str::from_utf8(bytes).map_err(|_| place.malformed("expected a UTF-8 name"))
 }
 
 fn dialects<'b>(
@@ -192,7 +192,7 @@ fn dialects<'b>(
         let (at, versioned) = if version < DIALECT_VERSIONS { (c.varint()?, false) } else { c.flagged()? };
         let name = name_at(place, strings, at)?;
         if versioned {
-            // No dialect encodes its entries differently from version to version: codes never change.
+            // Versions are skipped: in all known dialects the codes of entries never change.
             let place = c;
             let (id, _) = c.section()?;
             if id != section::DIALECT_VERSIONS {
@@ -232,7 +232,7 @@ fn properties(mut c: ByteCursor<'_>) -> Res<Vec<ByteCursor<'_>>> {
     if c.at_end() {
         return Ok(Vec::new());
     }
-    let count = c.count("entries of properties")?;
+    let count = c.count("properties entries")?;
     let mut entries = Vec::with_capacity(count.min(RESERVED));
     for _ in 0..count {
         let size = c.varint()?;
@@ -245,9 +245,9 @@ fn properties(mut c: ByteCursor<'_>) -> Res<Vec<ByteCursor<'_>>> {
 /// The resources of a file.
 #[derive(Debug, Default)]
 struct Resources<'b> {
-    /// Keys of those of dialects, by number.
+    /// The keys of dialect resources, by index.
     keys: Vec<&'b [u8]>,
-    /// All of them as text.
+    /// All resources as text.
     text: Option<String>,
 }
 
@@ -259,9 +259,9 @@ fn resources<'b>(
 ) -> Res<Resources<'b>> {
     let mut keys = Vec::new();
     let mut external = String::new();
-    for _ in 0..offsets.count("groups of resources")? {
+    for _ in 0..offsets.count("resource groups")? {
         let name = string_at(&mut offsets, strings)?;
-        // Attributes refer to resources of dialects by number; keys of external ones must not be counted with them.
+        // Attributes refer to dialect resources by index, so the keys of external resources must not be counted.
         resource_group(&mut c, &mut offsets, strings, name, &mut external, &mut Vec::new())?;
     }
     let mut internal = String::new();
@@ -281,7 +281,7 @@ fn resources<'b>(
     Ok(Resources { keys, text })
 }
 
-/// Reads the resources of one dialect or one external provider, and appends their text to `out`.
+/// Reads the resources of one dialect or external provider, and appends their text to `out`.
 fn resource_group<'b>(
     c: &mut ByteCursor<'b>,
     offsets: &mut ByteCursor<'b>,
@@ -297,7 +297,7 @@ fn resource_group<'b>(
         let place = *offsets;
         let kind = offsets.byte()?;
         let mut entry = c.part(size)?;
-        // Before the entry is looked at: a key that has no bytes has a number too.
+        // Keys are counted first: a resource without contents has an index, too.
         keys.push(key);
         if entry.at_end() {
             continue;
@@ -312,7 +312,7 @@ fn resource_group<'b>(
             0 => {
                 let alignment = entry.varint()?;
                 let length = entry.varint()?;
-                // Its place in this file obeys the alignment; the text names it before the bytes.
+                // The bytes are aligned in the file. In the text, the alignment precedes them.
                 let Some(alignment) = u32::try_from(alignment).ok().filter(|a| a.is_power_of_two()) else {
                     return Err(entry.malformed(format!("expected a power of two, found {alignment}")));
                 };
@@ -359,7 +359,7 @@ fn push_key(out: &mut String, key: &[u8]) {
     }
 }
 
-/// An attribute or type that is not decoded yet.
+/// An attribute or type that is not yet decoded.
 #[derive(Clone, Copy)]
 struct Entry<'b> {
     cursor: ByteCursor<'b>,
@@ -391,7 +391,7 @@ fn attrs_and_types<'b>(
         };
         c.cursor.end("a type").map(|()| ty)
     };
-    // A quantized type depends on what its storage is, which may stand behind it.
+    // Decoding a quantized type needs its storage type, which may come later.
     let mut again = Vec::new();
     for (at, entry) in types.iter().enumerate() {
         let ty = read_type(entry, &store.types).unwrap_or_else(|_| {
@@ -409,7 +409,7 @@ fn attrs_and_types<'b>(
     }
     for entry in &attrs {
         let mut c = DialectCursor { types: &store.types, ..cursor(entry) };
-        // All types are known by now: attributes are decoded by them.
+        // All types are decoded by now; attributes need them.
         let attr = if entry.encoded {
             let dialect = decoder(entry)?;
             (dialect.attr)(&mut c)?
@@ -458,12 +458,11 @@ fn entries<'b>(
     Ok(entries)
 }
 
-/// Text that stands for an attribute or type: one, on one line, as it is put between others.
+/// Reads an attribute or type encoded as text. It must be a single one; line breaks become blanks.
 fn assembly<'b>(c: &mut ByteCursor<'b>, kind: &str) -> Res<Cow<'b, str>> {
     let place = *c;
     let bytes = c.until_zero()?;
-    let text =
-        std::str::from_utf8(bytes).map_err(|_| place.malformed("expected text of UTF-8 characters"))?;
+    let text = std::str::from_utf8(bytes).map_err(|_| place.malformed("expected UTF-8 text"))?;
     let text = text.trim();
     let text: Cow<'b, str> =
         if text.contains('\n') { text.replace('\n', " ").into() } else { Cow::Borrowed(text) };

@@ -1,5 +1,5 @@
-//! How dialects encode their attributes and types: a table of functions, one row per dialect that has an encoding
-//! of its own. Entries of all others are kept in files as text.
+//! The bytecode encodings of attributes and types: a table of functions, one row per dialect with its own encoding.
+//! Entries of other dialects are encoded as text.
 
 use crate::lexer::Res;
 
@@ -7,29 +7,29 @@ use super::attr::{AttrRef, BAttr, BType, TypeRef, Words};
 use super::reader::ByteCursor;
 use super::{builtin, chlo, quant, sdy, stablehlo, vhlo};
 
-/// What a dialect reads.
+/// The decoding functions of a dialect.
 pub(crate) struct DialectReader {
     /// The name of the dialect.
     pub(crate) name: &'static str,
-    /// Reads an attribute.
+    /// Decodes an attribute.
     pub(crate) attr: for<'c, 'b> fn(&mut DialectCursor<'c, 'b>) -> Res<BAttr<'b>>,
-    /// Reads a type.
+    /// Decodes a type.
     pub(crate) ty: for<'c, 'b> fn(&mut DialectCursor<'c, 'b>) -> Res<BType<'b>>,
 }
 
-/// Every dialect with an encoding of its own.
+/// All dialects with their own encoding.
 const DIALECTS: &[DialectReader] =
     &[builtin::DIALECT, stablehlo::DIALECT, chlo::DIALECT, quant::DIALECT, sdy::DIALECT, vhlo::DIALECT];
 
-/// The row of a dialect.
+/// The table row of a dialect.
 pub(crate) fn reader_of(name: &str) -> Option<&'static DialectReader> {
     DIALECTS.iter().find(|dialect| dialect.name == name)
 }
 
-/// Widest integer whose value is read.
+/// The widest integer that is supported.
 const MAX_WIDTH: u32 = 1 << 16;
 
-/// A cursor over one entry, with what entries refer to.
+/// A cursor over one entry, with the tables to which entries refer.
 #[derive(Debug)]
 pub(crate) struct DialectCursor<'c, 'b> {
     /// The bytes of the entry.
@@ -38,45 +38,45 @@ pub(crate) struct DialectCursor<'c, 'b> {
     pub(crate) strings: &'c [&'b [u8]],
     /// The keys of the dialect resources of the file.
     pub(crate) resources: &'c [&'b [u8]],
-    /// The types decoded so far: all of them where an attribute is read.
+    /// The types decoded so far; all types while attributes are decoded.
     pub(crate) types: &'c [BType<'b>],
-    /// Number of attributes and of types in the file.
+    /// The numbers of attributes and types in the file.
     pub(crate) counts: (usize, usize),
 }
 
 impl<'b> DialectCursor<'_, 'b> {
-    /// An unsigned integer.
+    /// Reads an unsigned integer.
     pub(crate) fn varint(&mut self) -> Res<u64> {
         self.cursor.varint()
     }
 
-    /// A signed integer.
+    /// Reads a signed integer.
     pub(crate) fn svarint(&mut self) -> Res<i64> {
         self.cursor.svarint()
     }
 
-    /// A byte as a flag.
+    /// Reads a byte as a flag.
     pub(crate) fn bool(&mut self) -> Res<bool> {
         self.cursor.bool()
     }
 
-    /// A list of signed integers with its length.
+    /// Reads a list of signed integers, preceded by its length.
     pub(crate) fn svarints(&mut self) -> Res<Vec<i64>> {
         self.list("integers", Self::svarint)
     }
 
-    /// A list with its length.
+    /// Reads a list, preceded by its length.
     pub(crate) fn list<T>(&mut self, what: &str, mut item: impl FnMut(&mut Self) -> Res<T>) -> Res<Vec<T>> {
         let count = self.cursor.count(what)?;
         (0..count).map(|_| item(self)).collect()
     }
 
-    /// A reference to an attribute.
+    /// Reads a reference to an attribute.
     pub(crate) fn attr(&mut self) -> Res<AttrRef> {
         self.cursor.index(self.counts.0, "an attribute").map(AttrRef)
     }
 
-    /// A reference to an attribute that may be absent.
+    /// Reads a reference to an attribute that may be absent.
     pub(crate) fn opt_attr(&mut self) -> Res<Option<AttrRef>> {
         let place = self.cursor;
         let (value, present) = self.cursor.flagged()?;
@@ -86,45 +86,45 @@ impl<'b> DialectCursor<'_, 'b> {
         place.indexed(value, self.counts.0, "an attribute").map(|at| Some(AttrRef(at)))
     }
 
-    /// A list of attributes.
+    /// Reads a list of attributes.
     pub(crate) fn attrs(&mut self) -> Res<Vec<AttrRef>> {
         self.list("attributes", Self::attr)
     }
 
-    /// A reference to a type.
+    /// Reads a reference to a type.
     pub(crate) fn ty(&mut self) -> Res<TypeRef> {
         self.cursor.index(self.counts.1, "a type").map(TypeRef)
     }
 
-    /// A list of types.
+    /// Reads a list of types.
     pub(crate) fn tys(&mut self) -> Res<Vec<TypeRef>> {
         self.list("types", Self::ty)
     }
 
-    /// A string of the string section.
+    /// Reads a string of the string section.
     pub(crate) fn string(&mut self) -> Res<&'b [u8]> {
         let at = self.cursor.index(self.strings.len(), "a string")?;
         Ok(self.strings.get(at as usize).copied().unwrap_or(&[]))
     }
 
-    /// The key of a dialect resource.
+    /// Reads the key of a dialect resource.
     pub(crate) fn resource(&mut self) -> Res<&'b [u8]> {
         let at = self.cursor.index(self.resources.len(), "a resource")?;
         Ok(self.resources.get(at as usize).copied().unwrap_or(&[]))
     }
 
-    /// Bytes with their number.
+    /// Reads bytes, preceded by their number.
     pub(crate) fn blob(&mut self) -> Res<&'b [u8]> {
         let size = self.cursor.varint()?;
         self.cursor.bytes(size)
     }
 
-    /// The bits of an integer or float of a known width; zero words at the end may be missing.
+    /// Reads the bits of an integer or float of known width. Trailing zero words may be missing.
     pub(crate) fn words(&mut self, width: u32) -> Res<Words> {
         let mut words = Words::new();
         match width {
             0 => {
-                // One byte all the same.
+                // A number of width 0 takes one byte, too.
                 self.cursor.byte()?;
                 words.push(0);
             }
@@ -145,12 +145,12 @@ impl<'b> DialectCursor<'_, 'b> {
         Ok(words)
     }
 
-    /// The type of an attribute that is being read.
+    /// A type, by index.
     pub(crate) fn type_at(&self, at: super::attr::TypeRef) -> &BType<'b> {
         self.types.get(at.0 as usize).unwrap_or(&BType::None)
     }
 
-    /// An error: there is no attribute or type with this code.
+    /// The error for an unknown code of an attribute or type.
     pub(crate) fn unknown<T>(&self, what: &str, code: u64) -> Res<T> {
         Err(self.cursor.malformed(format!("expected the code of {what}, found {code}")))
     }

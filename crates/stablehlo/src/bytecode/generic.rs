@@ -1,4 +1,4 @@
-//! Operations as text in MLIR's generic form: for those that a module keeps as text.
+//! The text of operations in MLIR's generic form, for operations that a module keeps as text.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use super::text::Pool;
 use crate::lexer::Res;
 use crate::literals::tokens::{is_bare, push_list, push_string};
 
-/// The text of an operation, its regions included; `types` are those of all values. Locations are left out.
+/// Writes the text of an operation with its regions, without locations. `types` are the types of all values.
 pub(super) fn text<'b>(
     ir: &Ir<'b>,
     pool: &mut Pool<'_, 'b>,
@@ -26,7 +26,7 @@ struct Writer<'w, 's, 'b> {
     types: &'w [Option<TypeRef>],
     text: String,
     indent: usize,
-    /// The first value: numbers in the text start there.
+    /// The first value: the numbering in the text starts there.
     first: Option<u32>,
 }
 
@@ -95,7 +95,7 @@ impl Writer<'_, '_, '_> {
         self.types(op)
     }
 
-    /// `{a = 1, b}`.
+    /// Writes `{a = 1, b}`.
     fn dict(&mut self, entries: &[NamedAttr<'_>]) -> Res<()> {
         self.text.push('{');
         for (i, (name, value)) in entries.iter().enumerate() {
@@ -117,7 +117,7 @@ impl Writer<'_, '_, '_> {
         Ok(())
     }
 
-    /// ` : (T, U) -> V`.
+    /// Writes ` : (T, U) -> V`.
     fn types(&mut self, op: &OpRecord<'_>) -> Res<()> {
         self.text.push_str(" : (");
         for (i, &value) in op.operands.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The operations of a file as they stand in it: names, attributes and types by number, values by number.
+//! The operations as encoded in a file: names, and attributes, types and values by index.
 
 use std::borrow::Cow;
 
@@ -6,11 +6,11 @@ use smallvec::SmallVec;
 
 use super::attr::{AttrRef, Store, TypeRef};
 
-/// The number of a region in [`Ir::regions`].
+/// The index of a region in [`Ir::regions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RegionRef(pub(crate) u32);
 
-/// The number of an operation in [`Ir::ops`].
+/// The index of an operation in [`Ir::ops`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OpRef(pub(crate) u32);
 
@@ -22,23 +22,23 @@ pub(crate) type NamedAttr<'b> = (Cow<'b, str>, AttrRef);
 pub(crate) struct OpRecord<'b> {
     /// Full name, with dialect.
     pub(crate) name: Cow<'b, str>,
-    /// Where it stands in the file.
+    /// The offset in the file.
     pub(crate) offset: usize,
     /// Its location.
     pub(crate) loc: AttrRef,
-    /// Its attributes; in old versions of the format the inherent ones are among them.
+    /// Its attributes, which in old versions of the format include the inherent ones.
     pub(crate) attrs: Vec<NamedAttr<'b>>,
     /// Its inherent attributes.
     pub(crate) props: Vec<NamedAttr<'b>>,
-    /// Types of its results.
+    /// The types of its results.
     pub(crate) results: SmallVec<[TypeRef; 1]>,
-    /// Its operands: numbers of values.
+    /// Its operands, as indices of values.
     pub(crate) operands: SmallVec<[u32; 3]>,
-    /// Blocks that it branches to: numbers in its region.
+    /// Its successor blocks, as indices in its region.
     pub(crate) successors: SmallVec<[u32; 1]>,
     /// Its regions.
     pub(crate) regions: SmallVec<[RegionRef; 1]>,
-    /// Number of its first result; the others follow.
+    /// The index of its first result; the others follow.
     pub(crate) first_value: u32,
 }
 
@@ -62,9 +62,9 @@ impl OpRecord<'_> {
 /// A block.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BlockRecord {
-    /// Types and locations of its arguments.
+    /// The types and locations of its arguments.
     pub(crate) args: Vec<(TypeRef, Option<AttrRef>)>,
-    /// Number of the first argument; the others follow.
+    /// The index of the first argument; the others follow.
     pub(crate) first_value: u32,
     /// Its operations.
     pub(crate) ops: Vec<OpRef>,
@@ -86,16 +86,16 @@ pub(crate) struct Ir<'b> {
     pub(crate) ops: Vec<OpRecord<'b>>,
     /// All regions.
     pub(crate) regions: Vec<RegionRecord>,
-    /// The operations at the top level: the module, as a rule.
+    /// The operations at the top level, usually one module.
     pub(crate) top: Vec<OpRef>,
-    /// Number of values.
+    /// The number of values.
     pub(crate) values: u32,
-    /// Keys and contents of resources: `{-# ... #-}`.
+    /// The keys and contents of resources: `{-# ... #-}`.
     pub(crate) resources: Option<String>,
 }
 
 impl Ir<'_> {
-    /// The type of each value, by number.
+    /// The type of each value, by index.
     pub(crate) fn value_types(&self) -> Vec<Option<TypeRef>> {
         let mut types = vec![None; self.values as usize];
         let mut set = |number: u32, ty: TypeRef| {

@@ -1,4 +1,4 @@
-//! Locations. They nest as deeply as a program's stack of calls, so they are made without recursion.
+//! Locations. They nest as deeply as a program's call stacks, so they are converted without recursion.
 
 use std::ops::Range;
 
@@ -10,23 +10,23 @@ use crate::codes;
 use crate::lexer::Res;
 use crate::parser::records::Maker;
 
-/// Locations of a file that were made so far.
+/// The locations converted so far.
 pub(super) struct Locs {
     made: Vec<State>,
-    /// Text of the metadata of fused locations, by number of the location.
+    /// The text of the metadata of fused locations, by index of the location.
     metadata: Vec<(AttrRef, Range<usize>)>,
 }
 
 #[derive(Clone, Copy)]
 enum State {
     New,
-    /// Its parts are being made.
+    /// Its parts are being converted.
     Open,
     Made(LocId),
 }
 
 impl Locs {
-    /// No locations; the metadata of all go into the text.
+    /// Starts without locations, and writes the metadata of all fused locations into the text.
     pub(super) fn new(store: &Store<'_>, pool: &mut Pool<'_, '_>) -> Res<Self> {
         let mut metadata = Vec::new();
         for (at, attr) in (0..).zip(&store.attrs) {
@@ -37,12 +37,12 @@ impl Locs {
         Ok(Locs { made: vec![State::New; store.attrs.len()], metadata })
     }
 
-    /// The location that an attribute is.
+    /// Converts the location at an attribute's index.
     pub(super) fn get(&mut self, store: &Store<'_>, maker: &mut Maker<'_>, at: AttrRef) -> Res<LocId> {
         let mut stack = vec![at];
         loop {
             let Some(&top) = stack.last() else {
-                return Err(Diagnostic::internal(codes::MALFORMED, "a location that was not made").into());
+                return Err(Diagnostic::internal(codes::MALFORMED, "a location was not converted").into());
             };
             let state = self.made.get(top.0 as usize).copied().unwrap_or(State::New);
             if let State::Made(id) = state {
@@ -62,9 +62,9 @@ impl Locs {
                     Some(State::Open) => {
                         return Err(malformed("expected locations, found one that is part of itself"));
                     }
-                    // It may be on the stack already, as a part of another location: where that is reached it is
-                    // made, and popped. Only those that are open lead to this one, so that one of them as a part is a
-                    // circle.
+                    // The part may already be on the stack as a part of another location. It is then converted and
+                    // popped where it is reached first. Only open locations lead to this one, so that an open part
+                    // means a cycle.
                     _ => stack.push(part),
                 }
             }
@@ -72,7 +72,7 @@ impl Locs {
                 let loc = self.convert(store, maker, top, loc)?;
                 State::Made(maker.loc(loc)?)
             } else if matches!(state, State::Open) {
-                // All parts were made when it was opened.
+                // Its parts were converted when it was opened, so it is a part of itself.
                 return Err(malformed("expected locations, found one that is part of itself"));
             } else {
                 State::Open
@@ -90,7 +90,7 @@ impl Locs {
         }
     }
 
-    /// A location whose parts were made.
+    /// Converts a location whose parts are converted.
     fn convert(&self, store: &Store<'_>, maker: &mut Maker<'_>, at: AttrRef, loc: &BLoc) -> Res<Loc> {
         let name = |at: AttrRef| match store.string(at) {
             Some(bytes) => Ok(Box::from(String::from_utf8_lossy(bytes))),
@@ -118,7 +118,7 @@ impl Locs {
             BLoc::Fused { metadata, children } => Loc::Fused {
                 metadata: match metadata {
                     Some(_) => {
-                        // Sorted by attribute, in whose order `new` has gathered it.
+                        // `new` collects metadata in the order of attributes, so the list is sorted.
                         let found = self.metadata.binary_search_by_key(&at, |(loc, _)| *loc).ok();
                         let range = found.and_then(|found| self.metadata.get(found));
                         range.map(|(_, range)| maker.text(range.clone()).into())
@@ -131,7 +131,7 @@ impl Locs {
     }
 }
 
-/// The locations that a location consists of.
+/// The locations that are parts of a location.
 fn parts(loc: &BLoc) -> impl Iterator<Item = AttrRef> {
     let (first, second, list) = match loc {
         BLoc::Unknown | BLoc::File { .. } => (None, None, &[][..]),

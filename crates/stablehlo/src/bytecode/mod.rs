@@ -1,14 +1,14 @@
-//! MLIR bytecode: the binary form of a module, versions 0 to 6, read without MLIR.
+//! MLIR bytecode, versions 0 to 6 of the format, decoded without MLIR.
 //!
-//! * [`reader`]: a cursor over bytes, with sections and integers of variable width.
+//! * [`reader`]: a cursor over bytes, with sections and variable-width integers.
 //! * [`container`]: the sections of a file: strings, dialects, attributes and types, properties, resources.
-//! * [`attr`]: attributes and types as decoded; [`dialect`] is the table of who decodes which dialect's:
-//!   [`builtin`], [`stablehlo`], [`chlo`], [`quant`], [`sdy`], [`vhlo`].
-//! * [`ir`]: operations as records, which [`body`] decodes; [`properties`]: how dialects encode inherent attributes.
-//! * [`vhlo`]: what portable artifacts are made of, turned into what it stands for, record by record.
+//! * [`attr`]: decoded attributes and types; [`dialect`]: the table of dialects with their own encoding: [`builtin`],
+//!   [`stablehlo`], [`chlo`], [`quant`], [`sdy`], [`vhlo`].
+//! * [`ir`]: operations as records, decoded by [`body`]; [`properties`]: the encoding of inherent attributes.
+//! * [`vhlo`]: the conversion of portable artifacts to StableHLO, record by record.
 //! * [`text`]: attributes and types as text in MLIR's generic form; [`element_type`]s of constants; [`locs`].
-//! * [`plan`]: what becomes the module, and what it keeps as [`generic`] text.
-//! * [`build`]: records to a [`Module`], by the same code that makes a module from text.
+//! * [`plan`]: which operations become the module, and which are kept as [`generic`] text.
+//! * [`build`]: from records to a [`Module`], by the parser of text.
 
 mod attr;
 mod body;
@@ -36,10 +36,10 @@ use crate::lexer::Res;
 use crate::parser::records::without_place;
 use ir::Ir;
 
-/// What every file starts with.
+/// The first bytes of each file.
 const MAGIC: &[u8] = b"ML\xEFR";
 
-/// Whether these are the bytes of MLIR bytecode, which a portable artifact of StableHLO is too.
+/// Whether these are the bytes of MLIR bytecode. Portable artifacts of StableHLO are bytecode, too.
 #[must_use]
 pub fn is_bytecode(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
@@ -48,7 +48,7 @@ pub fn is_bytecode(bytes: &[u8]) -> bool {
 /// Reads MLIR bytecode.
 ///
 /// # Errors
-/// The bytes do not follow the format, or the operations do not make a program.
+/// The bytes do not follow the format, or the operations are not a valid program.
 pub fn parse_bytecode(bytes: &[u8]) -> Result<Module, Vec<Diagnostic>> {
     let done = decode(bytes)
         .map_err(|failure| without_place(failure).into_iter().collect::<Vec<_>>())
@@ -61,7 +61,7 @@ pub fn parse_bytecode(bytes: &[u8]) -> Result<Module, Vec<Diagnostic>> {
     })
 }
 
-/// The operations of a file, those of portable artifacts as what they stand for.
+/// The operations of a file. Those of portable artifacts are converted from VHLO to StableHLO.
 fn decode(bytes: &[u8]) -> Res<Ir<'_>> {
     let mut ir = container::read(bytes)?;
     let mut versioned = false;

@@ -1,35 +1,35 @@
-//! Which of a file's operations become the module, and which are kept as text: as the text reader decides.
+//! Which operations of a file become the module, and which are kept as text. The rules are those of the parser of text.
 
 use shardc_ir::KeptKind;
 
 use super::ir::{Ir, OpRef};
 
-/// Deepest nesting of modules of which the innermost is the program.
+/// The deepest nesting of modules around the program.
 const MAX_MODULES: usize = 48;
 
-/// A module around the program.
+/// A module that encloses the program.
 #[derive(Debug)]
 pub(super) struct Outer {
-    /// Its operation; `None` where none is written.
+    /// Its operation; `None` for an implicit module.
     pub(super) op: Option<OpRef>,
-    /// What stands above the inner module.
+    /// The items above the inner module.
     pub(super) above: Vec<OpRef>,
-    /// What stands below it.
+    /// The items below it.
     pub(super) below: Vec<OpRef>,
 }
 
-/// What a file's operations become.
+/// The use of a file's operations.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// Modules around the program, outermost first.
+    /// The modules that enclose the program, outermost first.
     pub(super) outer: Vec<Outer>,
-    /// The module; `None` where none is written.
+    /// The module; `None` for an implicit one.
     pub(super) module: Option<OpRef>,
-    /// What stands in it, and why it is kept as text if it is.
+    /// Its items, and why each is kept as text, if it is.
     pub(super) items: Vec<(OpRef, Option<KeptKind>)>,
 }
 
-/// Decides about the operations of a file.
+/// Decides how the operations of a file are used.
 pub(super) fn plan(ir: &Ir<'_>) -> Plan {
     let mut plan = Plan { outer: Vec::new(), module: None, items: Vec::new() };
     let mut items: Vec<OpRef> = ir.top.clone();
@@ -59,14 +59,14 @@ fn name<'a>(ir: &'a Ir<'_>, at: OpRef) -> &'a str {
     ir.ops.get(at.0 as usize).map_or("", |op| &op.name)
 }
 
-/// The operations in the regions of one.
+/// The operations directly in the regions of an operation.
 fn inside(ir: &Ir<'_>, at: OpRef) -> Vec<OpRef> {
     let regions = ir.ops.get(at.0 as usize).map_or(&[][..], |op| &op.regions);
     let regions = regions.iter().filter_map(|region| ir.regions.get(region.0 as usize));
     regions.flat_map(|region| &region.blocks).flat_map(|block| block.ops.iter().copied()).collect()
 }
 
-/// The operation and all in its regions.
+/// An operation and all operations nested in it.
 pub(super) fn walk(ir: &Ir<'_>, at: OpRef) -> Vec<OpRef> {
     let mut all = vec![at];
     let mut next = 0;

@@ -1,8 +1,8 @@
-//! How dialects encode the inherent attributes of their operations, from version 5 of the format on: in the order of
-//! the names, without the names. MLIR generates this from the definitions of the operations; the table of operations
-//! says the same, and [`FOREIGN`] what it does not know.
+//! The encoding of inherent attributes from version 5 of the format on: in the order of their names, without the names.
+//! MLIR generates this encoding from the definitions of operations. The syntax table has the same data, and [`FOREIGN`]
+//! has it for operations that are not in the table.
 //!
-//! An operation that its writer did not know has a dictionary instead, which needs no table.
+//! An operation that is not registered in the writer has a dictionary instead, which needs no table.
 
 use std::borrow::Cow;
 
@@ -17,12 +17,12 @@ use crate::codes;
 use crate::lexer::Res;
 use crate::syntax::row;
 
-/// From this version on numbers of operands and results of each group stand at the end, packed.
+/// From this version on, the sizes of operand and result groups come last, in a packed form.
 const PACKED_SEGMENTS: u64 = 6;
 
-/// Operations that have no kind here. Names separated by blanks: `?` says that an attribute may be absent; names in
-/// `...SegmentSizes` are the numbers of operands or results of each group. Where older versions of a dialect have
-/// fewer, those stand behind a `|`.
+/// Operations that have no kind. The string lists attribute names, separated by blanks. `?` marks an optional
+/// attribute, and `...SegmentSizes` are the sizes of operand or result groups. The shorter list of an older version of
+/// the dialect follows after a `|`.
 const FOREIGN: &[(&str, &str)] = &[
     ("arith.addf", "fastmath?|fastmath? roundingmode?"),
     ("arith.addi", "overflowFlags?"),
@@ -82,12 +82,12 @@ const FOREIGN: &[(&str, &str)] = &[
     ("tensor.scatter", "scatter_dims unique?"),
 ];
 
-/// Where it is said which inherent attributes an operation has.
+/// The source of the list of an operation's inherent attributes.
 #[derive(Clone, Copy)]
 enum Known {
-    /// In the table of operations.
+    /// The table of operations.
     Defs(&'static [AttrDef]),
-    /// In a text like those of [`FOREIGN`].
+    /// A string as in [`FOREIGN`].
     Names(&'static str),
 }
 
@@ -105,11 +105,11 @@ fn known(op: &str) -> Option<Known> {
     }
 }
 
-/// Names of attributes, and whether each may be absent.
+/// The names of attributes, and whether each may be absent.
 type Names = SmallVec<[(&'static str, bool); 12]>;
 
 impl Known {
-    /// The attributes of the newest version of the operation but `older`; `None` where there are not so many.
+    /// The attributes in the version that is `older` versions before the newest. `None` if there is no such version.
     fn version(self, older: usize) -> Option<Names> {
         match self {
             Known::Defs(attrs) => {
@@ -129,13 +129,13 @@ impl Known {
         }
     }
 
-    /// The attributes of each version of the operation, newest first.
+    /// The attributes in each version of the operation, newest first.
     fn versions(self) -> impl Iterator<Item = Names> {
         (0..).map_while(move |older| self.version(older))
     }
 }
 
-/// Dialects whose operations are known for certain to have been known to the writer of a file.
+/// Dialects that are assumed to be registered in every writer.
 const COMMON: &[&str] = &[
     "arith",
     "builtin",
@@ -151,7 +151,7 @@ const COMMON: &[&str] = &[
     "tensor",
 ];
 
-/// Whether operations called `op` have an inherent attribute of this name, in a file too old to say.
+/// Whether `name` is an inherent attribute of operation `op`, for a file too old to encode this.
 pub(super) fn is_inherent(op: &str, name: &str) -> bool {
     if row(op).is_some_and(|row| row.attr(name).is_some()) {
         return true;
@@ -161,7 +161,7 @@ pub(super) fn is_inherent(op: &str, name: &str) -> bool {
     known.is_some_and(|known| known.versions().flatten().any(|(inherent, _)| inherent == name))
 }
 
-/// Reads the inherent attributes of an operation called `op`.
+/// Decodes the inherent attributes of an operation called `op`.
 pub(super) fn read<'b>(
     store: &mut Store<'b>,
     op: &str,
@@ -207,7 +207,7 @@ fn layout<'b>(
         if !optional {
             out.push((Cow::Borrowed(name), AttrRef(c.index(limit, "an attribute")?)));
         } else if !c.at_end() {
-            // At the end: an older writer may not know the last ones.
+            // The encoding may end here: an older writer does not know the last attributes.
             let place = c;
             let (at, present) = c.flagged()?;
             if present {
@@ -224,10 +224,10 @@ fn layout<'b>(
     Ok(out)
 }
 
-/// Largest number of groups of operands that any operation has.
+/// The largest number of operand groups of any operation.
 const MAX_SEGMENTS: usize = 256;
 
-/// An array of numbers, the zeros left out where there are many.
+/// Reads an array of numbers. The sparse form leaves zeros out.
 fn packed(c: &mut ByteCursor<'_>) -> Res<Vec<u64>> {
     let (count, sparse) = c.flagged_count("groups")?;
     if !sparse {

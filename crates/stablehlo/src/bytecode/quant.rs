@@ -8,7 +8,7 @@ use super::attr::{BAttr, BType, Piece, Sign, TypeRef};
 use super::dialect::{DialectCursor, DialectReader};
 use crate::lexer::Res;
 
-/// The row of the dialect.
+/// The table row of the dialect.
 pub(super) const DIALECT: DialectReader = DialectReader { name: "quant", attr: read_attr, ty: read_type };
 
 fn read_attr<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
@@ -16,21 +16,21 @@ fn read_attr<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
     c.unknown("a quant attribute (there is none)", code)
 }
 
-/// How the integers of a quantized type are stored.
+/// The storage of a quantized type.
 #[derive(Clone, Copy)]
 pub(super) struct Storage {
-    /// Whether they are signed.
+    /// Whether it is signed.
     pub(super) signed: bool,
-    /// Bits of each.
+    /// The width in bits.
     pub(super) width: u32,
-    /// Least value.
+    /// The least value.
     pub(super) min: i64,
-    /// Greatest value.
+    /// The greatest value.
     pub(super) max: i64,
 }
 
 impl Storage {
-    /// `i8`, `u8<0:127>`: the range where it is not that of the type.
+    /// `i8`, `u8<0:127>`: the range is written if it is not that of the type.
     fn text(self) -> String {
         let bits = self.width.min(63);
         let (min, max) = if self.signed {
@@ -49,7 +49,7 @@ impl Storage {
 fn width(c: &DialectCursor<'_, '_>, ty: TypeRef) -> Res<u32> {
     match *c.type_at(ty) {
         BType::Int { width, sign: Sign::Signless | Sign::Signed | Sign::Unsigned } => Ok(width),
-        _ => Err(c.cursor.malformed("expected an integer type as storage of a quantized type")),
+        _ => Err(c.cursor.malformed("expected the integer storage type of a quantized type")),
     }
 }
 
@@ -148,6 +148,6 @@ fn read_type<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
             }
             per_axis(storage, expressed, axis, scales.into_iter().zip(zero_points))
         }
-        _ => return Err(place.malformed("quantized types with blocks of channels cannot be read")),
+        _ => return Err(place.malformed("quantized types with sub-channel blocks are not supported")),
     })
 }

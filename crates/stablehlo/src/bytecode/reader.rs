@@ -1,12 +1,12 @@
-//! A cursor over the bytes of a bytecode file: fixed and variable width integers, sections, blobs. Every read is
-//! checked against the end of what is being read, and every error says at which byte of the file it happened.
+//! A cursor over the bytes of a bytecode file: fixed and variable-width integers, sections, blobs. Every read is
+//! checked against the end of the data, and every error gives the byte offset in the file.
 
 use shardc_ir::Diagnostic;
 
 use crate::codes;
 use crate::lexer::{Failure, Res};
 
-/// Kinds of sections, in the order of their numbers.
+/// The kinds of sections, by number.
 pub(crate) mod section {
     /// Strings.
     pub(crate) const STRING: u8 = 0;
@@ -14,22 +14,22 @@ pub(crate) mod section {
     pub(crate) const DIALECT: u8 = 1;
     /// Attributes and types.
     pub(crate) const ATTR_TYPE: u8 = 2;
-    /// Where each attribute and type starts.
+    /// The offsets of attributes and types.
     pub(crate) const ATTR_TYPE_OFFSET: u8 = 3;
     /// Operations.
     pub(crate) const IR: u8 = 4;
     /// Resources.
     pub(crate) const RESOURCE: u8 = 5;
-    /// Where each resource starts.
+    /// The offsets of resources.
     pub(crate) const RESOURCE_OFFSET: u8 = 6;
     /// The version of a dialect.
     pub(crate) const DIALECT_VERSIONS: u8 = 7;
     /// Inherent attributes of operations.
     pub(crate) const PROPERTIES: u8 = 8;
-    /// Number of kinds.
+    /// The number of kinds.
     pub(crate) const COUNT: usize = 9;
 
-    /// What a section holds, for messages.
+    /// The contents of a section, for messages.
     pub(crate) fn name(id: u8) -> &'static str {
         match id {
             STRING => "string",
@@ -46,12 +46,12 @@ pub(crate) mod section {
     }
 }
 
-/// A place in a part of the file.
+/// A position in a part of the file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ByteCursor<'b> {
     bytes: &'b [u8],
     at: usize,
-    /// Offset of `bytes` in the file.
+    /// The offset of `bytes` in the file.
     base: usize,
 }
 
@@ -66,22 +66,22 @@ impl<'b> ByteCursor<'b> {
         self.base + self.at
     }
 
-    /// Number of bytes that are left.
+    /// The number of remaining bytes.
     pub(crate) fn left(&self) -> usize {
         self.bytes.len().saturating_sub(self.at)
     }
 
-    /// Whether no byte is left.
+    /// Whether no bytes remain.
     pub(crate) fn at_end(&self) -> bool {
         self.left() == 0
     }
 
-    /// An error at the cursor: something that does not follow the format.
+    /// The error for data at the cursor that does not follow the format.
     pub(crate) fn malformed(&self, what: impl AsRef<str>) -> Failure {
         malformed_at(self.offset(), what)
     }
 
-    /// An error at the cursor: the bytes end too early.
+    /// The error for bytes that end too early.
     fn truncated(&self, what: &str) -> Failure {
         let message = format!(
             "the bytecode ends too early: expected {what} at byte {}, but {} left there",
@@ -95,7 +95,7 @@ impl<'b> ByteCursor<'b> {
         Diagnostic::invalid(codes::TRUNCATED, message).into()
     }
 
-    /// Demands that nothing is left.
+    /// Checks that no bytes remain.
     pub(crate) fn end(&self, of: &str) -> Res<()> {
         if self.at_end() {
             return Ok(());
@@ -103,19 +103,19 @@ impl<'b> ByteCursor<'b> {
         Err(self.malformed(format!("expected the end of {of}, found {} bytes more", self.left())))
     }
 
-    /// One byte.
+    /// Reads one byte.
     pub(crate) fn byte(&mut self) -> Res<u8> {
         let Some(&byte) = self.bytes.get(self.at) else { return Err(self.truncated("a byte")) };
         self.at += 1;
         Ok(byte)
     }
 
-    /// A byte that is 0 or 1.
+    /// Reads a byte that is 0 or 1.
     pub(crate) fn bool(&mut self) -> Res<bool> {
         Ok(self.byte()? != 0)
     }
 
-    /// The next `count` bytes.
+    /// Reads the next `count` bytes.
     pub(crate) fn bytes(&mut self, count: u64) -> Res<&'b [u8]> {
         let range = usize::try_from(count)
             .ok()
@@ -126,13 +126,14 @@ impl<'b> ByteCursor<'b> {
         Ok(bytes)
     }
 
-    /// A cursor over the next `count` bytes, which are skipped.
+    /// Returns a cursor over the next `count` bytes, and skips them.
     pub(crate) fn part(&mut self, count: u64) -> Res<ByteCursor<'b>> {
         let base = self.offset();
         Ok(ByteCursor::new(self.bytes(count)?, base))
     }
 
-    /// A variable width integer: the number of trailing zeros of the first byte says how many bytes follow it.
+    /// Reads a variable-width integer: the number of trailing zeros of the first byte is the number of bytes that
+    /// follow it.
     pub(crate) fn varint(&mut self) -> Res<u64> {
         let first = self.byte()?;
         if first & 1 == 1 {
@@ -141,7 +142,7 @@ impl<'b> ByteCursor<'b> {
         let more = first.trailing_zeros().min(8);
         let rest = self.bytes(u64::from(more))?;
         let mut wide = [0; 8];
-        // A first byte of zero has no bits of the number: all 64 follow.
+        // A first byte of zero has no bits of the number: all 64 bits follow.
         if more == 8 {
             wide.copy_from_slice(rest);
             return Ok(u64::from_le_bytes(wide));
@@ -153,27 +154,27 @@ impl<'b> ByteCursor<'b> {
         Ok(u64::from_le_bytes(wide) >> (more + 1))
     }
 
-    /// A signed variable width integer: zigzag.
+    /// Reads a signed variable-width integer in zigzag encoding.
     pub(crate) fn svarint(&mut self) -> Res<i64> {
         let value = self.varint()?;
         Ok((value >> 1) as i64 ^ -((value & 1) as i64))
     }
 
-    /// A variable width integer whose lowest bit is a flag.
+    /// Reads a variable-width integer whose lowest bit is a flag.
     pub(crate) fn flagged(&mut self) -> Res<(u64, bool)> {
         let value = self.varint()?;
         Ok((value >> 1, value & 1 == 1))
     }
 
-    /// A number of things that follow, each of at least one byte: more than there are bytes is an error, so that
-    /// nothing is allocated for a mere claim.
+    /// Reads the number of items that follow, each of at least one byte. A number larger than the remaining bytes is an
+    /// error, so that a false number does not cause a large allocation.
     pub(crate) fn count(&mut self, what: &str) -> Res<usize> {
         let start = *self;
         let count = self.varint()?;
         start.counted(count, self.left(), what)
     }
 
-    /// A number of things that follow, as [`ByteCursor::count`] reads it, whose lowest bit is a flag.
+    /// Reads the number of items that follow, as [`ByteCursor::count`] does. Its lowest bit is a flag.
     pub(crate) fn flagged_count(&mut self, what: &str) -> Res<(usize, bool)> {
         let start = *self;
         let (count, flag) = self.flagged()?;
@@ -187,7 +188,7 @@ impl<'b> ByteCursor<'b> {
         }
     }
 
-    /// An index below `limit`.
+    /// Reads an index below `limit`.
     pub(crate) fn index(&mut self, limit: usize, what: &str) -> Res<u32> {
         let start = *self;
         let value = self.varint()?;
@@ -202,7 +203,7 @@ impl<'b> ByteCursor<'b> {
         }
     }
 
-    /// The bytes up to a zero, which is skipped.
+    /// Reads the bytes up to a zero, and skips the zero.
     pub(crate) fn until_zero(&mut self) -> Res<&'b [u8]> {
         let rest = self.bytes.get(self.at..).unwrap_or(&[]);
         let Some(length) = rest.iter().position(|&b| b == 0) else {
@@ -212,7 +213,7 @@ impl<'b> ByteCursor<'b> {
         Ok(rest.get(..length).unwrap_or(&[]))
     }
 
-    /// A section: its kind and its contents.
+    /// Reads a section: its kind and its contents.
     pub(crate) fn section(&mut self) -> Res<(u8, ByteCursor<'b>)> {
         let start = *self;
         let head = self.byte()?;
@@ -241,7 +242,7 @@ impl<'b> ByteCursor<'b> {
     }
 }
 
-/// An error: something at byte `offset` does not follow the format.
+/// The error for data at byte `offset` that does not follow the format.
 pub(crate) fn malformed_at(offset: usize, what: impl AsRef<str>) -> Failure {
     let message = format!("malformed bytecode at byte {offset}: {}", what.as_ref());
     Diagnostic::invalid(codes::MALFORMED, message).into()

@@ -1,5 +1,5 @@
-//! The encoding of the `sdy` dialect: meshes, shardings and rules. An attribute that is part of another one is
-//! written without its name: `"x"` in `#sdy<axis_ref_list{"x"}>`.
+//! The encoding of the `sdy` dialect: meshes, shardings and rules. An attribute inside another one is written without
+//! its name: `"x"` in `#sdy<axis_ref_list{"x"}>`.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::stablehlo::separated;
 use crate::lexer::Res;
 use crate::literals::tokens::{push_ints, push_list};
 
-/// The row of the dialect.
+/// The table row of the dialect.
 pub(super) const DIALECT: DialectReader = DialectReader { name: "sdy", attr: read_attr, ty: read_type };
 
 fn read_type<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
@@ -21,12 +21,12 @@ fn text<'b>(text: &'static str) -> Piece<'b> {
     Piece::Text(text.into())
 }
 
-/// `#sdy.name` and a body that has brackets of its own.
+/// `#sdy.name` and a body that has its own brackets.
 fn bracketed<'b>(name: &'static str, body: Vec<Piece<'b>>) -> BAttr<'b> {
     BAttr::Nestable { head: name, body, tail: "" }
 }
 
-/// `#sdy<name...>`, of which only the body is written inside another attribute.
+/// `#sdy<name...>`. Inside another attribute only the body is written.
 fn wrapped<'b>(head: &'static str, body: Vec<Piece<'b>>) -> BAttr<'b> {
     BAttr::Nestable { head, body, tail: ">" }
 }
@@ -149,7 +149,7 @@ fn read_attr<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
 
 /// `<@mesh, [{"x"}, {}], replicated={"y"}, unreduced={"z"}>`.
 fn sharding<'b>(c: &mut DialectCursor<'_, 'b>, code: u64) -> Res<BAttr<'b>> {
-    // A mesh of its own has its name even here; for a symbol there is but one form.
+    // An inline mesh is written with its name even here; a symbol has only one form.
     let mut body = vec![text("<"), Piece::Mesh(c.attr()?), text(", ")];
     body.extend(list(c)?);
     named_axes(c, &mut body, ", replicated={")?;
@@ -208,7 +208,7 @@ fn rule<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
     Ok(bracketed("#sdy.op_sharding_rule", body))
 }
 
-/// Appends the letter of a factor: from `i` to `z`, then `z_1` and so on.
+/// Appends the letter of a factor: `i` to `z`, then `z_1` and so on.
 fn push_factor(out: &mut String, factor: i64) {
     match u8::try_from(factor) {
         Ok(factor @ 0..=17) => out.push(char::from(b'i' + factor)),

@@ -11,34 +11,34 @@ use crate::lexer::Res;
 use crate::literals::tokens::{push_ints, push_list};
 use crate::syntax::values::{ConvNumbers, push_conv, push_members};
 
-/// The row of the dialect.
+/// The table row of the dialect.
 pub(super) const DIALECT: DialectReader = DialectReader { name: "stablehlo", attr: read_attr, ty: read_type };
 
-/// Directions of a comparison by number.
+/// The directions of a comparison, by code.
 pub(super) const COMPARISONS: &[&str] = &["EQ", "NE", "GE", "GT", "LE", "LT"];
 
-/// Types of a comparison by number.
+/// The types of a comparison, by code.
 pub(super) const COMPARISON_TYPES: &[&str] = &["NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"];
 
-/// Precisions by number.
+/// Precisions, by code.
 pub(super) const PRECISIONS: &[&str] = &["DEFAULT", "HIGH", "HIGHEST"];
 
-/// Kinds of Fourier transforms by number.
+/// The kinds of Fourier transforms, by code.
 pub(super) const FFT_TYPES: &[&str] = &["FFT", "IFFT", "RFFT", "IRFFT"];
 
-/// Algorithms of random bits by number.
+/// The algorithms for random bits, by code.
 pub(super) const RNG_ALGORITHMS: &[&str] = &["DEFAULT", "THREE_FRY", "PHILOX"];
 
-/// Distributions of random numbers by number; there is no 0.
+/// The distributions of random numbers, by code; code 0 is invalid.
 pub(super) const RNG_DISTRIBUTIONS: &[&str] = &["", "UNIFORM", "NORMAL"];
 
-/// Transpositions by number.
+/// Transpositions, by code.
 pub(super) const TRANSPOSES: &[&str] = &["TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"];
 
-/// Modes of result accuracy by number.
+/// The modes of result accuracy, by code.
 pub(super) const ACCURACIES: &[&str] = &["DEFAULT", "HIGHEST", "TOLERANCE"];
 
-/// A word of an enumeration by its number.
+/// Reads the code of an enumeration's member, and returns its name.
 pub(super) fn word(c: &mut DialectCursor<'_, '_>, words: &'static [&'static str]) -> Res<&'static str> {
     let place = c.cursor;
     let at = c.varint()?;
@@ -46,7 +46,7 @@ pub(super) fn word(c: &mut DialectCursor<'_, '_>, words: &'static [&'static str]
         Some(word) if !word.is_empty() => Ok(word),
         _ => {
             let known: Vec<_> = words.iter().copied().filter(|word| !word.is_empty()).collect();
-            Err(place.malformed(format!("expected the number of one of {}, found {at}", known.join(", "))))
+            Err(place.malformed(format!("expected the code of one of {}, found {at}", known.join(", "))))
         }
     }
 }
@@ -60,7 +60,7 @@ pub(super) fn enumeration<'b>(
     Ok(BAttr::text(format!("#stablehlo<{kind} {}>", word(c, words)?)))
 }
 
-/// A list of dimension numbers with its length.
+/// Reads a list of dimension numbers, preceded by its length.
 fn dims(c: &mut DialectCursor<'_, '_>) -> Res<SmallVec<[u32; 4]>> {
     let count = c.cursor.count("dimension numbers")?;
     (0..count).map(|_| dim(c)).collect()
@@ -74,13 +74,13 @@ fn dim(c: &mut DialectCursor<'_, '_>) -> Res<u32> {
     })
 }
 
-/// The two dimensions with names of one tensor of a convolution, and the spatial ones.
+/// Reads the two named dimensions of one tensor of a convolution, and the spatial ones.
 fn conv_dims(c: &mut DialectCursor<'_, '_>) -> Res<([u32; 2], DimList)> {
     let named = [dim(c)?, dim(c)?];
     Ok((named, dims(c)?.into_iter().collect()))
 }
 
-/// `#stablehlo.kind<name = [...], ..., index = 1>` from as many lists as there are names, then the index.
+/// `#stablehlo.kind<name = [...], ..., index = 1>`: reads one list per name, then the index.
 fn members<'b>(
     c: &mut DialectCursor<'_, 'b>,
     kind: &str,
@@ -210,7 +210,7 @@ fn read_attr<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
     })
 }
 
-/// `#stablehlo.bounds<4, ?>`: the encoding of a type with bounds.
+/// `#stablehlo.bounds<4, ?>`: the encoding of a bounded type.
 pub(super) fn bounds(sizes: &[i64]) -> String {
     let mut text = String::from("#stablehlo.bounds<");
     push_list(&mut text, sizes, |out, &size| match size {
@@ -233,7 +233,8 @@ pub(super) fn output_operand_alias(outputs: &[i64], operand: i64, operands: &[i6
     text
 }
 
-/// `#stablehlo.dot_algorithm<...>`: precisions of left, right and sum; components of left and right, operations.
+/// `#stablehlo.dot_algorithm<...>`: types of left operand, right operand and accumulator; component counts of both
+/// operands; number of operations.
 pub(super) fn dot_algorithm<'b>(
     [lhs, rhs, sum]: [super::attr::TypeRef; 3],
     [lhs_count, rhs_count, operations]: [i64; 3],
@@ -259,7 +260,7 @@ pub(super) fn accuracy_mode(word: &str) -> String {
     format!("#stablehlo.result_accuracy_mode<{word}>")
 }
 
-/// Appends `atol = ..., rtol = ..., ulps = ..., `; what is zero is left out.
+/// Appends `atol = ..., rtol = ..., ulps = ..., `, without zero values.
 pub(super) fn push_tolerances(out: &mut String, atol: u64, rtol: u64, ulps: i64) {
     for (name, bits) in [("atol", atol), ("rtol", rtol)] {
         if f64::from_bits(bits) != 0.0 {
@@ -273,7 +274,7 @@ pub(super) fn push_tolerances(out: &mut String, atol: u64, rtol: u64, ulps: i64)
     }
 }
 
-/// Appends pieces with commas between them.
+/// Appends pieces separated by commas.
 pub(super) fn separated<'b>(out: &mut Vec<Piece<'b>>, items: impl IntoIterator<Item = Piece<'b>>) {
     for (at, item) in items.into_iter().enumerate() {
         if at > 0 {

@@ -14,17 +14,17 @@ use crate::literals::dense::{self, MAX_LISTED, MAX_RANK};
 use crate::literals::elements;
 use crate::literals::tokens::{is_bare, push_escaped, push_hex};
 
-/// Deepest nesting of attributes and types. A cycle ends here too.
+/// The deepest nesting of attributes and types. The limit also detects cycles.
 const MAX_DEPTH: u32 = 64;
 
-/// Whether a number leaves out its type where readers assume it: `i64` and `f64` in lists.
+/// Whether a number is written without a type that readers infer: `i64` and `f64` in lists.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Elide {
     Never,
     May,
 }
 
-/// Text of attributes and types, each written once.
+/// The text of attributes and types, each written once.
 pub(super) struct Pool<'s, 'b> {
     store: &'s Store<'b>,
     /// The text so far.
@@ -33,7 +33,7 @@ pub(super) struct Pool<'s, 'b> {
     depth: u32,
     attrs: Vec<Option<Range<usize>>>,
     types: Vec<Option<usize>>,
-    /// Numbers of distinct attributes, in the order in which they were met.
+    /// The numbers of distinct attributes, in order of first use.
     distinct: FxHashMap<AttrRef, usize>,
 }
 
@@ -51,7 +51,7 @@ impl<'s, 'b> Pool<'s, 'b> {
         }
     }
 
-    /// Where the text of an attribute stands.
+    /// Returns the range of an attribute's text.
     pub(super) fn attr(&mut self, at: AttrRef) -> Res<Range<usize>> {
         if let Some(Some(range)) = self.attrs.get(at.0 as usize) {
             return Ok(range.clone());
@@ -66,7 +66,7 @@ impl<'s, 'b> Pool<'s, 'b> {
         Ok(range)
     }
 
-    /// Where the text of a type starts.
+    /// Returns the start of a type's text.
     pub(super) fn ty(&mut self, at: TypeRef) -> Res<usize> {
         if let Some(Some(start)) = self.types.get(at.0 as usize) {
             return Ok(*start);
@@ -80,25 +80,25 @@ impl<'s, 'b> Pool<'s, 'b> {
         Ok(start)
     }
 
-    /// The text of an attribute.
+    /// Returns the text of an attribute.
     pub(super) fn attr_text(&mut self, at: AttrRef) -> Res<&str> {
         let range = self.attr(at)?;
         Ok(self.text.get(range).unwrap_or(""))
     }
 
-    /// The text of a type.
+    /// Returns the text of a type.
     pub(super) fn type_text(&mut self, at: TypeRef) -> Res<&str> {
         let start = self.ty(at)?;
         let rest = self.text.get(start..).unwrap_or("");
         Ok(rest.split_once('\n').map_or(rest, |(text, _)| text))
     }
 
-    /// The text, and where each type starts in it.
+    /// Returns the text, and the start of each type in it.
     pub(super) fn finish(self) -> (String, Vec<Option<usize>>) {
         (self.text, self.types)
     }
 
-    /// A place that stands for a constant whose elements are not written.
+    /// Writes a placeholder for a constant whose elements are not written.
     pub(super) fn placeholder(&mut self) -> Range<usize> {
         let start = self.text.len();
         self.text.push_str("dense<>\n");
@@ -110,7 +110,7 @@ impl<'s, 'b> Pool<'s, 'b> {
             let message = format!("attributes or types nested more than {MAX_DEPTH} levels deep");
             return Err(Diagnostic::unsupported(codes::NESTING, message).into());
         }
-        // Depth alone is no bound: arrays that name the next one twice double with each level.
+        // A limit on depth does not limit size: arrays that refer to the next one twice double with each level.
         if self.text.len() > self.limit {
             let message =
                 format!("the attributes of this bytecode take more than {} bytes as text", self.limit);
@@ -134,7 +134,7 @@ impl<'s, 'b> Pool<'s, 'b> {
         done
     }
 
-    /// Appends items with commas between them.
+    /// Appends items separated by commas.
     fn separated<T: Copy>(&mut self, items: &[T], mut push: impl FnMut(&mut Self, T) -> Res<()>) -> Res<()> {
         for (i, &item) in items.iter().enumerate() {
             if i > 0 {
@@ -219,7 +219,8 @@ impl<'s, 'b> Pool<'s, 'b> {
                 self.name(store.string(*root).unwrap_or(b""))?;
                 for &part in nested {
                     if !matches!(store.attr(part), BAttr::Symbol(_) | BAttr::SymbolPath { .. }) {
-                        let message = "malformed bytecode: a path of symbols has a part that is none";
+                        let message =
+                            "malformed bytecode: a nested symbol reference has a part that is not a symbol";
                         return Err(Diagnostic::invalid(codes::MALFORMED, message).into());
                     }
                     self.text.push_str("::");
@@ -250,7 +251,7 @@ impl<'s, 'b> Pool<'s, 'b> {
                     let BAttr::Dense { ty, bytes } = store.attr(part) else { continue };
                     let start = self.text.len();
                     self.push_elements(*ty, bytes);
-                    // The brackets are those of the whole.
+                    // The list shares the brackets of the sparse constant.
                     self.text.pop();
                     if self.text.len() > start {
                         self.text.remove(start);
@@ -281,7 +282,7 @@ impl<'s, 'b> Pool<'s, 'b> {
         Ok(())
     }
 
-    /// Appends an attribute that is part of another one of its dialect.
+    /// Appends an attribute that is part of another attribute of its dialect.
     fn push_nested(&mut self, at: AttrRef) -> Res<()> {
         let store = self.store;
         let BAttr::Nestable { body, .. } = store.attr(at) else { return self.push_attr(at, Elide::Never) };
@@ -310,7 +311,7 @@ impl<'s, 'b> Pool<'s, 'b> {
         Ok(())
     }
 
-    /// `name = value`, or the name alone of a unit attribute.
+    /// Appends `name = value`, or only the name of a unit attribute.
     fn named(&mut self, (name, value): (AttrRef, AttrRef)) -> Res<()> {
         self.name(self.store.string(name).unwrap_or(b""))?;
         if matches!(self.store.attr(value), BAttr::Unit) {
@@ -320,7 +321,7 @@ impl<'s, 'b> Pool<'s, 'b> {
         self.push_attr(value, Elide::Never)
     }
 
-    /// A name, quoted where it must be.
+    /// Appends a name, quoted if necessary.
     fn name(&mut self, name: &[u8]) -> Res<()> {
         match std::str::from_utf8(name) {
             Ok(name) if is_bare(name) => self.text.push_str(name),
@@ -347,12 +348,12 @@ impl<'s, 'b> Pool<'s, 'b> {
         }
     }
 
-    /// The element type that a type is, if it is one.
+    /// The element type that a type denotes, if any.
     fn dtype(&self, ty: TypeRef) -> Option<DType> {
         dtype(self.store, ty)
     }
 
-    /// `<elements>`.
+    /// Appends `<elements>`.
     fn push_elements(&mut self, ty: TypeRef, bytes: &[u8]) {
         let (BType::Tensor { shape, element, .. } | BType::Vector { shape, element, .. }) = self.store.ty(ty)
         else {
@@ -371,7 +372,7 @@ impl<'s, 'b> Pool<'s, 'b> {
         }
     }
 
-    /// `<elements>` of a type that no tensor of a module has: integers of any width.
+    /// Appends `<elements>` of a type that a module's tensors cannot have: integers of any width.
     fn push_odd_elements(&mut self, element: TypeRef, shape: &[i64], bytes: &[u8]) {
         let &BType::Int { width, sign } = self.store.ty(element) else {
             self.push_hex_elements(bytes);
@@ -410,7 +411,7 @@ impl<'s, 'b> Pool<'s, 'b> {
         self.text.push_str("\">");
     }
 
-    /// `dense<["a", "b"]>`.
+    /// Appends `dense<["a", "b"]>`.
     fn push_strings(&mut self, ty: TypeRef, items: &[&'b [u8]]) {
         self.text.push_str("dense<");
         let shape = match self.store.ty(ty) {
@@ -427,7 +428,7 @@ impl<'s, 'b> Pool<'s, 'b> {
         self.text.push('>');
     }
 
-    /// `array<i64: 1, 2>`.
+    /// Appends `array<i64: 1, 2>`.
     fn push_array(&mut self, element: TypeRef, bytes: &[u8]) -> Res<()> {
         self.text.push_str("array<");
         self.push_type(element)?;
@@ -456,7 +457,7 @@ impl<'s, 'b> Pool<'s, 'b> {
         Ok(())
     }
 
-    /// What stands in `loc(...)`.
+    /// Appends the content of `loc(...)`.
     fn push_loc(&mut self, loc: &BLoc) -> Res<()> {
         match loc {
             BLoc::Unknown => self.text.push_str("unknown"),
@@ -611,7 +612,7 @@ impl<'s, 'b> Pool<'s, 'b> {
     }
 }
 
-/// Appends a list of lists of this shape; an empty shape stands for a single item.
+/// Appends nested lists of this shape. An empty shape is a single item.
 fn push_nested(out: &mut String, shape: &[i64], items: &[&[u8]], push: &mut impl FnMut(&mut String, &[u8])) {
     let Some((&size, inner)) = shape.split_first() else {
         if let Some(item) = items.first() {
@@ -632,13 +633,13 @@ fn push_nested(out: &mut String, shape: &[i64], items: &[&[u8]], push: &mut impl
     out.push(']');
 }
 
-/// Whether a layout says what is assumed without it: `affine_map<(d0, d1) -> (d0, d1)>`.
+/// Whether a layout is the default: `affine_map<(d0, d1) -> (d0, d1)>`.
 fn is_identity(layout: &str) -> bool {
     let body = layout.strip_prefix(", affine_map<").and_then(|rest| rest.strip_suffix('>'));
     body.and_then(|body| body.split_once(" -> ")).is_some_and(|(from, to)| from == to)
 }
 
-/// The rest of a range behind its start, as MLIR writes it: `to 3:4`, or `to :4` on the same line.
+/// The end of a source range, as MLIR writes it after the start: `to 3:4`, or `to :4` on the same line.
 pub(super) fn range_end((line, col): (u64, u64), end: Option<(u64, u64)>) -> Option<String> {
     match end? {
         end if end == (line, col) => None,
@@ -673,7 +674,7 @@ fn push_int(out: &mut String, words: &Words, width: u32, signed: bool) {
             *last &= u64::MAX >> (64 - width % 64);
         }
     }
-    // Long division by the largest power of ten that fits.
+    // Long division by the largest power of ten that fits into a word.
     const CHUNK: u128 = 10_000_000_000_000_000_000;
     let mut chunks = Vec::new();
     while words.iter().any(|&word| word != 0) {

@@ -1,4 +1,4 @@
-//! Attributes that are carried.
+//! Generic attributes.
 
 use std::fmt::Write as _;
 
@@ -29,7 +29,7 @@ pub(crate) fn push_attr(out: &mut String, attr: &Attr) {
     }
 }
 
-/// Appends an attribute in a list, where numbers of the types `i64` and `f64` stand without them.
+/// Appends an attribute in a list, where the types `i64` and `f64` of numbers are left out.
 fn push_item(out: &mut String, attr: &Attr) {
     match attr {
         Attr::Int(value, ty) if &**ty == "i64" => {
@@ -43,7 +43,7 @@ fn push_item(out: &mut String, attr: &Attr) {
     }
 }
 
-/// Appends a name, quoted where it must be.
+/// Appends a name, quoted if necessary.
 pub(crate) fn push_name(out: &mut String, name: &str) {
     if is_bare(name) { out.push_str(name) } else { push_string(out, name) }
 }

@@ -1,19 +1,19 @@
-//! Elements of constants: from the bytes in which MLIR keeps them to those of a module.
+//! Elements of constants: conversion from MLIR's storage format to that of a module.
 
 use shardc_ir::{DType, DTypeClass, Dense};
 
-/// Bytes in which MLIR keeps one element: a `tf32` takes as many as its bits need.
+/// The bytes that one element takes in MLIR's storage format. A `tf32` takes 3 bytes for its 19 bits.
 pub(crate) fn stored_bytes(dtype: DType) -> usize {
     if dtype == DType::TF32 { 3 } else { dtype.bytes() }
 }
 
-/// Bits of an element that mean something.
+/// The number of significant bits of an element.
 pub(crate) fn meant_bits(dtype: DType) -> u32 {
     if dtype == DType::TF32 { 19 } else { dtype.bits() }
 }
 
-/// The elements of a constant of this element type and shape, from the bytes in which MLIR keeps them. `None` where
-/// the bytes do not fit.
+/// Converts the elements of a constant with this element type and shape from MLIR's storage format. Returns `None` if
+/// the number of bytes is wrong.
 pub(crate) fn dense(dtype: DType, shape: &[i64], bytes: &[u8]) -> Option<Dense> {
     let count = shape.iter().try_fold(1usize, |n, &size| n.checked_mul(usize::try_from(size).ok()?))?;
     if count == 0 && bytes.is_empty() {
@@ -37,7 +37,7 @@ pub(crate) fn dense(dtype: DType, shape: &[i64], bytes: &[u8]) -> Option<Dense> 
         return Some(Dense::Elements(bytes.into()));
     }
     let elements: Vec<u8> = bytes.chunks_exact(stored).flat_map(|chunk| element(dtype, chunk)).collect();
-    // What differed may have been bits that mean nothing.
+    // The elements may have differed only in insignificant bits.
     let first = elements.get(..dtype.bytes())?;
     if elements.chunks_exact(dtype.bytes()).all(|element| element == first) {
         return Some(Dense::splat(first));
@@ -45,7 +45,7 @@ pub(crate) fn dense(dtype: DType, shape: &[i64], bytes: &[u8]) -> Option<Dense> 
     Some(Dense::elements(elements))
 }
 
-/// The bytes of one element: those of less than a byte are sign extended in theirs, bits that mean nothing are zero.
+/// The bytes of one element. Signed elements narrower than a byte are sign extended, and insignificant bits are zero.
 fn element(dtype: DType, stored: &[u8]) -> smallvec::SmallVec<[u8; 16]> {
     let mut bytes = smallvec::SmallVec::from_slice(stored);
     if dtype == DType::TF32
@@ -67,7 +67,7 @@ fn element(dtype: DType, stored: &[u8]) -> smallvec::SmallVec<[u8; 16]> {
     bytes
 }
 
-/// Booleans, eight to a byte or one each: the length tells. One byte may stand for all.
+/// Converts booleans, packed eight to a byte or one per byte, which the length shows. A single byte may be a splat.
 fn booleans(count: usize, bytes: &[u8]) -> Option<Dense> {
     let unpacked: Vec<u8> = if bytes.len() == count && count != 1 {
         bytes.iter().map(|&b| u8::from(b != 0)).collect()

@@ -1,8 +1,8 @@
-//! Values as MLIR writes them, whoever asks: the printer, the table of syntax, and the readers of text and bytecode,
-//! which keep as text what a module does not model.
+//! Values in MLIR's text format, for the printer, the syntax table, and the readers of text and bytecode. The readers
+//! keep as text what a module does not model.
 //!
-//! * [`tokens`]: lists, numbers, strings, names; [`attrs`]: attributes that are carried.
-//! * [`dense`]: constants; [`elements`]: their bytes in a string or in bytecode.
+//! * [`tokens`]: lists, numbers, strings, names; [`attrs`]: generic attributes.
+//! * [`dense`]: constants; [`elements`]: their bytes in a hexadecimal string or in bytecode.
 //! * [`sdy`]: meshes, axes and shardings.
 
 pub(crate) mod attrs;

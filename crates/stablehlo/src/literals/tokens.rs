@@ -37,19 +37,19 @@ pub(crate) fn push_string(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Whether `text` needs no quotes as a name.
+/// Whether `text` is a name that needs no quotes.
 pub(crate) fn is_bare(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.first().is_some_and(|&b| lexer::is_ident_start(b)) && bytes.iter().all(|&b| lexer::is_ident(b))
 }
 
-/// Appends `@name`, quoted where it must be.
+/// Appends `@name`, quoted if necessary.
 pub(crate) fn push_symbol(out: &mut String, name: &str) {
     out.push('@');
     if is_bare(name) { out.push_str(name) } else { push_string(out, name) }
 }
 
-/// Appends bytes as MLIR writes them between quotes.
+/// Appends bytes with the escapes that MLIR writes in string literals.
 pub(crate) fn push_escaped(out: &mut String, bytes: &[u8]) {
     for chunk in bytes.utf8_chunks() {
         lexer::escape(out, chunk.valid());

@@ -1,4 +1,4 @@
-//! Aliases, which may stand before or after the module, and resources.
+//! Aliases, which may be defined before or after the module, and resources.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{Dense, Diagnostic, OpKind, PackedOption, Span};
@@ -8,7 +8,7 @@ use crate::codes;
 use crate::lexer::{Failure, Res, escape, is_ident};
 
 impl<'a> Parser<'a> {
-    /// Finds the aliases, which stand at the starts of lines: `#loc3 = loc(...)`, `!t = tensor<...>`.
+    /// Finds the aliases, which are defined at starts of lines: `#loc3 = loc(...)`, `!t = tensor<...>`.
     pub(super) fn find_aliases(&mut self) -> Res<()> {
         let text = self.cursor.text;
         let mut line = self.pos;
@@ -23,7 +23,7 @@ impl<'a> Parser<'a> {
                 None => text.len(),
             };
         }
-        // In the order of the text, in which MLIR writes children before parents: no deep recursion.
+        // Locations are parsed in text order. MLIR writes children before parents, so the recursion stays shallow.
         let mut aliases: Vec<(usize, &str)> =
             self.attr_aliases.iter().map(|(name, &(at, _))| (at, *name)).collect();
         aliases.sort_unstable();
@@ -80,10 +80,10 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// The error of the first attribute alias that is defined by itself, if there is one: `#a = [#b]`, `#b = [#a]`.
+    /// Returns an error for the first attribute alias that is defined by itself, if there is one: `#a = [#b]`, `#b =
+    /// [#a]`.
     ///
-    /// Looked for only once something is nested too deeply, so that a text without such aliases pays nothing, and no more
-    /// than once.
+    /// The search runs at most once, and only after nesting was too deep, so that other texts do not pay for it.
     pub(super) fn circular_alias(&mut self) -> Option<Box<Diagnostic>> {
         if self.circular_alias.is_none() {
             self.circular_alias = Some(self.find_circular_alias());
@@ -96,8 +96,8 @@ impl<'a> Parser<'a> {
             self.attr_aliases.iter().map(|(name, &(at, _))| (at, *name)).collect();
         starts.sort_unstable();
         let mut done: FxHashSet<&str> = FxHashSet::default();
-        // The aliases that lead from the first of them to the last, each with those that it names and that are not
-        // followed yet. Not by recursion: a text may define any number.
+        // The chain of aliases being followed, each with the aliases in its value that are not visited yet. An explicit
+        // stack instead of recursion: a text may define any number of aliases.
         let mut path: Vec<(&str, Vec<&str>)> = Vec::new();
         let mut on_path: FxHashSet<&str> = FxHashSet::default();
         for &(_, start) in &starts {
@@ -121,7 +121,7 @@ impl<'a> Parser<'a> {
         None
     }
 
-    /// The attribute aliases in the value of one.
+    /// The attribute aliases in the value of an alias.
     fn named_by(&self, alias: &str) -> Vec<&'a str> {
         let mut names = Vec::new();
         let Some(&(start, end)) = self.attr_aliases.get(alias) else { return names };
@@ -149,16 +149,16 @@ impl<'a> Parser<'a> {
         names
     }
 
-    /// The error of `alias`, which the last of `path` names again.
+    /// The error for a cycle: the value of the last alias in `path` names `alias` again.
     fn circle(&self, path: impl Iterator<Item = &'a str>, alias: &'a str) -> Box<Diagnostic> {
         let through: Vec<String> =
             path.skip_while(|&name| name != alias).skip(1).map(|name| format!("`#{name}`")).collect();
         let through = match through.as_slice() {
             [] => String::new(),
-            [name] => format!(", by way of {name}"),
-            [first, .., last] => format!(", by way of {first} to {last}"),
+            [name] => format!(", through {name}"),
+            [first, .., last] => format!(", through {first} to {last}"),
         };
-        let message = format!("the attribute alias `#{alias}` is defined by itself{through}");
+        let message = format!("the attribute alias `#{alias}` refers to itself{through}");
         let at = self.attr_aliases.get(alias).map_or(0, |&(at, _)| at);
         let end = at
             + 1
@@ -166,7 +166,7 @@ impl<'a> Parser<'a> {
         Box::new(Diagnostic::invalid(codes::UNKNOWN_ALIAS, message).at(Span::new(at, end)))
     }
 
-    /// `{-# dialect_resources: { builtin: { key: "0x..." } } #-}`.
+    /// Parses `{-# dialect_resources: { builtin: { key: "0x..." } } #-}`.
     pub(super) fn resources(&mut self) -> Res<()> {
         let start = self.pos;
         if self.module.resources.is_some() {
@@ -207,12 +207,12 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// A key, quoted or not, as it is written between quotes.
+    /// Parses a key, quoted or not. Returns it as written, without quotes.
     fn resource_key(&mut self) -> Res<&'a str> {
         if self.peek() == b'"' { self.raw_string() } else { self.ident("the key of a resource") }
     }
 
-    /// Demands that the resources that constants name are there, if any are.
+    /// Reports constants whose resources are missing, if the module has resources.
     pub(super) fn check_resources(&mut self) {
         if self.module.resources.is_none() {
             return;
@@ -225,9 +225,9 @@ impl<'a> Parser<'a> {
             if !self.resources.contains(raw.as_str()) {
                 let message = format!("the resource `{key}` is not defined");
                 let error = Diagnostic::invalid(codes::CONSTANT, message).at(op.span);
-                errors.push(
-                    error.hint("it stands in `{-# dialect_resources: { builtin: { ... } } #-}`, at the end"),
-                );
+                errors.push(error.hint(
+                    "define it in `{-# dialect_resources: { builtin: { ... } } #-}` at the end of the file",
+                ));
             }
         }
         self.errors.extend(errors);

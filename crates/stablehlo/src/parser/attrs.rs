@@ -1,5 +1,5 @@
-//! Attributes. A dictionary is first split into names and places; the operation then reads those that it knows
-//! from their places, and the others become [`Attr`] values.
+//! Attributes. A dictionary is first split into names and ranges. The operation then parses the attributes that it
+//! knows, and the others become [`Attr`] values.
 
 use std::borrow::Cow;
 
@@ -13,13 +13,13 @@ use crate::codes;
 use crate::lexer::{Res, is_ident, is_ident_start};
 use crate::syntax::AttrType;
 
-/// Bytes that all aliases together may stand for, beside a multiple of the text's own.
+/// The limit on the bytes of all expanded aliases, in addition to a multiple of the size of the text.
 const MAX_EXPANDED: usize = 1 << 26;
 
-/// A dictionary with fewer entries is small.
+/// The size from which the names of a dictionary are hashed.
 const FEW: usize = 24;
 
-/// An entry of a dictionary: its name and where its value stands (`None` for a unit attribute).
+/// An entry of a dictionary: its name and the range of its value (`None` for a unit attribute).
 #[derive(Clone, Debug)]
 pub(super) struct Named<'a> {
     pub(super) name: Cow<'a, str>,
@@ -30,21 +30,21 @@ pub(super) struct Named<'a> {
 /// The entries of a dictionary.
 pub(super) type NamedList<'a> = SmallVec<[Named<'a>; 2]>;
 
-/// The error of a name that two entries of a dictionary have.
+/// The error for a name that two entries of a dictionary have.
 pub(super) fn given_twice(name: &str) -> Diagnostic {
     Diagnostic::invalid(codes::REDEFINITION, format!("the attribute `{name}` is given twice"))
 }
 
 impl<'a> Parser<'a> {
-    /// `{a = 1, b}` if a brace comes next.
+    /// Parses `{a = 1, b}` if a brace comes next.
     pub(super) fn opt_dict(&mut self, out: &mut NamedList<'a>) -> Res<()> {
         if self.peek() == b'{' { self.dict(out) } else { Ok(()) }
     }
 
-    /// `{a = 1, b}`.
+    /// Parses `{a = 1, b}`.
     pub(super) fn dict(&mut self, out: &mut NamedList<'a>) -> Res<()> {
         self.expect("{")?;
-        // Most dictionaries have a few entries, which are compared; the names of large ones are hashed.
+        // Names of small dictionaries are compared one by one; those of large ones are hashed.
         let mut names: FxHashSet<Cow<'a, str>> = FxHashSet::default();
         self.list("}", |p| {
             p.ws();
@@ -79,7 +79,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Skips one attribute value.
+    /// Skips an attribute value.
     pub(super) fn skip_attr(&mut self) -> Res<()> {
         self.ws();
         match self.byte(0) {
@@ -118,7 +118,7 @@ impl<'a> Parser<'a> {
             b if is_ident_start(b) => self.skip_name_and_body()?,
             _ => return Err(self.expected("an attribute value")),
         }
-        // Numbers, strings and `dense<...>` may give their type.
+        // A type may follow numbers, strings and `dense<...>`.
         let pos = self.pos;
         if self.eat(":") && self.byte(0) != b':' && self.at_type() {
             self.skip_attr()?;
@@ -140,7 +140,7 @@ impl<'a> Parser<'a> {
         if distinct && self.byte(0) == b'<' { self.skip_brackets() } else { Ok(()) }
     }
 
-    /// Runs `read` on the value of `named`, through an alias if it is one.
+    /// Runs `read` at the value of `named`, or at the value of the alias that it names.
     pub(super) fn at_value<T>(
         &mut self,
         named: &Named<'a>,
@@ -166,7 +166,7 @@ impl<'a> Parser<'a> {
             .into()
     }
 
-    /// The name of an alias (`#name` without dialect) at the start of `text`, and its length with the `#`.
+    /// Returns the name of an alias (`#name` without dialect) at the start of `text`, and its length with the `#`.
     pub(super) fn alias_at(&self, text: &'a str) -> Option<(&'a str, usize)> {
         let rest = text.strip_prefix('#')?;
         let end = rest.bytes().position(|b| !is_ident(b)).unwrap_or(rest.len());
@@ -175,14 +175,15 @@ impl<'a> Parser<'a> {
         (!name.is_empty() && !name.contains('.') && !body).then_some((name, end + 1))
     }
 
-    /// `text` with aliases replaced by what they stand for.
+    /// Expands the aliases in `text`.
     pub(super) fn expand_text(&mut self, text: &str) -> Res<String> {
         let mut out = String::with_capacity(text.len());
         self.expand_into(&mut out, text, false)?;
         Ok(out)
     }
 
-    /// `in_loc`: the text stands in `loc(...)`, where an alias of a location stands for what is in its own `loc(...)`.
+    /// Appends `text` with its aliases expanded. With `in_loc`, the text is inside `loc(...)`, where the alias of a
+    /// location expands without its own `loc(...)`.
     fn expand_into(&mut self, out: &mut String, text: &str, in_loc: bool) -> Res<()> {
         let none = self.attr_aliases.is_empty() && self.type_aliases.is_empty();
         if none || !text.contains(['#', '!']) {
@@ -191,7 +192,7 @@ impl<'a> Parser<'a> {
         }
         let bytes = text.as_bytes();
         let (mut at, mut copied) = (0, 0);
-        // Parentheses that are open in a `loc(...)`.
+        // The number of open parentheses in a `loc(...)`.
         let mut loc_depth = u32::from(in_loc);
         while let Some(&b) = bytes.get(at) {
             match b {
@@ -248,17 +249,17 @@ impl<'a> Parser<'a> {
         self.nested(|p| p.expand_into(out, inner.unwrap_or(value), in_loc))
     }
 
-    /// Counts what aliases stand for: those that name others twice could stand for more than fits any memory.
+    /// Limits the expanded size of aliases: with nested aliases that name others twice it grows exponentially.
     fn spend(&mut self, bytes: usize) -> Res<()> {
         self.expanded = self.expanded.saturating_add(bytes);
         if self.expanded > MAX_EXPANDED.saturating_add(self.cursor.text.len().saturating_mul(64)) {
-            let message = "the aliases of this text stand for too much";
+            let message = "the aliases of this text expand to too much text";
             return Err(Diagnostic::unsupported(codes::NESTING, message).at(self.token_span()).into());
         }
         Ok(())
     }
 
-    /// The value of an entry as an attribute that is carried.
+    /// The value of a dictionary entry as an [`Attr`].
     pub(super) fn carried(&mut self, named: &Named<'a>) -> Res<Attr> {
         match named.value {
             None => Ok(Attr::Unit),
@@ -267,12 +268,12 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn carried_text(&mut self, start: usize, end: usize) -> Res<Attr> {
-        // What is skipped may end with the blanks in front of the next bracket.
+        // A skipped value may end with whitespace.
         let text = self.slice(start, end).trim_end();
         self.elsewhere(start, |p| p.attr(text, start + text.len()))
     }
 
-    /// The attribute that ends at `end`; `text` is all of it.
+    /// Parses the attribute `text`, which ends at `end`.
     fn attr(&mut self, text: &'a str, end: usize) -> Res<Attr> {
         let attr = match self.byte(0) {
             b'"' => match self.string()? {
@@ -322,7 +323,7 @@ impl<'a> Parser<'a> {
                     }));
                 }
                 _ => {
-                    // An alias is what it stands for.
+                    // An alias is replaced by its value.
                     let alias =
                         self.alias_at(text).and_then(|(alias, _)| self.attr_aliases.get(alias).copied());
                     return match alias {
@@ -342,7 +343,7 @@ impl<'a> Parser<'a> {
         if whole || self.pos == end { Ok(attr) } else { Ok(Attr::Raw(self.expand_text(text)?.into())) }
     }
 
-    /// Dimension numbers have to be sound wherever they stand; the cursor is at their start.
+    /// Checks dimension numbers in discardable attributes too, as MLIR does. The cursor is at their start.
     fn check_dimension_numbers(&mut self, text: &str) -> Res<()> {
         let ty = match text.split('<').next() {
             Some("#stablehlo.conv") => AttrType::Conv,
@@ -354,7 +355,7 @@ impl<'a> Parser<'a> {
         self.generic_value(ty).map(|_| ())
     }
 
-    /// Entries as attributes that are carried, in order.
+    /// The values of dictionary entries as [`Attr`]s, in order.
     pub(super) fn carry_all(&mut self, entries: &[Named<'a>]) -> Res<AttrDict> {
         if entries.is_empty() {
             return Ok(AttrDict::new());

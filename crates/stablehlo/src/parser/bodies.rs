@@ -1,4 +1,4 @@
-//! Pretty forms of operations whose regions have a syntax of their own.
+//! Pretty forms of operations whose regions have their own syntax.
 
 use shardc_ir::{BinaryOp, Diagnostic, OpKind, PackedOption, Span};
 use smallvec::SmallVec;
@@ -70,7 +70,7 @@ impl<'a> Parser<'a> {
                 None => {
                     return Err(Diagnostic::invalid(
                         codes::SYNTAX,
-                        format!("`{name}` cannot stand after `applies`"),
+                        format!("`{name}` cannot follow `applies`"),
                     )
                     .at(span)
                     .hint("use a commutative operation such as stablehlo.add, or write the region out")
@@ -104,7 +104,7 @@ impl<'a> Parser<'a> {
         }
         if args.len() != inputs {
             let message = format!(
-                "the reducer has {} of arguments for {}",
+                "the reducer has {} of arguments, but the operation has {}",
                 plural(args.len(), "pair"),
                 plural(inputs, "input")
             );
@@ -115,12 +115,14 @@ impl<'a> Parser<'a> {
         Ok(state)
     }
 
-    /// The region that `applies op` stands for.
+    /// Creates the region of `applies op`.
     fn applied_region(&mut self, state: &OpState<'a>, op: BinaryOp, span: Span) -> Res<shardc_ir::RegionId> {
         let dtype =
             state.operands.first().and_then(|o| self.module.tensor(o.value)).map(|tensor| tensor.dtype);
         let Some(dtype) = dtype else {
-            return Err(Diagnostic::invalid(codes::TYPE, "stablehlo.reduce takes tensors").at(span).into());
+            return Err(Diagnostic::invalid(codes::TYPE, "operands of stablehlo.reduce must be tensors")
+                .at(span)
+                .into());
         };
         let ty = self.module.types.tensor(&[], dtype);
         let region = self.module.add_region(&[ty, ty]);
@@ -171,7 +173,7 @@ impl<'a> Parser<'a> {
         self.tail("sdy.manual_computation", span, state)
     }
 
-    /// `<"name">(%0) in_shardings=[...] out_shardings=[...] (%arg0: T) {...} : (T) -> T`.
+    /// Parses `<"name">(%0) in_shardings=[...] out_shardings=[...] (%arg0: T) {...} : (T) -> T`.
     pub(super) fn named_computation(&mut self, row: &'static Row, span: Span) -> Res<OpState<'a>> {
         let mut given = Given::default();
         let mut operands = SmallVec::new();
@@ -202,7 +204,7 @@ impl<'a> Parser<'a> {
         self.tail(row.name, span, state)
     }
 
-    /// `(%0, ...) inits (%1, ...) dimension = 0 attributes {...} {^bb0(...): ...} : (T, U) -> (V, W)`.
+    /// Parses `(%0, ...) inits (%1, ...) dimension = 0 attributes {...} {^bb0(...): ...} : (T, U) -> (V, W)`.
     pub(super) fn scan(&mut self, row: &'static Row, span: Span) -> Res<OpState<'a>> {
         let mut given = Given::default();
         let mut operands = SmallVec::new();
@@ -227,7 +229,7 @@ impl<'a> Parser<'a> {
         self.check_operands(row.name, span, &operands, &types)?;
         let carries = operands.len() - inputs;
         let Some(outputs) = results.len().checked_sub(carries) else {
-            let message = format!("{} has fewer results than it carries values", row.name);
+            let message = format!("{} has fewer results than loop-carried values", row.name);
             return Err(Diagnostic::invalid(codes::COUNT, message).at(span).into());
         };
         let sizes = |list: [usize; 2]| Val::Ints(list.iter().map(|&n| n as i64).collect());

@@ -1,5 +1,5 @@
-//! Attributes that are carried, in the one form in which MLIR prints them: numbers with their types, lists of
-//! numbers, constants, and attributes of StableHLO and chlo.
+//! Discardable attributes in the canonical form in which MLIR prints them: numbers with types, lists of numbers,
+//! constants, and attributes of StableHLO and CHLO.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use crate::literals::tokens::push_list;
 use crate::syntax::AttrType;
 use crate::syntax::values::push_generic;
 
-/// Attributes that are also inherent ones of some operation, and how they are read.
+/// Attributes that also occur as inherent attributes, and how they are parsed.
 const TYPED: &[(&str, AttrType)] = &[
     ("#stablehlo.conv<", AttrType::Conv),
     ("#stablehlo.dot<", AttrType::Dot),
@@ -24,8 +24,9 @@ const TYPED: &[(&str, AttrType)] = &[
 ];
 
 impl<'a> Parser<'a> {
-    /// The canonical text of the attribute `text`, which starts at the cursor and ends at `end`; `None` where it is
-    /// carried as it is written. Where it cannot be read it is: whoever understands it says what is wrong with it.
+    /// Returns the canonical text of the attribute `text`, which starts at the cursor and ends at `end`. Returns `None`
+    /// if the attribute is carried as written. This includes attributes that cannot be parsed: their errors are left to
+    /// their users.
     pub(super) fn canonical(&mut self, text: &str, end: usize) -> Option<String> {
         let start = self.pos;
         let out = if text.starts_with("dense<") || text.starts_with("dense_resource<") {
@@ -60,7 +61,7 @@ impl<'a> Parser<'a> {
         out.filter(|_| whole)
     }
 
-    /// Reads something whose faults are not told here.
+    /// Parses without reporting errors.
     fn quietly(&mut self, read: impl FnOnce(&mut Self) -> Res<String>) -> Option<String> {
         let last = self.last_dense;
         let out = read(self).ok();
@@ -68,7 +69,7 @@ impl<'a> Parser<'a> {
         out
     }
 
-    /// `array<i32: 1, 2>`.
+    /// Parses `array<i32: 1, 2>`.
     fn array(&mut self) -> Res<String> {
         self.expect_word("array")?;
         self.expect("<")?;
@@ -97,7 +98,7 @@ impl<'a> Parser<'a> {
         Ok(out)
     }
 
-    /// `#stablehlo.result_accuracy<atol = 1.0e-05, ulps = 1, mode = ...>`, without what is zero.
+    /// Parses `#stablehlo.result_accuracy<atol = 1.0e-05, ulps = 1, mode = ...>`. Returns it without zero members.
     fn result_accuracy(&mut self) -> Res<String> {
         self.expect("#stablehlo.result_accuracy<")?;
         let (mut atol, mut rtol, mut ulps, mut mode) = (String::new(), String::new(), 0, "DEFAULT");
@@ -135,8 +136,8 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// A number, perhaps with its type, as MLIR keeps it: integers have the type `i64` and floats `f64` where none is
-/// written, and signless integers are signed. `None` for text that is no number.
+/// Parses a number, perhaps with a type. As in MLIR, integers without a type are `i64`, floats `f64`, and signless
+/// integers are signed. Returns `None` if `text` is not a number.
 pub(super) fn number(text: &str) -> Option<Attr> {
     let (digits, ty) = match text.split_once(':') {
         Some((digits, ty)) => (digits.trim(), Some(ty.trim())),
@@ -190,7 +191,7 @@ pub(super) fn number(text: &str) -> Option<Attr> {
     })
 }
 
-/// An attribute's text with blanks where MLIR has them: behind commas, around `=`, and between words.
+/// Normalizes the blanks of an attribute as MLIR prints them: after commas, around `=`, and between words.
 pub(super) fn tidy(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut quoted, mut escaped, mut blank) = (false, false, false);

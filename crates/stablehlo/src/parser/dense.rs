@@ -11,18 +11,19 @@ use crate::lexer::Res;
 use crate::literals::elements;
 use crate::syntax::Val;
 
-/// The shape that a nested list has so far.
+/// The shape of a nested list, inferred so far.
 #[derive(Default)]
 struct Nest {
     sizes: Vec<Option<usize>>,
     leaves: Option<usize>,
 }
 
-/// Most elements of a list that is given as one number for all: for dimensions and devices few do.
+/// The most elements of a list of integers that may be given as a splat. Lists of dimensions and devices are rarely
+/// splats.
 const MAX_UNWRITTEN: i64 = 256;
 
 impl<'a> Parser<'a> {
-    /// `dense<...> : type` or `dense_resource<key> : type`.
+    /// Parses `dense<...> : type` or `dense_resource<key> : type`.
     pub(super) fn dense(&mut self) -> Res<(Dense, TypeId)> {
         let (dense, ty) = match self.decoded_dense()? {
             Some(decoded) => decoded,
@@ -32,7 +33,7 @@ impl<'a> Parser<'a> {
         Ok((dense, ty))
     }
 
-    /// The constant at the cursor if its elements did not come as text.
+    /// The constant at the cursor if its elements were decoded from bytecode.
     fn decoded_dense(&mut self) -> Res<Option<(Dense, TypeId)>> {
         if self.decoded.is_empty() {
             return Ok(None);
@@ -76,8 +77,8 @@ impl<'a> Parser<'a> {
         if let Some(quantized) = self.module.types.as_quantized(ty) {
             let storage = quantized.element.storage.and_then(QuantStorage::dtype);
             let example = TensorType::new(&quantized.shape, storage.unwrap_or(DType::I8));
-            let message = "the constants of quantized numbers are the integers that are stored";
-            let hint = format!("give them as `dense<...> : {example}` in generic form");
+            let message = "a constant of quantized type must be given as its stored integers";
+            let hint = format!("write `dense<...> : {example}` in generic form");
             return Err(Diagnostic::invalid(codes::CONSTANT, message).at(ty_span).hint(hint).into());
         }
         let Some(tensor) = self.module.types.as_tensor(ty) else {
@@ -93,7 +94,7 @@ impl<'a> Parser<'a> {
             }
             return Err(Diagnostic::invalid(
                 codes::CONSTANT,
-                format!("there are no constants of type {shown}"),
+                format!("a constant cannot have the type {shown}"),
             )
             .at(ty_span)
             .into());
@@ -112,7 +113,7 @@ impl<'a> Parser<'a> {
         Ok((dense, ty))
     }
 
-    /// A constant that is kept as text; its value, which starts at `start`, was skipped.
+    /// A constant that is kept as text. Its value, which starts at `start`, was skipped.
     fn raw_constant(&mut self, start: usize) -> Res<(Dense, TypeId)> {
         let mut text = one_line(self.slice(start, self.pos));
         self.expect(":")?;
@@ -122,7 +123,8 @@ impl<'a> Parser<'a> {
         Ok((Dense::Raw(text.into()), ty))
     }
 
-    /// `<[[0, 1], [2, 3]], [5, 6]>`, `<1, 5>` or `<>`: indices that lie in the type, and a value for each or one for all.
+    /// Checks `<[[0, 1], [2, 3]], [5, 6]>`, `<1, 5>` or `<>`: indices inside the type, and a value for each or one for
+    /// all.
     fn check_sparse(&mut self, ty: TypeId) -> Res<()> {
         let Some(tensor) = self.module.types.as_tensor(ty).cloned() else { return Ok(()) };
         let start = self.peek_pos();
@@ -150,7 +152,7 @@ impl<'a> Parser<'a> {
                 && index.iter().zip(&tensor.shape).all(|(i, size)| (0..*size).contains(i))
         };
         if let Some(index) = indices.iter().find(|index| !is_inside(index)) {
-            let message = format!("the index {index:?} is not one of {tensor}");
+            let message = format!("the index {index:?} is out of bounds for {tensor}");
             return Err(Diagnostic::invalid(codes::CONSTANT, message).at(self.span_from(start)).into());
         }
         self.expect(",")?;
@@ -177,7 +179,7 @@ impl<'a> Parser<'a> {
             return if count == 0 {
                 Ok(Dense::elements(Vec::new()))
             } else {
-                let message = format!("this constant has no elements, its type has {count}");
+                let message = format!("this constant has no elements, but its type has {count}");
                 Err(Diagnostic::invalid(codes::CONSTANT, message).at(span).into())
             };
         }
@@ -196,7 +198,7 @@ impl<'a> Parser<'a> {
                 let sizes: Vec<i64> = nest.sizes.iter().map(|s| s.unwrap_or(0) as i64).collect();
                 if sizes != shape {
                     let message = format!(
-                        "this list has the shape {}, its type {}",
+                        "this list has the shape {}, but its type has the shape {}",
                         dims_text(&sizes),
                         dims_text(shape)
                     );
@@ -233,7 +235,7 @@ impl<'a> Parser<'a> {
         let size = nest.sizes[level].get_or_insert(count);
         if *size != count {
             let message =
-                format!("this list has {count} elements, an earlier one of the same level has {size}");
+                format!("this list has {count} elements, but an earlier list at this level has {size}");
             return Err(Diagnostic::invalid(codes::CONSTANT, message).at(Span::new(start, self.pos)).into());
         }
         Ok(())
@@ -327,7 +329,7 @@ impl<'a> Parser<'a> {
         };
         let value = value.ok().map(|v| if negative { -v } else { v }).filter(|v| range.contains(v));
         match value {
-            // Signed elements narrower than a byte are kept sign-extended in their byte.
+            // Signed elements narrower than a byte are stored sign-extended in a byte.
             Some(value) if dtype == DType::I1 => Ok((value & 1) as u64),
             Some(value) if dtype.class() == DTypeClass::Signed => {
                 let shift = 128 - bits;
@@ -343,7 +345,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>` as rows; a vector is one row.
+    /// Parses `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>` as rows. A vector is one row.
     pub(super) fn matrix(&mut self) -> Res<Vec<Vec<i64>>> {
         let start = self.peek_pos();
         let (dense, ty) = self.dense()?;
@@ -356,7 +358,7 @@ impl<'a> Parser<'a> {
                 _ => return None,
             };
             let count = tensor.num_elements()?;
-            // What is not written out is written by us: a line of text must not stand for gigabytes.
+            // The printer writes splats out in full: a short text must not expand to gigabytes.
             if (matches!(dense, Dense::Splat(_)) || count == 0) && rows.max(count) > MAX_UNWRITTEN {
                 return None;
             }
@@ -372,7 +374,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Replica groups: a matrix, or axes of a mesh.
+    /// Parses replica groups: a matrix, or axes of a mesh.
     pub(super) fn groups(&mut self) -> Res<Val> {
         if self.peek() == b'#' {
             let (groups, text) = self.mesh_axes_groups()?;
@@ -396,7 +398,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The text with each run of blanks outside strings as one blank.
+/// The text with each run of blanks outside strings replaced by one blank.
 fn one_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut quoted, mut escaped) = (false, false);
@@ -416,7 +418,7 @@ fn one_line(text: &str) -> String {
     out
 }
 
-/// Elements of an integer constant.
+/// The elements of an integer constant.
 fn int_elements(dense: &Dense, dtype: DType, count: i64) -> Option<Vec<i64>> {
     if !dtype.is_integer() && dtype != DType::I1 {
         return None;
@@ -435,8 +437,8 @@ fn int_elements(dense: &Dense, dtype: DType, count: i64) -> Option<Vec<i64>> {
     }
 }
 
-/// Elements from `0x` and their bytes, which are those that MLIR keeps: elements of less than a byte have one each, of which
-/// the upper bits mean nothing; booleans may be packed eight to a byte, the length tells.
+/// Parses elements given as `0x` and bytes in MLIR's storage format. An element narrower than a byte takes one byte,
+/// whose upper bits are ignored. Booleans may be packed eight to a byte, which the length shows.
 fn hex_elements(dtype: DType, shape: &[i64], count: usize, raw: &str) -> Result<Dense, String> {
     let hex = raw.strip_prefix("0x").ok_or("expected a string of bytes that starts with 0x")?;
     let digit = |b: u8| (b as char).to_digit(16).map(|d| d as u8);

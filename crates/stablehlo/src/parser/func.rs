@@ -41,7 +41,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// `public @name(...) -> (...) attributes {...} { ... } loc(...)`; the keyword was read.
+    /// Parses `public @name(...) -> (...) attributes {...} { ... } loc(...)` after the keyword.
     pub(super) fn func(&mut self) -> Res<()> {
         let visibility = if self.eat_word("public") {
             Visibility::Public
@@ -146,11 +146,11 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Demands that a function returns what it says.
+    /// Checks that the returned types are those of the function's results.
     fn check_return(&mut self, func: &Func) -> Res<()> {
         let Some(body) = func.body else { return Ok(()) };
         let Some(ret) = self.module.terminator(body) else {
-            // An operation of a dialect that is not known may be a terminator, as far as MLIR knows.
+            // MLIR accepts an operation of an unregistered dialect as a terminator.
             let last = self.module.regions[body].ops.last().map(|&op| &self.module.ops[op]);
             let foreign = |op: &&Op| matches!(op.kind, OpKind::Opaque(_)) && row(op.kind.name()).is_none();
             return match last.filter(foreign) {
@@ -161,7 +161,7 @@ impl<'a> Parser<'a> {
         let op = &self.module.ops[ret];
         let types: Vec<TypeId> = op.operands.iter().map(|&v| self.module.values[v].ty).collect();
         if types.len() != func.results.len() {
-            // MLIR lets a body end with a return of another dialect, which need not fit the function.
+            // MLIR accepts a return of another dialect as the terminator, whose types need not match the function.
             if self.slice(op.span.start as usize, op.span.end as usize).contains("stablehlo.return") {
                 return Err(Failure::Keep(KeptKind::Foreign, op.span));
             }
@@ -191,7 +191,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// `() <{function_type = ..., sym_name = "main", ...}> ({ ... }) {...} : () -> ()`; the name was read.
+    /// Parses `() <{function_type = ..., sym_name = "main", ...}> ({ ... }) {...} : () -> ()` after the name.
     pub(super) fn generic_func(&mut self) -> Res<()> {
         let start = self.pos;
         self.expect("(")?;
@@ -213,7 +213,7 @@ impl<'a> Parser<'a> {
         self.func_from(func, attrs)
     }
 
-    /// Adds a function that has its body and place, and whatever else these attributes of a `func.func` say.
+    /// Adds a function that has its body and location, and sets the rest from the attributes of a `func.func`.
     pub(super) fn func_from(&mut self, mut func: Func, mut attrs: NamedList<'a>) -> Res<()> {
         let Some(name) = take(&mut attrs, "sym_name") else {
             let message = "func.func needs the attribute `sym_name`";
@@ -250,7 +250,7 @@ impl<'a> Parser<'a> {
             let same = args.len() == func.params.len()
                 && args.iter().zip(&func.params).all(|(&arg, &ty)| self.module.values[arg].ty == ty);
             if !same {
-                let message = format!("the body of @{} does not take the function's parameters", func.name);
+                let message = format!("the block arguments of @{} do not match its parameters", func.name);
                 return Err(Diagnostic::invalid(codes::TYPE_MISMATCH, message).at(func.span).into());
             }
             self.set_arg_shardings(&func, &shardings);
@@ -260,7 +260,7 @@ impl<'a> Parser<'a> {
         self.add_func(func)
     }
 
-    /// `arg_attrs = [{...}, {...}]`.
+    /// Parses `arg_attrs = [{...}, {...}]`.
     fn attr_list(
         &mut self,
         attrs: &mut NamedList<'a>,
@@ -291,7 +291,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Keeps the names of a function's arguments, unless they are the ones that MLIR gives.
+/// Keeps the names of a function's arguments, unless they are MLIR's default names.
 fn name_args(func: &mut Func, args: &[ArgDecl<'_>]) {
     if args.iter().enumerate().any(|(i, arg)| arg.name != format!("arg{i}")) {
         func.arg_names = args.iter().map(|arg| arg.name.into()).collect();

@@ -1,4 +1,4 @@
-//! Replica groups that are written as axes of a mesh:
+//! Replica groups that are given as axes of a mesh:
 //! `#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>`.
 
 use shardc_ir::{AxisList, AxisRef, MAX_DEVICES, Mesh, ReplicaGroups, SubAxis};
@@ -8,12 +8,12 @@ use super::canonical::tidy;
 use crate::lexer::Res;
 use crate::literals::tokens::{push_int, push_ints, push_list, push_string, push_symbol};
 
-/// An axis that is not yet looked up, and its part.
+/// The name of an axis and its sub-axis, not yet resolved.
 type NamedAxis = (Box<str>, Option<(i64, i64)>);
 
 impl<'a> Parser<'a> {
-    /// The groups, and the attribute as MLIR prints it. There are no groups where the mesh is not known, which is for
-    /// the verifier to judge.
+    /// Parses the attribute. Returns the groups and its text as MLIR prints it. The groups are empty if the mesh or an
+    /// axis is not known; the verifier reports this.
     pub(super) fn mesh_axes_groups(&mut self) -> Res<(ReplicaGroups, String)> {
         self.expect("#stablehlo.replica_group_mesh_axes<")?;
         let mut mesh = None;
@@ -38,7 +38,7 @@ impl<'a> Parser<'a> {
         let (Some(mesh), Some(axes)) = (mesh, axes) else { return Ok((ReplicaGroups::default(), text)) };
         let axes: Option<AxisList> = axes.iter().map(|axis| resolve(&mesh, axis)).collect();
         let devices = mesh.axes.values().try_fold(1i64, |n, &size| n.checked_mul(size));
-        // The verifier refuses a mesh that names too few or too many.
+        // The verifier rejects a mesh with the wrong number of device ids.
         let names_all = mesh.device_ids.as_ref().is_none_or(|ids| Some(ids.len() as i64) == devices);
         let groups = match axes {
             Some(axes) if names_all && devices.is_some_and(|n| n <= MAX_DEVICES) => {
@@ -49,7 +49,7 @@ impl<'a> Parser<'a> {
         Ok((groups, text))
     }
 
-    /// `@mesh`, or a mesh of either dialect, written out.
+    /// Parses `@mesh`, or an inline mesh of either dialect.
     fn group_mesh(&mut self, text: &mut String) -> Res<Option<Mesh>> {
         let start = self.peek_pos();
         if self.eat("#sdy.mesh") {
@@ -82,7 +82,7 @@ impl<'a> Parser<'a> {
                         })?;
                         match (name, size) {
                             (Some(name), Some(size @ 1..)) => drop(mesh.axes.insert(name, size)),
-                            _ => return Err(p.expected("a name and a size from 1 on, before this")),
+                            _ => return Err(p.expected("a name and a positive size before this")),
                         }
                         Ok(())
                     })?;
@@ -113,7 +113,7 @@ impl<'a> Parser<'a> {
         Ok(whole.then_some(mesh))
     }
 
-    /// The axes; `None` where they are not names.
+    /// Parses the axes. Returns `None` if they are not names.
     fn group_axes(&mut self) -> Res<Option<Vec<NamedAxis>>> {
         let mut axes = Some(Vec::new());
         self.expect("[")?;
@@ -151,7 +151,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The axis of a mesh, if it has it.
+/// Resolves an axis of a mesh.
 fn resolve(mesh: &Mesh, (name, part): &NamedAxis) -> Option<AxisRef> {
     let (index, _, &full) = mesh.axes.get_full(name)?;
     let axis = u16::try_from(index).ok()?;

@@ -1,4 +1,4 @@
-//! What is near to what was written, for the hints of errors.
+//! Hints of errors: names similar to the one written.
 
 use shardc_ir::suggest::nearest;
 use shardc_ir::{Diagnostic, Span, TypeId};
@@ -9,17 +9,17 @@ use crate::lexer::Failure;
 use crate::syntax::table;
 
 impl<'a> Parser<'a> {
-    /// The error for an operation that is not known.
+    /// The error for an unknown operation.
     pub(super) fn unknown_op(&mut self, name: &str, span: Span) -> Failure {
         if self.peek() == b'=' && !name.contains('.') {
-            let message = format!("`{name}` is no value: names of values begin with `%`");
+            let message = format!("`{name}` is not a value: value names begin with `%`");
             let error = Diagnostic::invalid(codes::SYNTAX, message).at(span);
             return error.hint(format!("write `%{name} =`")).into();
         }
         let error =
             Diagnostic::unsupported(codes::UNKNOWN_OP, format!("the operation `{name}` is not known"))
                 .at(span);
-        // The dialect that most programs are written in comes first.
+        // Candidates from the most common dialect come first.
         let of_other_dialect = |known: &&str| {
             let word = name.rsplit_once('.').map_or(name, |(_, word)| word);
             known.split_once('.').is_some_and(|(_, known)| known == word)
@@ -37,12 +37,12 @@ impl<'a> Parser<'a> {
         match near {
             Some(known) => error.hint(format!("did you mean `{known}`?")).into(),
             None => error
-                .hint("write it in generic form, as `mlir-opt --mlir-print-op-generic` does; it is then kept as it is")
+                .hint("write it in generic form, as `mlir-opt --mlir-print-op-generic` does; shardc then keeps it unchanged")
                 .into(),
         }
     }
 
-    /// The error where an operand has to stand and does not.
+    /// The error for a missing operand.
     pub(super) fn no_operand(&mut self) -> Failure {
         let span = self.token_span();
         let word = self.slice(span.start as usize, span.end as usize);
@@ -52,32 +52,32 @@ impl<'a> Parser<'a> {
         if !is_number && self.names.get(word).is_none() {
             return Failure::Said(error);
         }
-        error.hint(format!("write `%{word}`: names of values begin with `%`")).into()
+        error.hint(format!("write `%{word}`: value names begin with `%`")).into()
     }
 
-    /// The error for a value that is not defined.
+    /// The error for an undefined value.
     pub(super) fn unknown_value(&self, name: &str, span: Span) -> Failure {
         let error = Diagnostic::invalid(codes::UNKNOWN_VALUE, format!("`%{name}` is not defined")).at(span);
         let letters = |text: &str| text.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-        // Names that differ in their number only are different values, not misspelt ones.
+        // Names that differ only in their number are different values, not misspellings.
         let numbered = |known: &str| name.get(..letters(name)) == known.get(..letters(known));
         let known = self.names.iter().map(|(known, _)| known).filter(|known| !numbered(known));
         match nearest(name, known) {
             Some(known) => error.hint(format!("did you mean `%{known}`?")).into(),
             None => error
-                .hint("a value must be defined above its use, in the same region or one around it")
+                .hint("a value must be defined before its use, in the same or an enclosing region")
                 .into(),
         }
     }
 
-    /// The error for an operation that ends where its type has to stand.
+    /// The error for an operation whose type is missing.
     pub(super) fn no_type(&mut self, operand: Option<Operand>) -> Failure {
         let failure = self.expected("`:` and the type");
         let Failure::Said(mut error) = failure else { return failure };
         let next = error.span.start as usize;
         let end = self.cursor.text.get(..next).map_or(next, |before| before.trim_end().len());
         if self.slice(end, next).contains('\n') {
-            // The type is missing at the end of its line, not at the start of the next.
+            // The error is placed at the end of the line without the type, not at the start of the next.
             error.message = "expected `:` and the type at the end of this line".to_owned();
             error.span = Span::new(end.saturating_sub(1), end);
         }
@@ -85,10 +85,10 @@ impl<'a> Parser<'a> {
             Some(operand) => self.module.types.display(self.module.values[operand.value].ty),
             None => "tensor<4xf32>".to_owned(),
         };
-        error.hint(format!("each operation says its type, as in `: {example}`")).into()
+        error.hint(format!("each operation needs its type, as in `: {example}`")).into()
     }
 
-    /// What to do where `actual` is written as `written`.
+    /// The hint for a value of type `actual` that is written as `written`.
     pub(super) fn type_hint(&self, actual: TypeId, written: TypeId) -> String {
         let (actual, written) = (self.module.types.display(actual), self.module.types.display(written));
         if *actual == format!("tensor<{written}>") {

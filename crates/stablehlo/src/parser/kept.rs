@@ -1,4 +1,4 @@
-//! What is kept as text: nested modules, functions with branches, operations whose syntax is not known.
+//! Code that is kept as text: nested modules, functions with branches, operations with unknown syntax.
 
 use shardc_ir::{Enclosing, Kept, KeptKind, Module, Span};
 
@@ -7,7 +7,7 @@ use super::attrs::NamedList;
 use super::module::take;
 use crate::lexer::{Cursor, Res, is_ident, is_ident_start};
 
-/// Dialects of MLIR and VHLO: what is written with their own syntax is well-formed text that shardc does not read.
+/// Dialects of MLIR, and VHLO. shardc keeps their operations as text, because it does not parse their syntax.
 const UPSTREAM: &[&str] = &[
     "acc",
     "affine",
@@ -49,12 +49,12 @@ const UPSTREAM: &[&str] = &[
     "xegpu",
 ];
 
-/// Whether `name` is an operation of such a dialect.
+/// Whether `name` is an operation of one of these dialects.
 pub(super) fn is_upstream(name: &str) -> bool {
     name.split_once('.').is_some_and(|(dialect, _)| UPSTREAM.contains(&dialect))
 }
 
-/// Something at the top level that is not a function.
+/// A top-level item that is not a function.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeptPlace {
     pub(super) start: usize,
@@ -62,7 +62,7 @@ pub(super) struct KeptPlace {
     pub(super) is_module: bool,
 }
 
-/// Whether a function stands in the text of a module: names that only start like one do not count.
+/// Whether the text of a module has a function. A word that only starts like `func` does not count.
 fn holds_functions(text: &str) -> bool {
     let mut cursor = Cursor::new(text);
     while !cursor.at_end() {
@@ -91,7 +91,7 @@ fn holds_functions(text: &str) -> bool {
 }
 
 impl<'a> Parser<'a> {
-    /// Keeps the operation at the cursor as text; `span` is what it is kept for.
+    /// Keeps the operation at the cursor as text. `span` is the construct that shardc does not read.
     pub(super) fn keep(&mut self, kind: KeptKind, span: Span) -> Res<()> {
         let start = self.peek_pos();
         let name = self.skip_whole_op()?;
@@ -130,7 +130,7 @@ impl<'a> Parser<'a> {
         Ok(out)
     }
 
-    /// Goes behind the operation at the cursor, whatever it is; the symbol that it defines.
+    /// Skips any operation at the cursor. Returns the symbol that it defines.
     pub(super) fn skip_whole_op(&mut self) -> Res<Option<Box<str>>> {
         if self.peek() == b'%' {
             while !matches!(self.byte(0), b'=' | b'\n' | 0) {
@@ -148,7 +148,7 @@ impl<'a> Parser<'a> {
         self.skip_line()
     }
 
-    /// `"name"(...)[...] <{...}> ({...}) {...} : (...) -> ... loc(...)`.
+    /// Skips `"name"(...)[...] <{...}> ({...}) {...} : (...) -> ... loc(...)`.
     fn skip_generic_op(&mut self) -> Res<Option<Box<str>>> {
         self.raw_string()?;
         if self.peek() != b'(' {
@@ -174,7 +174,7 @@ impl<'a> Parser<'a> {
         self.at_value(&named, |p| Ok(Some(p.text_string()?.into())))
     }
 
-    /// `public @name(...) -> ... attributes {...} {...} loc(...)` of a function or module; the keyword was read.
+    /// Skips `public @name(...) -> ... attributes {...} {...} loc(...)` of a function or module, after the keyword.
     fn skip_symbol_op(&mut self) -> Res<Option<Box<str>>> {
         for word in ["public", "private", "nested"] {
             self.eat_word(word);
@@ -209,7 +209,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Goes to the end of the line, or of the line on which the last bracket closes.
+    /// Skips to the end of the line, or of the line on which the last bracket closes.
     fn skip_line(&mut self) -> Res<Option<Box<str>>> {
         let mut name = None;
         loop {
@@ -229,8 +229,7 @@ impl<'a> Parser<'a> {
         Ok(name)
     }
 
-    /// Where a module holds no function, but a module in it does: takes that one for the program, and what is
-    /// around it for text.
+    /// If only a nested module has functions, parses that module as the program and keeps the enclosing code as text.
     pub(super) fn enter_nested(&mut self) -> Res<()> {
         self.nested(|p| {
             if !p.module.funcs.is_empty() || p.module.enclosing.len() >= super::MAX_DEPTH as usize {

@@ -7,11 +7,11 @@ use super::Parser;
 use crate::codes;
 use crate::lexer::Res;
 
-/// Deepest nesting of locations: stacks of calls of real programs have some dozens.
+/// The deepest nesting of locations. Call stacks of real programs have a few dozen levels.
 const MAX_LOC_DEPTH: u32 = 512;
 
 impl<'a> Parser<'a> {
-    /// `loc(...)` if it comes next.
+    /// Parses `loc(...)` if it comes next.
     pub(super) fn opt_loc(&mut self) -> Res<PackedOption<LocId>> {
         let pos = self.pos;
         if self.eat_word("loc") {
@@ -35,7 +35,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// What stands in `loc(...)`.
+    /// Parses the content of `loc(...)`.
     fn loc(&mut self) -> Res<LocId> {
         self.nested(|p| {
             let loc = match p.peek() {
@@ -76,8 +76,8 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// What MLIR makes of fused locations: without what is unknown or there twice, those fused in the same way as
-    /// their parts. `Err` of a single one, which stands for itself.
+    /// Simplifies a fused location as MLIR does: drops unknown and duplicate locations, and flattens nested fused
+    /// locations with the same metadata. Returns `Err` with the location if only one is left.
     fn fused(&self, metadata: Option<Box<str>>, given: Vec<LocId>) -> Result<Loc, LocId> {
         let mut seen: FxHashSet<LocId> = FxHashSet::default();
         let mut children = Vec::with_capacity(given.len());
@@ -99,7 +99,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Interns a location unless it is nested too deeply for those who walk it.
+    /// Interns a location. Fails if it is nested too deeply for recursive users.
     pub(super) fn intern_loc(&mut self, loc: Loc) -> Res<LocId> {
         let depth_of = |id: &LocId| self.loc_depths.get(id.as_u32() as usize).copied().unwrap_or(0);
         let depth = 1 + match &loc {
@@ -139,7 +139,7 @@ impl<'a> Parser<'a> {
         Ok(Loc::Name { name, child })
     }
 
-    /// `:9` or `12:9` after `to`; `None` where the range is one place.
+    /// Parses `:9` or `12:9` after `to`. Returns `None` if the range is a single position.
     fn end_of_range(&mut self, line: u32, col: u32) -> Res<Option<Box<str>>> {
         let end_line = if self.eat(":") {
             line

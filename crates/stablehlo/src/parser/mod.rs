@@ -1,15 +1,15 @@
-//! The reader: recursive descent over the bytes of the text, straight into a [`Module`].
+//! The parser: recursive descent over the bytes of the text, straight into a [`Module`].
 //!
-//! * [`module`]: the top level; [`func`]: functions; [`alias`]: aliases, which may stand before or after the module;
-//!   [`kept`]: what stays text.
-//! * [`region`]: regions, operations in generic form, results, and what is the same for all operations.
+//! * [`module`]: the top level; [`func`]: functions; [`alias`]: aliases, which may be defined before or after the
+//!   module; [`kept`]: code that is kept as text.
+//! * [`region`]: regions, operations in generic form, results, and code shared by all operations.
 //! * [`pretty`]: the pretty forms, driven by [`syntax`](crate::syntax); [`bodies`]: those with regions.
 //! * [`records`]: operations that were decoded from bytecode rather than read from text.
-//! * [`types`], [`quant`], [`attrs`], [`canonical`], [`values`], [`dense`], [`sdy`], [`rule`], [`loc`]: what their
-//!   names say.
+//! * [`types`], [`quant`], [`attrs`], [`canonical`], [`values`], [`dense`], [`sdy`], [`rule`], [`loc`]: parts of the
+//!   grammar.
 //!
-//! After an error in an operation reading goes on behind it ([`recovery`]); the names that it would have defined are known as
-//! *poisoned*, so that their uses raise no further errors.
+//! After an error in an operation, parsing continues after it ([`recovery`]). The names that it defines are *poisoned*:
+//! their uses raise no further errors.
 
 mod alias;
 mod attrs;
@@ -44,54 +44,54 @@ use crate::foreign::not_a_program;
 use crate::lexer::{Cursor, Failure, Res};
 use names::{Def, Names};
 
-/// Most errors that are told for one text.
+/// The most errors that are reported for a text.
 const MAX_ERRORS: usize = 20;
 
-/// Deepest nesting of regions, attributes, types and locations.
+/// The deepest nesting of regions, attributes, types and locations.
 pub(crate) const MAX_DEPTH: u32 = 48;
 
-/// An operand: a value and where it is named.
+/// An operand: a value and the span of its use.
 #[derive(Clone, Copy, Debug)]
 struct Operand {
     value: ValueId,
     span: Span,
 }
 
-/// The reader's state.
+/// The parser's state.
 struct Parser<'a> {
     cursor: Cursor<'a>,
     module: Module,
     types: FxHashMap<&'a str, TypeId>,
     names: Names<'a>,
-    /// Where the value of each `#alias` starts and ends.
+    /// The start and end of the value of each `#alias`.
     attr_aliases: FxHashMap<&'a str, (usize, usize)>,
     type_aliases: FxHashMap<&'a str, (usize, usize)>,
-    /// Type aliases whose values are being read, outer ones first.
+    /// Type aliases whose values are being parsed, outermost first.
     open_aliases: Vec<&'a str>,
-    /// The error of an attribute alias that is defined by itself, once one was looked for.
+    /// The error of an attribute alias that is defined by itself, after a search for one.
     circular_alias: Option<Option<Box<Diagnostic>>>,
     locs: FxHashMap<&'a str, LocId>,
-    /// How deeply each interned location is nested.
+    /// The nesting depth of each interned location.
     loc_depths: Vec<u32>,
-    /// Type of the `dense` constant that was read last.
+    /// The type of the last parsed `dense` constant.
     last_dense: Option<TypeId>,
-    /// Where each symbol of the module is defined.
+    /// The definition of each symbol of the module.
     symbols: FxHashMap<Box<str>, Span>,
-    /// Meshes that were looked for below their use.
+    /// Names of meshes that were searched for after their first use.
     missing_meshes: FxHashSet<Box<str>>,
-    /// Where meshes are defined below the first that was looked for, once one was.
+    /// The definitions of meshes after the first use of an undefined one, after a search for them.
     mesh_sites: Option<FxHashMap<Box<str>, (usize, bool)>>,
-    /// What the module holds beside functions.
+    /// Top-level items other than functions.
     places: Vec<kept::KeptPlace>,
-    /// Bytes that the aliases used so far stand for.
+    /// The expanded size of the aliases used so far, in bytes.
     expanded: usize,
     /// Keys of `{-# ... #-}`.
     resources: FxHashSet<&'a str>,
-    /// Constants whose elements did not come as text, by the place that stands for them.
+    /// Constants decoded from bytecode, by the offset of their placeholder in the text.
     decoded: FxHashMap<usize, (Dense, TypeId)>,
-    /// The operation whose region is read: `func.func`, `stablehlo.while`, ...
+    /// The operation whose region is being parsed: `func.func`, `stablehlo.while`, ...
     owner: &'a str,
-    /// Where something stands that shows that regions before it were not closed, which was told.
+    /// The offset of an item that cannot be in a region, for which an unclosed region was reported.
     unclosed_at: Option<u32>,
     errors: Vec<Diagnostic>,
     depth: u32,
@@ -111,16 +111,16 @@ impl<'a> DerefMut for Parser<'a> {
     }
 }
 
-/// Reads a module.
+/// Parses a module.
 ///
 /// # Errors
-/// The text does not follow the grammar, or names, types and counts do not fit together: all errors that could be
-/// told apart, at least one.
+/// The text does not follow the grammar, or names, types and counts do not match. Returns at least one error, and at
+/// most 20.
 pub fn parse(text: &str) -> Result<Module, Vec<Diagnostic>> {
     parse_range(text, 0..text.len())
 }
 
-/// Reads the module that a range of `text` holds; places are those of the whole text.
+/// Parses the module in a range of `text`. Spans are relative to the whole text.
 pub(crate) fn parse_range(text: &str, range: Range<usize>) -> Result<Module, Vec<Diagnostic>> {
     if text.len() >= u32::MAX as usize {
         return Err(vec![Diagnostic::unsupported(codes::NOT_READ, "texts of 4 GiB and more cannot be read")]);
@@ -160,7 +160,7 @@ impl<'a> Parser<'a> {
             open_aliases: Vec::new(),
             circular_alias: None,
             locs: FxHashMap::default(),
-            // Of the unknown location, which is there from the start.
+            // The depth of the unknown location, which is always interned.
             loc_depths: vec![1],
             last_dense: None,
             symbols: FxHashMap::default(),
@@ -177,7 +177,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Enters a symbol of the module, which nothing else may be called.
+    /// Defines a symbol of the module; its name must be unique.
     fn define_symbol(&mut self, what: &str, name: &str, span: Span) -> Res<()> {
         let Some(&old) = self.symbols.get(name) else {
             self.symbols.insert(name.into(), span);
@@ -200,12 +200,12 @@ impl<'a> Parser<'a> {
         self.errors.len() >= MAX_ERRORS
     }
 
-    /// From `start` to the cursor.
+    /// The span from `start` to the cursor.
     fn span_from(&self, start: usize) -> Span {
         Span::new(start, self.pos)
     }
 
-    /// Runs `read` one level deeper.
+    /// Runs `read` one nesting level deeper.
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Res<T>) -> Res<T> {
         if self.depth >= MAX_DEPTH {
             if let Some(error) = self.circular_alias() {
@@ -225,7 +225,7 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// Runs `read` with the cursor at `at`, then puts the cursor back.
+    /// Runs `read` with the cursor at `at`, then restores the cursor.
     fn elsewhere<T>(&mut self, at: usize, read: impl FnOnce(&mut Self) -> Res<T>) -> Res<T> {
         let pos = std::mem::replace(&mut self.cursor.pos, at);
         let result = self.nested(read);
@@ -233,7 +233,7 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// Reads items separated by commas up to `close`; the opening bracket was read.
+    /// Parses items separated by commas up to `close`, after the opening bracket.
     fn list(&mut self, close: &str, mut item: impl FnMut(&mut Self) -> Res<()>) -> Res<()> {
         if self.eat(close) {
             return Ok(());
@@ -261,8 +261,8 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Runs `read` in a region's scope: names that it defines end with it. A region that is isolated from above
-    /// does not see the names outside.
+    /// Runs `read` in the scope of a region, and then drops the names that it defined. A region that is isolated from
+    /// above does not see outer names.
     fn scoped<T>(&mut self, isolated: bool, read: impl FnOnce(&mut Self) -> Res<T>) -> Res<T> {
         let hidden = (isolated && self.names.mark() > 0).then(|| std::mem::take(&mut self.names));
         let mark = self.names.mark();
@@ -274,7 +274,7 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// Reads the use of a value: `%0`, `%1#2`.
+    /// Parses the use of a value: `%0`, `%1#2`.
     fn operand(&mut self) -> Res<Operand> {
         let start = self.peek_pos();
         if self.byte(0) != b'%' {
@@ -294,11 +294,11 @@ impl<'a> Parser<'a> {
         };
         let Some(first) = def.first.expand() else { return Err(Failure::Silent) };
         let at = match index {
-            // MLIR takes a bare name for the first of several results.
+            // In MLIR a bare name is the first of several results.
             None => 0,
             Some(at) if (0..i64::from(def.count)).contains(&at) => at as u32,
             Some(at) => {
-                let message = format!("`%{name}` has {} results, there is no number {at}", def.count);
+                let message = format!("`%{name}` has {} results, so `#{at}` does not exist", def.count);
                 return Err(Diagnostic::invalid(codes::COUNT, message)
                     .at(span)
                     .note(def.span, "defined here")
@@ -308,7 +308,7 @@ impl<'a> Parser<'a> {
         Ok(Operand { value: ValueId::from_u32(first.as_u32() + at), span })
     }
 
-    /// Where and as what `value` was defined, for messages.
+    /// The definition of `value`, for diagnostics.
     fn def_span(&self, value: ValueId) -> Option<Span> {
         self.names.iter().find_map(|(_, def)| {
             let first = def.first.expand()?.as_u32();
@@ -316,7 +316,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Demands that `operand` has the type that is written for it.
+    /// Checks that `operand` has the type that is written for it.
     fn check_type(&self, operand: Operand, ty: TypeId, span: Span) -> Res<()> {
         let actual = self.module.values[operand.value].ty;
         if actual == ty {

@@ -1,4 +1,4 @@
-//! The top level: modules and what stands in them.
+//! The top level: modules and their items.
 
 use shardc_ir::suggest::nearest;
 use shardc_ir::{Diagnostic, KeptKind, Module, Span};
@@ -11,7 +11,7 @@ use crate::codes;
 use crate::lexer::{Failure, Res};
 
 impl<'a> Parser<'a> {
-    /// The whole text.
+    /// Parses the whole text.
     pub(super) fn top_level(&mut self) -> Res<()> {
         self.find_aliases()?;
         self.between_items()?;
@@ -25,7 +25,7 @@ impl<'a> Parser<'a> {
         if self.at_end() || !self.errors.is_empty() {
             return Ok(());
         }
-        // What follows a module stands beside it, in one that is not written.
+        // As in MLIR, code after a module makes both children of an implicit module.
         let more = self.expected("the end of the text after the module");
         let read = std::mem::replace(&mut self.module, Module::new());
         (self.module.types, self.module.locs, self.module.resources) =
@@ -39,12 +39,12 @@ impl<'a> Parser<'a> {
         if done.is_err() || !self.errors.is_empty() {
             self.errors.clear();
             let Failure::Said(error) = more else { return Err(more) };
-            return Err(error.hint("is there a `}` too many above?").into());
+            return Err(error.hint("is there an extra `}` above?").into());
         }
         Ok(())
     }
 
-    /// Aliases and resources, as many as come next.
+    /// Skips aliases and resources.
     fn between_items(&mut self) -> Res<()> {
         loop {
             match self.peek() {
@@ -62,7 +62,7 @@ impl<'a> Parser<'a> {
             || self.cursor.text.get(self.pos..).is_some_and(|rest| rest.starts_with("\"builtin.module\""))
     }
 
-    /// A module in pretty or generic form, and those in it that hold the program.
+    /// Parses a module in pretty or generic form, and the nested module with the program, if there is one.
     pub(super) fn any_module(&mut self) -> Res<()> {
         if self.eat("\"builtin.module\"") {
             self.generic_module()?;
@@ -73,7 +73,7 @@ impl<'a> Parser<'a> {
         self.enter_nested()
     }
 
-    /// `@name attributes {...} { ... } loc(...)`; the keyword was read.
+    /// Parses `@name attributes {...} { ... } loc(...)` after the keyword.
     fn module_op(&mut self) -> Res<()> {
         if self.peek() == b'@' {
             self.module.name = Some(self.symbol()?.into());
@@ -90,7 +90,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// `() <{sym_name = "..."}> ({ ... }) {...} : () -> ()`; the name was read.
+    /// Parses `() <{sym_name = "..."}> ({ ... }) {...} : () -> ()` after the name.
     fn generic_module(&mut self) -> Res<()> {
         self.expect("(")?;
         self.expect(")")?;
@@ -116,7 +116,7 @@ impl<'a> Parser<'a> {
         self.module_from(attrs)
     }
 
-    /// Sets what these attributes of a `builtin.module` say.
+    /// Sets the module's name and attributes from those of a `builtin.module`.
     pub(super) fn module_from(&mut self, mut attrs: NamedList<'a>) -> Res<()> {
         if let Some(named) = take(&mut attrs, "sym_name") {
             if self.module.name.is_some() {
@@ -128,7 +128,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Functions and meshes, up to the brace that closes the one at `open`, or the end of the text.
+    /// Parses functions and meshes, up to the brace that matches the one at `open`, or to the end of the text.
     fn items(&mut self, open: Option<usize>) -> Res<()> {
         loop {
             if open.is_some() && self.eat("}") {
@@ -161,7 +161,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A function or mesh; what is neither, or cannot be read as one block, is kept as text.
+    /// Parses a function or mesh. Other items, and functions that shardc does not read, are kept as text.
     fn item(&mut self) -> Res<()> {
         let start = self.peek_pos();
         let errors = self.errors.len();
@@ -224,7 +224,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// `() <{mesh = #sdy.mesh<...>, sym_name = "mesh"}> {...} : () -> ()`; the name was read.
+    /// Parses `() <{mesh = #sdy.mesh<...>, sym_name = "mesh"}> {...} : () -> ()` after the name.
     pub(super) fn generic_mesh(&mut self) -> Res<String> {
         let start = self.pos;
         let attrs = self.generic_header()?;
@@ -232,7 +232,7 @@ impl<'a> Parser<'a> {
         self.mesh_from(attrs, span)
     }
 
-    /// Adds the mesh that these attributes of an `sdy.mesh` describe; its name.
+    /// Adds the mesh that the attributes of an `sdy.mesh` describe. Returns its name.
     pub(super) fn mesh_from(&mut self, mut attrs: NamedList<'a>, span: Span) -> Res<String> {
         let (Some(name), Some(mesh)) = (take(&mut attrs, "sym_name"), take(&mut attrs, "mesh")) else {
             let message = "sdy.mesh needs the attributes `sym_name` and `mesh`";
@@ -248,7 +248,7 @@ impl<'a> Parser<'a> {
         Ok(name)
     }
 
-    /// `() <{...}> {...} : () -> ()`.
+    /// Parses `() <{...}> {...} : () -> ()`.
     pub(super) fn generic_header(&mut self) -> Res<NamedList<'a>> {
         self.expect("(")?;
         self.expect(")")?;
@@ -264,7 +264,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Takes an entry out of a dictionary.
+/// Removes an entry from a dictionary and returns it.
 pub(super) fn take<'a>(attrs: &mut NamedList<'a>, name: &str) -> Option<Named<'a>> {
     let at = attrs.iter().position(|named| named.name == name)?;
     Some(attrs.remove(at))

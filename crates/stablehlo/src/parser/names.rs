@@ -1,11 +1,11 @@
-//! The names of values that are known at a place in the text.
+//! The names of values that are visible at a place in the text.
 //!
-//! Most names in printed programs are the numbers `%0`, `%1`, ... These are found in a table; the others by hashing.
+//! Most names in printed programs are the numbers `%0`, `%1`, ... They are in an array; other names are hashed.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{PackedOption, Span, ValueId};
 
-/// What a value name stands for: `count` values from `first` on, or nothing after an error.
+/// The definition of a name: `count` values from `first` on, or none after an error.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Def {
     pub(super) first: PackedOption<ValueId>,
@@ -19,10 +19,10 @@ impl Def {
     }
 }
 
-/// The names that are known, with the order of their definition, in which they are forgotten again.
+/// The visible names, with the order of their definitions, in which scopes end.
 #[derive(Debug, Default)]
 pub(super) struct Names<'a> {
-    /// The definition of each number; a count of zero where there is none.
+    /// The definition of each number. A count of zero means undefined.
     numbers: Vec<Def>,
     words: FxHashMap<&'a str, Def>,
     scope: Vec<&'a str>,
@@ -36,10 +36,10 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Defines a name that is not known.
+    /// Defines a name that is not visible.
     pub(super) fn insert(&mut self, name: &'a str, def: Def) {
         self.scope.push(name);
-        // The table never grows far beyond the number of names, whatever numbers a text uses.
+        // The size of the array is bounded by the number of names, whichever numbers a text uses.
         let limit = 2 * self.scope.len() + 1024;
         match number(name).filter(|&at| at < limit && def.count > 0) {
             Some(at) => {
@@ -52,12 +52,12 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// How many names are known: the mark to go back to at the end of a region.
+    /// The number of visible names: the mark to return to at the end of a region.
     pub(super) fn mark(&self) -> usize {
         self.scope.len()
     }
 
-    /// Forgets the names that were defined after the mark.
+    /// Removes the names that were defined after the mark.
     pub(super) fn forget(&mut self, mark: usize) {
         if mark == 0 {
             self.numbers.clear();
@@ -73,13 +73,13 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The known names in the order of their definition.
+    /// The visible names in the order of their definitions.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&'a str, Def)> {
         self.scope.iter().filter_map(|&name| Some((name, self.get(name)?)))
     }
 }
 
-/// The number that a name is, written without needless zeros.
+/// The number in a name, if it is written without leading zeros.
 fn number(name: &str) -> Option<usize> {
     let bytes = name.as_bytes();
     if bytes.is_empty() || bytes.len() > 7 || (bytes[0] == b'0' && bytes.len() > 1) {
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_words_are_forgotten_with_their_region() {
+    fn names_end_with_their_region() {
         let mut names = Names::default();
         names.insert("0", def(0));
         names.insert("x", def(1));

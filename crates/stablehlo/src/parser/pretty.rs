@@ -1,4 +1,4 @@
-//! Pretty forms: piece by piece from the table, and those with code of their own.
+//! Pretty forms: piece by piece from the table, or by their own code.
 
 use shardc_ir::{Attr, CustomCallSpec, DType, Diagnostic, KeptKind, OpKind, OpaqueSpec, Span, Type, TypeId};
 use smallvec::SmallVec;
@@ -14,7 +14,7 @@ use crate::syntax::kinds::Given;
 use crate::syntax::table::{Own, Pretty};
 use crate::syntax::{AttrType, Piece, Row, Val, row};
 
-/// Where the operands and types of an operation are read to.
+/// The parsed operands and types of an operation.
 #[derive(Default)]
 struct Signature {
     operands: SmallVec<[Operand; 4]>,
@@ -22,7 +22,7 @@ struct Signature {
 }
 
 impl<'a> Parser<'a> {
-    /// An operation in pretty form; its name was read.
+    /// Parses an operation in pretty form, after its name.
     pub(super) fn pretty_op(&mut self, name: &'a str, span: Span) -> Res<OpState<'a>> {
         let name = match name {
             "call" => "func.call",
@@ -72,7 +72,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Operands separated by commas, perhaps none.
+    /// Parses operands separated by commas, perhaps none.
     pub(super) fn operands(&mut self, out: &mut SmallVec<[Operand; 4]>) -> Res<()> {
         while self.peek() == b'%' {
             out.push(self.operand()?);
@@ -314,7 +314,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The tensor type of the parts of a complex tensor.
+    /// The tensor type of the real and imaginary parts of a complex tensor.
     fn real_type(&mut self, ty: TypeId, span: Span) -> Res<TypeId> {
         let part = self.module.types.as_tensor(ty).and_then(|tensor| {
             let dtype = match tensor.dtype {
@@ -332,8 +332,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `{a = 1} dense<0> : type`, or `() <{value = dense<0> : type}> {a = 1} : () -> type` where the result has
-    /// another type than the value.
+    /// Parses `{a = 1} dense<0> : type`. If the type of the result differs from that of the value, the form is `()
+    /// <{value = dense<0> : type}> {a = 1} : () -> type`.
     fn constant(&mut self, row: &'static Row, span: Span) -> Res<OpState<'a>> {
         let mut attrs = NamedList::new();
         if self.eat("(") {
@@ -368,7 +368,7 @@ impl<'a> Parser<'a> {
         Ok(state)
     }
 
-    /// A constant that is no tensor, which is kept as it is.
+    /// Parses a constant that is not a tensor. Its value is kept as text.
     fn scalar_constant(&mut self, row: &'static Row, attrs: NamedList<'a>) -> Res<OpState<'a>> {
         let start = self.peek_pos();
         self.skip_attr()?;
@@ -398,7 +398,7 @@ impl<'a> Parser<'a> {
         self.tail("func.call", span, state)
     }
 
-    /// `{attrs} : (T, U) -> V`.
+    /// Parses `{attrs} : (T, U) -> V`.
     pub(super) fn tail(&mut self, name: &str, span: Span, mut state: OpState<'a>) -> Res<OpState<'a>> {
         self.opt_dict(&mut state.attrs)?;
         if !self.eat(":") {
@@ -466,7 +466,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The tokens of literal text: words, with a `=` at their end apart.
+/// Splits literal text into tokens: words, with a final `=` separated.
 fn tokens(text: &'static str) -> impl Iterator<Item = &'static str> {
     text.split_whitespace()
         .flat_map(|token| match token.strip_suffix('=') {

@@ -1,4 +1,4 @@
-//! Quantized element types: `!quant.uniform<i8:f32, 0.1:-30>` and their like.
+//! Quantized element types, such as `!quant.uniform<i8:f32, 0.1:-30>`.
 
 use shardc_ir::floats::power_of_two;
 use shardc_ir::{DType, Diagnostic, FloatBits, Quant, QuantKind, QuantParams, QuantStorage, Span};
@@ -8,11 +8,11 @@ use super::Parser;
 use crate::codes;
 use crate::lexer::{Failure, Res};
 
-/// Widest storage type.
+/// The widest storage type, in bits.
 const MAX_STORAGE: u32 = 32;
 
 impl Parser<'_> {
-    /// A quantized type; the cursor is at its `!`.
+    /// Parses a quantized type; the cursor is at its `!`.
     pub(super) fn quant(&mut self) -> Res<Quant> {
         let start = self.peek_pos();
         self.expect("!")?;
@@ -49,7 +49,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `, 0.1:-30`, `:1, {0.1:-30, 0.2}` or `:{0:2, 1:4}, {{0.1, 0.2}, {0.3, 0.4}}`.
+    /// Parses `, 0.1:-30`, `:1, {0.1:-30, 0.2}` or `:{0:2, 1:4}, {{0.1, 0.2}, {0.3, 0.4}}`.
     fn uniform(&mut self) -> Res<QuantKind> {
         if self.eat(",") {
             return Ok(QuantKind::PerTensor(self.quant_params()?));
@@ -124,14 +124,14 @@ impl Parser<'_> {
 
     fn axis_number(&mut self) -> Res<i32> {
         let span = self.token_span();
-        i32::try_from(self.int()?).map_err(|_| bad("a dimension number must fit 32 bits".to_owned(), span))
+        i32::try_from(self.int()?).map_err(|_| bad("a dimension number must fit in 32 bits".to_owned(), span))
     }
 
     fn expressed(&mut self) -> Res<Box<str>> {
-        Ok(self.ident("the type of the real numbers, such as `f32`")?.into())
+        Ok(self.ident("the expressed type, such as `f32`")?.into())
     }
 
-    /// `i8`, `u8`, `i8<-127:127>`.
+    /// Parses `i8`, `u8`, `i8<-127:127>`.
     fn storage(&mut self) -> Res<QuantStorage> {
         let span = self.token_span();
         let word = self.ident("an integer type such as `i8`")?;
@@ -166,14 +166,14 @@ fn bad(message: String, span: Span) -> Failure {
     Diagnostic::invalid(codes::TYPE, message).at(span).into()
 }
 
-/// What is wrong with a type that follows the grammar.
+/// Returns the error of a type that follows the grammar but is invalid.
 fn fault(quant: &Quant) -> Option<String> {
     let expressed = quant.expressed.as_deref();
     if let Some(expressed) = expressed
         && !matches!(expressed, "f80" | "f128")
         && !DType::parse(expressed).is_some_and(DType::is_float)
     {
-        return Some(format!("`{expressed}` is not a float, so that it cannot be quantized"));
+        return Some(format!("the expressed type `{expressed}` must be a float type"));
     }
     for params in quant.params() {
         let scale = params.scale.value();
@@ -184,7 +184,7 @@ fn fault(quant: &Quant) -> Option<String> {
             && !(least..=greatest).contains(&scale)
         {
             let expressed = expressed.unwrap_or_default();
-            return Some(format!("the scale {} is beyond what {expressed} can hold", params.scale));
+            return Some(format!("the scale {} is out of range for {expressed}", params.scale));
         }
     }
     match &quant.kind {

@@ -1,5 +1,5 @@
-//! Operations that do not come as text: decoded from bytecode, with attributes and types that stand in a text of
-//! their own. What is made of them is what the same operations in generic form would give.
+//! Builds operations that were decoded from bytecode, whose attributes and types are in a generated text. The result is
+//! the same as for these operations in generic form.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -16,37 +16,37 @@ use super::types::TypeList;
 use super::{Operand, Parser};
 use crate::lexer::{Failure, Res};
 
-/// The name of an attribute and where its text stands; `None` for a unit attribute.
+/// The name of an attribute and the range of its text; `None` for a unit attribute.
 pub(crate) type Entry<'a> = (&'a str, Option<Range<usize>>);
 
-/// Whether `text` is that of one attribute or type and of nothing else, as far as brackets and strings tell.
+/// Whether `text` is exactly one attribute or type, judged by brackets and strings.
 pub(crate) fn is_whole_attr(text: &str) -> bool {
     let mut parser = Parser::new(text);
     parser.skip_attr().is_ok() && parser.pos == text.len()
 }
 
-/// Checks the text of an operation in generic form that is to be kept: it has to be read as the one that it is.
+/// Checks that the generated text of an operation to be kept parses as exactly one operation.
 pub(crate) fn check_kept(text: &str) -> Res<()> {
     let mut parser = Parser::new(text);
     parser.skip_whole_op()?;
     if parser.pos == text.len() { Ok(()) } else { Err(parser.expected("the end of the operation")) }
 }
 
-/// Attributes of one operation.
+/// The attributes of one operation.
 pub(crate) type Entries<'a> = Vec<Entry<'a>>;
 
-/// An operation.
+/// A decoded operation.
 #[derive(Debug)]
 pub(crate) struct Record<'a> {
-    /// Full name.
+    /// The full name.
     pub(crate) name: &'a str,
     /// Inherent attributes.
     pub(crate) props: Entries<'a>,
-    /// Other attributes; inherent ones may be among them.
+    /// Other attributes; they may include inherent ones.
     pub(crate) attrs: Entries<'a>,
     /// Operands.
     pub(crate) operands: SmallVec<[ValueId; 4]>,
-    /// Types of the results.
+    /// The types of the results.
     pub(crate) results: TypeList,
     /// Regions.
     pub(crate) regions: SmallVec<[RegionId; 2]>,
@@ -54,13 +54,13 @@ pub(crate) struct Record<'a> {
     pub(crate) loc: Option<LocId>,
 }
 
-/// Makes a module from operations, from the inside out.
+/// Builds a module from operations, innermost first.
 pub(crate) struct Maker<'a> {
     parser: Parser<'a>,
 }
 
 impl<'a> Maker<'a> {
-    /// Attributes and types stand in `text`.
+    /// Creates a maker. Attributes and types are ranges of `text`.
     pub(crate) fn new(text: &'a str) -> Self {
         Maker { parser: Parser::new(text) }
     }
@@ -75,22 +75,22 @@ impl<'a> Maker<'a> {
         self.parser.intern_loc(loc)
     }
 
-    /// What stands at `range`.
+    /// The text in `range`.
     pub(crate) fn text(&self, range: Range<usize>) -> &'a str {
         self.parser.slice(range.start, range.end)
     }
 
-    /// The type whose text starts at `at`.
+    /// Parses the type whose text starts at `at`.
     pub(crate) fn ty(&mut self, at: usize) -> Res<TypeId> {
         self.parser.elsewhere(at, Parser::ty)
     }
 
-    /// What stands at `at` is a constant with these elements.
+    /// Registers the elements of the constant whose placeholder starts at `at`.
     pub(crate) fn constant(&mut self, at: usize, dense: Dense, ty: TypeId) {
         self.parser.decoded.insert(at, (dense, ty));
     }
 
-    /// Makes an operation.
+    /// Builds an operation.
     pub(crate) fn op(&mut self, record: Record<'a>) -> Res<OpId> {
         let operand = |&value: &ValueId| Operand { value, span: Span::NONE };
         let mut state = OpState::new(OpKind::Return);
@@ -102,7 +102,7 @@ impl<'a> Maker<'a> {
         self.parser.finish(state, &ResultNames::new(), Span::NONE, record.loc.into())
     }
 
-    /// Makes a function from a `func.func`.
+    /// Builds a function from a `func.func`.
     pub(crate) fn func(&mut self, record: Record<'a>) -> Res<()> {
         let mut func = self.parser.new_func("", Span::NONE);
         func.body = record.regions.first().copied();
@@ -110,12 +110,12 @@ impl<'a> Maker<'a> {
         self.parser.func_from(func, merged(record)?)
     }
 
-    /// Makes a mesh from an `sdy.mesh`.
+    /// Builds a mesh from an `sdy.mesh`.
     pub(crate) fn mesh(&mut self, record: Record<'a>) -> Res<String> {
         self.parser.mesh_from(merged(record)?, Span::NONE)
     }
 
-    /// Says where in the module the mesh stands.
+    /// Records the position of the mesh in the module.
     pub(crate) fn place_mesh(&mut self, name: &str, loc: Option<LocId>, others_above: u32) {
         let module = &mut self.parser.module;
         if let Some(&mesh) = module.mesh_names.get(name) {
@@ -126,7 +126,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Keeps an operation as text; `name` is the symbol that it defines.
+    /// Keeps an operation as text. `name` is the symbol that it defines.
     pub(crate) fn keep(
         &mut self,
         kind: KeptKind,
@@ -154,7 +154,7 @@ impl<'a> Maker<'a> {
         self.parser.define_symbol("symbol", name, Span::NONE)
     }
 
-    /// Makes the module so far, in which nothing stands yet, one that is around the program.
+    /// Makes the module so far, which is still empty, an enclosing module of the program.
     pub(crate) fn enclose(&mut self, above: Vec<Box<str>>, below: Vec<Box<str>>) {
         self.parser.symbols.clear();
         let module = &mut self.parser.module;
@@ -168,18 +168,18 @@ impl<'a> Maker<'a> {
         module.enclosing.push(outer);
     }
 
-    /// Sets what a `builtin.module` says about itself.
+    /// Sets name, attributes and location of the module from a `builtin.module`.
     pub(crate) fn describe(&mut self, record: Record<'a>) -> Res<()> {
         self.parser.module.loc = record.loc.into();
         self.parser.module_from(merged(record)?)
     }
 
-    /// Sets the arguments' locations of a region.
+    /// Sets the locations of a region's arguments.
     pub(crate) fn arg_locs(&mut self, region: RegionId, locs: Vec<PackedOption<LocId>>) {
         self.parser.module.regions[region].arg_locs = locs;
     }
 
-    /// What was made.
+    /// The finished module.
     pub(crate) fn finish(self) -> Module {
         self.parser.module
     }
@@ -194,7 +194,7 @@ fn named<'a>(entries: Entries<'a>) -> NamedList<'a> {
     entries.into_iter().map(entry).collect()
 }
 
-/// Inherent and other attributes as one list, in which each name stands once.
+/// Inherent and other attributes in one list. No name may occur twice.
 fn merged<'a>(record: Record<'a>) -> Res<NamedList<'a>> {
     let twice = |entry: &&Entry<'a>| record.props.iter().any(|(name, _)| *name == entry.0);
     if let Some((name, _)) = record.attrs.iter().find(twice) {
@@ -205,7 +205,7 @@ fn merged<'a>(record: Record<'a>) -> Res<NamedList<'a>> {
     Ok(list)
 }
 
-/// The error behind a failure, without its place, which is in no text that anybody has seen.
+/// The diagnostic of a failure without its spans: they refer to a generated text that the user never sees.
 pub(crate) fn without_place(failure: Failure) -> Option<Diagnostic> {
     let Failure::Said(diagnostic) = failure else { return None };
     let mut diagnostic = *diagnostic;

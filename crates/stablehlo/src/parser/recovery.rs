@@ -1,4 +1,4 @@
-//! Going on after an error: where the operation that is wrong ends, and regions that are never closed.
+//! Error recovery: the end of an invalid operation, and regions that are never closed.
 
 use shardc_ir::{Diagnostic, Span};
 
@@ -7,20 +7,20 @@ use super::region::ResultNames;
 use crate::codes;
 
 impl<'a> Parser<'a> {
-    /// Whether something comes that cannot stand in a region: the brace that closes this one is missing, and the
-    /// region is taken to end here.
+    /// Whether the next item cannot be in a region. Then the brace that closes this region is missing, and the region
+    /// is taken to end here.
     pub(super) fn never_closed(&mut self, open: usize) -> bool {
         if !matches!(self.byte(0), b'f' | b's' | b'm') {
             return false;
         }
         let words = ["func.func", "sdy.mesh", "module"];
         let Some(found) = words.into_iter().find(|word| self.at_word(word)) else { return false };
-        // Operations of other dialects may hold functions.
+        // Operations of other dialects may contain functions.
         if !["func.", "stablehlo.", "chlo.", "sdy."].iter().any(|dialect| self.owner.starts_with(dialect)) {
             return false;
         }
         if self.unclosed_at != Some(self.pos as u32) {
-            let error = Diagnostic::invalid(codes::SYNTAX, format!("`{found}` cannot stand in a function"))
+            let error = Diagnostic::invalid(codes::SYNTAX, format!("`{found}` cannot be inside a function"))
                 .at(self.token_span())
                 .note(Span::new(open, open + 1), "this region is still open")
                 .hint("a `}` is missing above");
@@ -30,7 +30,7 @@ impl<'a> Parser<'a> {
         true
     }
 
-    /// After an error: goes behind the operation that starts at `start`, or to the brace that closes its region.
+    /// After an error, skips the operation that starts at `start`, at most up to the closing brace of its region.
     pub(super) fn skip_op(&mut self, start: usize) {
         self.cursor.pos = start;
         let (mut braces, mut others) = (0i32, 0i32);
@@ -54,7 +54,7 @@ impl<'a> Parser<'a> {
                 b'}' => braces -= 1,
                 b'\n' if braces <= 0 => {
                     let goes_on = ["reducer", "cond", "do"].iter().any(|word| self.at_word(word));
-                    // A bracket that is not closed before the next operation never is.
+                    // A bracket that is still open at the next operation is missing its match.
                     if !goes_on && (others <= 0 || self.at_op()) {
                         return;
                     }

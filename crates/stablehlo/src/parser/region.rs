@@ -1,4 +1,4 @@
-//! Regions, operations in generic form, and what all operations have in common.
+//! Regions, operations in generic form, and code shared by all operations.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ use crate::lexer::{Failure, Res};
 use crate::syntax::kinds::{self, Given};
 use crate::syntax::{AttrType, Row, SPELLING, SPELLINGS, Val, row};
 
-/// An argument of a region, as declared.
+/// A declared argument of a region.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ArgDecl<'a> {
     pub(super) name: &'a str,
@@ -29,10 +29,10 @@ pub(super) struct ArgDecl<'a> {
     pub(super) loc: PackedOption<LocId>,
 }
 
-/// Names that an operation gives to its results: name, number of values, place.
+/// The names that an operation gives to its results: name, number of values, span.
 pub(super) type ResultNames<'a> = SmallVec<[(&'a str, u32, Span); 2]>;
 
-/// An operation that was read but not yet made.
+/// A parsed operation that is not created yet.
 #[derive(Debug)]
 pub(super) struct OpState<'a> {
     pub(super) kind: OpKind,
@@ -41,9 +41,9 @@ pub(super) struct OpState<'a> {
     pub(super) regions: SmallVec<[RegionId; 2]>,
     /// Discardable attributes.
     pub(super) attrs: NamedList<'a>,
-    /// The name in the text, where the operation is read as another one.
+    /// The name in the text, if the operation is parsed as another one.
     pub(super) spelling: Option<&'static str>,
-    /// A location that stands before the end of the operation.
+    /// A location that is written before the end of the operation.
     pub(super) loc: PackedOption<LocId>,
 }
 
@@ -61,10 +61,10 @@ impl<'a> OpState<'a> {
     }
 }
 
-/// An axis attribute that can be read once the operation's mesh is known: name, type, where it starts.
+/// An attribute of axes, which is parsed once the operation's mesh is known: name, type, start.
 pub(super) type Deferred = SmallVec<[(&'static str, AttrType, usize); 1]>;
 
-/// Attributes of a custom call that belong to the operation itself.
+/// The inherent attributes of a custom call.
 const CUSTOM_CALL_PROPS: &[&str] = &[
     "api_version",
     "backend_config",
@@ -77,7 +77,7 @@ const CUSTOM_CALL_PROPS: &[&str] = &[
 ];
 
 impl<'a> Parser<'a> {
-    /// `%name: type loc(...)`.
+    /// Parses `%name: type loc(...)`.
     pub(super) fn arg_decl(&mut self) -> Res<ArgDecl<'a>> {
         let start = self.peek_pos();
         let name = self.value_name()?;
@@ -88,7 +88,7 @@ impl<'a> Parser<'a> {
         Ok(ArgDecl { name, span, ty, loc })
     }
 
-    /// `{ ... }` with arguments that were declared before it, or with a block label of its own.
+    /// Parses `{ ... }` with arguments that were declared before it, or with its own block label.
     pub(super) fn region(&mut self, args: &[ArgDecl<'a>], isolated: bool) -> Res<RegionId> {
         self.ws();
         let start = self.pos;
@@ -105,7 +105,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// `^bb0(%arg0: type, ...):`.
+    /// Parses `^bb0(%arg0: type, ...):`.
     fn block_label(&mut self) -> Res<Vec<ArgDecl<'a>>> {
         let mut args = Vec::new();
         self.cursor.pos += 1;
@@ -120,8 +120,8 @@ impl<'a> Parser<'a> {
         Ok(args)
     }
 
-    /// The arguments that the label of the block in `{ ... }` declares, where the body of a function begins with one. The
-    /// text is read again by [`Parser::region`].
+    /// The arguments that a block label declares at the start of a function's body. [`Parser::region`] parses the text
+    /// again.
     pub(super) fn peek_block_label(&mut self) -> Res<Vec<ArgDecl<'a>>> {
         self.ws();
         let start = self.pos;
@@ -176,7 +176,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// One operation.
+    /// Parses one operation.
     fn op(&mut self) -> Res<OpId> {
         let mut names = ResultNames::new();
         let result = self.result_names(&mut names).and_then(|()| {
@@ -244,7 +244,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Makes the operation and defines its results.
+    /// Creates the operation and defines its results.
     pub(super) fn finish(
         &mut self,
         state: OpState<'a>,
@@ -270,7 +270,7 @@ impl<'a> Parser<'a> {
             let hint = match (names.first(), results.len()) {
                 (Some((name, ..)), 1) => format!("write `%{name} =`"),
                 (Some((name, ..)), 2..) => format!("write `%{name}:{} =`", results.len()),
-                _ => "leave the names out".to_owned(),
+                _ => "remove the names".to_owned(),
             };
             let at = names.first().map_or(span, |&(_, _, at)| at);
             return Err(Diagnostic::invalid(codes::COUNT, message).at(at).hint(hint).into());
@@ -297,7 +297,7 @@ impl<'a> Parser<'a> {
         Ok(op)
     }
 
-    /// Takes `sdy.sharding` of the results out of discardable attributes.
+    /// Removes `sdy.sharding` of the results from discardable attributes.
     fn split_sharding(
         &mut self,
         attrs: &[Named<'a>],
@@ -331,7 +331,7 @@ impl<'a> Parser<'a> {
         Ok((dict.into_iter().collect(), shardings))
     }
 
-    /// Takes `sdy.sharding` out of the attributes of a function's argument or result.
+    /// Removes `sdy.sharding` from the attributes of a function's argument or result.
     pub(super) fn split_value_sharding(
         &mut self,
         attrs: &[Named<'a>],
@@ -351,12 +351,12 @@ impl<'a> Parser<'a> {
         Ok((dict.into_iter().collect(), sharding))
     }
 
-    /// An operation in generic form; its name was read.
+    /// Parses an operation in generic form, after its name.
     fn generic_op(&mut self, name: &'a str, span: Span) -> Res<OpState<'a>> {
         if matches!(name, "func.func" | "builtin.module" | "sdy.mesh") {
             return Err(Diagnostic::unsupported(
                 codes::NOT_READ,
-                format!("{name} may stand at the top level only"),
+                format!("{name} is allowed only at the top level"),
             )
             .at(span)
             .into());
@@ -409,7 +409,7 @@ impl<'a> Parser<'a> {
     ) -> Res<OpState<'a>> {
         let mut attrs = std::mem::take(&mut state.attrs);
         let mut given = Given::default();
-        // A constant that is no tensor is kept as it is.
+        // A constant that is not a tensor is kept as text.
         let scalar = name == "arith.constant"
             && props.iter().chain(&attrs).any(|named| {
                 named.name == "value"
@@ -429,7 +429,7 @@ impl<'a> Parser<'a> {
         if matches!(kind, OpKind::CustomCall(_) | OpKind::Opaque(_)) {
             self.keep_props(&mut kind, &props)?;
         } else if !props.is_empty() {
-            // A name that stands in both dictionaries is the discardable attribute's.
+            // If a name is in both dictionaries, the discardable attribute wins.
             let names: FxHashSet<Cow<'a, str>> = attrs.iter().map(|named| named.name.clone()).collect();
             attrs.extend(props.into_iter().filter(|named| !names.contains(&named.name)));
         }
@@ -440,7 +440,7 @@ impl<'a> Parser<'a> {
         Ok(state)
     }
 
-    /// Demands that a constant has the type of its result, or the one that the quantized result stores.
+    /// Checks that a constant has the type of its result, or the storage type of a quantized result.
     pub(super) fn check_constant(&mut self, state: &mut OpState<'a>, span: Span) -> Res<()> {
         let (OpKind::Constant(dense), Some(written)) = (&mut state.kind, self.last_dense) else {
             return Ok(());
@@ -459,7 +459,7 @@ impl<'a> Parser<'a> {
                 return Ok(());
             }
             if storage.is_none_or(|storage| storage.may_be(value.dtype)) {
-                // The type of the elements does not follow from the result's.
+                // The type of the elements cannot be inferred from the type of the result.
                 let mut text = String::new();
                 crate::literals::dense::push(&mut text, &self.module, dense, Some(written));
                 *dense = Dense::Raw(text.into());
@@ -467,11 +467,11 @@ impl<'a> Parser<'a> {
             }
         }
         let message =
-            format!("a constant of type {} cannot have another type as result", types.display(written));
+            format!("a constant of type {} cannot have a result of another type", types.display(written));
         Err(Diagnostic::invalid(codes::TYPE_MISMATCH, message).at(span).into())
     }
 
-    /// For an operation that is read as another one: remembers the name and completes the kind.
+    /// For an operation that is parsed as another one: records the name and completes the kind.
     pub(super) fn respell(&mut self, state: &mut OpState<'a>, name: &str) {
         state.spelling = SPELLINGS.iter().copied().find(|&spelling| spelling == name);
         if let ("stablehlo.dot", OpKind::DotGeneral(spec)) = (name, &mut state.kind) {
@@ -481,7 +481,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Puts inherent attributes that no pass reads into the kinds that keep them.
+    /// Stores inherent attributes that no pass reads in the kinds that keep them.
     pub(super) fn keep_props(&mut self, kind: &mut OpKind, props: &[Named<'a>]) -> Res<()> {
         let carried = self.carry_all(props)?;
         let target = match kind {
@@ -499,7 +499,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Moves the attributes that `row` lists out of `named`, reading their values.
+    /// Moves the attributes that `row` lists out of `named` and parses their values.
     pub(super) fn known_attrs(
         &mut self,
         row: &'static Row,
@@ -543,7 +543,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Reads the axes that wait for their mesh, which a sharding of the operation names.
+    /// Parses the deferred axes. The shardings of the operation name their mesh.
     pub(super) fn read_deferred(&mut self, given: &mut Given, deferred: &Deferred) -> Res<()> {
         if deferred.is_empty() {
             return Ok(());
@@ -563,7 +563,7 @@ impl<'a> Parser<'a> {
                     return p.manual_axes(&meshes);
                 }
                 let Some(&mesh) = meshes.first() else {
-                    return Err(p.expected("a sharding, as none names the mesh of these axes"));
+                    return Err(p.expected("a sharding that names the mesh of these axes"));
                 };
                 Ok(match ty {
                     AttrType::Axes => Val::Axes(p.axes(mesh)?, mesh),
@@ -576,7 +576,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// The kind of the operation, or an error at its name.
+    /// Builds the kind of the operation, or an error at its name.
     pub(super) fn kind(&mut self, name: &str, span: Span, given: &mut Given) -> Res<OpKind> {
         let kind = kinds::kind_of(&self.module, name, given).map_err(|problem| {
             Failure::from(Diagnostic::invalid(codes::ATTRIBUTE, format!("{name}: {problem}")).at(span))
@@ -584,13 +584,13 @@ impl<'a> Parser<'a> {
         let printable = |b: u8| b.is_ascii_graphic() && !matches!(b, b'"' | b'\\');
         if matches!(kind, OpKind::Opaque(_)) && (name.is_empty() || !name.bytes().all(printable)) {
             let message = format!("{name:?} cannot be the name of an operation");
-            let hint = "a name is `dialect.operation`, of letters, digits, `_`, `$`, `.` and `-`";
+            let hint = "a name is `dialect.operation`, with letters, digits, `_`, `$`, `.` and `-`";
             return Err(Diagnostic::invalid(codes::SYNTAX, message).at(span).hint(hint).into());
         }
         Ok(kind)
     }
 
-    /// Demands that operands have the types written for them.
+    /// Checks that operands have the types written for them.
     pub(super) fn check_operands(
         &self,
         name: &str,
@@ -616,7 +616,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// A function's body in generic form, where the parameters are declared by the block label.
+    /// Parses a function's body in generic form, whose block label declares the parameters.
     pub(super) fn generic_body(&mut self, func: &mut Func) -> Res<()> {
         self.expect("(")?;
         let open = self.peek_pos();
@@ -629,10 +629,10 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Terminators of other dialects than `func`'s.
+/// Terminators of dialects other than `func`.
 const TERMINATORS: &[&str] = &["stablehlo.return", "sdy.return"];
 
-/// Demands that a function's terminator stands in a function. (Others may stand anywhere, MLIR says.)
+/// Checks that a function's terminator is in a function. MLIR accepts other terminators anywhere.
 fn check_terminator(name: &str, owner: &str, span: Span) -> Res<()> {
     let wanted = match owner.split_once('.') {
         _ if !matches!(name, "return" | "func.return") => return Ok(()),
@@ -644,7 +644,7 @@ fn check_terminator(name: &str, owner: &str, span: Span) -> Res<()> {
     Err(Diagnostic::invalid(codes::SYNTAX, message).at(span).hint(format!("write `{wanted}`")).into())
 }
 
-/// Moves the attributes that belong to the custom call itself from `attrs` to `props`.
+/// Moves the inherent attributes of a custom call from `attrs` to `props`.
 pub(super) fn take_custom_call_props<'a>(attrs: &mut NamedList<'a>, props: &mut NamedList<'a>) {
     let mut at = 0;
     while at < attrs.len() {
@@ -656,7 +656,7 @@ pub(super) fn take_custom_call_props<'a>(attrs: &mut NamedList<'a>, props: &mut 
     }
 }
 
-/// `1 operand`, `2 operands`.
+/// Formats a count: `1 operand`, `2 operands`.
 pub(super) fn plural(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

@@ -1,6 +1,6 @@
 //! `#sdy.op_sharding_rule<([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}, custom>`.
 //!
-//! The rule stays text, in the one form that is printed; what it means is for who reads it.
+//! The rule is kept as text in its canonical form. Its users interpret it.
 
 use std::fmt::Write as _;
 
@@ -10,10 +10,10 @@ use super::Parser;
 use crate::codes;
 use crate::lexer::{Res, is_ident};
 
-/// Kinds of factors, in the order in which they are written.
+/// The kinds of factors, in the order in which they are written.
 const KINDS: &[&str] = &["reduction", "need_replication", "permutation", "blocked_propagation"];
 
-/// Letters from `i` on that name factors; after the last come `z_1`, `z_2`, ...
+/// The number of letters from `i` on that name factors. After `z` come `z_1`, `z_2`, ...
 const LETTERS: u64 = (b'z' - b'i') as u64 + 1;
 
 fn push_symbol(out: &mut String, factor: u64) {
@@ -26,7 +26,7 @@ fn push_symbol(out: &mut String, factor: u64) {
 }
 
 impl<'a> Parser<'a> {
-    /// The whole attribute, as it is printed.
+    /// Parses the whole attribute and returns its canonical text.
     pub(super) fn sharding_rule(&mut self) -> Res<String> {
         self.expect("#sdy.op_sharding_rule")?;
         self.expect("<")?;
@@ -81,7 +81,7 @@ impl<'a> Parser<'a> {
         Ok(out)
     }
 
-    /// `([i, kj], [k])`.
+    /// Parses `([i, kj], [k])`.
     fn rule_tensors(&mut self, out: &mut String) -> Res<()> {
         self.expect("(")?;
         if self.peek() != b'[' {
@@ -112,7 +112,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// `i=8` of the factor that has to come now.
+    /// Parses `i=8` of the factor that has to come next.
     fn rule_size(&mut self, wanted: u64, out: &mut String) -> Res<()> {
         let word = self.rule_word()?;
         let mut at = 0;
@@ -132,7 +132,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// A word of factor names, and where it starts.
+    /// Parses a word of factor names. Returns its start, too.
     fn rule_word(&mut self) -> Res<(usize, &'a str)> {
         let start = self.peek_pos();
         while is_ident(self.byte(0)) {
@@ -144,7 +144,7 @@ impl<'a> Parser<'a> {
         Ok((start, self.slice(start, self.pos)))
     }
 
-    /// The factor whose name stands at `at` of a word.
+    /// Parses the factor name at `at` of a word.
     fn rule_symbol(&mut self, (start, word): (usize, &'a str), at: &mut usize) -> Res<u64> {
         let rest = word.get(*at..).unwrap_or("");
         let bad = |message: &str| {
@@ -155,10 +155,10 @@ impl<'a> Parser<'a> {
             let digits = number.bytes().take_while(u8::is_ascii_digit).count();
             let (number, _) = number.split_at(digits);
             if number.is_empty() || number.starts_with('0') {
-                return Err(bad("needs a number from 1 on after `z_`").into());
+                return Err(bad("needs a positive number after `z_`").into());
             }
             let Some(factor) = number.parse::<i64>().ok().and_then(|n| u64::try_from(n).ok()) else {
-                return Err(bad("has a number that does not fit 64 bits").into());
+                return Err(bad("has a number that does not fit in 64 bits").into());
             };
             *at += "z_".len() + digits;
             return Ok(LETTERS - 1 + factor);
@@ -168,7 +168,9 @@ impl<'a> Parser<'a> {
                 *at += 1;
                 Ok(u64::from(letter - b'i'))
             }
-            _ => Err(bad("is no factor: they are called `i` to `z`, then `z_1`, `z_2` and so on").into()),
+            _ => {
+                Err(bad("is not a factor: factors are named `i` to `z`, then `z_1`, `z_2` and so on").into())
+            }
         }
     }
 }

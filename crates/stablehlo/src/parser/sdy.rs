@@ -16,7 +16,7 @@ use crate::lexer::{Failure, Res};
 use crate::literals::tokens::{push_list, push_string};
 use crate::syntax::Val;
 
-/// Pending reductions that are named; sdy itself knows the first two, planning leaves the others too.
+/// The reductions of unreduced axes that have a name. Shardy defines the first two; planning uses the others too.
 const PENDING: [ReductionKind; 6] = [
     ReductionKind::Max,
     ReductionKind::Min,
@@ -27,7 +27,7 @@ const PENDING: [ReductionKind; 6] = [
 ];
 
 impl<'a> Parser<'a> {
-    /// `<["x"=2, "y"=4], device_ids=[...]>`.
+    /// Parses `<["x"=2, "y"=4], device_ids=[...]>`.
     pub(super) fn mesh_body(&mut self) -> Res<Mesh> {
         self.eat("#sdy.mesh");
         self.expect("<")?;
@@ -48,7 +48,7 @@ impl<'a> Parser<'a> {
                 return Err(Diagnostic::invalid(codes::UNKNOWN_MESH, message).at(span).into());
             }
             if mesh.axes.insert(name.as_ref().into(), size).is_some() {
-                let message = format!("this mesh has two axes called \"{name}\"");
+                let message = format!("this mesh has two axes named \"{name}\"");
                 return Err(Diagnostic::invalid(codes::REDEFINITION, message).at(span).into());
             }
             if mesh.axes.len() > usize::from(u16::MAX) {
@@ -62,7 +62,7 @@ impl<'a> Parser<'a> {
             self.expect_word("device_ids")?;
             self.expect("=")?;
             let ids = self.int_list()?;
-            // MLIR takes device ids in order for none.
+            // As in MLIR, device ids in order are the same as none.
             let devices = mesh.axes.values().try_fold(1i64, |n, &size| n.checked_mul(size));
             let in_order = devices == Some(ids.len() as i64) && ids.iter().copied().eq(0..ids.len() as i64);
             mesh.device_ids = (mesh.axes.is_empty() || !in_order).then(|| ids.to_vec());
@@ -71,7 +71,7 @@ impl<'a> Parser<'a> {
         Ok(mesh)
     }
 
-    /// `sdy.mesh @name = <...> {...}`; the keyword was read.
+    /// Parses `sdy.mesh @name = <...> {...}` after the keyword.
     pub(super) fn mesh_op(&mut self) -> Res<()> {
         let start = self.peek_pos();
         let name = self.symbol()?;
@@ -84,9 +84,9 @@ impl<'a> Parser<'a> {
         self.add_mesh(&name, mesh, span)
     }
 
-    /// Adds a mesh, or completes one that was read ahead because it was used before it was defined.
+    /// Adds a mesh. One that was parsed ahead, because its use precedes its definition, is already there.
     pub(super) fn add_mesh(&mut self, name: &str, mesh: Mesh, span: Span) -> Res<()> {
-        // Twice at one place: it was read ahead, before its turn.
+        // The same span as before: the mesh was parsed ahead.
         if !span.is_some() || self.symbols.get(name) != Some(&span) {
             self.define_symbol("mesh", name, span)?;
             let id = self.module.add_mesh(name, mesh);
@@ -95,7 +95,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// A mesh that is named, wherever in the text it is defined.
+    /// Looks up a mesh by name, wherever in the text it is defined.
     pub(super) fn known_mesh(&mut self, name: &str) -> Res<Option<MeshId>> {
         if let Some(&id) = self.module.mesh_names.get(name) {
             return Ok(Some(id));
@@ -120,7 +120,7 @@ impl<'a> Parser<'a> {
         .into())
     }
 
-    /// Reads the mesh of this name where it stands below.
+    /// Parses a mesh that is defined further below.
     fn read_ahead(&mut self, name: &str) -> Res<()> {
         let sites = match self.mesh_sites.take() {
             Some(sites) => sites,
@@ -135,7 +135,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Where the meshes below are defined, by name, behind the operation's own name; and whether in generic form.
+    /// Finds the definitions of meshes further below, by name. Returns the offset after the operation's name, and
+    /// whether the form is generic.
     fn find_meshes(&mut self) -> FxHashMap<Box<str>, (usize, bool)> {
         const WORD: &str = "sdy.mesh";
         let text = self.cursor.text;
@@ -157,7 +158,7 @@ impl<'a> Parser<'a> {
                 }),
                 _ => continue,
             };
-            // What cannot be read here is an error where it stands.
+            // An error in a definition is reported when parsing reaches it.
             let Ok((name, site)) = site else { break };
             sites.entry(name.into()).or_insert(site);
         }
@@ -174,7 +175,7 @@ impl<'a> Parser<'a> {
         self.find_mesh(&name, Span::new(start, self.pos))
     }
 
-    /// A mesh that is written where it is used.
+    /// An inline mesh, which is written where it is used.
     fn unnamed_mesh(&mut self, mesh: Mesh) -> MeshId {
         let same =
             self.module.meshes.iter().find(|(id, other)| {
@@ -186,7 +187,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `"x"` or `"x":(1)2`.
+    /// Parses `"x"` or `"x":(1)2`.
     pub(super) fn axis(&mut self, mesh: MeshId) -> Res<AxisRef> {
         let start = self.peek_pos();
         let name = self.text_string()?;
@@ -227,13 +228,13 @@ impl<'a> Parser<'a> {
         if let Some(SubAxis { pre, size: part }) = sub
             && i64::from(pre).checked_mul(i64::from(part)).is_none_or(|parts| size % parts != 0)
         {
-            let message = format!("({pre}){part} is no part of the axis \"{name}\" of size {size}");
+            let message = format!("({pre}){part} is not a sub-axis of the axis \"{name}\" of size {size}");
             return Err(Diagnostic::invalid(codes::UNKNOWN_MESH, message).at(span).into());
         }
         Ok(AxisRef { axis: index as u16, sub })
     }
 
-    /// `{"x", "y"}`.
+    /// Parses `{"x", "y"}`.
     pub(super) fn axes(&mut self, mesh: MeshId) -> Res<AxisList> {
         self.expect("{")?;
         let mut axes = AxisList::new();
@@ -244,7 +245,7 @@ impl<'a> Parser<'a> {
         Ok(axes)
     }
 
-    /// `[{"x"}, {}]`.
+    /// Parses `[{"x"}, {}]`.
     pub(super) fn axes_per_dim(&mut self, mesh: MeshId) -> Res<Vec<AxisList>> {
         self.expect("[")?;
         let mut dims = Vec::new();
@@ -255,7 +256,7 @@ impl<'a> Parser<'a> {
         Ok(dims)
     }
 
-    /// `[{"x"}: 0->2, {"y"}: 1->3]`.
+    /// Parses `[{"x"}: 0->2, {"y"}: 1->3]`.
     pub(super) fn axis_moves(&mut self, mesh: MeshId) -> Res<Vec<AxisMove>> {
         self.expect("[")?;
         let mut moves = Vec::new();
@@ -277,7 +278,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// `<@mesh, [{"x", ?}p1, {}], replicated={"y"}, unreduced={"z"}>`.
+    /// Parses `<@mesh, [{"x", ?}p1, {}], replicated={"y"}, unreduced={"z"}>`.
     pub(super) fn sharding(&mut self) -> Res<ShardingId> {
         self.eat("#sdy.sharding");
         self.expect("<")?;
@@ -328,7 +329,7 @@ impl<'a> Parser<'a> {
             dim.priority = match u32::try_from(self.int()?) {
                 Ok(priority) if !zeros => Some(priority),
                 _ => {
-                    let message = "a priority is a number from 0 on, without zeros before it";
+                    let message = "a priority must be a non-negative number without leading zeros";
                     return Err(Diagnostic::invalid(codes::SYNTAX, message).at(span).into());
                 }
             };
@@ -336,8 +337,8 @@ impl<'a> Parser<'a> {
         Ok(dim)
     }
 
-    /// `{"x", "y"}` of a manual computation, on the first of `meshes` that has these axes, else on any mesh. Where
-    /// neither an operand nor a result has a sharding, the names need not be those of axes; they stay text.
+    /// Parses `{"x", "y"}` of a manual computation. The mesh is the first of `meshes` that has these axes, else any
+    /// mesh of the module that does. If neither operands nor results have shardings, unknown names are kept as text.
     pub(super) fn manual_axes(&mut self, meshes: &[MeshId]) -> Res<Val> {
         let at = self.peek_pos();
         self.skip_brackets()?;
@@ -373,7 +374,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `[<...>, <...>]`.
+    /// Parses `[<...>, <...>]`.
     pub(super) fn shardings(&mut self) -> Res<Vec<ShardingId>> {
         self.expect("[")?;
         let mut list = Vec::new();

@@ -1,4 +1,4 @@
-//! Types. Each distinct text is read once; after that a type is one look-up.
+//! Types. Each distinct text is parsed once; later occurrences are one lookup.
 
 use shardc_ir::{DType, DYNAMIC, Diagnostic, Encoding, QuantTensor, Shape, Span, TensorType, Type, TypeId};
 use smallvec::SmallVec;
@@ -11,7 +11,7 @@ use crate::literals::tokens::push_int;
 /// Types of operands or results.
 pub(super) type TypeList = SmallVec<[TypeId; 4]>;
 
-/// Types with the place where each is written.
+/// Types with the span of each.
 pub(super) type SpannedTypes = SmallVec<[(TypeId, Span); 4]>;
 
 impl<'a> Parser<'a> {
@@ -21,7 +21,7 @@ impl<'a> Parser<'a> {
         b == b'!' || b == b'(' || is_ident_start(b)
     }
 
-    /// A type that is not a function type.
+    /// Parses a type that is not a function type.
     pub(super) fn ty(&mut self) -> Res<TypeId> {
         let text = self.type_text()?;
         if let Some(&id) = self.types.get(text) {
@@ -37,7 +37,7 @@ impl<'a> Parser<'a> {
         Ok(id)
     }
 
-    /// The same, and where it is written.
+    /// Parses a type that is not a function type. Returns its span, too.
     pub(super) fn spanned_ty(&mut self) -> Res<(TypeId, Span)> {
         self.ws();
         let start = self.pos;
@@ -45,7 +45,7 @@ impl<'a> Parser<'a> {
         Ok((ty, Span::new(start, self.pos)))
     }
 
-    /// Skips a type; its text.
+    /// Skips a type and returns its text.
     fn type_text(&mut self) -> Res<&'a str> {
         let b = self.peek();
         let start = self.pos;
@@ -62,7 +62,7 @@ impl<'a> Parser<'a> {
         Ok(self.slice(start, self.pos))
     }
 
-    /// A type from its text: an interned one, or one to intern.
+    /// Parses the text of a type. Returns an interned type, or one to intern.
     fn type_from(&mut self, text: &'a str, start: usize) -> Res<Result<TypeId, Type>> {
         if text == "!stablehlo.token" {
             return Ok(Err(Type::Token));
@@ -213,11 +213,11 @@ impl<'a> Parser<'a> {
         Ok(Type::Other(whole.into()))
     }
 
-    /// Where the value of a type alias starts.
+    /// The start of the value of a type alias.
     fn alias_value(&self, alias: &str, span: Span) -> Res<usize> {
         let message = match self.type_aliases.get(alias) {
             Some(_) if self.open_aliases.contains(&alias) => {
-                format!("the type alias `!{alias}` is defined by itself")
+                format!("the type alias `!{alias}` refers to itself")
             }
             Some(&(at, _)) => return Ok(at),
             None => format!("the type alias `!{alias}` is not defined"),
@@ -225,7 +225,7 @@ impl<'a> Parser<'a> {
         Err(Diagnostic::invalid(codes::UNKNOWN_ALIAS, message).at(span).into())
     }
 
-    /// An element type and where it is written: of an alias, what it stands for.
+    /// Resolves the alias of an element type. Returns its text and start.
     fn element_type(&mut self, element: &'a str, start: usize) -> Res<(&'a str, usize)> {
         let (mut text, mut at) = (element, start);
         let open = self.open_aliases.len();
@@ -238,7 +238,7 @@ impl<'a> Parser<'a> {
         Ok((text, at))
     }
 
-    /// An encoding attribute of a tensor with so many dimensions.
+    /// Parses the encoding attribute of a tensor with `rank` dimensions.
     fn encoding(&mut self, text: &str, rank: usize) -> Result<Encoding, String> {
         let text = self.expand_text(text).unwrap_or_else(|_| text.to_owned());
         match bounds(&text) {
@@ -249,7 +249,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `(T, U) -> V`: types of operands and results, where each is written.
+    /// Parses `(T, U) -> V`: operand types with their spans, and result types.
     pub(super) fn functional_type(&mut self) -> Res<(SpannedTypes, TypeList)> {
         self.expect("(")?;
         let mut operands = SpannedTypes::new();
@@ -261,7 +261,7 @@ impl<'a> Parser<'a> {
         Ok((operands, self.result_types()?))
     }
 
-    /// `T`, `(T, U)` or `()`.
+    /// Parses `T`, `(T, U)` or `()`.
     pub(super) fn result_types(&mut self) -> Res<TypeList> {
         let mut results = TypeList::new();
         if self.eat("(") {
@@ -276,7 +276,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Most bits of an integer type, as MLIR has it.
+/// The widest integer type, in bits, as in MLIR.
 const MAX_BITS: u32 = (1 << 24) - 1;
 
 /// The digits of an integer type of any width: of `i27`, `si8`, `ui4`.
@@ -286,7 +286,7 @@ fn int_width(word: &str) -> Option<&str> {
     digits.find(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// What is wrong with the width of an integer type.
+/// Returns an error if the width of an integer type is invalid.
 fn width_fault(word: &str) -> Option<String> {
     let digits = int_width(word)?;
     (!digits.parse().is_ok_and(|bits: u32| bits <= MAX_BITS))
@@ -298,8 +298,8 @@ fn is_scalar(word: &str) -> bool {
     int_width(word).is_some() || matches!(word, "f80" | "f128") || word.starts_with("complex<")
 }
 
-/// The list of `#stablehlo.bounds<?, 4>`, which has an older spelling; `None` for another attribute, `Some(None)` where
-/// it is not a list of sizes.
+/// The list of `#stablehlo.bounds<?, 4>`, which has an older spelling. Returns `None` for another attribute, and
+/// `Some(None)` if the list is malformed.
 pub(super) fn bounds(text: &str) -> Option<Option<Shape>> {
     let list = match text.strip_prefix("#stablehlo.bounds<") {
         Some(list) => list.strip_suffix('>')?,
@@ -318,7 +318,7 @@ pub(super) fn bounds(text: &str) -> Option<Option<Shape>> {
     Some(items.map(bound).collect())
 }
 
-/// Splits at the first comma that no bracket encloses.
+/// Splits at the first comma outside brackets.
 fn split_top(text: &str) -> Option<(&str, &str)> {
     let mut depth = 0i32;
     for (at, b) in text.bytes().enumerate() {

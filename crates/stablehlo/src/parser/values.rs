@@ -15,7 +15,7 @@ use crate::lexer::Res;
 use crate::syntax::{AttrType, ConvNumbers, Val};
 
 impl<'a> Parser<'a> {
-    /// `[1, 2]`; the elements may be written with their type.
+    /// Parses `[1, 2]`, whose elements may have types.
     pub(super) fn int_list(&mut self) -> Res<SmallVec<[i64; 6]>> {
         self.expect("[")?;
         let mut out = SmallVec::new();
@@ -51,7 +51,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A value in generic form: what stands in `<{name = ...}>`.
+    /// Parses a value in generic form, as in `<{name = ...}>`.
     pub(super) fn generic_value(&mut self, ty: AttrType) -> Res<Val> {
         Ok(match ty {
             AttrType::I64 | AttrType::I32 => {
@@ -88,7 +88,7 @@ impl<'a> Parser<'a> {
                     self.expect_word(kind)?;
                     Val::Word(Cow::Owned(self.word_until(">")?))
                 } else if self.peek() == b'#' {
-                    // `#stablehlo.transpose<NO_TRANSPOSE>`, as written by some versions.
+                    // Some versions write `#stablehlo.transpose<NO_TRANSPOSE>`.
                     self.cursor.pos += 1;
                     self.ident("an attribute name")?;
                     self.expect("<")?;
@@ -169,7 +169,7 @@ impl<'a> Parser<'a> {
                 self.expect(">")?;
                 Val::Shardings(list)
             }
-            // Their axes can only be read once the mesh is known.
+            // Axes are deferred until the mesh is known.
             AttrType::Axes | AttrType::AxesPerDim | AttrType::AllToAll | AttrType::ManualAxes => {
                 return Err(self.expected("axes after the sharding"));
             }
@@ -199,7 +199,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// `array<i64: 1, 2>`, `[1, 2]` or `dense<[1, 2]> : tensor<2xi64>`.
+    /// Parses `array<i64: 1, 2>`, `[1, 2]` or `dense<[1, 2]> : tensor<2xi64>`.
     fn generic_ints(&mut self) -> Res<SmallVec<[i64; 6]>> {
         if self.peek() == b'[' {
             return self.int_list();
@@ -242,7 +242,7 @@ impl<'a> Parser<'a> {
         Ok(out)
     }
 
-    /// `{stride = ...}`, `dot<...>` and their like: members in any order.
+    /// Parses lists of members such as `{stride = ...}` and `dot<...>`. Members may come in any order.
     pub(super) fn members(
         &mut self,
         close: &str,
@@ -251,7 +251,7 @@ impl<'a> Parser<'a> {
         let mut seen: SmallVec<[&str; 8]> = SmallVec::new();
         self.list(close, |p| {
             if p.peek() == close.bytes().next().unwrap_or(0) {
-                // A comma may stand after the last member.
+                // A trailing comma is allowed.
                 return Ok(());
             }
             let span = p.token_span();
@@ -357,7 +357,7 @@ impl<'a> Parser<'a> {
         Ok(spec)
     }
 
-    /// `[b, 0, f]x[0, i, o]->[b, 0, f]`.
+    /// Parses `[b, 0, f]x[0, i, o]->[b, 0, f]`.
     fn conv_dims(&mut self) -> Res<ConvNumbers> {
         let input = self.conv_tensor('b', 'f')?;
         self.expect("x")?;
@@ -367,7 +367,7 @@ impl<'a> Parser<'a> {
         Ok(ConvNumbers::new([input, kernel, output]))
     }
 
-    /// `input_batch_dimension = 0, input_spatial_dimensions = [1], ...>`.
+    /// Parses `input_batch_dimension = 0, input_spatial_dimensions = [1], ...>`.
     fn raw_conv_dims(&mut self) -> Res<ConvNumbers> {
         let unset = || ([u32::MAX; 2], DimList::new());
         let start = self.peek_pos();
@@ -388,20 +388,20 @@ impl<'a> Parser<'a> {
             }
             Ok(true)
         })?;
-        // Each tensor's numbers are those of its dimensions, each once.
+        // The numbers of each tensor are those of its dimensions, each once.
         let whole = dims.iter().all(|(numbers, spatial)| {
             let mut all: SmallVec<[u32; 6]> = numbers.iter().chain(spatial).copied().collect();
             all.sort_unstable();
             all.iter().copied().eq(0..all.len() as u32)
         });
         if !whole {
-            let message = "the dimension numbers of each tensor must be those from 0, each once";
+            let message = "the dimension numbers of each tensor must be 0, 1, ..., each once";
             return Err(Diagnostic::invalid(codes::ATTRIBUTE, message).at(Span::new(start, self.pos)).into());
         }
         Ok(ConvNumbers::new(dims))
     }
 
-    /// The dimensions called `a` and `b`, and the spatial ones in order.
+    /// Parses the dimensions called `a` and `b`, and the spatial ones in order.
     fn conv_tensor(&mut self, a: char, b: char) -> Res<([u32; 2], DimList)> {
         let start = self.peek_pos();
         self.expect("[")?;
@@ -423,7 +423,7 @@ impl<'a> Parser<'a> {
         spatial.sort_unstable();
         let ordered = spatial.iter().enumerate().all(|(i, &(number, _))| number == i as i64);
         if named.contains(&u32::MAX) || !ordered {
-            let message = format!("these dimensions must be `{a}`, `{b}` and the numbers from 0, each once");
+            let message = format!("these dimensions must be `{a}`, `{b}` and 0, 1, ..., each once");
             return Err(Diagnostic::invalid(codes::ATTRIBUTE, message).at(Span::new(start, self.pos)).into());
         }
         Ok((named, spatial.iter().map(|&(_, dim)| dim).collect()))
@@ -435,7 +435,7 @@ impl<'a> Parser<'a> {
         self.pos
     }
 
-    /// A value in the pretty form of its operation.
+    /// Parses a value in the pretty form of its operation.
     pub(super) fn pretty_value(&mut self, ty: AttrType) -> Res<Val> {
         Ok(match ty {
             AttrType::I64 | AttrType::I32 => Val::Int(self.int()?),
@@ -507,7 +507,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// `batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [...], algorithm = <...>`.
+    /// Parses `batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [...], algorithm = <...>`.
     pub(super) fn pretty_dot(&mut self) -> Res<DotSpec> {
         let mut spec = DotSpec::default();
         if self.eat_word("batching_dims") {
@@ -542,7 +542,7 @@ impl<'a> Parser<'a> {
         Ok(spec)
     }
 
-    /// `{stride = [1, 1], pad = [[0, 0], [0, 0]], lhs_dilate = ..., rhs_dilate = ..., reverse = ...}`.
+    /// Parses `{stride = [1, 1], pad = [[0, 0], [0, 0]], lhs_dilate = ..., rhs_dilate = ..., reverse = ...}`.
     pub(super) fn pretty_window(&mut self, out: &mut crate::syntax::Attrs) -> Res<()> {
         self.expect("{")?;
         self.members("}", |p, name| {

@@ -1,9 +1,10 @@
-//! VHLO attributes that stand in text: `#vhlo.dict_v1<{#vhlo.string_v1<"a"> = #vhlo.bool_v1<true>}>`.
+//! VHLO attributes in text: `#vhlo.dict_v1<{#vhlo.string_v1<"a"> = #vhlo.bool_v1<true>}>`.
 //!
-//! They are carried as they are. Only in bytecode do they have a meaning here; but what an artifact may not hold
-//! is refused in text too: attributes of other dialects within one, and keys that are no attributes.
+//! They are carried as text, and interpreted only in bytecode. Text is checked for two errors:
+//! attributes of other dialects inside one, and keys that are not attributes.
 
-/// Where text that begins with a VHLO attribute breaks VHLO's rules, in bytes, and how.
+/// Returns the byte offset and description of the first violation of VHLO's rules in text that begins with a VHLO
+/// attribute.
 pub(super) fn fault(text: &str) -> Option<(usize, &'static str)> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -11,13 +12,16 @@ pub(super) fn fault(text: &str) -> Option<(usize, &'static str)> {
         match byte {
             b'"' => at = string_end(bytes, at),
             b'#' if !text[at..].starts_with("#vhlo") => {
-                return Some((at, "a VHLO attribute holds VHLO attributes only: expected `#vhlo`"));
+                return Some((at, "a VHLO attribute can contain only VHLO attributes: expected `#vhlo`"));
             }
             b'#' if text[at..].starts_with("#vhlo.dict_v1<{") => {
                 at += "#vhlo.dict_v1<{".len();
                 at += text[at..].len() - text[at..].trim_start().len();
                 if !matches!(bytes.get(at), Some(b'#' | b'}')) {
-                    return Some((at, "a key of a VHLO dictionary is a VHLO attribute: expected `#vhlo`"));
+                    return Some((
+                        at,
+                        "a key of a VHLO dictionary must be a VHLO attribute: expected `#vhlo`",
+                    ));
                 }
             }
             _ => at += 1,
@@ -26,7 +30,7 @@ pub(super) fn fault(text: &str) -> Option<(usize, &'static str)> {
     None
 }
 
-/// The first byte behind the string that begins at `at`.
+/// The offset after the string that begins at `at`.
 fn string_end(bytes: &[u8], at: usize) -> usize {
     let mut end = at + 1;
     while let Some(&byte) = bytes.get(end) {
@@ -44,7 +48,7 @@ mod tests {
     use super::fault;
 
     #[test]
-    fn sound_attributes_pass() {
+    fn valid_attributes_pass() {
         for text in [
             "#vhlo.dict_v1<{}>",
             "#vhlo.dict_v1<{#vhlo.string_v1<\"a#b\\\"#c\"> = #vhlo.array_v1<[#vhlo.bool_v1<true>]>}>",
@@ -56,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_told_where() {
+    fn faults_have_offsets() {
         let at = |text: &str| fault(text).map(|(at, _)| at);
         assert_eq!(at("#vhlo.dict_v1<{ \"a\" = #vhlo.array_v1<[]>}>"), Some(16));
         assert_eq!(at("#vhlo.array_v1<[#stablehlo.bounds<?>]>"), Some(16));

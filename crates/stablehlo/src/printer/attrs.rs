@@ -1,4 +1,4 @@
-//! Attributes that are carried.
+//! Discardable attributes.
 
 use shardc_ir::discardable::SHARDING;
 use shardc_ir::{Attr, AttrDict, Module, OpId, OpKind, ShardingId, TensorSharding};
@@ -9,16 +9,16 @@ use crate::literals::sdy;
 use crate::literals::tokens::push_list;
 use crate::syntax::SPELLING;
 
-/// An entry of a dictionary that is put together for printing.
+/// An entry of a dictionary to be printed.
 pub(super) enum Entry<'a> {
     Attr(&'a Attr),
     Text(String),
 }
 
-/// Entries that are put together for printing.
+/// The entries of a dictionary to be printed.
 pub(super) type Entries<'a> = Vec<(&'a str, Entry<'a>)>;
 
-/// Appends `{a = 1, b}`, sorted by name; an entry with empty text is a unit attribute.
+/// Appends `{a = 1, b}`, sorted by name. An entry with empty text is a unit attribute.
 pub(super) fn push_entries(out: &mut String, entries: &mut Entries<'_>) {
     entries.sort_by_key(|(name, _)| *name);
     out.push('{');
@@ -36,7 +36,7 @@ pub(super) fn push_entries(out: &mut String, entries: &mut Entries<'_>) {
 }
 
 impl<'m> Printer<'m> {
-    /// The text of `sdy.sharding` for an operation, if its results have shardings that are to be printed.
+    /// The text of an operation's `sdy.sharding`, if its results have shardings and shardings are printed.
     pub(super) fn op_sharding(&self, op: OpId) -> Option<String> {
         let module = self.module;
         let op = &module.ops[op];
@@ -64,7 +64,7 @@ impl<'m> Printer<'m> {
         Some(text)
     }
 
-    /// The discardable attributes of an operation, its sharding among them.
+    /// The discardable attributes of an operation, including its sharding.
     pub(super) fn discardable(&self, op: OpId) -> Entries<'m> {
         let mut entries: Entries<'m> =
             self.module.ops[op].attrs.iter().map(|(name, attr)| (name, Entry::Attr(attr))).collect();
@@ -76,7 +76,7 @@ impl<'m> Printer<'m> {
         entries
     }
 
-    /// The attributes of a function's argument or result, its sharding among them.
+    /// The attributes of a function's argument or result, including its sharding.
     pub(super) fn value_entries(
         &self,
         attrs: Option<&'m AttrDict>,

@@ -1,4 +1,4 @@
-//! Pretty forms of operations whose regions have a syntax of their own.
+//! Pretty forms of operations whose regions have their own syntax.
 
 use std::fmt::Write as _;
 
@@ -51,7 +51,8 @@ impl<'m> Printer<'m> {
         self.region(body, &in_body, Parent::Other, false);
     }
 
-    /// The name of the operation that `applies` can stand for the whole region with.
+    /// The operation named in `applies op`, if that form can replace the whole region. MLIR prints it only for
+    /// commutative operations.
     pub(super) fn applied(&self, op: OpId, region: RegionId) -> Option<&'static str> {
         let module = self.module;
         let region = &module.regions[region];
@@ -121,7 +122,7 @@ impl<'m> Printer<'m> {
         self.region(region, &inner, Parent::Other, false);
     }
 
-    /// `%arg0: T, ...) {...}` of an operation of the sdy dialect.
+    /// Prints `%arg0: T, ...) {...}` of an operation of the sdy dialect.
     fn body_with_args(&mut self, op: OpId, numbering: &Numbering) {
         let module = self.module;
         let data = &module.ops[op];

@@ -1,13 +1,14 @@
-//! Large `i1` constants in text for readers of any age.
+//! Large `i1` constants as text that all versions of MLIR read.
 //!
-//! MLIR writes large constants as a hexadecimal string. For `i1` that string held one bit per element up to LLVM 22, and
-//! holds one byte per element since; each of the two refuses the other's. A list of `true` and `false` is read by both.
+//! MLIR writes large constants as a hexadecimal string. For `i1` the string has one bit per element up to LLVM 22, and
+//! one byte per element since then. Neither version reads the other's string, but both read a list of `true` and
+//! `false`.
 
 use shardc_ir::{DType, Dense, Module, OpKind};
 
 use crate::literals::dense::{is_hex, push_listed};
 
-/// Replaces `i1` constants that would be printed as a hexadecimal string by their lists of `true` and `false`.
+/// Replaces `i1` constants that would be printed as a hexadecimal string by lists of `true` and `false`.
 pub fn list_booleans(module: &mut Module) {
     for op in module.ops.keys().collect::<Vec<_>>() {
         let data = &module.ops[op];

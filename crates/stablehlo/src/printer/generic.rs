@@ -11,7 +11,7 @@ use crate::literals::tokens::{push_list, push_string};
 use crate::syntax::{SPELLING, row};
 
 impl Printer<'_> {
-    /// The operation's name with its dialect, which for a terminator depends on where it stands.
+    /// The operation's name with its dialect. The name of a terminator depends on its parent.
     pub(super) fn full_name(&self, op: OpId, parent: Parent) -> &str {
         match (&self.module.ops[op].kind, parent) {
             (OpKind::Return, Parent::Func) => match self.module.ops[op].attrs.get(SPELLING) {
@@ -23,7 +23,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The name that the operation was read under, if it still fits.
+    /// The name under which the operation was parsed, if it is still valid.
     pub(super) fn spelt_name(&self, op: OpId) -> &str {
         let data = &self.module.ops[op];
         let spelling = match data.attrs.get(SPELLING) {
@@ -48,7 +48,7 @@ impl Printer<'_> {
         if fits { spelling } else { data.kind.name() }
     }
 
-    /// `"name"(operands) <{properties}> ({regions}) {attributes} : types`.
+    /// Prints `"name"(operands) <{properties}> ({regions}) {attributes} : types`.
     pub(super) fn generic(&mut self, op: OpId, numbering: &Numbering, parent: Parent) {
         let module = self.module;
         let data = &module.ops[op];
@@ -93,7 +93,7 @@ impl Printer<'_> {
         self.functional_type(op);
     }
 
-    /// ` ({...}, {...})` if there are regions.
+    /// Prints ` ({...}, {...})` if there are regions.
     pub(super) fn regions(&mut self, op: OpId, numbering: &Numbering) {
         let module = self.module;
         for (i, &region) in module.ops[op].regions.iter().enumerate() {

@@ -1,7 +1,7 @@
-//! Source locations and their aliases (`#loc12 = loc(...)`), numbered as MLIR numbers them.
+//! Source locations and their aliases (`#loc12 = loc(...)`), with the same numbers as in MLIR.
 //!
-//! MLIR visits locations in the order of printing, an operation's own before those of its regions, and sorts them
-//! by how deeply they are nested. Those of region arguments are defined above the module, all others below it.
+//! MLIR visits locations in print order, an operation's own before those of its regions, and sorts them by nesting
+//! depth. Locations of region arguments are defined above the module, all others below it.
 
 use std::fmt::Write as _;
 
@@ -15,11 +15,11 @@ use crate::literals::tokens::push_string;
 #[derive(Debug, Default)]
 pub(super) struct LocAliases {
     numbers: FxHashMap<LocId, u32>,
-    /// By number: the location and whether it is defined below the module.
+    /// By number: the location, and whether it is defined below the module.
     order: Vec<(LocId, bool)>,
 }
 
-/// Collects locations in the order of printing.
+/// Collects locations in print order.
 struct Visitor<'m> {
     module: &'m Module,
     seen: FxHashMap<LocId, bool>,
@@ -51,7 +51,7 @@ impl Visitor<'_> {
         }
     }
 
-    /// Arguments without a location have the unknown one.
+    /// Visits the locations of arguments. Those without a location have the unknown one.
     fn visit_args(&mut self, locs: &[PackedOption<LocId>], count: usize, in_pairs: bool) {
         for i in 0..count {
             let at = if in_pairs { i / 2 + i % 2 * (count / 2) } else { i };
@@ -63,7 +63,7 @@ impl Visitor<'_> {
 impl LocAliases {
     fn finish(visitor: Visitor<'_>) -> LocAliases {
         let table = &visitor.module.locs;
-        // Children are interned before what is made of them, so one pass in order gives all depths.
+        // Children are interned before their parents, so one pass in order computes all depths.
         let mut depths = vec![0u32; table.len()];
         for index in 0..table.len() {
             let children = children(table.get(LocId::from_u32(index as u32)));
@@ -77,7 +77,7 @@ impl LocAliases {
         LocAliases { numbers, order }
     }
 
-    /// Appends `loc(...)`, by its alias if it has one.
+    /// Appends `loc(...)`, with the alias of the location if it has one.
     pub(super) fn push_ref(&self, out: &mut String, module: &Module, loc: LocId) {
         out.push_str("loc(");
         self.push_child(out, module, loc);
@@ -94,7 +94,7 @@ impl LocAliases {
         }
     }
 
-    /// Appends what stands in `loc(...)`, its children by their aliases.
+    /// Appends the content of `loc(...)`. Children are written by their aliases.
     pub(super) fn push_body(&self, out: &mut String, module: &Module, loc: LocId) {
         match module.locs.get(loc) {
             Loc::Unknown => out.push_str("unknown"),
@@ -141,7 +141,7 @@ impl LocAliases {
 }
 
 impl Printer<'_> {
-    /// Gives aliases to all locations that will be printed.
+    /// Assigns aliases to all locations that will be printed.
     pub(super) fn number_locs(&mut self) {
         if !self.options.locations {
             return;
@@ -176,7 +176,7 @@ impl Printer<'_> {
             for region in self.printed_regions(op) {
                 if self.prints_args(op) {
                     let data = &self.module.regions[region];
-                    // A reducer's pretty form has them in pairs: of each input and its accumulator.
+                    // The pretty form of a reducer lists its arguments in pairs of input and accumulator.
                     let pairs = self.options.form == PrintForm::Pretty
                         && matches!(self.module.ops[op].kind, shardc_ir::OpKind::Reduce { .. });
                     visitor.visit_args(&data.arg_locs, data.args.len(), pairs);
@@ -186,7 +186,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The regions that the operation's text shows.
+    /// The regions that are printed in the operation's text.
     fn printed_regions(&self, op: OpId) -> Vec<RegionId> {
         let regions = &self.module.ops[op].regions;
         let short = self.options.form == PrintForm::Pretty
@@ -199,7 +199,7 @@ impl Printer<'_> {
         self.options.form.is_generic() || !matches!(self.module.ops[op].kind, shardc_ir::OpKind::While)
     }
 
-    /// Defines the aliases that stand above the module, or those below it.
+    /// Prints the aliases that are defined above the module, or those defined below it.
     pub(super) fn loc_definitions(&mut self, below: bool) {
         for (number, &(loc, is_below)) in self.locs.order.iter().enumerate() {
             if is_below != below {

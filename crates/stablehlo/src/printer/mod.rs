@@ -1,7 +1,7 @@
-//! The writer: MLIR's own layout, byte for byte.
+//! The printer: MLIR's own layout, byte for byte.
 //!
-//! Value names are not kept in a module; [`names`] makes them as MLIR does. [`ops`] prints operations in pretty form
-//! ([`bodies`] those with regions), [`generic`] in generic form, all driven by [`syntax`](crate::syntax).
+//! A module does not keep value names; [`names`] generates the same names as MLIR. [`ops`] prints operations in pretty
+//! form ([`bodies`] those with regions), [`generic`] in generic form. All are driven by [`syntax`](crate::syntax).
 
 mod attrs;
 mod bodies;
@@ -23,17 +23,17 @@ pub use booleans::list_booleans;
 use names::{Name, Numbering};
 pub use properties::properties;
 
-/// Which of MLIR's two forms is written.
+/// Which of MLIR's forms is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PrintForm {
-    /// Each operation in its own syntax, where it has one.
+    /// Each operation in its custom assembly format, if it has one.
     #[default]
     Pretty,
     /// `"name"(operands) <{properties}> ({regions}) {attributes} : types`, which any version of MLIR reads.
     Generic,
-    /// `"name"(operands) ({regions}) {properties and attributes} : types`, as MLIR wrote it before operations had
-    /// properties. A reader that does not know an operation then keeps its inherent attributes among the others, where
-    /// one that knows it finds them.
+    /// `"name"(operands) ({regions}) {properties and attributes} : types`, the form of MLIR before operations had
+    /// properties. A reader that does not know an operation keeps its inherent attributes among the others. A reader
+    /// that knows the operation then finds them there.
     GenericAttributes,
 }
 
@@ -46,19 +46,19 @@ impl PrintForm {
     }
 }
 
-/// Which shardings of [`Module::shardings`] and of functions' results are written.
+/// Which of the module's shardings are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shardings {
-    /// All that are set: on functions' arguments and results and on operations.
+    /// All shardings: of functions' arguments and results, and of operations.
     #[default]
     All,
-    /// Those of functions' arguments and results only.
+    /// Only those of functions' arguments and results.
     Signature,
     /// None.
     None,
 }
 
-/// What to print and how.
+/// The options of [`print()`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PrintOptions {
     /// Pretty or generic.
@@ -69,8 +69,8 @@ pub struct PrintOptions {
     pub shardings: Shardings,
 }
 
-/// Prints a module. Equal modules give equal text; what [`parse`](crate::parse) read from MLIR's own output comes
-/// out as it was.
+/// Prints a module. Equal modules give equal text, and text printed by MLIR is unchanged by [`parse`](crate::parse) and
+/// `print`.
 #[must_use]
 pub fn print(module: &Module, options: &PrintOptions) -> String {
     let mut printer = Printer::new(module, *options);
@@ -78,7 +78,7 @@ pub fn print(module: &Module, options: &PrintOptions) -> String {
     printer.out
 }
 
-/// Prints one operation in pretty form, as it would stand in its function.
+/// Prints one operation in pretty form, as inside its function.
 #[must_use]
 pub fn print_op(module: &Module, op: OpId) -> String {
     let mut printer = Printer::new(module, PrintOptions::default());
@@ -109,7 +109,7 @@ struct Printer<'m> {
     names: SecondaryMap<ValueId, Name>,
     types: SecondaryMap<TypeId, Option<Box<str>>>,
     locs: locs::LocAliases,
-    /// Where the text of groups of many devices stands.
+    /// The range of the text of each large set of replica groups in `out`.
     groups: FxHashMap<ReplicaGroups, Range<usize>>,
 }
 
@@ -173,7 +173,7 @@ impl<'m> Printer<'m> {
         }
     }
 
-    /// `T` for one result, else `(T, U)`.
+    /// Prints `T` for one result, else `(T, U)`.
     fn result_types(&mut self, values: &[ValueId]) {
         if let [value] = values {
             self.ty_of(*value);
@@ -184,7 +184,7 @@ impl<'m> Printer<'m> {
         }
     }
 
-    /// `(T, U) -> V`.
+    /// Prints `(T, U) -> V`.
     fn functional_type(&mut self, op: OpId) {
         let op = &self.module.ops[op];
         self.push("(");
@@ -193,7 +193,7 @@ impl<'m> Printer<'m> {
         self.result_types(&op.results);
     }
 
-    /// Names every value of the function that holds `op`, for printing it alone.
+    /// Names all values of the function that contains `op`, to print the operation alone.
     fn number_function_of(&mut self, op: OpId) -> Numbering {
         let mut at_op = Numbering::default();
         for body in self.module.bodies().collect::<Vec<_>>() {

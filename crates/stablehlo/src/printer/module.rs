@@ -11,7 +11,7 @@ use crate::literals::attrs::push_dict;
 use crate::literals::sdy;
 use crate::literals::tokens::{push_string, push_symbol};
 
-/// What stands at the top level.
+/// A top-level item.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Item<'m> {
     Mesh(MeshId),
@@ -29,7 +29,7 @@ impl<'m> Printer<'m> {
         self.locs.push_ref(&mut self.out, self.module, loc);
     }
 
-    /// Meshes, functions and what is kept as text, in the order of the text.
+    /// Meshes, functions and code kept as text, in text order.
     pub(super) fn items(&self) -> Vec<Item<'m>> {
         let module = self.module;
         let mut others: Vec<(u32, u32, Item<'m>)> = Vec::new();
@@ -66,7 +66,7 @@ impl<'m> Printer<'m> {
         self.open_module(module.name.as_deref(), &module.attrs);
         let items = self.items();
         if items.is_empty() && self.options.form.is_generic() {
-            // MLIR marks a block without operations.
+            // MLIR prints a label for an empty block.
             self.indent -= 1;
             self.newline();
             self.push("^bb0:");
@@ -236,7 +236,7 @@ impl<'m> Printer<'m> {
         self.loc(func.loc);
     }
 
-    /// The location of a region's argument: names are written out, others by their alias.
+    /// Prints the location of a region's argument. Names are written inline, other locations by their aliases.
     pub(super) fn arg_loc(&mut self, loc: PackedOption<LocId>) {
         if !self.options.locations {
             return;
@@ -300,14 +300,14 @@ impl<'m> Printer<'m> {
         Some(text)
     }
 
-    /// ` <{...}>`, where properties stand apart from attributes.
+    /// Prints ` <{...}>`, unless properties are printed among the attributes.
     fn properties(&mut self, props: &str) {
         if self.options.form != PrintForm::GenericAttributes {
             let _ = write!(self.out, " <{{{props}}}>");
         }
     }
 
-    /// ` {...}`, with the properties where they do not stand apart.
+    /// Prints ` {...}`, with the properties if they are printed among the attributes.
     fn attributes(&mut self, props: &str, attrs: &AttrDict) {
         let mut text = String::new();
         if !attrs.is_empty() {
@@ -366,8 +366,8 @@ impl<'m> Printer<'m> {
         self.loc(func.loc);
     }
 
-    /// `{ ... }`; the region's values were named, `numbering` is where that ended. With `label`, arguments are
-    /// declared by a block label.
+    /// Prints `{ ... }`. The region's values are already named, and `numbering` is the state after that. With `label`,
+    /// a block label declares the arguments.
     pub(super) fn region(&mut self, region: RegionId, numbering: &Numbering, parent: Parent, label: bool) {
         let module = self.module;
         let data = &module.regions[region];
@@ -396,7 +396,7 @@ impl<'m> Printer<'m> {
         self.push("}");
     }
 
-    /// The location of argument `index` of a region that is not a function's.
+    /// Prints the location of argument `index` of a region.
     pub(super) fn region_arg_loc(&mut self, region: RegionId, index: usize) {
         if !self.options.locations {
             return;

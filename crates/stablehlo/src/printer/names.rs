@@ -1,8 +1,8 @@
-//! Value names as MLIR makes them.
+//! Value names as MLIR generates them.
 //!
-//! All values of a region are named before those of the regions inside it, which go on from where their parent
-//! ended. Most are numbers. An operation may suggest a word for a result; a word that is taken in a region around
-//! gets a number of its own behind it.
+//! The values of a region are named before those of nested regions, which continue the numbering of their parent. Most
+//! names are numbers. An operation may suggest a word for a result. If an enclosing region uses the word already, a
+//! number is appended to it.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ use crate::syntax::{SPELLING, row};
 /// A value's name without `%`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Name {
-    /// Not named, which only happens in broken modules.
+    /// Not named, which happens only in invalid modules.
     #[default]
     Unknown,
     /// `3`.
@@ -43,7 +43,7 @@ impl Name {
     }
 }
 
-/// What an operation stands in; it decides how terminators and calls are written.
+/// The parent of an operation. It determines how terminators and calls are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Parent {
     /// A function.
@@ -64,7 +64,7 @@ impl Parent {
     }
 }
 
-/// Where naming stands.
+/// The state of naming.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Numbering {
     next_value: u32,
@@ -86,8 +86,8 @@ impl Numbering {
 }
 
 impl Printer<'_> {
-    /// Names every value of the module for the generic form, in which MLIR gives no number twice and visits the
-    /// regions inside one another last first.
+    /// Names all values of the module for the generic form. MLIR then uses no number twice, and visits nested regions
+    /// in reverse order.
     pub(super) fn number_all(&mut self) {
         let module = self.module;
         let mut numbering = Numbering::default();
@@ -100,7 +100,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Names the values of a region unless [`Printer::number_all`] has done so.
+    /// Names the values of a region, unless [`Printer::number_all`] did so.
     pub(super) fn number_region(
         &mut self,
         region: RegionId,
@@ -112,8 +112,8 @@ impl Printer<'_> {
         }
     }
 
-    /// Names the arguments of a region and the results of its operations. `parent` is the operation that it
-    /// belongs to.
+    /// Names the arguments of a region and the results of its operations. `parent` is the operation that has the
+    /// region.
     fn name_region(&mut self, region: RegionId, parent: Option<OpId>, numbering: &mut Numbering) {
         let module = self.module;
         let pretty = self.options.form == PrintForm::Pretty;

@@ -1,4 +1,4 @@
-//! Whether an operation that nothing verifies says in its pretty form all that it is.
+//! Whether the pretty form of an operation without a verifier is complete.
 
 use shardc_ir::{Attr, OpId, OpaqueSpec};
 
@@ -6,8 +6,8 @@ use super::Printer;
 use crate::syntax::values::Attrs;
 use crate::syntax::{AttrType, Piece, Row, Val};
 
-/// The inherent attributes of an operation without a kind of its own, for its pretty form; `None` where that form
-/// cannot hold them.
+/// The inherent attributes of an operation without its own kind, for its pretty form. `None` if that form cannot
+/// express them.
 pub(super) fn opaque_attrs(row: &'static Row, spec: &OpaqueSpec) -> Option<Attrs> {
     let mut attrs = Attrs::new();
     for (name, attr) in spec.props.iter() {
@@ -38,8 +38,8 @@ pub(super) fn opaque_attrs(row: &'static Row, spec: &OpaqueSpec) -> Option<Attrs
 }
 
 impl Printer<'_> {
-    /// Whether the pretty form has a place for each operand, result and region, and the operation each attribute that
-    /// the form asks for.
+    /// Whether the pretty form has a place for each operand, result and region, and the operation has each attribute
+    /// that the form requires.
     pub(super) fn fits(&self, op: OpId, pieces: &[Piece], attrs: &Attrs) -> bool {
         let data = &self.module.ops[op];
         let has = |piece| pieces.contains(&piece);

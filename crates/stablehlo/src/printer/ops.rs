@@ -19,7 +19,7 @@ use crate::syntax::values::{push_generic, push_pretty};
 use crate::syntax::{AttrType, Attrs, Piece, Row, Val, row};
 
 impl<'m> Printer<'m> {
-    /// One operation, without indentation and line break.
+    /// Prints one operation, without indentation and line break.
     pub(super) fn op(&mut self, op: OpId, numbering: &Numbering, parent: Parent) {
         self.results(op);
         let kind = &self.module.ops[op].kind;
@@ -52,8 +52,8 @@ impl<'m> Printer<'m> {
         self.loc(self.module.ops[op].loc);
     }
 
-    /// Whether types of the operation could not be told from its pretty form: that of a loop gives each carried value
-    /// one type, while a dynamic size may be known in one place and not in another.
+    /// Whether the pretty form loses types. A loop's pretty form has one type for each loop-carried value. A dimension
+    /// may however be dynamic in one of operand, argument and result, and static in another.
     fn hides_types(&self, op: OpId) -> bool {
         let data = &self.module.ops[op];
         if !matches!(data.kind, OpKind::While) {
@@ -65,7 +65,7 @@ impl<'m> Printer<'m> {
             || data.regions.iter().any(|&region| !carried(&self.module.regions[region].args))
     }
 
-    /// `%0 = `, `%1:2 = `, `%values, %indices = `.
+    /// Prints `%0 = `, `%1:2 = `, `%values, %indices = `.
     fn results(&mut self, op: OpId) {
         let results = &self.module.ops[op].results;
         let Some(&first) = results.first() else { return };
@@ -77,7 +77,7 @@ impl<'m> Printer<'m> {
         self.push(" = ");
     }
 
-    /// ` {a = 1}` if there are discardable attributes or `more`.
+    /// Prints ` {a = 1}` if there are discardable attributes or `more`.
     pub(super) fn dict(&mut self, op: OpId, more: Entries<'m>) {
         let mut entries = self.discardable(op);
         let kind = &self.module.ops[op].kind;
@@ -391,7 +391,7 @@ impl<'m> Printer<'m> {
                 self.push(&name);
                 self.dict(op, Entries::new());
                 if data.operands.is_empty() && parent == Parent::Other {
-                    // MLIR's form has a blank for the operands.
+                    // MLIR prints a blank before the (empty) operands.
                     self.push(" ");
                 }
                 if !data.operands.is_empty() {
@@ -413,7 +413,7 @@ impl<'m> Printer<'m> {
                     self.types_of(&data.operands);
                 }
             }
-            // The pretty form pairs its operands.
+            // The pretty form lists pairs of input and initial value.
             Own::Reduce if !data.operands.len().is_multiple_of(2) => self.generic(op, numbering, parent),
             Own::Reduce => self.reduce(op, numbering),
             Own::While => self.while_op(op, numbering),
@@ -437,10 +437,10 @@ impl<'m> Printer<'m> {
     }
 }
 
-/// The accuracy of an operation that says nothing about it.
+/// The default of the attribute `result_accuracy`.
 const DEFAULT_ACCURACY: &str = "#stablehlo.result_accuracy<mode = #stablehlo.result_accuracy_mode<DEFAULT>>";
 
-/// Whether an inherent attribute says what is so without it, and is left out of the pretty form.
+/// Whether an inherent attribute has its default value, which the pretty form leaves out.
 fn is_implied(row: &Row, name: &str, val: &Val) -> bool {
     match val {
         Val::Attr(Attr::Dict(dict)) => name == "composite_attributes" && dict.is_empty(),
@@ -450,7 +450,7 @@ fn is_implied(row: &Row, name: &str, val: &Val) -> bool {
     }
 }
 
-/// Whether an attribute of a custom call says what is so without it; its pretty form leaves those out.
+/// Whether an attribute of a custom call has its default value, which the pretty form leaves out.
 fn is_call_default(name: &str, attr: &Attr) -> bool {
     match (name, attr) {
         ("has_side_effect", Attr::Bool(false)) => true,

@@ -12,8 +12,8 @@ use crate::syntax::kinds::attrs_of;
 use crate::syntax::values::{Val, push_generic, push_groups};
 use crate::syntax::{AttrType, row};
 
-/// The inherent attributes of an operation (what generic text puts into `<{...}>`): names and MLIR text of their
-/// values, sorted by name. A unit attribute has the value `unit`.
+/// The inherent attributes of an operation, which generic text has in `<{...}>`: names and MLIR text of the values,
+/// sorted by name. A unit attribute has the value `unit`.
 #[must_use]
 pub fn properties(module: &Module, op: OpId) -> Vec<(Cow<'_, str>, String)> {
     written(module, op).into_iter().map(|(name, value)| (name, value.into_text())).collect()
@@ -23,14 +23,14 @@ pub fn properties(module: &Module, op: OpId) -> Vec<(Cow<'_, str>, String)> {
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Property {
     Text(String),
-    /// Groups of as many ids as there are devices, which many operations have alike.
+    /// Replica groups with many ids, which many operations share.
     Groups(LongGroups),
 }
 
 #[derive(PartialEq, Eq)]
 pub(super) struct LongGroups(ReplicaGroups);
 
-// Attributes are in the order of their names, of which no operation has one twice.
+// The order of entries is decided by their names, which are distinct within an operation.
 impl PartialOrd for LongGroups {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
@@ -55,7 +55,7 @@ impl Property {
         }
     }
 
-    /// Appends the value. What groups were appended, and where, is in `known`: their text is copied from there.
+    /// Appends the value. `known` has the ranges of groups that were appended before, whose text is copied.
     pub(super) fn push(&self, out: &mut String, known: &mut FxHashMap<ReplicaGroups, Range<usize>>) {
         let groups = match self {
             Property::Text(text) => return out.push_str(text),
@@ -70,7 +70,7 @@ impl Property {
         out.reserve(text.len());
         let mut part = String::with_capacity(PART);
         for from in text.clone().step_by(PART) {
-            // Digits and brackets: every byte is a character.
+            // The text is ASCII, so every byte is a character boundary.
             part.push_str(out.get(from..text.end.min(from + PART)).unwrap_or_default());
             out.push_str(&part);
             part.clear();
@@ -78,10 +78,10 @@ impl Property {
     }
 }
 
-/// How much text is copied at a time.
+/// The size of the parts in which text is copied.
 const PART: usize = 1 << 16;
 
-/// Groups of fewer ids are written where they stand.
+/// Groups with fewer ids are formatted each time.
 const LONG: usize = 256;
 
 pub(super) fn written(module: &Module, op: OpId) -> Vec<(Cow<'_, str>, Property)> {
@@ -122,8 +122,8 @@ pub(super) fn written(module: &Module, op: OpId) -> Vec<(Cow<'_, str>, Property)
     props
 }
 
-/// Whether `name` is an inherent attribute of operations of this kind that no pass reads, and that is therefore
-/// carried among the discardable ones.
+/// Whether `name` is an inherent attribute of this kind of operation that no pass reads. Such attributes are carried
+/// among the discardable ones.
 pub(super) fn is_carried_property(kind: &OpKind, name: &str) -> bool {
     matches!(kind, OpKind::Unary(op) if op.def().attr(name).is_some_and(|attr| attr.ty == AttrType::Carried))
 }

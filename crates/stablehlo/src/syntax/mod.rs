@@ -1,8 +1,8 @@
-//! What is known about each operation's syntax, in one place.
+//! The syntax of all operations, in one place.
 //!
-//! [`table`] has one row per operation: its inherent attributes with their types, which are those of [`shardc_ir`]'s
-//! table, and, where MLIR has one, the pieces of its pretty form. [`kinds`] turns attribute values into the payload of an
-//! [`OpKind`](shardc_ir::OpKind) and back. The reader and both printers are driven by the two.
+//! [`table`] has one row per operation: its inherent attributes with their types, from [`shardc_ir`]'s table, and the
+//! pieces of its pretty form if MLIR has one. [`kinds`] converts between attribute values and the payload of an
+//! [`OpKind`](shardc_ir::OpKind). Both drive the parser and the printer.
 
 pub(crate) mod kinds;
 pub(crate) mod table;

@@ -21,7 +21,7 @@ pub(crate) enum Val {
     Ints(SmallVec<[i64; 6]>),
     Bools(SmallVec<[bool; 2]>),
     Pairs(SmallVec<[(i64, i64); 4]>),
-    /// The groups, and the text that means them where they are axes of a mesh.
+    /// Replica groups, and their text if they are axes of a mesh.
     Groups(ReplicaGroups, Option<Box<str>>),
     Word(Cow<'static, str>),
     Str(Box<str>),
@@ -44,7 +44,7 @@ pub(crate) enum Val {
     Attr(Attr),
 }
 
-/// Dimension numbers of a convolution.
+/// The dimension numbers of a convolution.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ConvNumbers {
     pub(crate) input: ConvDims,
@@ -53,7 +53,7 @@ pub(crate) struct ConvNumbers {
 }
 
 impl ConvNumbers {
-    /// Of the two dimensions with names and the spatial ones of each tensor: input, kernel, output.
+    /// Creates them from the two named dimensions and the spatial dimensions of each tensor: input, kernel, output.
     pub(crate) fn new(tensors: [([u32; 2], DimList); 3]) -> Self {
         let [([batch, feature], spatial), ([input_feature, output_feature], in_kernel), (out, of_output)] =
             tensors;
@@ -65,10 +65,10 @@ impl ConvNumbers {
     }
 }
 
-/// Inherent attributes of one operation.
+/// The inherent attributes of one operation.
 pub(crate) type Attrs = SmallVec<[(&'static str, Val); 4]>;
 
-/// Appends groups as a matrix; where there are none, it has `width` columns.
+/// Appends groups as a matrix. An empty matrix has `width` columns.
 pub(crate) fn push_groups(out: &mut String, groups: &ReplicaGroups, width: usize) {
     if groups.group_size() == Some(0) && groups.len() == 1 {
         // An empty list rather than a matrix.
@@ -94,7 +94,7 @@ pub(crate) fn push_groups(out: &mut String, groups: &ReplicaGroups, width: usize
     let _ = write!(out, "> : tensor<{}x{width}xi64>", groups.len());
 }
 
-/// Appends the number of a device. Large programs have millions of them, which formatting would take longest for.
+/// Appends the id of a device. Large programs have millions of ids, for which `format!` is too slow.
 fn push_id(out: &mut String, id: i64) {
     if !(0..10_000).contains(&id) {
         return push_int(out, id);
@@ -104,7 +104,7 @@ fn push_id(out: &mut String, id: i64) {
     out.extend(digits[leading..].iter().map(|&digit| char::from(b'0' + digit as u8)));
 }
 
-/// Appends `name = [1, 2], index = 3`, leaving out empty lists and an index of 0.
+/// Appends `name = [1, 2], index = 3`, without empty lists and without an index of 0.
 pub(crate) fn push_members(out: &mut String, lists: &[(&str, &[u32])], index: Option<(&str, u32)>) {
     let mut first = true;
     let mut name = |out: &mut String, name: &str| {
@@ -158,7 +158,7 @@ pub(crate) fn push_precisions(out: &mut String, precisions: &[Precision]) {
     out.push(']');
 }
 
-/// Appends the value as it stands in `<{...}>`. `result_type` is for the value of a constant.
+/// Appends the value as in `<{...}>`. `result_type` is the type of a constant.
 pub(crate) fn push_generic(
     out: &mut String,
     module: &Module,
@@ -302,7 +302,7 @@ fn wrapped(out: &mut String, module: &Module, name: &str, ty: AttrType, val: &Va
     out.push('>');
 }
 
-/// Appends the value as it stands in an operation's pretty form.
+/// Appends the value as in an operation's pretty form.
 pub(crate) fn push_pretty(out: &mut String, module: &Module, ty: AttrType, val: &Val) {
     match val {
         Val::Int(v) => push_int(out, v),

@@ -1,7 +1,7 @@
-//! Attributes of VHLO, decoded straight into what they are in builtin and StableHLO terms.
+//! Attributes of VHLO, decoded directly to builtin and StableHLO attributes.
 //!
-//! Source: `stablehlo/dialect/VhloBytecode.cpp` and `VhloAttrs.td` of StableHLO. The codes never change: a newer
-//! dialect adds codes.
+//! Source: `stablehlo/dialect/VhloBytecode.cpp` and `VhloAttrs.td` of StableHLO. Codes never change: newer versions of
+//! the dialect only add codes.
 
 use std::borrow::Cow;
 
@@ -12,20 +12,20 @@ use crate::bytecode::dialect::DialectCursor;
 use crate::bytecode::stablehlo::{self, enumeration};
 use crate::lexer::Res;
 
-/// What stands before the mode where there are no tolerances.
+/// The text before the mode if there are no tolerances.
 pub(super) const NO_TOLERANCE: &str = "#stablehlo.result_accuracy<mode = ";
-/// The mode of an operation that asks for no accuracy.
+/// The default mode of result accuracy.
 pub(super) const DEFAULT_ACCURACY: &str = "#stablehlo.result_accuracy_mode<DEFAULT>";
-/// What stands before the mesh of replica groups that are given by axes.
+/// The text before the mesh of replica groups that are given by axes.
 pub(super) const MESH_AXES: &str = "#stablehlo.replica_group_mesh_axes<mesh = ";
 
-/// A version of the interface of custom calls, which StableHLO gives by number.
+/// A version of the custom call interface, which StableHLO writes as a number.
 fn api_version<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
     let place = cursor.cursor;
     match cursor.varint()? {
         number @ 0..=4 => Ok(BAttr::text(format!("{number} : i32"))),
         number => {
-            let message = format!("expected a version of custom calls from 0 to 4, found {number}");
+            let message = format!("expected a custom call API version from 0 to 4, found {number}");
             Err(place.malformed(message))
         }
     }
@@ -35,7 +35,7 @@ fn text(out: &mut Vec<Piece<'_>>, text: impl Into<Cow<'static, str>>) {
     out.push(Piece::Text(text.into()));
 }
 
-/// Reads an attribute.
+/// Decodes an attribute.
 pub(super) fn read<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
     let place = cursor.cursor;
     Ok(match cursor.varint()? {
@@ -57,7 +57,7 @@ pub(super) fn read<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
             let place = cursor.cursor;
             let ty = cursor.ty()?;
             let Some(width) = builtin::float_width_at(cursor, ty) else {
-                return Err(place.malformed("expected the type of a float"));
+                return Err(place.malformed("expected a float type"));
             };
             BAttr::Float { ty, words: cursor.words(width)? }
         }
@@ -67,7 +67,7 @@ pub(super) fn read<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
             let width = match *cursor.type_at(ty) {
                 BType::Int { width, sign: Sign::Signless | Sign::Unsigned } => width,
                 BType::Index => 64,
-                _ => return Err(place.malformed("expected the type of an integer")),
+                _ => return Err(place.malformed("expected an integer type")),
             };
             BAttr::Int { ty, words: cursor.words(width)? }
         }
@@ -86,7 +86,7 @@ pub(super) fn read<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
         19 => BAttr::text(stablehlo::accuracy_mode(stablehlo::word(cursor, stablehlo::ACCURACIES)?)),
         20 => accuracy(cursor)?,
         21 => {
-            // Stands inside a reference to an axis alone, without the name of the attribute.
+            // Only used inside an axis reference, where the name of the attribute is left out.
             let (before, size) = (cursor.svarint()?, cursor.svarint()?);
             BAttr::text(format!("({before}){size}"))
         }
@@ -111,7 +111,7 @@ pub(super) fn read<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
             BAttr::Pieces(out)
         }
         24 => {
-            // Stands inside a mesh alone, without the name of the attribute.
+            // Only used inside a mesh, where the name of the attribute is left out.
             let name = cursor.attr()?;
             let size = cursor.svarint()?;
             BAttr::Pieces(vec![
@@ -135,7 +135,7 @@ pub(super) fn read<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
     })
 }
 
-/// `#stablehlo.result_accuracy<atol = 1.0e-05, ulps = 1, mode = ...>`: what is zero is not written.
+/// `#stablehlo.result_accuracy<atol = 1.0e-05, ulps = 1, mode = ...>`, without zero values.
 fn accuracy<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
     let (atol, rtol) = (double(cursor)?, double(cursor)?);
     let ulps = cursor.svarint()?;
@@ -154,12 +154,12 @@ mod tests {
     use crate::bytecode::reader::ByteCursor;
     use crate::lexer::Failure;
 
-    /// Numbers as variable width integers that take a byte each.
+    /// Encodes numbers as variable-width integers of one byte.
     fn varints(numbers: &[u8]) -> Vec<u8> {
         numbers.iter().map(|n| n << 1 | 1).collect()
     }
 
-    /// Reads an attribute that is all of some bytes.
+    /// Decodes an attribute that takes all of the bytes.
     fn read_all(bytes: &[u8]) -> Result<BAttr<'_>, Diagnostic> {
         let mut cursor = DialectCursor {
             cursor: ByteCursor::new(bytes, 0),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn enumerations_are_words_of_stablehlo() {
+    fn enumerations_have_stablehlo_names() {
         let words = [
             (&[3u8, 5][..], "#stablehlo<comparison_direction LT>"),
             (&[4, 0], "#stablehlo<comparison_type NOTYPE>"),
@@ -188,7 +188,7 @@ mod tests {
             (&[16, 3], "#stablehlo<transpose ADJOINT>"),
             (&[19, 1], "#stablehlo.result_accuracy_mode<HIGHEST>"),
             (&[2, 1], "true"),
-            // Lists of signed integers: 2 is 1, 1 is -1.
+            // Signed integers in lists are zigzag encoded: 2 means 1, and 1 means -1.
             (&[18, 2, 2, 4], "#stablehlo.bounds<1, 2>"),
             (
                 &[10, 1, 2, 4, 0],
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_say_nothing_are_errors() {
+    fn malformed_entries_are_errors() {
         let wrong: &[&[u8]] = &[
             &[3, 6],
             &[4, 5],
@@ -211,14 +211,14 @@ mod tests {
             &[13, 0],
             &[19, 3],
             &[2, 2],
-            // No such attribute, string, type.
+            // Indices of an attribute, a string and a type that do not exist.
             &[1, 1, 4],
             &[14, 1],
             &[17, 3],
-            // A float of an integer type, an integer of a float type.
+            // A float with an integer type, and an integer with a float type.
             &[8, 1, 0],
             &[9, 0, 0],
-            // More than there is.
+            // A count larger than the remaining bytes.
             &[1, 60],
         ];
         for numbers in wrong {

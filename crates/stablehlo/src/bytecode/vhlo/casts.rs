@@ -1,8 +1,8 @@
-//! Casts between types of VHLO and of other dialects.
+//! Removes casts between types of VHLO and of other dialects.
 //!
-//! Where an artifact has operations of other dialects among those of VHLO, `builtin.unrealized_conversion_cast`s
-//! stand between them. Types of VHLO are decoded as what they stand for, so these casts say nothing any more: their
-//! results are their operands.
+//! If an artifact mixes VHLO with operations of other dialects, `builtin.unrealized_conversion_cast`s connect them.
+//! Types of VHLO are decoded to builtin and StableHLO types, so these casts are the identity. Uses of their results
+//! become uses of their operands.
 
 use rustc_hash::FxHashMap;
 
@@ -11,13 +11,13 @@ use crate::bytecode::ir::{Ir, OpRef};
 
 const CAST: &str = "builtin.unrealized_conversion_cast";
 
-/// Deepest nesting of types that are compared.
+/// The deepest nesting of compared types.
 const MAX_DEPTH: u32 = 32;
 
-/// Most steps that comparing all types of a file may take.
+/// The limit on the steps of all comparisons of types in a file.
 const MAX_STEPS: usize = 1 << 24;
 
-/// Removes every cast from a type to itself.
+/// Removes every cast from a type to the same type.
 pub(crate) fn drop_casts(ir: &mut Ir<'_>) {
     if !ir.ops.iter().any(|op| op.name == CAST) {
         return;
@@ -26,7 +26,7 @@ pub(crate) fn drop_casts(ir: &mut Ir<'_>) {
     let mut compare = Compare { store: &ir.store, steps: MAX_STEPS };
     let mut same =
         |value: u32, ty: TypeRef| types.get(&value).is_some_and(|&other| compare.same(other, ty, 0));
-    // A cast stands below what it casts, so that a chain of casts ends at its start.
+    // Casts come after their operands, so that a chain of casts resolves to its first operand.
     let mut stands_for: FxHashMap<u32, u32> = FxHashMap::default();
     let mut dropped = vec![false; ir.ops.len()];
     for (op, dropped) in ir.ops.iter().zip(&mut dropped) {
@@ -62,7 +62,7 @@ fn value_types(ir: &Ir<'_>) -> FxHashMap<u32, TypeRef> {
     args.chain(results).collect()
 }
 
-/// Compares types by what they say. What it has no steps left for counts as different.
+/// Compares types structurally. Without remaining steps, types count as different.
 struct Compare<'s, 'b> {
     store: &'s Store<'b>,
     steps: usize,
@@ -121,7 +121,7 @@ impl Compare<'_, '_> {
         a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| self.same(a, b, depth))
     }
 
-    /// Whether the buffer with this text has this shape and element type.
+    /// Whether the buffer type with this text has this shape and element type.
     fn buffer(&mut self, shape: &[i64], element: TypeRef, pieces: &[Piece<'_>], depth: u32) -> bool {
         let [Piece::Text(head), Piece::Type(other), Piece::Text(_)] = pieces else { return false };
         self.spend(shape.len())

@@ -1,5 +1,5 @@
-//! An operation of VHLO becomes the StableHLO operation that it stands for. Older versions of an operation need no
-//! step of their own: what they lack is what is absent in StableHLO.
+//! Converts VHLO operations to StableHLO operations. Older versions of an operation need no separate step: attributes
+//! that they lack are absent in StableHLO.
 
 use std::borrow::Cow;
 
@@ -15,33 +15,33 @@ use super::attrs::{DEFAULT_ACCURACY, MESH_AXES, NO_TOLERANCE};
 use super::join;
 use super::table::{self, Absent, Form, Prop, Row};
 
-/// Why an operation cannot be converted: one sentence.
+/// The error message of a failed conversion: one sentence.
 pub(super) type Problem = String;
 
-/// Most elements of a list of dimension numbers or sizes that is given as one number for all.
+/// The longest list of dimension numbers or sizes that may be given as a splat.
 const MAX_SPLAT: usize = 1 << 10;
 
-/// Bytes that new attributes may take for each byte of the file, and in any case.
+/// The limit on the size of new attributes: bytes per byte of the file, plus a constant.
 const MAX_GROWTH: usize = 64;
 const MIN_LIMIT: usize = 16 << 20;
 
-/// Rewrites the operations of a file.
+/// Converts the operations of a file.
 pub(crate) struct Converter {
-    /// Attributes that were converted before.
+    /// Attributes converted so far.
     done: FxHashMap<(AttrRef, Form), AttrRef>,
-    /// Bytes that new attributes may still take.
+    /// The bytes that new attributes may still take.
     left: usize,
 }
 
 impl Converter {
-    /// For a file of `size` bytes.
+    /// Creates a converter for a file of `size` bytes.
     pub(crate) fn new(size: usize) -> Self {
         let left = size.saturating_mul(MAX_GROWTH).saturating_add(MIN_LIMIT);
         Converter { done: FxHashMap::default(), left }
     }
 
-    /// Rewrites a `vhlo` operation into the operation that it stands for: name and attributes. Operands, results
-    /// and regions are the same; types are converted where they are decoded.
+    /// Converts the name and attributes of a `vhlo` operation. Operands, results and regions stay the same. Types are
+    /// converted when they are decoded.
     pub(crate) fn rewrite<'b>(&mut self, store: &mut Store<'b>, op: &mut OpRecord<'b>) -> Res<()> {
         let name = op.name.strip_prefix("vhlo.").unwrap_or(&op.name);
         let Some(row) = table::row(name) else {
@@ -56,7 +56,7 @@ impl Converter {
         Ok(())
     }
 
-    /// Adds an attribute that was made of others.
+    /// Adds a derived attribute.
     pub(super) fn add<'b>(&mut self, store: &mut Store<'b>, attr: BAttr<'b>) -> Result<AttrRef, Problem> {
         let size = match &attr {
             BAttr::DenseArray { bytes, .. } => bytes.len(),
@@ -66,7 +66,7 @@ impl Converter {
         };
         self.left = self.left.saturating_sub(size + size_of::<BAttr<'_>>());
         if self.left == 0 {
-            return Err("the attributes up to here take too much memory for the size of the file".to_owned());
+            return Err("the attributes take too much memory for the size of the file".to_owned());
         }
         Ok(store.add_attr(attr))
     }
@@ -81,7 +81,7 @@ impl Converter {
                 self.prop(store, op, prop)?;
             }
         }
-        // The two say something together only.
+        // StableHLO has these two attributes only together.
         let empty = |name: &str| op.attr(name).is_some_and(|at| is_empty(store, at));
         if &*row.target == "stablehlo.custom_call" && empty("operand_layouts") && empty("result_layouts") {
             op.take_attr("operand_layouts");
@@ -170,7 +170,7 @@ fn piece_size(piece: &Piece<'_>) -> usize {
     size_of::<Piece<'_>>() + text
 }
 
-/// What is said where an attribute is absent that VHLO always writes.
+/// The error for a missing attribute that VHLO always writes.
 pub(super) fn missing(name: &str) -> Problem {
     format!("the attribute `{name}` is missing")
 }
@@ -203,7 +203,7 @@ fn symbol<'b>(store: &Store<'b>, at: AttrRef) -> Option<BAttr<'b>> {
     }
 }
 
-/// Replica groups by axes of a mesh: VHLO names the mesh by a string where StableHLO has a symbol.
+/// Replica groups as axes of a mesh. VHLO names the mesh by a string, StableHLO by a symbol.
 fn mesh_axes<'b>(store: &mut Store<'b>, at: AttrRef) -> Option<BAttr<'b>> {
     let BAttr::Pieces(pieces) = store.attr(at) else { return None };
     let [Piece::Text(head), Piece::Attr(mesh), ..] = &pieces[..] else { return None };
@@ -219,7 +219,7 @@ fn mesh_axes<'b>(store: &mut Store<'b>, at: AttrRef) -> Option<BAttr<'b>> {
     Some(BAttr::Pieces(pieces))
 }
 
-/// Element type, number of elements and bytes of a tensor.
+/// The element type, number of elements and bytes of a tensor.
 fn dense<'s>(store: &'s Store<'_>, at: AttrRef) -> Option<(TypeRef, usize, &'s [u8])> {
     let BAttr::Dense { ty, bytes } = store.attr(at) else { return None };
     let BType::Tensor { shape, element, .. } = store.ty(*ty) else { return None };
@@ -228,7 +228,7 @@ fn dense<'s>(store: &'s Store<'_>, at: AttrRef) -> Option<(TypeRef, usize, &'s [
     Some((*element, count, bytes))
 }
 
-/// Whether a tensor of so many elements is a list of about the size of its bytes.
+/// Whether a tensor with `count` elements is in proportion to the size of its bytes.
 fn is_listed(count: usize, bytes: &[u8]) -> bool {
     count <= MAX_SPLAT.max(bytes.len().saturating_mul(8))
 }
@@ -260,7 +260,7 @@ fn is_empty(store: &Store<'_>, at: AttrRef) -> bool {
     }
 }
 
-/// Whether the tensor has elements, and all of them are these bytes.
+/// Whether the tensor is not empty and each of its elements equals `element`.
 fn is_splat(store: &Store<'_>, at: AttrRef, element: &[u8]) -> bool {
     matches!(store.attr(at), BAttr::Dense { bytes, .. }
         if !bytes.is_empty() && bytes.chunks(element.len()).all(|chunk| chunk == element))

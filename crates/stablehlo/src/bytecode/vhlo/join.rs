@@ -1,4 +1,4 @@
-//! Structured attributes of StableHLO from the parts that VHLO spells them in.
+//! Builds StableHLO's structured attributes from the separate attributes that VHLO has instead.
 
 use shardc_ir::DimList;
 
@@ -9,7 +9,7 @@ use crate::syntax::values::{ConvNumbers, push_conv, push_members};
 
 use super::convert::{self, Converter, Problem};
 
-/// Removes the parts from the operation and adds what they make.
+/// Removes the separate attributes from the operation and adds the structured ones.
 pub(super) fn join<'b>(
     converter: &mut Converter,
     store: &mut Store<'b>,
@@ -74,7 +74,7 @@ const ALGORITHM_TYPES: [&str; 3] = ["lhs_precision_type", "rhs_precision_type", 
 const ALGORITHM_COUNTS: [&str; 3] =
     ["lhs_component_count", "rhs_component_count", "num_primitive_operations"];
 
-/// The parts of the dimension numbers of each array of a convolution.
+/// The attributes with the dimension numbers of each tensor of a convolution.
 const CONV: [[&str; 3]; 3] = [
     ["input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"],
     ["kernel_input_feature_dimension", "kernel_output_feature_dimension", "kernel_spatial_dimensions"],
@@ -103,14 +103,14 @@ impl<'b> Parts<'_, 'b> {
         self.store.int(at).ok_or_else(|| format!("the attribute `{name}` must be an integer"))
     }
 
-    /// A dimension number.
+    /// Takes a dimension number.
     fn dim(&mut self, name: &str) -> Result<u32, Problem> {
         let value = self.int(name)?;
         u32::try_from(value)
             .map_err(|_| format!("the attribute `{name}` must be a dimension number, not {value}"))
     }
 
-    /// Dimension numbers; older versions of the operation do not have all of them.
+    /// Takes dimension numbers. Older versions of the operation may lack them.
     fn dims(&mut self, name: &str) -> Result<Vec<u32>, Problem> {
         let list = match self.op.take_attr(name) {
             Some(at) => convert::int_list(self.store, at, name)?,
@@ -118,10 +118,10 @@ impl<'b> Parts<'_, 'b> {
             None => return Err(convert::missing(name)),
         };
         let dims: Result<Vec<u32>, _> = list.into_iter().map(u32::try_from).collect();
-        dims.map_err(|_| format!("the attribute `{name}` must hold dimension numbers"))
+        dims.map_err(|_| format!("the attribute `{name}` must be a list of dimension numbers"))
     }
 
-    /// `#stablehlo.kind<a = [1], index = 2>`.
+    /// Builds `#stablehlo.kind<a = [1], index = 2>`.
     fn members(
         &mut self,
         kind: &str,
@@ -141,7 +141,7 @@ impl<'b> Parts<'_, 'b> {
         Ok(BAttr::text(text))
     }
 
-    /// `#stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>`.
+    /// Builds `#stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>`.
     fn conv(&mut self) -> Result<BAttr<'static>, Problem> {
         let mut all = Vec::with_capacity(CONV.len());
         for [a, b, spatial] in CONV {
@@ -161,7 +161,8 @@ impl<'b> Parts<'_, 'b> {
         Ok(BAttr::text(text))
     }
 
-    /// `#stablehlo.dot_algorithm<lhs_precision_type = tf32, ...>`; `none` in all members is no algorithm.
+    /// Builds `#stablehlo.dot_algorithm<lhs_precision_type = tf32, ...>`. If all members are `none`, there is no
+    /// algorithm.
     fn algorithm(&mut self) -> Result<Option<BAttr<'b>>, Problem> {
         let types = ALGORITHM_TYPES.map(|name| (name, self.op.take_attr(name)));
         let counts = ALGORITHM_COUNTS.map(|name| (name, self.op.take_attr(name)));

@@ -1,12 +1,12 @@
-//! VHLO: the versioned dialect that portable artifacts are written in. It is StableHLO with a version on each
-//! operation, attribute and type, and stable from 0.9.0 on: what an artifact says never changes its meaning.
+//! VHLO: the versioned dialect of portable artifacts. It is StableHLO with a version on each operation, attribute and
+//! type. It is stable from 0.9.0 on: the meaning of an artifact never changes.
 //!
-//! * [`types`] and [`attrs`] decode entries straight into what they are in builtin and StableHLO terms.
-//! * [`table`] knows the operations of all versions.
-//! * [`convert`] makes an operation the StableHLO operation that it stands for; [`join`] puts together the
-//!   structured attributes that VHLO spells in parts.
-//! * [`casts`]: what stands between VHLO and operations of other dialects.
-//! * [`version`]: which version of StableHLO wrote an artifact, and what is said where that is too new.
+//! * [`types`] and [`attrs`] decode entries directly to builtin and StableHLO types and attributes.
+//! * [`table`]: the operations of all versions.
+//! * [`convert`] converts operations to StableHLO; [`join`] builds structured attributes from the separate attributes
+//!   of VHLO.
+//! * [`casts`] removes casts between VHLO and other dialects.
+//! * [`version`]: the version of StableHLO that wrote an artifact, and the errors for newer versions.
 
 mod attrs;
 mod casts;
@@ -29,16 +29,16 @@ pub(super) use casts::drop_casts;
 pub(super) use convert::Converter;
 pub(super) use version::{check_operations, explain};
 
-/// The row of the dialect.
+/// The table row of the dialect.
 pub(super) const DIALECT: DialectReader = DialectReader { name: "vhlo", attr: attrs::read, ty: types::read };
 
-/// The inherent attributes of a `vhlo` operation in the order in which its bytecode has them, separated by blanks.
-/// `None` for an operation that is not known.
+/// The inherent attributes of a `vhlo` operation in the order of its bytecode, separated by blanks. `None` for an
+/// unknown operation.
 pub(super) fn properties(op: &str) -> Option<&'static str> {
     table::row(op.strip_prefix("vhlo.").unwrap_or(op)).map(|row| &*row.names)
 }
 
-/// An error: `place` has the code of an attribute or type that is not known.
+/// The error for an unknown code of an attribute or type at `place`.
 fn newer(place: &ByteCursor<'_>, what: &str, code: u64) -> Failure {
     let message = format!(
         "at byte {}: `vhlo` has no {what} with the code {code} up to version {}",

@@ -1,10 +1,9 @@
 //! The operations of VHLO: one row per name, for all versions of the dialect from 0.9.0 on.
 //!
-//! An operation's name is that of the StableHLO operation and a version of its own: `vhlo.all_reduce_v2`. Most rows
-//! follow from the table of operations ([`OpDef::vhlo`]); the others are here. A row
-//! lists the operation's attributes in the order in which bytecode has them, and how each becomes an attribute of
-//! the StableHLO operation. VHLO has no optional attributes: one that is absent in StableHLO is written with its
-//! default value, which is dropped again here.
+//! An operation's name is that of the StableHLO operation with its own version: `vhlo.all_reduce_v2`. Most rows are
+//! derived from the table of operations ([`OpDef::vhlo`]); the others are here. A row lists the attributes in the order
+//! of the bytecode, and how each is converted to StableHLO. VHLO has no optional attributes: an attribute that is
+//! absent in StableHLO is written with its default value. The conversion removes such attributes.
 //!
 //! Source: `stablehlo/dialect/VhloOps.td` and `VhloLegalizeToStablehlo.cpp` of StableHLO.
 
@@ -14,43 +13,43 @@ use rustc_hash::FxHashMap;
 pub(super) use shardc_ir::Absent;
 use shardc_ir::{AttrDef, AttrType, OpDef, Presence};
 
-/// The newest version of the dialect whose operations, attributes and types are all known here.
+/// The newest version of the dialect whose operations, attributes and types are all supported.
 pub(super) const NEWEST: [u64; 3] = [1, 20, 0];
 
-/// How an attribute becomes one of the StableHLO operation.
+/// How an attribute is converted to StableHLO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Form {
-    /// The attribute stays as it is.
+    /// The attribute stays the same.
     Same,
     /// A tensor of `i64` becomes `array<i64: ...>`.
     Ints,
     /// A tensor of `i1` becomes `array<i1: ...>`.
     Bools,
-    /// The channel's number becomes `channel_handle = #stablehlo.channel_handle<handle = N, type = 0>`.
+    /// The channel id becomes `channel_handle = #stablehlo.channel_handle<handle = N, type = 0>`.
     Channel,
-    /// `true` becomes a unit attribute; `false` vanishes.
+    /// `true` becomes a unit attribute; `false` is removed.
     Flag,
     /// A string becomes `@name`.
     Symbol,
     /// An array of strings becomes an array of `@name`.
     Symbols,
-    /// The devices of each group: a tensor, or axes of a mesh.
+    /// Replica groups: a tensor, or axes of a mesh.
     Groups,
-    /// A part of a structured attribute; [`join`](super::join) puts it together.
+    /// A part of a structured attribute, which [`join`](super::join) builds.
     Part,
-    /// An attribute that only older versions of the operation have, without effect.
+    /// An attribute without effect that only older versions of the operation have. It is removed.
     Gone,
 }
 
 /// An attribute of an operation.
 pub(super) type Prop = (&'static str, Form, Absent);
 
-/// What is known about an operation.
+/// The conversion of an operation.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
-    /// The full name of the operation that it becomes. A `return` in a function becomes `func.return`.
+    /// The full name of the StableHLO operation. A `return` in a function becomes `func.return`.
     pub(super) target: Box<str>,
-    /// Attributes in the order in which bytecode has them, which is that of their names.
+    /// The attributes in the order of the bytecode, which is that of their names.
     pub(super) props: Box<[Prop]>,
     /// The names of the attributes, separated by blanks.
     pub(super) names: Box<str>,
@@ -59,7 +58,7 @@ pub(super) struct Row {
 use Absent::{All, AllFalse, AllText, Empty, False, Never, Text};
 use Form::{Bools, Channel, Flag, Gone, Groups, Ints, Part, Same, Symbol, Symbols};
 
-/// An attribute that is the same in StableHLO and never left out.
+/// An attribute that is the same in StableHLO and always present.
 const fn same(name: &'static str) -> Prop {
     (name, Same, Never)
 }
@@ -81,7 +80,7 @@ const SORTED: Prop = ("indices_are_sorted", Same, False);
 const PADDING: Prop = ("padding", Same, All(0));
 const HOST: Prop = ("is_host_transfer", Same, False);
 
-/// An attribute as the table of operations has it.
+/// An attribute as in the table of operations.
 fn regular(attr: &AttrDef) -> Prop {
     let absent = match attr.presence {
         Presence::Required => Never,
@@ -97,7 +96,7 @@ fn regular(attr: &AttrDef) -> Prop {
     }
 }
 
-/// The versions of an operation whose form is regular: their names, without `vhlo.`, and attributes.
+/// The versions of an operation with a regular form: their names, without `vhlo.`, and attributes.
 fn versions(def: &'static OpDef) -> impl Iterator<Item = (String, Vec<Prop>)> {
     let base = def.name.strip_prefix("stablehlo.").unwrap_or(def.name);
     (1..=def.vhlo).map(move |version| {
@@ -106,8 +105,8 @@ fn versions(def: &'static OpDef) -> impl Iterator<Item = (String, Vec<Prop>)> {
     })
 }
 
-/// Operations whose form is not that of the table of operations: structured attributes are spelled in parts, older
-/// versions have other parts.
+/// Operations whose form differs from the table of operations. Structured attributes are separate attributes, and older
+/// versions have other attributes.
 const IRREGULAR: &[(&str, &[Prop])] = &[
     ("call_v1", &[("callee", Symbol, Never)]),
     (
@@ -202,7 +201,7 @@ const IRREGULAR: &[(&str, &[Prop])] = &[
             part("output_batch_dimension"),
             part("output_feature_dimension"),
             part("output_spatial_dimensions"),
-            // The operand of the same meaning alone counts.
+            // The operand with the same meaning is used instead.
             ("padding", Gone, Never),
             PRECISION,
             ones("rhs_dilation"),
@@ -328,7 +327,7 @@ static TABLE: LazyLock<FxHashMap<String, Row>> = LazyLock::new(|| {
     .collect()
 });
 
-/// The name of the StableHLO operation: the same without the version.
+/// The name of the StableHLO operation, which has no version.
 fn target(name: &str) -> Box<str> {
     let base = name.rsplit_once("_v").map_or(name, |(base, _)| base);
     let dialect = if matches!(base, "func" | "call") { "func" } else { "stablehlo" };
@@ -347,17 +346,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_operation_stands_once_with_its_attributes_in_order() {
+    fn operations_are_unique_with_sorted_attributes() {
         let regular: usize = OpDef::all().map(|def| usize::from(def.vhlo)).sum();
         assert_eq!(TABLE.len(), regular + IRREGULAR.len());
         TABLE.iter().for_each(|(name, row)| assert!(row.props.is_sorted_by(|a, b| a.0 < b.0), "{name}"));
     }
 
     #[test]
-    fn each_operation_becomes_one_that_is_known() {
-        // Told apart from operations by where they stand.
+    fn targets_are_known_operations() {
+        // Not in the syntax table: functions are parsed by their own code.
         let elsewhere = ["func.func"];
-        // Printed in generic form and kept as they are.
+        // Printed in generic form only.
         let kept = ["stablehlo.infeed", "stablehlo.map", "stablehlo.torch_index_select"];
         let known = |target: &&str| crate::syntax::row(target).is_some();
         let targets = TABLE.values().map(|row| &*row.target);
@@ -367,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_stand_in_operations_that_join_them() {
+    fn parts_are_in_operations_that_join_them() {
         TABLE.iter().for_each(|(name, row)| {
             let parts = row.props.iter().any(|prop| prop.1 == Part);
             let joined = ["conv", "dot_general", "gather", "recv_", "scatter_v", "send_"];

@@ -1,7 +1,7 @@
-//! Types of VHLO, decoded straight into what they are in builtin and StableHLO terms.
+//! Types of VHLO, decoded directly to builtin and StableHLO types.
 //!
-//! Source: `stablehlo/dialect/VhloBytecode.cpp` and `VhloTypes.td` of StableHLO. The codes never change: a newer
-//! dialect adds codes.
+//! Source: `stablehlo/dialect/VhloBytecode.cpp` and `VhloTypes.td` of StableHLO. Codes never change: newer versions of
+//! the dialect only add codes.
 
 use crate::bytecode::attr::{BType, Piece, Sign, TypeRef};
 use crate::bytecode::builtin;
@@ -10,7 +10,7 @@ use crate::bytecode::quant::{self, Storage};
 use crate::bytecode::stablehlo::separated;
 use crate::lexer::Res;
 
-/// Reads a type.
+/// Decodes a type.
 pub(super) fn read<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
     let place = cursor.cursor;
     let int = |width, sign| BType::Int { width, sign };
@@ -89,7 +89,7 @@ fn buffer<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
     Ok(BType::Pieces(vec![Piece::Text(head.into()), Piece::Type(element), Piece::Text(">".into())]))
 }
 
-/// The text of a buffer type before that of its element type.
+/// The text of a buffer type before its element type.
 pub(super) fn buffer_head(shape: &[i64]) -> String {
     let mut head = String::from("memref<");
     for &size in shape {
@@ -101,7 +101,7 @@ pub(super) fn buffer_head(shape: &[i64]) -> String {
     head
 }
 
-/// How the numbers of a quantized type are stored: what stands first in it.
+/// The storage of a quantized type, which is encoded first.
 struct Quantized {
     signed: bool,
     width: u32,
@@ -114,7 +114,7 @@ impl Quantized {
         let place = cursor.cursor;
         let storage = cursor.ty()?;
         let Some(width) = builtin::int_width(cursor, storage) else {
-            return Err(place.malformed("expected the type of an integer that stores a quantized number"));
+            return Err(place.malformed("expected the integer storage type of a quantized type"));
         };
         Ok(Quantized { signed, width, expressed: cursor.ty()? })
     }

@@ -1,4 +1,4 @@
-//! Versions of StableHLO, and what is said about artifacts of a version that is too new.
+//! Versions of StableHLO, and errors for artifacts of newer versions.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::codes;
 pub(crate) struct Version(pub(crate) [u64; 3]);
 
 impl Version {
-    /// Whether there may be more in this version than is known here. A patch adds nothing.
+    /// Whether this version may have additions that are not known here. Patch versions have none.
     fn is_newer(self) -> bool {
         self.0[..2] > table::NEWEST[..2]
     }
@@ -25,7 +25,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// The version that an artifact was written for, from the name of its producer: `StableHLO_v1.9.0`.
+/// The version for which an artifact was written, from the name of its producer: `StableHLO_v1.9.0`.
 pub(crate) fn written_by(producer: &str) -> Option<Version> {
     let (_, version) = producer.split_once("StableHLO_v")?;
     let mut numbers = version.split('.');
@@ -34,8 +34,7 @@ pub(crate) fn written_by(producer: &str) -> Option<Version> {
     numbers.next().is_none().then_some(version)
 }
 
-/// Demands that every operation of the dialect in a file is known; `names` are those of all its operations, with
-/// dialect.
+/// Checks that all VHLO operations of a file are known. `names` are the full names of the file's operations.
 pub(crate) fn check_operations<'a>(
     producer: &str,
     names: impl IntoIterator<Item = &'a str>,
@@ -65,10 +64,10 @@ pub(crate) fn check_operations<'a>(
     Err(error)
 }
 
-/// How many unknown operations a message names.
+/// The most unknown operations that a message lists.
 const MAX_NAMED: usize = 8;
 
-/// Where an artifact is of a version that is too new, says so: that is why reading it failed.
+/// For an artifact of a newer version, explains in the error that this is the reason.
 pub(crate) fn explain(error: &mut Diagnostic, producer: &str) {
     let Some(version) = written_by(producer).filter(|version| version.is_newer()) else { return };
     let newest = Version(table::NEWEST);

@@ -1,4 +1,4 @@
-//! Inherent attributes as they were read, taken one by one.
+//! Parsed inherent attributes.
 
 use std::borrow::Cow;
 
@@ -11,11 +11,11 @@ use smallvec::SmallVec;
 
 use crate::syntax::values::{Attrs, ConvNumbers, Val};
 
-/// Inherent attributes as read, to be taken one by one.
+/// Parsed inherent attributes, which are removed one by one as they are used.
 #[derive(Debug, Default)]
 pub(crate) struct Given(pub(crate) Attrs);
 
-/// What is wrong with the attributes of an operation.
+/// The error message for invalid attributes of an operation.
 pub(crate) type Problem = String;
 
 impl Given {
@@ -43,7 +43,7 @@ impl Given {
     }
 
     pub(super) fn splice_pieces(&mut self, name: &str) -> Result<SmallVec<[SplicePiece; 2]>, Problem> {
-        let wrong = || format!("the attribute `{name}` must hold three numbers for each piece");
+        let wrong = || format!("the attribute `{name}` must have three numbers for each piece");
         let list = self.ints(name)?;
         let pieces = list.chunks(3).map(|piece| match *piece {
             [operand, start, limit] => u32::try_from(operand)
@@ -120,7 +120,7 @@ impl Given {
         Ok(word.into_owned().into())
     }
 
-    /// One of the words of an enumeration, which are spelt so.
+    /// The member of an enumeration whose spelling is the attribute's value.
     pub(super) fn one_of<T: Copy>(
         &mut self,
         name: &str,
@@ -140,7 +140,7 @@ impl Given {
     pub(super) fn string(&mut self, name: &str) -> Result<Box<str>, Problem> {
         match self.need(name)? {
             Val::Str(text) => Ok(text),
-            _ => Err(format!("the attribute `{name}` must be a name")),
+            _ => Err(format!("the attribute `{name}` must be a string or symbol")),
         }
     }
 
@@ -202,7 +202,7 @@ impl Given {
         };
         let (groups, mesh_axes) = match self.need(groups)? {
             Val::Groups(groups, mesh_axes) => (groups, mesh_axes),
-            _ => return Err(format!("the attribute `{groups}` must be a matrix of device numbers")),
+            _ => return Err(format!("the attribute `{groups}` must be a matrix of device ids")),
         };
         let use_global_device_ids = self.flag("use_global_device_ids");
         let has_dynamic_root = self.flag("has_dynamic_root");
@@ -245,7 +245,7 @@ impl Given {
         Ok((direction, ty))
     }
 
-    /// How many operands or results belong to each of two variadic groups.
+    /// The number of operands or results in each of two variadic groups.
     pub(super) fn two_segments(&mut self, name: &str) -> Result<[u32; 2], Problem> {
         let sizes = self.dims(name)?;
         sizes[..].try_into().map_err(|_| format!("the attribute `{name}` must have two sizes"))
@@ -320,6 +320,6 @@ impl Given {
 
 pub(super) fn to_dims(name: &str, values: &[i64]) -> Result<DimList, Problem> {
     let dim =
-        |&v: &i64| u32::try_from(v).map_err(|_| format!("`{name}` must not hold the negative number {v}"));
+        |&v: &i64| u32::try_from(v).map_err(|_| format!("`{name}` must not contain the negative number {v}"));
     values.iter().map(dim).collect()
 }

@@ -1,4 +1,4 @@
-//! Inherent attributes <-> payloads of [`OpKind`].
+//! Conversion between inherent attributes and payloads of [`OpKind`].
 
 mod given;
 mod read;
@@ -11,8 +11,8 @@ pub(crate) use read::kind_of;
 
 use super::values::Attrs;
 
-/// Inherent attributes of an operation of this kind, sorted by name as MLIR prints them. Those of a custom call
-/// and of an unknown operation, which are kept as they were read, are not among them.
+/// The inherent attributes of an operation of this kind, sorted by name as MLIR prints them. Those of custom calls and
+/// unknown operations, which are kept as parsed, are not included.
 pub(crate) fn attrs_of(module: &Module, kind: &OpKind) -> Attrs {
     let mut out = Attrs::new();
     write::push_attrs(&mut out, module, kind);
@@ -20,7 +20,7 @@ pub(crate) fn attrs_of(module: &Module, kind: &OpKind) -> Attrs {
     out
 }
 
-/// How many operands an operation of this kind takes, where that is a fixed number.
+/// The number of operands of an operation of this kind, if it is fixed.
 pub(crate) fn operand_count(kind: &OpKind) -> Option<usize> {
     match kind {
         OpKind::Scan(spec) => (spec.inputs as usize).checked_add(spec.carries as usize),
@@ -35,9 +35,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_operation_of_the_table_is_read() {
+    fn every_operation_of_the_table_is_parsed() {
         for def in OpDef::all().filter(|def| !def.name.is_empty()) {
-            // Without attributes it may be refused, but not be taken for one that is not known.
+            // Without attributes an operation may be rejected, but must not be taken for an unknown one.
             match kind_of(&Module::default(), def.name, &mut Given::default()) {
                 Ok(OpKind::Opaque(_)) => panic!("{} is not read", def.name),
                 Ok(kind) => assert_eq!(kind.name(), def.name),

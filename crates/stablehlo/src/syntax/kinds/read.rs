@@ -1,4 +1,4 @@
-//! From inherent attributes to payloads.
+//! Converts inherent attributes to payloads.
 
 use shardc_ir::{
     Attr, AttrDict, BatchNormKind, BatchNormSpec, BroadcastingOp, BroadcastingSpec, CompositeSpec,
@@ -12,8 +12,8 @@ use crate::syntax::table::kept::IMPLIED;
 use crate::syntax::table::{Elementwise, row};
 use crate::syntax::values::Val;
 
-/// The kind of the operation called `name` from its inherent attributes. An operation that shardc does not know
-/// keeps them in [`OpaqueSpec::props`].
+/// Returns the kind of the operation called `name` from its inherent attributes. An unknown operation keeps them in
+/// [`OpaqueSpec::props`].
 pub(crate) fn kind_of(module: &Module, name: &str, given: &mut Given) -> Result<OpKind, Problem> {
     use OpKind as K;
     match row(name).and_then(|row| row.elementwise) {
@@ -211,7 +211,7 @@ pub(crate) fn kind_of(module: &Module, name: &str, given: &mut Given) -> Result<
     })
 }
 
-/// The kinds of operations that few programs have.
+/// Kinds of rare operations.
 fn rare_kind_of(name: &str, given: &mut Given) -> Result<OpKind, Problem> {
     use OpKind as K;
     Ok(match name {
@@ -257,7 +257,7 @@ fn rare_kind_of(name: &str, given: &mut Given) -> Result<OpKind, Problem> {
             version: match given.opt_int("version").map(i32::try_from) {
                 None => None,
                 Some(Ok(version)) => Some(version),
-                Some(Err(_)) => return Err("the attribute `version` must fit 32 bits".to_owned()),
+                Some(Err(_)) => return Err("the attribute `version` must fit in 32 bits".to_owned()),
             },
         })),
         "stablehlo.async_start" => K::AsyncStart,
@@ -299,7 +299,9 @@ fn rare_kind_of(name: &str, given: &mut Given) -> Result<OpKind, Problem> {
             let [inputs, carries] = given.two_segments("operandSegmentSizes")?;
             let [outputs, carried] = given.two_segments("resultSegmentSizes")?;
             if carries != carried {
-                return Err(format!("it starts with {carries} carried values and ends with {carried}"));
+                return Err(format!(
+                    "it has {carries} loop-carried operands, but {carried} loop-carried results"
+                ));
             }
             K::Scan(Box::new(ScanSpec {
                 inputs,
@@ -332,7 +334,7 @@ fn batch_norm(given: &mut Given) -> Result<BatchNormSpec, Problem> {
     Ok(BatchNormSpec { epsilon, feature_index: given.dim("feature_index")? })
 }
 
-/// The attributes of a manual computation without shardings, whose axes are no mesh's.
+/// The attributes of a manual computation without shardings, whose axes belong to no mesh.
 fn axes_of_no_mesh(given: &mut Given) -> AttrDict {
     let text = |val| match val {
         Val::Raw(text) => text,

@@ -3,7 +3,7 @@
 use super::Piece::{A, Arrow, Dict, L, One, Unless};
 use super::{FUNCTIONAL, Own, Pretty, pieces};
 
-/// Pretty forms of those that are not elementwise.
+/// The pretty forms of operations that are not elementwise.
 pub(super) const PRETTY: &[(&str, Pretty)] = &[
     (
         "chlo.top_k",

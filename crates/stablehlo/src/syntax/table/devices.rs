@@ -1,9 +1,9 @@
-//! Pretty forms of operations of StableHLO that speak to other devices, to the host or to functions.
+//! Pretty forms of calls, composites, tokens and device ids.
 
 use super::Piece::{A, All, Dict, Functional, L, Regions, Result, Same};
 use super::{Own, Pretty, pieces};
 
-/// All of them.
+/// All pretty forms of this file.
 pub(super) const PRETTY: &[(&str, Pretty)] = &[
     ("func.call", Pretty::Own(Own::Call)),
     ("stablehlo.custom_call", Pretty::Own(Own::CustomCall)),

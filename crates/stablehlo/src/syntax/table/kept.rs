@@ -1,4 +1,4 @@
-//! Operations of dialects that go with StableHLO in tests. They have no kind of their own and are kept as
+//! Operations of other dialects that tests use together with StableHLO. They have no kind of their own and are kept as
 //! [`OpKind::Opaque`](shardc_ir::OpKind::Opaque).
 
 use super::Piece::{A, All, Cast, Dict, L, One, Operand, Operands, Opt, Same};
@@ -17,11 +17,11 @@ const FLOATS: &[Piece] = &[L(" "), One, L(", "), One, Opt(" fastmath", "fastmath
 const INTEGERS: &[Piece] =
     &[L(" "), One, L(", "), One, Opt(" overflow", "overflowFlags"), Dict, L(" : "), Same];
 
-/// Attributes that MLIR adds where they are not written, and leaves out of pretty forms.
+/// Attributes with their default values. MLIR adds them if they are absent, and leaves them out of pretty forms.
 pub(crate) const IMPLIED: &[(&str, &str)] =
     &[("fastmath", "#arith.fastmath<none>"), ("overflowFlags", "#arith.overflow<none>")];
 
-/// All of them.
+/// All operations of this file.
 pub(super) const SPECS: &[Spec] = &[
     ("check.expect_eq", &[], pieces(&[L(" "), All, Dict, L(" : "), Operand])),
     (

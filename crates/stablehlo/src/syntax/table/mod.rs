@@ -1,5 +1,5 @@
-//! One row per operation: what [`shardc_ir`]'s table knows of it, and the pieces of its pretty form, which are in files
-//! by subject. An operation without pretty form needs nothing here.
+//! The syntax table: one row per operation, with the data of [`shardc_ir`]'s table and the pieces of the pretty form.
+//! The submodules list the pretty forms. An operation without a pretty form needs no entry here.
 
 mod chlo;
 mod devices;
@@ -13,28 +13,28 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashMap;
 use shardc_ir::{Absent, AttrDef, AttrType, BinaryOp, BroadcastOp, OpDef, Presence, UnaryOp};
 
-/// A piece of a pretty form. Reading and printing follow the same list.
+/// A piece of a pretty form. Parser and printer follow the same list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// Literal text; blanks separate tokens and are printed as they stand.
+    /// Literal text. Blanks separate tokens and are printed unchanged.
     L(&'static str),
     /// The next operand.
     One,
-    /// All operands that are left, separated by commas.
+    /// All remaining operands, separated by commas.
     All,
     /// The inherent attribute of this name.
     A(&'static str),
-    /// Literal text and an attribute, both left out where the attribute is absent.
+    /// Literal text and an attribute, both left out if the attribute is absent.
     Opt(&'static str, &'static str),
-    /// The same; a boolean is left out where it is this one too.
+    /// As [`Piece::Opt`], but also left out if the attribute is this boolean.
     Unless(bool, &'static str, &'static str),
-    /// A keyword attribute and a blank, left out where absent.
+    /// A keyword attribute and a blank, both left out if the attribute is absent.
     Lead(&'static str),
-    /// `({...}, {...})`, left out where there are no regions.
+    /// `({...}, {...})`, left out if there are no regions.
     Regions,
     /// Discardable attributes.
     Dict,
-    /// `T` where operands and results have that type, else `(T, U) -> V`.
+    /// `T` if operands and results have the same type, else `(T, U) -> V`.
     Same,
     /// `(T, U) -> V`.
     Functional,
@@ -48,7 +48,7 @@ pub(crate) enum Piece {
     Select,
     /// The complex result type; the operands have its element's type.
     Complex,
-    /// `T, U -> V`, results in parentheses where there are several.
+    /// `T, U -> V`, with several results in parentheses.
     Arrow,
     /// The result tuple's type; the operands have its items' types.
     Tuple,
@@ -60,12 +60,12 @@ pub(crate) enum Piece {
     Window,
     /// `e8m7`.
     ExpMant,
-    /// The type of the only operand, `to`, that of the only result.
+    /// The types of the only operand and the only result, as in `T to U`.
     Cast,
 }
 
 impl Piece {
-    /// Whether it writes the types of the operation.
+    /// Whether the piece writes the types of the operation.
     pub(crate) fn is_types(self) -> bool {
         match self {
             Piece::Same | Piece::Functional | Piece::Result | Piece::Operand | Piece::Operands => true,
@@ -79,18 +79,18 @@ impl Piece {
 
 use Piece::{All, Arrow, Complex, Dict, Functional, L, One, Same};
 
-/// How an operation's pretty form is read and printed.
+/// How an operation's pretty form is parsed and printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pretty {
-    /// There is none: MLIR prints the generic form.
+    /// No pretty form: MLIR prints the generic form.
     None,
     /// Piece by piece.
     Pieces(&'static [Piece]),
-    /// By code of its own.
+    /// By its own code.
     Own(Own),
 }
 
-/// Operations whose pretty form has code of its own.
+/// Operations whose pretty form has its own code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Own {
     Constant,
@@ -105,7 +105,7 @@ pub(crate) enum Own {
     Scan,
 }
 
-/// An elementwise operation, whose kind its name alone tells.
+/// An elementwise operation, whose kind is determined by its name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Elementwise {
     Unary(UnaryOp),
@@ -113,7 +113,7 @@ pub(crate) enum Elementwise {
     Broadcast(BroadcastOp),
 }
 
-/// What is known about the syntax of one operation.
+/// The syntax of one operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     /// Full name, with dialect.
@@ -124,12 +124,12 @@ pub(crate) struct Row {
     pub(crate) pretty: Pretty,
     /// The kind of an elementwise operation.
     pub(crate) elementwise: Option<Elementwise>,
-    /// Names that MLIR derives value names of the results from.
+    /// The names from which MLIR derives value names of the results.
     pub(crate) result_names: &'static [&'static str],
 }
 
 impl Row {
-    /// The name and type of an inherent attribute that the operation's payload holds.
+    /// The name and type of an inherent attribute that is in the operation's payload.
     pub(crate) fn attr(&self, name: &str) -> Option<(&'static str, AttrType)> {
         let attr = self.attrs.iter().find(|attr| attr.name == name)?;
         (attr.ty != AttrType::Carried).then_some((attr.name, attr.ty))
@@ -141,7 +141,7 @@ pub(super) const SAME_2: &[Piece] = &[L(" "), One, L(", "), One, Dict, L(" : "),
 pub(super) const FUNCTIONAL: &[Piece] = &[L(" "), All, Dict, L(" : "), Functional];
 pub(super) const ARROW: &[Piece] = &[L(" "), All, Dict, L(" : "), Arrow];
 
-/// Name, inherent attributes and pretty form of an operation that has no kind of its own.
+/// The name, inherent attributes and pretty form of an operation that has no kind of its own.
 type Spec = (&'static str, &'static [AttrDef], Pretty);
 
 const fn need(name: &'static str, ty: AttrType) -> AttrDef {
@@ -156,11 +156,10 @@ pub(super) const fn pieces(pieces: &'static [Piece]) -> Pretty {
     Pretty::Pieces(pieces)
 }
 
-/// The attribute that remembers the name of an operation which is read as another one, so that it is printed under
-/// that name.
+/// The attribute that records the name of an operation that is parsed as another one. It is printed under that name.
 pub(crate) use shardc_ir::SPELLING_ATTR as SPELLING;
 
-/// Names of operations that are read as others: constants, `dot` as `dot_general`.
+/// Names of operations that are parsed as others: constants, and `dot` as `dot_general`.
 pub(crate) const SPELLINGS: &[&str] = &[
     "sdy.constant",
     "chlo.constant",
@@ -240,7 +239,7 @@ pub(crate) fn row(name: &str) -> Option<&'static Row> {
     TABLE.get(name)
 }
 
-/// Names of all operations in the table, in no particular order.
+/// The names of all operations in the table, in no particular order.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     TABLE.keys().copied()
 }
@@ -250,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pretty_forms_are_of_operations_and_name_their_attributes() {
+    fn pretty_forms_match_the_table() {
         for (name, pretty) in [stablehlo::PRETTY, devices::PRETTY, chlo::PRETTY, sdy::PRETTY].concat() {
             let row = row(name).unwrap_or_else(|| panic!("{name} is not in the table"));
             assert_eq!(row.pretty, pretty, "{name}");

@@ -6,7 +6,7 @@ use super::{Own, Piece, Pretty, SAME_1, pieces};
 const TO_UNREDUCED: &[Piece] =
     &[L(" "), A("axes"), L(" "), One, L(" out_sharding="), A("out_sharding"), Dict, L(" : "), Same];
 
-/// All of them.
+/// All pretty forms of this file.
 pub(super) const PRETTY: &[(&str, Pretty)] = &[
     ("sdy.sharding_constraint", pieces(&[L(" "), One, L(" "), A("sharding"), Dict, L(" : "), Same])),
     ("sdy.reshard", pieces(&[L(" "), One, L(" "), A("sharding"), Dict, L(" : "), Same])),

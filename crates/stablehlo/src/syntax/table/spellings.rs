@@ -1,4 +1,4 @@
-//! Operations that are read as others.
+//! Operations that are parsed as others.
 
 use shardc_ir::AttrDef;
 use shardc_ir::AttrType::{Dense, Precisions};
@@ -8,8 +8,8 @@ use super::{ARROW, Own, Pretty, SAME_1, SAME_2, Spec, may, need, pieces};
 
 const VALUE: &[AttrDef] = &[need("value", Dense)];
 
-/// Those that are read as constants, `stablehlo.dot` as `stablehlo.dot_general`, `chlo.tan` as StableHLO's, and
-/// those of `mhlo` that XLA's converter from HLO leaves as CHLO's.
+/// Constants of other dialects; `stablehlo.dot`, parsed as `stablehlo.dot_general`; `chlo.tan`, parsed as StableHLO's;
+/// and operations of `mhlo` that XLA's converter from HLO emits, parsed as CHLO's.
 pub(super) const SPECS: &[Spec] = &[
     ("arith.constant", VALUE, Pretty::Own(Own::Constant)),
     ("chlo.constant", VALUE, Pretty::Own(Own::Constant)),

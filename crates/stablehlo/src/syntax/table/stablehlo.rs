@@ -1,4 +1,4 @@
-//! Pretty forms of operations of StableHLO that compute.
+//! Pretty forms of StableHLO operations that compute.
 
 use super::Piece::{
     A, All, Dict, DotDims, ExpMant, Functional, L, One, Opt, Ranges, Result, Same, Select, Tuple, Unless,
@@ -6,7 +6,7 @@ use super::Piece::{
 };
 use super::{FUNCTIONAL, Own, Pretty, SAME_1, pieces};
 
-/// Pretty forms of those that are not elementwise.
+/// The pretty forms of operations that are not elementwise.
 pub(super) const PRETTY: &[(&str, Pretty)] = &[
     (
         "stablehlo.compare",

@@ -1,6 +1,6 @@
-"""Writes the bytecode files here, and beside each the text that MLIR prints of the same module.
+"""Writes the bytecode files in this folder, and for each module the text that MLIR prints.
 
-    python make.py              (a Python with jaxlib; mlir-opt 22 on the path for the quantized types)
+    python make.py              (needs jaxlib, and mlir-opt 22 on the path for the quantized types)
 
 `src/NAME.mlir` becomes `NAME.mlir` and `NAME.vVERSION.mlirbc`.
 
@@ -18,8 +18,8 @@ import sys
 from jax._src.interpreters import mlir
 from jaxlib.mlir import ir
 
-# Versions of the format, by program: each first of its kind at least once.
-# MLIR itself loses the inherent attributes of operations that it does not know before version 5.
+# Versions of the format for each program, so that each change of the format is covered.
+# Before version 5, MLIR itself loses the inherent attributes of unregistered operations.
 VERSIONS = {"operations": range(7), "locations": [0, 4, 6], "quantized": [1, 6], "unknown": [5, 6], "kept": [5, 6]}
 
 
@@ -44,7 +44,7 @@ def with_mlir_opt(file: pathlib.Path, out: pathlib.Path, versions) -> None:
     if tool is None:
         print("mlir-opt is missing: the quantized types stay as they are", file=sys.stderr)
         return
-    # From the standard input, so that locations hold no path of this machine.
+    # The input is piped, so that locations contain no local path.
     command = [tool, "--allow-unregistered-dialect", "-"]
     source = file.read_bytes()
     (out / f"{file.stem}.mlir").write_bytes(subprocess.run(command, input=source, check=True, capture_output=True).stdout)

@@ -1,11 +1,11 @@
-// error: SH0107 a key of a VHLO dictionary is a VHLO attribute: expected `#vhlo`
+// error: SH0107 a key of a VHLO dictionary must be a VHLO attribute: expected `#vhlo`
 func.func @key() attributes {a = #vhlo.dict_v1<{"key" = #vhlo.bool_v1<true>}>} {
   return
 }
 
 // -----
 
-// error: SH0107 a VHLO attribute holds VHLO attributes only: expected `#vhlo`
+// error: SH0107 a VHLO attribute can contain only VHLO attributes: expected `#vhlo`
 func.func @value() attributes {a = #vhlo.array_v1<[#vhlo.bool_v1<true>, #stablehlo.bounds<4, ?>]>} {
   return
 }

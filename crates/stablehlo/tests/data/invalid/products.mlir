@@ -1,4 +1,4 @@
-// Products, convolutions, Fourier transforms, factorisations.
+// Matmuls, convolutions, Fourier transforms, factorizations.
 
 func.func @fits(%a: tensor<2x3x4xf32>, %b: tensor<2x4x5xf32>, %x: tensor<1x8x8x3xf32>, %k: tensor<3x3x3x16xf32>, %m: tensor<2x3x3xf32>, %v: tensor<2x3x1xf32>) {
   %0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [HIGH, HIGH] : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<2x3x5xf32>

@@ -107,7 +107,7 @@ func.func @count(%a: tensor<3x!quant.uniform<i8:f32:0, {0.5,0.25}>>) {
 
 // -----
 
-// error: SH0110 the scale 1.000000e+06 is beyond what f16 can hold
+// error: SH0110 the scale 1.000000e+06 is out of range for f16
 func.func @scale(%a: tensor<2x!quant.uniform<i8:f16, 1.0e+06>>) {
   return
 }
@@ -123,7 +123,7 @@ func.func @si(%a: tensor<4x!quant.uniform<si8:f32, 0.5>>) -> tensor<4xf32> {
 // -----
 
 func.func @stored_otherwise() {
-  // error: SH0104 a constant of type tensor<2xui8> cannot have another type as result
+  // error: SH0104 a constant of type tensor<2xui8> cannot have a result of another type
   %0 = stablehlo.constant() <{value = dense<[1, 2]> : tensor<2xui8>}> : () -> tensor<2x!quant.uniform<i8:f32, 0.5>>
   return
 }
@@ -131,7 +131,7 @@ func.func @stored_otherwise() {
 // -----
 
 func.func @stored_wider() {
-  // error: SH0104 a constant of type tensor<2xi16> cannot have another type as result
+  // error: SH0104 a constant of type tensor<2xi16> cannot have a result of another type
   %0 = stablehlo.constant() <{value = dense<[1, 2]> : tensor<2xi16>}> : () -> tensor<2x!quant.uniform<i8:f32, 0.5>>
   return
 }

@@ -2,13 +2,13 @@
 
 func.func @fits(%a: tensor<4x5xf32>, %z: tensor<f32>, %v: tensor<5xf32>) {
   %0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1] : (tensor<4x5xf32>, tensor<f32>) -> tensor<4xf32>
-  // A body that works on rows.
+  // A body whose arguments are rows.
   %1 = "stablehlo.reduce"(%a, %v) <{dimensions = array<i64: 0>}> ({
   ^bb0(%x: tensor<5xf32>, %y: tensor<5xf32>):
     %s = stablehlo.add %x, %y : tensor<5xf32>
     stablehlo.return %s : tensor<5xf32>
   }) : (tensor<4x5xf32>, tensor<5xf32>) -> tensor<5xf32>
-  // A body that works in a wider type.
+  // A body that computes in a wider type.
   %2 = "stablehlo.reduce"(%a, %z) <{dimensions = array<i64: 0>}> ({
   ^bb0(%x: tensor<f64>, %y: tensor<f64>):
     %s = stablehlo.add %x, %y : tensor<f64>

@@ -85,7 +85,7 @@ sdy.mesh @mesh = <["x"=4, "y"=2]>
 func.func @pending(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced=max{"x"}>}, %b: tensor<8xf32>) {
   // error: SH0218 sdy.reshard makes a pending maximum a pending sum
   %0 = sdy.reshard %a <@mesh, [{}], unreduced={"x"}> : tensor<8xf32>
-  // A maximum may begin here: Shardy of JAX 0.12 takes it.
+  // A reshard may create an unreduced maximum, as in Shardy of JAX 0.12.
   %1 = sdy.reshard %b <@mesh, [{}], unreduced=max{"x"}> : tensor<8xf32>
   // error: SH0218 sdy.all_reduce completes a pending maximum by a pending sum
   %2 = sdy.all_reduce {"x"} %a out_sharding=<@mesh, [{}]> : tensor<8xf32>
@@ -176,7 +176,7 @@ func.func @named(%a: tensor<8xf32>) {
 // -----
 
 sdy.mesh @mesh = <["x"=8, "y"=2]>
-// error: SH0108 (3)2 is no part of the axis "x" of size 8
+// error: SH0108 (3)2 is not a sub-axis of the axis "x" of size 8
 func.func @part(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(3)2}, {}]>}) {
   return
 }

@@ -1,11 +1,11 @@
-"""Portable artifacts that jaxlib and JAX write, and what jaxlib reads in them.
+"""Writes portable artifacts with jaxlib and JAX, and the text that jaxlib prints for them.
 
     python artifacts.py OUT corpus FILE... [-- VERSION...]
     python artifacts.py OUT export
 
-The first writes for each StableHLO file and each target version an artifact; the second for some functions what
-`jax.export` serializes. Each is `OUT/NAME.bc`, beside it `NAME.mlir`, the text that jaxlib prints of it when it has
-read it back, and for files `NAME.same` where that is what it prints of the file itself. Prints the names.
+The first command writes an artifact for each StableHLO file and each target version. The second writes the output of
+`jax.export` for some functions. An artifact is `OUT/NAME.bc`, and `OUT/NAME.mlir` is the text that jaxlib prints for it.
+`OUT/NAME.same` exists if jaxlib prints the same text for the StableHLO file. The script prints the names.
 """
 
 import pathlib
@@ -42,7 +42,7 @@ def corpus(out: pathlib.Path, files: list[str], versions: list[str]) -> None:
                         else:
                             artifact = _jax.mlir.serialize_portable_artifact(module, version, True)
                     except Exception:
-                        # What the program has is newer than the version.
+                        # The program needs a newer version.
                         continue
                 put(out, f"{file.stem}.{version}.{how}", artifact, original)
 

@@ -1,9 +1,9 @@
-"""Writes the portable artifacts beside this file.
+"""Writes the portable artifacts in this folder.
 
     python make.py
 
-needs jaxlib. For each program `NAME.mlir` and each version in VERSIONS it writes `NAME.VERSION.bc`, and it writes
-`NAME.mlir` again as jaxlib prints what the artifact holds: artifacts of all versions of a program hold the same.
+The script needs jaxlib. For each program `NAME.mlir` and each version in VERSIONS it writes `NAME.VERSION.bc`. It
+then rewrites `NAME.mlir` with the text that jaxlib prints for the artifacts, which is the same for all versions.
 """
 
 import pathlib
@@ -14,7 +14,7 @@ from jaxlib.mlir.dialects import stablehlo
 
 HERE = pathlib.Path(__file__).parent
 
-# The oldest version that can hold the program, some between, and the newest.
+# The oldest version that can express the program, some in between, and the newest.
 VERSIONS = {
     "basics": ["0.9.0", "0.14.0", "1.0.0", "1.9.0", "1.17.0"],
     "later": ["1.17.0"],
@@ -30,7 +30,7 @@ def context() -> ir.Context:
 
 def serialize(text: str, version: str, other_dialects: bool) -> bytes:
     if not other_dialects:
-        # This one knows quantized types.
+        # Only this function supports quantized types.
         return stablehlo.serialize_portable_artifact_str(text, version)
     with context() as ctx:
         return stablehlo.serialize_portable_artifact(ir.Module.parse(text, ctx), version, True)

@@ -1,4 +1,4 @@
-// Elements of constants as MLIR keeps them: packed booleans, splats, narrow integers, all float types.
+// Elements of constants in MLIR's storage format: packed booleans, splats, narrow integers, all float types.
 func.func @f() {
   %0 = stablehlo.constant dense<true> : tensor<i1>
   %1 = stablehlo.constant dense<false> : tensor<3xi1>

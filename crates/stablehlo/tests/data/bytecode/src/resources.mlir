@@ -1,4 +1,4 @@
-// Constants whose elements stand at the end of the file.
+// Constants whose elements are resources at the end of the file.
 module @resources {
   func.func @main() -> tensor<3xf32> {
     %0 = stablehlo.constant dense_resource<weights> : tensor<3xf32>

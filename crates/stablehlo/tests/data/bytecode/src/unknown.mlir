@@ -1,4 +1,4 @@
-// Operations, attributes and types of dialects that nobody knows, and builtin attributes of all kinds.
+// Operations, attributes and types of unregistered dialects, and builtin attributes of all kinds.
 module attributes {
     x.unit, x.bool = true, x.i8 = -1 : i8, x.i32 = 7 : i32, x.i64 = -7 : i64, x.ui = 200 : ui8, x.si = -3 : si16, x.index = 5 : index,
     x.wide = 340282366920938463463374607431768211455 : i128, x.negative = -170141183460469231731687303715884105728 : i128, x.odd = 99 : i17,

@@ -1,24 +1,24 @@
-//! Which process of a job this is.
+//! The role of this process in a job.
 
 use anyhow::Result;
 use shardc::runtime::ProcessOptions;
 
 use crate::failure::{Failure, usage};
 
-/// Where this process stands.
+/// The role of this process.
 pub(crate) enum Place {
-    /// It is the only one.
+    /// The only process.
     Alone,
-    /// It is to start so many.
+    /// The launcher of so many processes.
     Launcher(usize),
-    /// It is one of several.
+    /// One of several processes.
     Member(Box<ProcessOptions>),
 }
 
-/// What the environment and `--processes` say.
+/// Determines the role from the environment and `--processes`.
 ///
 /// # Errors
-/// Variables are missing or contradict the option (RT0701).
+/// Variables are missing, or contradict the option (RT0701).
 pub(crate) fn place(asked: Option<usize>) -> Result<Place> {
     let options = ProcessOptions::from_variables(|name| std::env::var(name).ok());
     let options = options.map_err(|error| anyhow::Error::from(Failure::runtime(&error)))?;

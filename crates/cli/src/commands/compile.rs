@@ -47,12 +47,12 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui) -> Result<ExitCode> {
         outputs.put(path, format!("{}\n", serde_json::to_string_pretty(&report)?))?;
     }
     outputs.commit()?;
-    // A report on the standard output is one.
+    // A report on standard output replaces the text.
     if args.json.as_deref() != Some(Path::new("-")) {
         let json = serde_json::to_value(&report)?;
         ui.result(|| describe(&report, ui), || json)?;
     }
-    // After the report, which says what takes the memory.
+    // This comes after the report, which shows the use of memory.
     report.require_fit().map_err(runtime_error)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -69,7 +69,7 @@ fn describe(report: &CompileReport, ui: &Ui) -> String {
         ("memory of a device", report.device_bytes),
         ("executable", report.executable_bytes),
     ] {
-        // What the compiler does not know is not shown.
+        // Numbers that the compiler does not report are left out.
         if let Some(n) = n {
             memory.row(vec![name.into(), bytes(n)]);
         }

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The tensors whose names are those of patterns.
+/// The tensors whose names match a pattern.
 fn some(dict: &StateDict, patterns: &[String]) -> Result<StateDict> {
     let mut found = StateDict::new();
     found.metadata.clone_from(&dict.metadata);
@@ -73,7 +73,7 @@ fn some(dict: &StateDict, patterns: &[String]) -> Result<StateDict> {
     }
 }
 
-/// The arrays of a checkpoint that are wanted, all in memory.
+/// Reads the wanted arrays of a checkpoint into memory.
 fn whole(checkpoint: &Checkpoint, is_wanted: &dyn Fn(&str) -> bool) -> Result<StateDict> {
     let mut dict = StateDict::new();
     for entry in checkpoint.entries().filter(|entry| is_wanted(&entry.name)) {
@@ -85,7 +85,7 @@ fn whole(checkpoint: &Checkpoint, is_wanted: &dyn Fn(&str) -> bool) -> Result<St
     Ok(dict)
 }
 
-/// Writes a checkpoint, one block for each tensor; few tensors are in memory at a time.
+/// Writes a checkpoint with one block for each tensor, and with few tensors in memory at a time.
 fn as_checkpoint(dict: &StateDict, place: &Path, info: Info, ui: &Ui) -> Result<()> {
     let place = place.to_string_lossy();
     let (folder, name) = split(&place)?;

@@ -23,7 +23,7 @@ use crate::strategy::mesh_for;
 use crate::ui::Ui;
 use crate::ui::table::{Table, bytes};
 
-/// Strategies in the order of what they split, with the words for them.
+/// The strategies and their words, ordered by how much they shard.
 const STRATEGIES: [(&str, Sharding); 6] = [
     ("no_shard", Sharding::NoShard),
     ("zero1", Sharding::Zero1),
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &FsdpArgs, ui: &Ui) -> Result<ExitCode> {
     }
 }
 
-/// Asks on the standard error and reads answers from the standard input; behind its end, every answer is the default.
+/// Asks on standard error and reads answers from standard input; after its end, every answer is the default.
 fn config(args: &FsdpConfigArgs) -> Result<ExitCode> {
     let mut outputs = Outputs::plan(&[("--output", &args.output)], &[])?;
     let mut answers = Vec::new();
@@ -65,7 +65,7 @@ fn config(args: &FsdpConfigArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A step and what its arguments are.
+/// Reads a step, and infers the roles of its arguments.
 fn read(
     source: &Source,
     role: &[String],
@@ -172,16 +172,16 @@ fn apply(args: &FsdpApplyArgs, ui: &Ui) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a device keeps and sends by a strategy.
+/// The memory of a device, and the bytes that it sends, under a strategy.
 struct Row {
     name: &'static str,
     parameters: u64,
     optimizer: u64,
-    /// Gradients by the formula, or accumulators of a step.
+    /// Gradients of a formula, or accumulators of a step.
     gradients: u64,
-    /// Other arguments of a step; `None` of formulas.
+    /// Other arguments of a step; `None` for a formula.
     others: Option<u64>,
-    /// What the step needs besides arguments.
+    /// The peak memory of the step minus its arguments.
     temporaries: Option<u64>,
     sent: u64,
 }
@@ -246,12 +246,12 @@ fn is_hybrid(sharding: Sharding) -> bool {
     matches!(sharding, Sharding::HybridShard | Sharding::HybridShardZero2)
 }
 
-/// Strategies that a mesh of so many axes can have.
+/// The strategies that a mesh with this number of axes supports.
 fn possible(axes: usize) -> impl Iterator<Item = (&'static str, Sharding)> {
     STRATEGIES.into_iter().filter(move |&(_, sharding)| axes > 1 || !is_hybrid(sharding))
 }
 
-/// By the formulas of the ZeRO paper.
+/// Estimates by the formulas of the ZeRO paper.
 fn formulas(parameters: f64, devices: u64, nodes: u64) -> Vec<Row> {
     let each = PerParameter::MIXED_ADAM;
     let row = |(name, sharding)| {
@@ -271,7 +271,7 @@ fn formulas(parameters: f64, devices: u64, nodes: u64) -> Vec<Row> {
     possible(if nodes > 1 { 2 } else { 1 }).map(row).collect()
 }
 
-/// Of a step that is partitioned by each strategy.
+/// Estimates by partitioning a step with each strategy.
 fn of_step(
     source: &Source,
     (module, roles): (&Module, &Roles),
@@ -287,7 +287,7 @@ fn of_step(
         let mut step = module.clone();
         let settings = Settings { sharding, ..Settings::default() }.for_machine(machine);
         match strategy::apply(&mut step, roles, &settings, mesh) {
-            // A hybrid strategy on a mesh with one axis of data parallelism.
+            // A hybrid strategy on a mesh with only one data-parallel axis.
             Err(Error::Diagnostics(errors))
                 if is_hybrid(sharding) && errors.iter().any(|e| e.code == "SH1251") =>
             {

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &LintArgs, ui: &Ui) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(report.has_errors())))
 }
 
-/// The findings under their lines, what was not looked at, and how many there are.
+/// Renders the findings with their lines, the parts of the program that were not checked, and the counts.
 fn text(report: &LintReport, source: &Source, ui: &Ui) -> String {
     let found = report.findings.iter().map(|finding| {
         let rule = (Span::NONE, format!("rule {}", finding.lint.name));
@@ -80,10 +80,10 @@ fn text(report: &LintReport, source: &Source, ui: &Ui) -> String {
     out
 }
 
-/// Renders the findings for machines.
+/// Renders the findings as JSON.
 fn json(report: &LintReport, source: &Source) -> Value {
     let text = source.text();
-    // Line and column stood in an object before.
+    // Line and column are also in an object `place`, for compatibility.
     let placed = |found: &Diagnostic| {
         let mut object = diagnostic(found, &source.name, &text);
         object["place"] = match object["line"] {

@@ -12,7 +12,7 @@ use crate::args::Cli;
 use crate::output::Outputs;
 use crate::ui::Ui;
 
-/// Prints the completions of a shell.
+/// Prints the completion script of a shell.
 pub(crate) fn completions(shell: Shell, ui: &Ui) -> Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "shardc", &mut script);
@@ -20,7 +20,7 @@ pub(crate) fn completions(shell: Shell, ui: &Ui) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the page of the program, or writes one page for each command.
+/// Prints the manual page of the program, or writes one page for each command.
 pub(crate) fn pages(directory: Option<&Path>, ui: &Ui) -> Result<ExitCode> {
     let mut command = Cli::command();
     command.build();

@@ -68,7 +68,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
         shardc_stablehlo::print(module, &options)
     };
     let mut progress = ui.progress();
-    // Passes come in any order here: what one left is looked at before the next.
+    // The user chooses the order of passes, so the module is verified after each.
     let observe = ObserveArgs { verify_each: true, ..args.observe.clone() };
     let mut watch = Watch::new(&observe, Some(&args.stop), &mut progress)?;
     watch.in_any_order = true;
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
             !again
         });
         if let Some(expect) = args.verify_diagnostics {
-            // What is as expected is printed too, as MLIR does; a program that is refused leaves a gap.
+            // An expected result is printed too, as in MLIR; a rejected program leaves an empty part.
             texts.push(match done {
                 Ok(module) => printed(&module, located),
                 Err(Error::Diagnostics(errors)) => {
@@ -136,7 +136,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
     Ok(if failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-/// A pass as it is written, `name` or `name{option=value option=value}`.
+/// Parses a pass: `name` or `name{option=value option=value}`.
 fn step(text: &str) -> Result<Step> {
     let names: Vec<&str> = PASSES.iter().chain(shardc_shardy::passes()).map(|pass| pass.name).collect();
     Step::parse_among(text.trim().trim_start_matches('-'), find, &names).map_err(|error| {
@@ -145,7 +145,7 @@ fn step(text: &str) -> Result<Step> {
     })
 }
 
-/// Runs the passes, with the verifier before and after each; `--stop-after` ends them early.
+/// Runs the passes, and the verifier before and after each; `--stop-after` ends the run early.
 fn through(
     mut module: Module,
     steps: &[Step],

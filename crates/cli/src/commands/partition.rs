@@ -48,12 +48,12 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
     if args.at_peak {
         at_peak(&job.output, ui);
     }
-    // The program ends here: what it has in memory goes with it, all at once.
+    // The process ends here, so its memory is not freed piece by piece.
     std::mem::forget(job);
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints what was inserted and what a device needs.
+/// Prints the collectives of the program, and the memory of a device.
 fn summary(output: &Output, limit: Option<u64>, ui: &Ui) {
     let rows = summarize(&output.module);
     let cleaned = output.cleaned.text();
@@ -127,10 +127,10 @@ fn summary(output: &Output, limit: Option<u64>, ui: &Ui) {
     });
 }
 
-/// How many lines of what is in memory are shown to people.
+/// The largest number of rows of the text form of `--at-peak`.
 const SHOWN: usize = 20;
 
-/// Prints what is in memory when a device needs most.
+/// Prints the values that are live at the memory peak.
 fn at_peak(output: &Output, ui: &Ui) {
     let all = output.at_peak();
     let text = || {

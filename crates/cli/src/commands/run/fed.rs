@@ -1,4 +1,4 @@
-//! Which results are arguments of the next step.
+//! The results that become arguments of the next step.
 
 use anyhow::Result;
 use shardc::Interface;
@@ -8,11 +8,11 @@ use super::names::path;
 use crate::args::StateArgs;
 use crate::failure::{Failure, usage};
 
-/// Pairs of a result and the argument that it is in the next step: those of `--feed`, those that take an argument's memory, and
-/// those with an argument's name; each argument once.
+/// Pairs of a result and the argument of the next step that it becomes: pairs of `--feed`, pairs by donation, then pairs by
+/// name. Each argument occurs once.
 ///
 /// # Errors
-/// `--feed` names what there is not, or another type; several steps are asked for, and nothing goes from one to the next.
+/// `--feed` has an unknown name or unequal types; or several steps are requested, and there are no pairs.
 pub(super) fn pairs(args: &StateArgs, interface: &Interface, names: &Names) -> Result<Vec<(usize, usize)>> {
     let (inputs, outputs) = (&interface.inputs, &interface.outputs);
     let mut pairs: Vec<(usize, usize)> = Vec::new();

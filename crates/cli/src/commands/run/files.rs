@@ -1,4 +1,4 @@
-//! Safetensors files of inputs and outputs by position: `--inputs`, `--outputs`.
+//! Safetensors files of `--inputs` and `--outputs`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,7 +29,7 @@ const TYPES: &[(DType, Dtype)] = &[
     (DType::F64, Dtype::F64),
 ];
 
-/// The arrays of a file by argument. Everything that does not fit is said at once.
+/// Reads the arrays of a file by argument. All mismatches are reported in one error.
 pub(super) fn load(path: &Path, names: &Names, ports: &[Port]) -> Result<BTreeMap<usize, HostArray>> {
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     let file = SafeTensors::deserialize(&bytes)

@@ -1,11 +1,11 @@
-//! How what is loaded differs from the arguments of a program: all of it is one error (SH1309).
+//! Mismatches between loaded arrays and the arguments of a program, reported in one error (SH1309).
 
 use anyhow::Result;
 use shardc::runtime::ArrayType;
 
 use crate::failure::Failure;
 
-/// What does not fit, a line each, by kind.
+/// The mismatches by kind, one line each.
 #[derive(Default)]
 pub(super) struct Misfit {
     missing: Vec<String>,
@@ -16,18 +16,18 @@ pub(super) struct Misfit {
 }
 
 impl Misfit {
-    /// An argument is nowhere, neither by its own name nor as `--map` calls it.
+    /// An argument was not found under its name, nor under the name of `--map`.
     pub(super) fn is_missing(&mut self, argument: &str, called: &str, ty: &ArrayType) {
         let called = if called == argument { String::new() } else { format!(" ({called})") };
         self.missing.push(format!("missing: {argument}{called}, {ty}"));
     }
 
-    /// An array is none of the arguments.
+    /// An array is no argument.
     pub(super) fn is_unexpected(&mut self, name: &str, ty: &ArrayType, place: &str) {
         self.unexpected.push(format!("unexpected: {name}, {ty}, in {place}"));
     }
 
-    /// An array at a place has another type or shape than the argument.
+    /// An array has another type or shape than its argument.
     pub(super) fn is_misshaped(
         &mut self,
         (stored, is, place): (&str, &ArrayType, &str),
@@ -38,20 +38,20 @@ impl Misfit {
         ));
     }
 
-    /// An argument is at several places.
+    /// Several sources have the same argument.
     pub(super) fn is_there_twice(&mut self, name: &str, places: &[&str]) {
         self.twice.push(format!("several times: {name}, in {}", places.join(" and ")));
     }
 
-    /// Nothing at a place is an argument.
+    /// A source has no argument.
     pub(super) fn is_of_no_use(&mut self, place: &str) {
         self.of_no_use.push(format!("no argument: nothing in {place} is one"));
     }
 
-    /// `fitting`, if there is nothing that does not fit.
+    /// Returns `fitting` if there are no mismatches.
     ///
     /// # Errors
-    /// All that does not, with the options that help.
+    /// All mismatches, with the options that help.
     pub(super) fn or<T>(self, fitting: T) -> Result<T> {
         let kinds: [(Vec<String>, &str, Option<&str>); 5] = [
             (

@@ -1,4 +1,4 @@
-//! Propagation itself, and the rules that it goes by.
+//! `sdy-*-propagate` and `sdy-populate-op-sharding-rules`: propagation, and the sharding rules that it uses.
 
 use shardc_ir::{Attr, Class, Diagnostic, Module, OpKind, RegionId, sharding_rule_fault};
 use shardc_passes::driver::pass_options::{DEBUG_EDGES, DEBUG_ORIGINS, PassOption, debug_options};
@@ -55,7 +55,7 @@ pub(super) const PASSES: &[Pass] = &[
     },
 ];
 
-/// What the passes differ in.
+/// The differences between the propagation passes.
 struct Kind {
     strategies: &'static [PropagationStrategy],
     op_priority: bool,
@@ -110,7 +110,7 @@ fn write_rules(module: &mut Module, body: RegionId, options: RuleOptions) {
         }
         if let Some(rule) = rule_with(module, op, options) {
             let text = format!("#sdy.op_sharding_rule<{rule}>");
-            // Rules on operations are for tensors of known shape.
+            // Rules on operations need static shapes.
             if sharding_rule_fault(module, op, &text).is_some() {
                 continue;
             }
@@ -119,7 +119,7 @@ fn write_rules(module: &mut Module, body: RegionId, options: RuleOptions) {
     }
 }
 
-/// A warning for each target of custom calls that nobody knows, at the first call of it.
+/// A warning for each unknown target of custom calls, at its first call.
 fn unknown_calls(module: &Module, body: RegionId) -> Vec<Diagnostic> {
     let mut seen: Vec<&str> = Vec::new();
     let mut warnings = Vec::new();

@@ -1,4 +1,4 @@
-//! Steps after propagation, one file each.
+//! Passes after propagation, one file each.
 
 mod call_reshards;
 mod constants;

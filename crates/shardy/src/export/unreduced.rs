@@ -1,4 +1,4 @@
-//! `sdy-verify-unreduced-axes`: nothing pending is lost, and nothing becomes pending that the operation cannot make so.
+//! `sdy-verify-unreduced-axes`: checks that unreduced axes change only at operations that can reduce or create them.
 
 use shardc_ir::{
     AxisList, Diagnostic, FuncId, MeshCollectiveKind, Module, OpId, OpKind, ReductionKind, RegionId,
@@ -16,7 +16,7 @@ const CODE: &str = "SH0820";
 /// Checks every function.
 ///
 /// # Errors
-/// The first operation of each function that loses or makes up something pending.
+/// For each function, the first operation that drops or adds an unreduced axis and cannot do so.
 pub(super) fn verify(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     let places = ShardingAccess::new(module);
     let mut errors = Vec::new();
@@ -47,7 +47,7 @@ impl Checker<'_> {
     fn check(&mut self, op: OpId) -> Checked {
         let data = self.module.ops[op].clone();
         let results = &data.results;
-        // What the user says is resharded may change; how it does is checked with the operation itself.
+        // Reshards of users may change unreduced axes; lowering of the reshard checks how.
         let operands = |count: usize| -> Vec<ValueId> { data.operands.iter().take(count).copied().collect() };
         let all = data.operands.len();
         let sum = Some(ReductionKind::Add);
@@ -91,7 +91,8 @@ impl Checker<'_> {
         self.change(operands, results, Some(ReductionKind::Add), None)
     }
 
-    /// An operation that may make its results pending as `made`, and complete what is pending as `done`.
+    /// Checks an operation that may create unreduced results with the reduction `made`, and reduce operands with the reduction
+    /// `done`.
     fn change(
         &mut self,
         operands: &[ValueId],
@@ -124,7 +125,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// What a function, or a computation, returns is pending as its results are.
+    /// Checks that the returned values have the unreduced axes of the results of the function or computation.
     fn end(&mut self, op: OpId, returned: &[ValueId]) -> Checked {
         let at_end = |region: RegionId| self.module.regions[region].ops.last() == Some(&op);
         let in_func = at_end(self.body);
@@ -195,7 +196,7 @@ impl Checker<'_> {
     }
 }
 
-/// Whether an operation may turn values that are pending as `before` into ones that are pending as `after`.
+/// Whether an operation may change the unreduced axes of its operands, `before`, to those of its results, `after`.
 fn transition(
     module: &Module,
     before: &[ShardingId],

@@ -1,4 +1,4 @@
-//! Steps before propagation.
+//! Passes before propagation.
 
 mod batching;
 mod constants;
@@ -23,7 +23,7 @@ use shardc_passes::internal::symbols::drop_unused_funcs;
 use crate::pass::pass;
 pub(super) use func_calls::MANY_CALLS;
 
-/// No edge stands where values flow into and out of regions.
+/// No data-flow edges of regions.
 const NO_REGION_EDGES: Precondition = Precondition {
     about: "a program without data-flow edges",
     after: "sdy-sink-data-flow-edges",
@@ -31,7 +31,7 @@ const NO_REGION_EDGES: Precondition = Precondition {
     everywhere: true,
 };
 
-/// No edge stands where values flow into and out of functions.
+/// No data-flow edges of functions.
 const NO_FUNC_EDGES: Precondition = Precondition {
     about: "a program without data-flow edges between functions",
     after: "sdy-sink-func-data-flow-edges",

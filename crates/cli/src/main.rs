@@ -51,9 +51,7 @@ fn main() -> ExitCode {
 
 fn run(command: &Command, ui: &Ui) -> Result<ExitCode> {
     if ui.format() == Format::Markdown && !matches!(command, Command::Ops(_)) {
-        return Err(usage(
-            "--format markdown is for `shardc ops` only: leave it out, or write --format json",
-        ));
+        return Err(usage("--format markdown is only for `shardc ops`: leave it out, or use --format json"));
     }
     match command {
         Command::Partition(args) => commands::partition::run(args, ui),

@@ -70,7 +70,7 @@ impl<'a> Watch<'a> {
         let stop = match stop.and_then(|stop| stop.stop_after.as_deref()) {
             None => None,
             Some(text) => Some(match text.parse() {
-                Ok(0) => return Err(usage("--stop-after counts passes from 1")),
+                Ok(0) => return Err(usage("--stop-after 0: passes are numbered from 1")),
                 Ok(number) => Stop::Number(number),
                 Err(_) => Stop::Pass(known(text)?),
             }),

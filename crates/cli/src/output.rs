@@ -44,7 +44,7 @@ impl Outputs {
             if let Some(j) = places[..i].iter().position(|other| place.is_same(other)) {
                 let other = outputs[j].0;
                 return Err(usage(if *place == Destination::Standard {
-                    format!("{other} and {option} both are the standard output: name a file for one of them")
+                    format!("{other} and {option} are both standard output: name a file for one of them")
                 } else {
                     format!("{other} and {option} are the same file, {}", path.display())
                 }));
@@ -54,7 +54,7 @@ impl Outputs {
                 && *place != Destination::Standard
             {
                 return Err(usage(format!(
-                    "{option} {} is {what}, which would be lost: write to another file",
+                    "{option} {} would overwrite {what}: write to another file",
                     path.display()
                 )));
             }
@@ -272,7 +272,7 @@ pub(crate) fn write_stdout(bytes: &[u8]) -> Result<()> {
     out.write_all(bytes)
         .and_then(|()| out.flush())
         .or_else(unless_closed)
-        .context("cannot write the standard output")
+        .context("cannot write to standard output")
 }
 
 fn unless_closed(error: io::Error) -> io::Result<()> {

@@ -24,11 +24,11 @@ pub(crate) fn place(asked: Option<usize>) -> Result<Place> {
     let options = options.map_err(|error| anyhow::Error::from(Failure::runtime(&error)))?;
     match (options, asked) {
         (Some(options), Some(asked)) if options.count != asked => Err(usage(format!(
-            "--processes {asked}, and the environment says that this is one of {}: leave --processes out",
+            "--processes {asked} contradicts the environment, which sets {} processes: leave --processes out",
             options.count
         ))),
         (Some(options), _) if options.count > 1 => Ok(Place::Member(Box::new(options))),
-        (_, Some(0)) => Err(usage("--processes 0: there is one at least")),
+        (_, Some(0)) => Err(usage("--processes 0: the number must be at least 1")),
         (None, Some(asked)) if asked > 1 => Ok(Place::Launcher(asked)),
         _ => Ok(Place::Alone),
     }

@@ -27,7 +27,7 @@ pub(crate) fn write(error: Error, source: &Source, watch: &Watch<'_>) -> Error {
         let (number, pass) = watch.last().unwrap_or_default();
         let about = About { failure: internal.to_string(), pass, number, pipeline: watch.pipeline() };
         let note = match put(Path::new("."), &about, &arguments, &source.name, &text) {
-            Ok(path) => format!("a reproducer is in {}; please report it", path.display()),
+            Ok(path) => format!("a reproducer was written to {}; please report it", path.display()),
             Err(error) => format!("a reproducer could not be written: {error}"),
         };
         internal.notes.push((Span::NONE, note));

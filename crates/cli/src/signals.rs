@@ -24,7 +24,7 @@ mod unix {
     /// From now on, SIGINT and SIGTERM remove temporary files and folders, then end the process as the default handler does.
     /// While there is a [`Forwarding`], the child processes get the signal instead.
     pub(crate) fn clean_up_on_termination() -> Result<()> {
-        let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot listen for signals")?;
+        let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot handle signals")?;
         std::thread::spawn(move || {
             for signal in signals.forever() {
                 let receivers = RECEIVERS.lock().unwrap_or_else(PoisonError::into_inner);

@@ -21,7 +21,7 @@ impl Source {
     pub(crate) fn read(path: &Path) -> Result<Source> {
         if path == Path::new("-") {
             let mut bytes = Vec::new();
-            std::io::stdin().read_to_end(&mut bytes).context("cannot read the standard input")?;
+            std::io::stdin().read_to_end(&mut bytes).context("cannot read standard input")?;
             return Ok(Source { name: "<stdin>".to_owned(), bytes });
         }
         let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;

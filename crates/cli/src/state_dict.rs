@@ -83,7 +83,7 @@ impl Destination {
         if TORCH.contains(&ending) {
             if given.is_some() {
                 return Err(usage(
-                    "--max-shard-size is for safetensors: a file of torch.save holds everything",
+                    "--max-shard-size applies only to safetensors: a file of torch.save is not split",
                 ));
             }
             return Ok(Destination { option, form: Form::Torch(path.to_owned()) });
@@ -135,7 +135,7 @@ pub(crate) fn write(
             written.push(path.clone());
         }
         Form::Dcp(folder) => {
-            std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+            std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
             let (data, metadata) = (folder.join(dcp::DATA), folder.join(dcp::METADATA));
             let mut outputs = Outputs::plan(&[(option, &data), (option, &metadata)], inputs)?;
             let mut of_data = BufWriter::with_capacity(BUFFER, made(&mut outputs, &data)?);
@@ -151,7 +151,7 @@ pub(crate) fn write(
             written.extend(split.index.iter().map(|(name, _)| place(name)));
             if !folder.as_os_str().is_empty() {
                 std::fs::create_dir_all(folder)
-                    .with_context(|| format!("cannot make {}", folder.display()))?;
+                    .with_context(|| format!("cannot create {}", folder.display()))?;
             }
             let named: Vec<Named<'_>> = written.iter().map(|path| (option, path.as_path())).collect();
             let mut outputs = Outputs::plan(&named, inputs)?;

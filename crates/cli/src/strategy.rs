@@ -63,5 +63,5 @@ impl Chosen {
 pub(crate) fn mesh_for(given: Option<&str>, step: &Module) -> Result<String> {
     let own =
         || step.meshes.values().find(|mesh| !mesh.is_maximal()).map(|mesh| MeshSpec::from(mesh).to_string());
-    given.map(str::to_owned).or_else(own).ok_or_else(|| usage("which devices? --mesh \"fsdp=8\""))
+    given.map(str::to_owned).or_else(own).ok_or_else(|| usage("no mesh is given: use --mesh \"fsdp=8\""))
 }

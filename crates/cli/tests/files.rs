@@ -46,8 +46,8 @@ fn two_outputs_are_two_files() {
     let folder = Folder::new();
     for (args, what) in [
         (&["-o", "out", "--manifest", "./out"][..], "--output and --manifest are the same file"),
-        (&["-o", "-", "--manifest", "-"], "--output and --manifest both are the standard output"),
-        (&["-o", "-", "--timings", "-"], "--output and --timings both are the standard output"),
+        (&["-o", "-", "--manifest", "-"], "--output and --manifest are both standard output"),
+        (&["-o", "-", "--timings", "-"], "--output and --timings are both standard output"),
     ] {
         let ran = folder.run(&partition(args));
         assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);

@@ -117,10 +117,10 @@ fn mistakes_are_told_and_leave_no_file() {
         assert!(ran.code == Some(code) && ran.err.contains(text), "{args:?}: {:?} {}", ran.code, ran.err);
         assert_eq!(folder.made(), ["in.pth"], "{args:?}");
     };
-    said(&["in.pth", "-o", "in.pth"], 2, "is the input, which would be lost");
+    said(&["in.pth", "-o", "in.pth"], 2, "would overwrite the input");
     said(&["in.pth", "-o", "out.npz"], 2, "end it with .safetensors");
     said(&["in.pth", "-o", "-"], 2, "end it with .safetensors");
-    said(&["in.pth", "-o", "out.pth", "--max-shard-size", "1GB"], 2, "holds everything");
+    said(&["in.pth", "-o", "out.pth", "--max-shard-size", "1GB"], 2, "is not split");
     said(&["in.pth", "-o", "out.safetensors", "--max-shard-size", "much"], 2, "write it as 5GB");
     said(
         &["in.pth", "-o", "out.safetensors", "--key", "nested"],

@@ -16,7 +16,7 @@
 // ALWAYS: arg4 params['head'] tensor<16x4xf32> parameter res4 params
 // SIZE: arg0 params['h'][0]['a'] tensor<16x16xf32> parameter res0 params.h.0
 // SIZE: arg4 params['head'] tensor<16x4xf32> parameter res4 (root)
-// NONE: the policy makes no units: each parameter is gathered by itself
+// NONE: the wrap policy creates no units: each parameter is all-gathered separately
 
 // CHECK: %[[HEAD:.*]] = sdy.sharding_constraint %arg4 <@mesh, [{}, {}]>
 // CHECK: stablehlo.dot_general {{.*}}, %[[HEAD]]

@@ -26,8 +26,8 @@ pub(super) fn client(args: &DeviceArgs, mesh: &Mesh, job: Option<&Processes>) ->
     }
     let processes = job.map_or(1, Processes::count);
     if !devices.is_multiple_of(processes) {
-        let message = format!("{devices} devices cannot be shared out evenly to {processes} processes");
-        let hint = Some("run it in a number of processes that divides them".to_owned());
+        let message = format!("{devices} devices cannot be divided evenly among {processes} processes");
+        let hint = Some("use a number of processes that divides the number of devices".to_owned());
         return Err(Failure::Usage { message, hint }.into());
     }
     let kind = kind(args);

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> Result<ExitCode> {
         Some(key) if args.input.is_file() && torch::is_torch(&args.input).map_err(failure)? => {
             open_torch(&args.input, Some(key)).map_err(failure)?
         }
-        Some(_) => return Err(usage("--key is for files of torch.save: leave it out")),
+        Some(_) => return Err(usage("--key applies only to files of torch.save: leave it out")),
     };
     if !args.only.is_empty() {
         dict = some(&dict, &args.only)?;
@@ -68,7 +68,7 @@ fn some(dict: &StateDict, patterns: &[String]) -> Result<StateDict> {
         None => Ok(found),
         Some(pattern) => {
             let names: Vec<&str> = dict.names().take(8).collect();
-            Err(usage(format!("--only: no tensor is called {pattern}; there are {}", names.join(", "))))
+            Err(usage(format!("--only: no tensor matches {pattern}; tensors are {}", names.join(", "))))
         }
     }
 }

@@ -57,7 +57,7 @@ fn config(args: &FsdpConfigArgs) -> Result<ExitCode> {
         }
         match question.value(answer.as_deref().unwrap_or_default()) {
             Some(value) => answers.push((question.key, value)),
-            None => writeln!(told, "that is no answer to it")?,
+            None => writeln!(told, "this answer is invalid")?,
         }
     }
     outputs.put(&args.output, strategy::written(&answers))?;
@@ -115,7 +115,9 @@ fn show_roles(args: &FsdpRolesArgs, ui: &Ui) -> Result<ExitCode> {
         }
         let loss = roles.loss.map(|loss| format!("the loss is res{loss}\n")).unwrap_or_default();
         let none = match (wrap, &units) {
-            (Some(_), None) => "the policy makes no units: each parameter is gathered by itself\n",
+            (Some(_), None) => {
+                "the wrap policy creates no units: each parameter is all-gathered separately\n"
+            }
             _ => "",
         };
         let unnamed =
@@ -203,7 +205,7 @@ fn estimate(args: &FsdpEstimateArgs, ui: &Ui) -> Result<ExitCode> {
             let machine = args.machine.map_or(Machine::Plain, Into::into);
             of_step(&source, (&module, &roles), &mesh, machine, ui)?
         }
-        _ => return Err(usage("which step? `shardc fsdp estimate FILE --mesh fsdp=8`")),
+        _ => return Err(usage("no step is given: use `shardc fsdp estimate FILE --mesh fsdp=8`")),
     };
     let is_step = args.input.is_some();
     let shown = |n: u64| if is_step { bytes(n) } else { format!("{:.1} GB", n as f64 / 1e9) };

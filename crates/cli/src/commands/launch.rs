@@ -27,13 +27,13 @@ const TICK: Duration = Duration::from_millis(20);
 pub(crate) fn run(args: &LaunchArgs, ui: &Ui) -> Result<ExitCode> {
     match args.command.split_first() {
         Some((program, rest)) => start(args.processes, program, rest, Labels::All, ui),
-        None => Err(usage("there is no command")),
+        None => Err(usage("no command is given")),
     }
 }
 
 /// Starts this command again in several processes. The output of process 0 gets no prefix, since it is the result.
 pub(crate) fn again(count: usize, ui: &Ui) -> Result<ExitCode> {
-    let program = std::env::current_exe().context("cannot find this program's own file")?;
+    let program = std::env::current_exe().context("cannot find the path of this executable")?;
     let rest: Vec<OsString> = std::env::args_os().skip(1).collect();
     start(count, program.as_os_str(), &rest, Labels::AllButFirst, ui)
 }
@@ -65,7 +65,7 @@ impl Drop for Group {
 
 fn start(count: usize, program: &OsStr, rest: &[OsString], labels: Labels, ui: &Ui) -> Result<ExitCode> {
     if count == 0 || count > MAX_PROCESSES {
-        return Err(usage(format!("{count} processes: there may be 1 to {MAX_PROCESSES}")));
+        return Err(usage(format!("{count} processes: the number must be 1 to {MAX_PROCESSES}")));
     }
     let variables = local_job(count).map_err(runtime_error)?;
     let mut group = Group(Vec::new());
@@ -121,7 +121,7 @@ fn wait(group: &mut Group, forwarding: &Forwarding, ui: &Ui) -> Result<Option<Ex
             if failed.is_none() {
                 failed = Some((status, Instant::now()));
                 ui.summary(
-                    || format!("process {index} failed ({status}); the others are told to end\n"),
+                    || format!("process {index} failed ({status}); the other processes are terminated\n"),
                     || json!({ "failed": index, "code": code(status) }),
                 );
                 for other in group.0.iter().filter(|other| other.status.is_none()) {

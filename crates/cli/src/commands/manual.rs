@@ -28,7 +28,7 @@ pub(crate) fn pages(directory: Option<&Path>, ui: &Ui) -> Result<ExitCode> {
         ui.print(String::from_utf8_lossy(&page(&command)?))?;
         return Ok(ExitCode::SUCCESS);
     };
-    std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
+    std::fs::create_dir_all(directory).with_context(|| format!("cannot create {}", directory.display()))?;
     let mut outputs = Outputs::default();
     let mut left = vec![command];
     while let Some(command) = left.pop() {

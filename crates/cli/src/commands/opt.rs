@@ -39,10 +39,12 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
     }
     let passes = args.passes.iter().map(|text| step(text)).collect::<Result<Vec<_>>>()?;
     let Some(input) = &args.input else {
-        return Err(usage("which program? `shardc opt FILE --passes PASSES`, or - for the standard input"));
+        return Err(usage(
+            "no program is given: use `shardc opt FILE --passes PASSES`, or - for standard input",
+        ));
     };
     if args.split_input_file && matches!(args.to.form.emit, Emit::Bytecode) {
-        return Err(usage("bytecode holds one program: leave out --split-input-file or --emit bytecode"));
+        return Err(usage("bytecode contains one program: leave out --split-input-file or --emit bytecode"));
     }
     if args.verify_diagnostics.is_some() && matches!(args.to.form.emit, Emit::Bytecode) {
         return Err(usage("programs with expected errors are printed as text: leave out --emit bytecode"));

@@ -65,7 +65,7 @@ fn text(checks: &[OutputCheck], devices: usize, ui: &Ui) -> String {
         checks.len(),
         match rounding {
             0 => String::new(),
-            n => format!("; {n} off by rounding alone, as double precision shows"),
+            n => format!("; {n} differ only by rounding, as a run in double precision shows"),
         },
         if finite < 0.5 {
             format!("; only {:.0}% of some output is finite", finite * 100.0)

@@ -151,7 +151,7 @@ fn verify(args: &VerifyCheckpointArgs, ui: &Ui) -> Result<ExitCode> {
         let mut text = String::new();
         for (place, damages) in &checked {
             match damages.as_slice() {
-                [] => text.push_str(&format!("{place}: all is as it was written\n")),
+                [] => text.push_str(&format!("{place}: all data is intact\n")),
                 _ => damages.iter().for_each(|d| text.push_str(&format!("{place}: {}\n", line(d)))),
             }
         }

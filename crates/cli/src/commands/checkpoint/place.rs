@@ -66,7 +66,7 @@ pub(in crate::commands) fn split(to: &str) -> Result<(&str, &str)> {
     };
     // The part after `://` is a bucket, not the name of a checkpoint.
     if name.is_empty() || folder.ends_with(":/") {
-        return Err(usage(format!("{to} names no place for a checkpoint within a store")));
+        return Err(usage(format!("{to} is not a place for a checkpoint: name a folder within the store")));
     }
     Ok((folder, name))
 }

@@ -30,7 +30,7 @@ pub(super) fn run(args: &ReshardArgs, ui: &Ui) -> Result<ExitCode> {
     let arrays = from.arrays();
     for (pattern, _) in &specs {
         if !arrays.iter().any(|entry| matches(pattern, &entry.name)) {
-            return Err(usage(format!("--spec: no array is called {pattern}")));
+            return Err(usage(format!("--spec: no array matches {pattern}")));
         }
     }
     let entries = arrays.iter().map(|entry| with_blocks(entry, mesh.as_ref(), &specs));
@@ -75,7 +75,7 @@ fn with_blocks(entry: &Entry, mesh: Option<&Mesh>, specs: &[(&str, Vec<Vec<Strin
             if spec.len() > entry.shape.len() {
                 let rank = entry.shape.len();
                 return Err(usage(format!(
-                    "--spec: {pattern} has {} dimensions, and {} {rank}",
+                    "--spec: {pattern} has {} dimensions, but {} has {rank}",
                     spec.len(),
                     entry.name
                 )));

@@ -34,18 +34,18 @@ impl Misfit {
         (argument, wanted): (&str, &ArrayType),
     ) {
         self.misshaped.push(format!(
-            "another type or shape: {stored} is {is} in {place}, and the argument {argument} is {wanted}"
+            "type or shape mismatch: {stored} is {is} in {place}, but the argument {argument} is {wanted}"
         ));
     }
 
     /// Several sources have the same argument.
     pub(super) fn is_there_twice(&mut self, name: &str, places: &[&str]) {
-        self.twice.push(format!("several times: {name}, in {}", places.join(" and ")));
+        self.twice.push(format!("ambiguous: {name} is in {}", places.join(" and ")));
     }
 
     /// A source has no argument.
     pub(super) fn is_of_no_use(&mut self, place: &str) {
-        self.of_no_use.push(format!("no argument: nothing in {place} is one"));
+        self.of_no_use.push(format!("unused: no array in {place} is an argument"));
     }
 
     /// Returns `fitting` if there are no mismatches.
@@ -57,12 +57,12 @@ impl Misfit {
             (
                 self.missing,
                 "missing",
-                Some("--map says what arguments are called there, --random-missing makes up what is missing"),
+                Some("rename arguments with --map, or use random values with --random-missing"),
             ),
-            (self.unexpected, "unexpected", Some("--ignore-unexpected leaves out what is not taken")),
-            (self.misshaped, "of another type or shape", Some("nothing is converted")),
-            (self.twice, "several times", None),
-            (self.of_no_use, "of no use", None),
+            (self.unexpected, "unexpected", Some("ignore other arrays with --ignore-unexpected")),
+            (self.misshaped, "of another type or shape", Some("types and shapes are not converted")),
+            (self.twice, "ambiguous", None),
+            (self.of_no_use, "unused", None),
         ];
         let found = || kinds.iter().filter(|(lines, ..)| !lines.is_empty());
         if found().next().is_none() {
@@ -73,7 +73,7 @@ impl Misfit {
         Err(Failure::Runtime {
             code: "SH1309".to_owned(),
             message: format!(
-                "what is loaded does not fit the arguments of the program: {}",
+                "the loaded arrays do not match the arguments of the program: {}",
                 counts.join(", ")
             ),
             notes: found().flat_map(|(lines, ..)| lines).cloned().collect(),

@@ -60,7 +60,7 @@ impl Map {
             let (ours, stars) = (path(ours), |side: &str| side.matches('*').count());
             if stars(&ours) > 1 || stars(theirs) > stars(&ours) {
                 return Err(usage(format!(
-                    "--map: {text}: one * at most on each side, and none on the right alone"
+                    "--map: {text}: each side may have one *, and the right side only if the left has one"
                 )));
             }
             Ok((ours, theirs.to_owned()))

@@ -88,8 +88,8 @@ impl DeviceMemory {
     }
 
     fn text(&self) -> String {
-        let limit = self.limit.map(|limit| format!(", of {}", bytes(limit))).unwrap_or_default();
-        format!("memory in use on a device: {} at the peak, compilation included{limit}\n", bytes(self.peak))
+        let limit = self.limit.map(|limit| format!(" of {}", bytes(limit))).unwrap_or_default();
+        format!("peak memory of a device: {}{limit}, including compilation\n", bytes(self.peak))
     }
 }
 

@@ -284,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_one_file_refuses_no_file_keeps() {
+    fn a_failed_commit_restores_all_files() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         fs::write(path("old"), "before").unwrap();
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_the_same_whatever_their_spelling() {
+    fn files_are_compared_by_identity() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         fs::write(path("a"), "").unwrap();

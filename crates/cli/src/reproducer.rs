@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reproducer_says_how_to_replay_it_and_overwrites_nothing() {
+    fn a_reproducer_has_the_replay_command_and_overwrites_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let about = About {
             failure: "internal error\nSH0463".to_owned(),

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hints_speak_of_options() {
+    fn hints_name_options() {
         assert_eq!(
             hint("leave out `Compiler::mesh`, or add `Compiler::spec(\"ARG\", \"data,-\")`"),
             "leave out --mesh, or add --spec ARG=data,-"

@@ -73,7 +73,7 @@ fn steps_are_listed_and_shown() {
 }
 
 #[test]
-fn damage_is_named() {
+fn corrupted_files_are_named() {
     let folder = Folder::new();
     saved(&folder);
     let ran = folder.run(&["checkpoint", "verify", "run", "--all"]);

@@ -65,7 +65,7 @@ fn items_are_listed_and_chosen() {
 }
 
 #[test]
-fn they_are_converted_and_keep_their_tree() {
+fn conversion_keeps_the_name_tree() {
     let folder = Folder::new();
     let ran = folder.run(&[
         "checkpoint",

@@ -16,7 +16,7 @@ fn plugin(folder: &Folder, kind: &str) -> Option<String> {
 }
 
 #[test]
-fn a_named_plugin_that_does_not_load_is_told() {
+fn a_given_plugin_that_does_not_load_is_reported() {
     let folder = Folder::new();
     std::fs::write(folder.path("libtpu.so"), "no plugin").unwrap();
     for (file, kind, why) in
@@ -39,7 +39,7 @@ fn a_named_plugin_that_does_not_load_is_told() {
 }
 
 #[test]
-fn a_named_plugin_that_loads_is_looked_at_alone() {
+fn only_a_given_plugin_is_checked() {
     let folder = Folder::new();
     let Some(file) = plugin(&folder, "cpu") else {
         return skip(Need::CpuPlugin, "there is no CPU plugin (`shardc plugin install cpu`)");
@@ -59,7 +59,7 @@ fn a_named_plugin_that_loads_is_looked_at_alone() {
 
 /// The report is printed first, even if no GPU has enough memory.
 #[test]
-fn gpus_that_are_not_here_are_compiled_for() {
+fn absent_gpus_can_be_compiled_for() {
     let folder = Folder::new();
     if plugin(&folder, "cuda").is_none() {
         let how = "there is no CUDA plugin (`shardc plugin install cuda --compiler-only`)";

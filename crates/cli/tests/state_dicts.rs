@@ -60,7 +60,7 @@ fn ranks_are_consolidated() {
 }
 
 #[test]
-fn a_consolidated_file_is_no_file_of_a_rank() {
+fn a_consolidated_file_is_not_read_as_a_rank_file() {
     let folder = Folder::new();
     ranks(&folder, "flat", "c");
     let consolidate = ["checkpoint", "consolidate", "--ckpt-prefix", "c"];
@@ -107,7 +107,7 @@ fn state_dicts_are_converted() {
 }
 
 #[test]
-fn mistakes_are_told_and_leave_no_file() {
+fn usage_errors_leave_no_file() {
     let folder = Folder::new();
     let input = data("objects.pth");
     let input = input.to_str().unwrap();

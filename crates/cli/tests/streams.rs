@@ -15,7 +15,7 @@ fn full() -> Stdio {
 }
 
 #[test]
-fn nobody_hears_the_standard_error() {
+fn standard_error_may_be_closed() {
     let folder = Folder::new();
     let cases: &[(&[&str], i32)] = &[
         (&["partition", "plain.mlir", "-o", "-"], 1),

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blobs_are_found_by_their_whole_key() {
+    fn blobs_are_found_by_their_full_key() {
         let text = r#"{-# dialect_resources: { builtin: { ab: "0x04000000FF", b: "0x040000000102", "c d": "0x0" } } #-}"#;
         assert_eq!(find_blob(text, "b"), Some("0x040000000102"));
         assert_eq!(find_blob(text, "c d"), Some("0x0"));

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_step_of_a_pipeline_is_a_pass_that_takes_its_options() {
+    fn pipeline_steps_are_passes_with_valid_options() {
         for fully in [false, true] {
             let everything = "dump-sharding-origins dump-propagation-edges";
             let options = PassOptions::parse(everything, &[DUMP_ORIGINS, DUMP_EDGES]).unwrap();

@@ -267,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_without_people_skips_nothing_that_setup_installs() {
+    fn ci_skips_nothing_that_setup_installs() {
         let of = |set: &[(&str, &str)], has_shared| {
             let variable = |name: &str| {
                 set.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_of_an_earlier_run_are_gone() {
+    fn reports_of_an_earlier_run_are_removed() {
         let folder = env::temp_dir().join(format!("shardc-sanitize-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("report.shardc.12"), "old").unwrap();

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_is_as_wide_as_it_may_be() {
+    fn tables_wrap_to_the_width() {
         let mut table = Table::new(&["rule", ">n", "what it warns of"]);
         table.row(vec!["unused".into(), "12".into(), "an axis of the mesh that splits nothing".into()]);
         let wide = "rule     n  what it warns of\nunused  12  an axis of the mesh that splits nothing\n";

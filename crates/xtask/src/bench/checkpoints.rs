@@ -255,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_of_dd_is_found() {
+    fn the_time_of_dd_is_parsed() {
         let said = "64+0 records in\n64+0 records out\n4294967296 bytes (4.3 GB, 4.0 GiB) copied, 0.734 s, 5.9 GB/s\n";
         assert_eq!(dd_seconds(said), Some(0.734));
         assert_eq!(dd_seconds("dd: failed to open"), None);

@@ -356,7 +356,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_order_of_axes_over_dimensions_is_there_once() {
+    fn every_order_of_axes_over_dimensions_occurs_once() {
         let mut all = Vec::new();
         shardings(&mut vec![Vec::new()], vec![0, 1], 2, &mut all);
         let mut names: Vec<String> = all.iter().map(letters).collect();

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_compile_is_told_apart() {
+    fn compilation_failures_are_reported_separately() {
         let json = r#"{"ours": {"seconds": 1.0, "collectives": {}}, "xla": {"error": "UNIMPLEMENTED: x"}}"#;
         let table = table(&[row("a", json)]);
         assert!(table.contains("* `a`: XLA's own partition does not compile: UNIMPLEMENTED: x"), "{table}");
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_is_an_error() {
+    fn empty_output_is_an_error() {
         assert!(times(r#"{"ours": {}, "xla": {}}"#).is_err());
         assert!(times("").is_err());
     }

@@ -301,7 +301,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_crash_is_told_by_what_xla_said_last() {
+    fn a_crash_is_reported_with_the_last_message_of_xla() {
         let errors = "W0000 10:00 7 a.cc:1] slow\nF0000 10:00 7 b.cc:2] Check failed: x\n*** stack";
         assert_eq!(last_words(errors), "Check failed: x");
         assert_eq!(last_words(""), "nothing");
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_that_say_the_same_are_counted_together() {
+    fn failures_with_equal_messages_are_counted_together() {
         let root = Path::new(".");
         let (tests, totals) = (BTreeMap::new(), Totals::default());
         let mut session = Session { worker: PathBuf::new(), root, dir: root, paths: &[], tests, totals };

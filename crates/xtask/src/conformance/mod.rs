@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_may_come_first() {
+    fn the_part_may_come_first_among_the_filters() {
         let of = |words: &[&str], only| {
             let filters = words.iter().map(|&w| w.to_owned()).collect();
             let args = ConformanceArgs {

@@ -34,7 +34,7 @@ const FLOORS: &[&[&str]] = &[
 const KNOWN: &[(&str, &[&str])] = &[];
 
 #[test]
-fn no_circle_between_rooms() {
+fn rooms_have_no_import_cycles() {
     let mut faults = String::new();
     let mut known: Vec<(&str, &[&str])> = KNOWN.to_vec();
     for (package, root) in roots() {
@@ -68,7 +68,7 @@ fn no_circle_between_rooms() {
 }
 
 #[test]
-fn crates_use_those_below_them() {
+fn crates_use_only_lower_layers() {
     let floor = |package: &str| FLOORS.iter().position(|row| row.contains(&package));
     let mut faults = String::new();
     for package in packages() {
@@ -141,7 +141,7 @@ fn listed(source: &Crate) -> Vec<String> {
 }
 
 #[test]
-fn every_form_of_import_is_read() {
+fn every_form_of_import_is_parsed() {
     let source = made_up(&[
         (
             "src/lib.rs",
@@ -191,7 +191,7 @@ fn every_form_of_import_is_read() {
 }
 
 #[test]
-fn a_circle_is_told_by_its_shortest_way() {
+fn a_cycle_is_reported_by_its_shortest_path() {
     let source = made_up(&[
         ("src/lib.rs", "mod a; mod b; mod c; mod d; mod e;"),
         ("src/a.rs", "use crate::b::B;"),
@@ -207,7 +207,7 @@ fn a_circle_is_told_by_its_shortest_way() {
 }
 
 #[test]
-fn an_import_of_everything_is_refused() {
+fn glob_imports_between_rooms_are_rejected() {
     let source = made_up(&[("src/lib.rs", "mod a; mod b;"), ("src/a.rs", "use crate::*;"), ("src/b.rs", "")]);
     assert_eq!(source.unclear.len(), 1);
 }

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_stand_for_any_text() {
+    fn stars_match_any_text() {
         for (pattern, name) in
             [("a", "a"), ("*", ""), ("a*", "abc"), ("*c", "abc"), ("a*b*c", "axxbyc"), ("a**", "a")]
         {

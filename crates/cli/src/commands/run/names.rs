@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn maps_take_the_last_rule() {
+    fn the_last_matching_map_rule_wins() {
         let map = |rules: &[&str]| Map::new(&rules.iter().map(|&rule| rule.to_owned()).collect::<Vec<_>>());
         let both = map(&["params['*']=model.*", "params.b=bias"]).unwrap();
         assert_eq!(both.of("params.w").as_deref(), Some("model.w"));

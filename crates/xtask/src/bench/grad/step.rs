@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gradient_takes_the_place_of_the_steps_own() {
+    fn a_gradient_replaces_that_of_the_step() {
         let module = shardc_stablehlo::parse(STEP).unwrap();
         let step = Step::of(&module).unwrap();
         let gradient = "

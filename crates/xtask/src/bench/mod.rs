@@ -206,7 +206,7 @@ fn seconds(value: serde_json::Value) -> Result<Seconds> {
 }
 
 fn announce(file: &Path, runs: usize, what: &str) {
-    println!("\n{}: {what} ({runs} runs each, in turns)", file.display());
+    println!("\n{}: {what} ({runs} alternating runs each)", file.display());
 }
 
 /// Prints the median of each stage of the runs, `order` first to last, and of the sums; returns the latter.

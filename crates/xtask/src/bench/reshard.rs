@@ -60,7 +60,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let xla = xla(workspace, args, &pairs)?;
     let mut rows = Vec::with_capacity(pairs.len());
     for pair in pairs {
-        let ours = pair.ours().with_context(|| format!("there is no way for {}", pair.name()))?;
+        let ours = pair.ours().with_context(|| format!("no collectives were found for {}", pair.name()))?;
         let xla = xla.get(&pair.name()).copied().flatten();
         rows.push(Row { pair, ours, xla });
     }
@@ -82,7 +82,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
         page::update(workspace, "--only reshard", &table)?;
     }
     let open = rows.iter().filter(|row| row.is_above() && row.reason().is_none()).count();
-    ensure!(open == 0, "{open} changes bring more than they should, without a listed reason");
+    ensure!(open == 0, "{open} reshards send more bytes than their bound, without a listed reason");
     Ok(())
 }
 

@@ -117,7 +117,7 @@ struct Usage {
 }
 
 pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
-    ensure!(cfg!(target_os = "linux"), "the memory of a process is read off /proc, which Linux has");
+    ensure!(cfg!(target_os = "linux"), "the memory of a process is read from /proc, so this needs Linux");
     let shardc = match std::env::var_os("SHARDC_BIN") {
         Some(_) => shardc()?,
         None => process::step("build shardc, optimised", || demo::build(workspace, true))?,

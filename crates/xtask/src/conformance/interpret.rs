@@ -124,8 +124,8 @@ fn report(
     }
     let programs: usize = tests.values().map(|t| t.programs).sum();
     let passed: usize = tests.values().map(|t| t.passed).sum();
-    println!("{passed:>6} {programs:>5}  in all, {} of them with uneven shardings", totals.uneven);
-    println!("\nTests: {whole} of {} passed whole, {} could not be run", tests.len(), tests.len() - ran);
+    println!("{passed:>6} {programs:>5}  total, {} of them with uneven shardings", totals.uneven);
+    println!("\nTests: {whole} of {} passed completely, {} could not be run", tests.len(), tests.len() - ran);
     for (outcome, count) in &totals.outcomes {
         println!("{count:>6}  {outcome}");
     }
@@ -263,9 +263,9 @@ impl Session<'_> {
 
     fn crashed(&mut self, id: &str, said: &str) {
         if id.contains(' ') {
-            self.ended(id, "crashed", &format!("the back end ended the process: {said}"));
+            self.ended(id, "crashed", &format!("the back end aborted the process: {said}"));
         } else {
-            self.test(id).skipped = Some(format!("on one device: the back end ended the process: {said}"));
+            self.test(id).skipped = Some(format!("on one device: the back end aborted the process: {said}"));
         }
     }
 }

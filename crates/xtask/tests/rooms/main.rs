@@ -50,7 +50,7 @@ fn rooms_have_no_import_cycles() {
                 continue;
             }
             let rooms = component.join(", ");
-            let _ = writeln!(faults, "{package}: the rooms {rooms} use each other in a circle:");
+            let _ = writeln!(faults, "{package}: the rooms {rooms} import each other in a cycle:");
             for (from, to) in circle(&edges, &component) {
                 let Use { file, line, text, .. } = edges[&(from, to)];
                 let _ = writeln!(faults, "  {from} -> {to}: {}:{line}: {text}", name(file));
@@ -58,11 +58,8 @@ fn rooms_have_no_import_cycles() {
         }
     }
     for (package, rooms) in known {
-        let _ = writeln!(
-            faults,
-            "{package}: {} make no such circle any more: take it off KNOWN",
-            rooms.join(", ")
-        );
+        let _ =
+            writeln!(faults, "{package}: {} no longer form a cycle: remove it from KNOWN", rooms.join(", "));
     }
     assert!(faults.is_empty(), "\n{faults}");
 }
@@ -74,15 +71,14 @@ fn crates_use_only_lower_layers() {
     for package in packages() {
         let name = text(&package, "name");
         let Some(own) = floor(name) else {
-            let _ =
-                writeln!(faults, "{name} stands on no floor: add it to FLOORS and to docs/ARCHITECTURE.md");
+            let _ = writeln!(faults, "{name} has no layer: add it to FLOORS and to docs/ARCHITECTURE.md");
             continue;
         };
         for dependency in array(&package, "dependencies") {
             let used = text(dependency, "name");
             // Tests of a crate may use any other crate.
             if dependency["path"].is_string() && dependency["kind"] != "dev" && floor(used) >= Some(own) {
-                let _ = writeln!(faults, "{name} uses {used}, which does not stand below it");
+                let _ = writeln!(faults, "{name} uses {used}, which is not in a lower layer");
             }
         }
     }

@@ -140,7 +140,7 @@ fn compare(
         .with_context(|| format!("starting {}", process::shown(&grad)))?;
     if !done.status.success() {
         let said = String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned();
-        return Ok(Err(format!("shardc does not differentiate it: {said}")));
+        return Ok(Err(format!("shardc cannot differentiate it: {said}")));
     }
     both(cost, &output, &file("gradient")?)
 }

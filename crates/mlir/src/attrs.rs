@@ -47,7 +47,7 @@ impl<'c> Attrs<'c> {
         }
         check_nesting(text)?;
         let Some(attribute) = Attribute::parse(self.context(), text) else {
-            return Err(self.failure("SH0502", format!("MLIR does not read the attribute `{}`", cut(text))));
+            return Err(self.failure("SH0502", format!("MLIR cannot parse the attribute `{}`", cut(text))));
         };
         self.by_text.insert(text.into(), attribute);
         Ok(attribute)
@@ -61,7 +61,7 @@ impl<'c> Attrs<'c> {
         let text = module.types.display(id);
         check_nesting(&text)?;
         let Some(ty) = Type::parse(self.context(), &text) else {
-            return Err(self.failure("SH0503", format!("MLIR does not read the type `{}`", cut(&text))));
+            return Err(self.failure("SH0503", format!("MLIR cannot parse the type `{}`", cut(&text))));
         };
         self.types[id] = Some(ty);
         Ok(ty)
@@ -170,7 +170,10 @@ fn check_nesting(text: &str) -> Result<(), Diagnostic> {
 }
 
 fn too_deep() -> Diagnostic {
-    Diagnostic::unsupported("SH0507", format!("an attribute or type is nested more than {MAX_NESTING} deep"))
+    Diagnostic::unsupported(
+        "SH0507",
+        format!("an attribute or type has more than {MAX_NESTING} levels of nesting"),
+    )
 }
 
 /// Truncates a long text.

@@ -19,7 +19,7 @@ pub(crate) fn dense<'c>(
     }
     let shape = module.types.as_tensor(ty).and_then(|t| Some((t.dtype, t.num_elements()?)));
     let Some((dtype, count)) = shape.and_then(|(dtype, n)| Some((dtype, usize::try_from(n).ok()?))) else {
-        return Err(misfit(module, ty, "is not a tensor of known size"));
+        return Err(misfit(module, ty, "must be a tensor with a static shape"));
     };
     if count == 0 {
         return attrs.parse(&format!("dense<> : {}", module.types.display(ty)));
@@ -53,7 +53,7 @@ pub(crate) fn dense<'c>(
         }
         _ => ffi::dense_raw(mlir_type, &masked(dtype, bytes)),
     };
-    attribute.ok_or_else(|| misfit(module, ty, "does not take its elements"))
+    attribute.ok_or_else(|| misfit(module, ty, "does not match its elements"))
 }
 
 /// Clears the unused high bits of elements narrower than a byte.

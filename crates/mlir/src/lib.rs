@@ -73,7 +73,7 @@ pub fn write_bytecode(module: &Module, locations: bool) -> Result<Vec<u8>, Diagn
     let session = session::Session::without_dialects();
     match melior::ir::Module::parse(&session.context, &text) {
         Some(read) => Ok(ffi::write_bytecode(&read)),
-        None => Err(session.failure("SH0509", "MLIR does not take the printed module")),
+        None => Err(session.failure("SH0509", "MLIR cannot parse the printed module")),
     }
 }
 

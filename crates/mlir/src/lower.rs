@@ -249,11 +249,11 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
 
     fn value(&self, id: ValueId) -> Result<Value<'c, 'a>, Diagnostic> {
         self.values[id]
-            .ok_or_else(|| Diagnostic::internal("SH0504", format!("{id} is used before it is made")))
+            .ok_or_else(|| Diagnostic::internal("SH0504", format!("{id} is used before its definition")))
     }
 
     fn refused(&self, name: &str) -> Diagnostic {
-        self.attrs.failure("SH0505", format!("MLIR does not build `{name}`"))
+        self.attrs.failure("SH0505", format!("MLIR rejects the operation `{name}`"))
     }
 
     /// Gives a diagnostic without a location that of `op`.

@@ -28,7 +28,7 @@ const DUMP_EDGES: PassOption = PassOption::flag("dump-propagation-edges");
 const PASSES: &[Pass] = &[
     pass_with(
         "canonicalize",
-        "simplify collectives, reshards and manual computations, as MLIR's pass of that name",
+        "simplify collectives, reshards and manual computations, as MLIR's canonicalizer",
         &[canonicalize::PATTERNS],
         |module, context| {
             let patterns = canonicalize::Patterns::of(context.options.value(canonicalize::PATTERNS));
@@ -36,18 +36,18 @@ const PASSES: &[Pass] = &[
             Ok(Vec::new())
         },
     ),
-    pass_with("sdy-import-pipeline", "Shardy's steps before propagation", &[DEDUP], |module, context| {
+    pass_with("sdy-import-pipeline", "Shardy's passes before propagation", &[DEDUP], |module, context| {
         run(module, context, &import(context.options.is_on(DEDUP)))
     }),
     pass_with(
         "sdy-export-pipeline",
-        "Shardy's steps after propagation",
+        "Shardy's passes after propagation",
         &[AVOID_EXPORT, KEEP_RULES, EVEN, INLINE_MESHES, DUMP_ORIGINS, DUMP_EDGES],
         |module, context| run(module, context, &export(&context.options)),
     ),
     pass_with(
         "sdy-propagation-pipeline",
-        "Shardy's steps before propagation, propagation, and its steps after it",
+        "Shardy's passes before propagation, propagation, and its passes after it",
         &[DEDUP],
         |module, context| {
             let fully = context.options.is_on(DEDUP);
@@ -156,7 +156,7 @@ fn run(module: &mut Module, context: &PassContext, steps: &[PipelineStep]) -> Pa
         let wrong = |why: String| {
             vec![Diagnostic::internal("SH0821", format!("the pipeline cannot run {name}: {why}"))]
         };
-        let pass = find(name).ok_or_else(|| wrong("there is no such pass".to_owned()))?;
+        let pass = find(name).ok_or_else(|| wrong("unknown pass".to_owned()))?;
         let options = PassOptions::parse(options, pass.options).map_err(wrong)?;
         warnings.extend(pass.run(module, &mut PassContext::new(context.mode, options))?);
     }

@@ -64,9 +64,7 @@ impl Checker<'_> {
                 MeshCollectiveKind::AllReduce(..) | MeshCollectiveKind::ReduceScatter(..) => {
                     match data.operands.first().and_then(|&v| self.sharding(v)) {
                         Some(_) => Ok(()),
-                        None => {
-                            Err("its operand has no sharding, so that nothing of it is pending".to_owned())
-                        }
+                        None => Err("its operand has no sharding, so it has no unreduced axes".to_owned()),
                     }
                 }
                 _ => self.default(&operands(all), results),
@@ -150,7 +148,7 @@ impl Checker<'_> {
             };
             if wanted.is_some() {
                 let given = self.sharding(value);
-                self.same(given, wanted, &format!("what it returns as number {i}"), "result")?;
+                self.same(given, wanted, &format!("return value {i}"), "result")?;
             }
         }
         Ok(())
@@ -177,11 +175,11 @@ impl Checker<'_> {
             Some(id) if !axes.is_empty() => {
                 let mesh = &self.module.meshes[self.module.shardings.get(id).mesh];
                 let names: Vec<String> = axes.iter().map(|&axis| mesh.axis_text(axis)).collect();
-                format!("pending over {}", names.join(", "))
+                format!("unreduced along {}", names.join(", "))
             }
-            _ => "not pending".to_owned(),
+            _ => "reduced".to_owned(),
         };
-        Err(format!("{what} is {}, its {other} is {}; reshard it", text(given, &a), text(wanted, &b)))
+        Err(format!("{what} is {}, but its {other} is {}; reshard it", text(given, &a), text(wanted, &b)))
     }
 
     fn sharding(&mut self, value: ValueId) -> Option<ShardingId> {
@@ -226,12 +224,12 @@ fn transition(
     };
     if !new.is_empty() {
         let Some(made) = made else {
-            return Err(format!("it cannot make its result pending over {}", name(&new)));
+            return Err(format!("its result cannot become unreduced along {}", name(&new)));
         };
         if let Some(id) = after.iter().find(|id| touches(id, &new) && get(id).reduction != made) {
             let have = word(get(id).reduction);
             return Err(format!(
-                "it makes its result a pending {have}, it can make it only a pending {}",
+                "its result is an unreduced {have}, but it can only produce an unreduced {}",
                 word(made)
             ));
         }
@@ -240,12 +238,12 @@ fn transition(
         let Some(done) = done else {
             let axis = name(&gone);
             return Err(format!(
-                "what is pending over {axis} is lost; reshard the operand first to complete it"
+                "the unreduced axis {axis} of an operand is lost; reshard the operand first to reduce it"
             ));
         };
         if let Some(id) = before.iter().find(|id| touches(id, &gone) && get(id).reduction != done) {
             let have = word(get(id).reduction);
-            return Err(format!("it completes a pending {have} as a pending {}", word(done)));
+            return Err(format!("it reduces an unreduced {have} with the reduction {}", word(done)));
         }
     }
     for to in after.iter().map(get) {
@@ -259,7 +257,7 @@ fn transition(
         };
         if let Some(from) = before.iter().find(changed) {
             let (have, want) = (word(get(from).reduction), word(to.reduction));
-            return Err(format!("it makes a pending {have} a pending {want}"));
+            return Err(format!("it changes an unreduced {have} to an unreduced {want}"));
         }
     }
     Ok(())

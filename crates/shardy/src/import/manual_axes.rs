@@ -15,11 +15,11 @@ pub(super) fn run(module: &mut Module) -> PassResult {
             let op = &module.ops[op];
             if has_axes_of_no_mesh(op) && does_something(module, op) {
                 let message = "this manual computation has manual axes, but no operand or result whose sharding \
-                               says of which mesh they are";
+                               gives their mesh";
                 errors.push(
                     Diagnostic::invalid("SH0812", message)
                         .at(op.span)
-                        .hint("give it a result, or leave out its manual axes"),
+                        .hint("add a result, or leave out the manual axes"),
                 );
             }
         }

@@ -34,7 +34,7 @@ pub(super) const FULL: PassOption = PassOption::flag("enable-full-version");
 /// An argument or result of a function is on a single device, or an operation has results on different single devices.
 pub(super) fn insert(module: &mut Module, full: bool) -> Result<(), Vec<Diagnostic>> {
     if full {
-        let message = "sdy-insert-explicit-reshards does not make every reshard explicit";
+        let message = "sdy-insert-explicit-reshards cannot make every reshard explicit";
         let error = Diagnostic::unsupported("SH0823", message);
         return Err(vec![error.hint("shardc's own pass `plan` does, on a program without calls")]);
     }
@@ -308,8 +308,7 @@ impl Inserter<'_> {
             let mut axes = projection.tensors.iter().filter_map(|t| t.factors[f].as_ref()).map(|s| &s.axes);
             let Some(first) = axes.next() else { continue };
             if axes.any(|axes| axes != first) {
-                let message =
-                    "its result is pending, but its operands are not sharded alike along what it sums over";
+                let message = "its result is unreduced, but its operands have different shardings along a reduction dimension";
                 let error = Diagnostic::unsupported("SH0824", message).at(self.module.ops[op].span);
                 self.errors.push(error);
                 return Vec::new();

@@ -17,7 +17,7 @@ pub(super) fn check(module: &Module, func: FuncId) -> Vec<Diagnostic> {
     args.chain(results)
         .filter(|&(.., id)| id.is_some_and(|id| is_on_one_device(module, id)))
         .map(|(what, i, _)| {
-            let message = format!("{what} {i} of @{} must not be on one device alone", data.name);
+            let message = format!("{what} {i} of @{} must not be on a single device", data.name);
             Diagnostic::invalid("SH0822", message).at(data.span)
         })
         .collect()

@@ -15,7 +15,7 @@ pub(crate) enum CheckpointCommand {
     /// List the steps in a folder
     #[command(after_help = "Examples:\n  shardc checkpoint ls runs/mnist\n  \
         shardc checkpoint ls s3://bucket/run --store-option region=eu-central-1 --format json\n\n\
-        Interrupted saves are not listed.")]
+        Output: the number of arrays, size, writing processes and program of each step. Interrupted saves are not listed.")]
     Ls(PlaceArgs),
     /// Show the arrays of a checkpoint: types, shapes, blocks, shardings
     #[command(
@@ -32,7 +32,8 @@ pub(crate) enum CheckpointCommand {
     /// Compare two checkpoints: names, types, shapes, and every bit
     #[command(after_help = "Examples:\n  shardc checkpoint diff runs/a/100 runs/b/100\n  \
         shardc checkpoint diff runs/a/100 runs/a/200 --types-only\n\n\
-        Shardings are not compared. Exit code: 0 equal, 1 different or unreadable, 2 wrong usage.")]
+        Output: a line for each difference: - and + for an array of one checkpoint only, ! for another type or shape, ~ for other\n\
+        values. Shardings are not compared. Exit code: 0 equal, 1 different or unreadable, 2 wrong usage.")]
     Diff(DiffArgs),
     /// Rewrite a checkpoint with the blocks of another sharding
     #[command(

@@ -21,28 +21,36 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  shardc partition step.mlir -o out.mlir --manifest out.json\n  \
         shardc partition plain.mlir -o out.mlir --mesh data=4,model=2 --spec arg0=data,-\n  \
         shardc partition exported.mlir -o out.mlir --dim b=64 --mesh data=8 --spec x=data,-\n  \
-        shardc partition step.mlir -o out.mlirbc --emit bytecode --spmd-mode partition")]
+        shardc partition step.mlir -o out.mlirbc --emit bytecode --spmd-mode partition\n\n\
+        Output: the program of each device, with local shapes and explicit collectives. Warnings on standard error report all-gathers\n\
+        that no annotation requests.")]
     Partition(PartitionArgs),
     /// Propagate the shardings to every value; shapes stay global
     #[command(after_help = "Examples:\n  shardc propagate step.mlir -o annotated.mlir\n  \
-        shardc propagate step.mlir --emit-gspmd -o for_gspmd.mlir")]
+        shardc propagate step.mlir --emit-gspmd -o for_gspmd.mlir\n\n\
+        Output: the program with an sdy.sharding, or with --emit-gspmd an mhlo.sharding, on each value.")]
     Propagate(PropagateArgs),
     /// Warn about valid annotations that cost memory or communication, or have no effect
     #[command(after_help = "Examples:\n  shardc lint step.mlir\n  \
         shardc lint step.mlir --deny all --allow large-unsharded-parameter\n  \
         shardc lint plain.mlir --mesh data=4,model=2 --spec arg0=data,- --min-bytes 64KiB --format json\n  \
         shardc lint --list\n\n\
+        Output: the findings, each with its source line, rule and hint, and their number.\n\
         Exit code: 0 no findings or only warnings, 1 a denied rule has findings or the program was rejected, 2 wrong usage.")]
     Lint(LintArgs),
     /// Run a program on one device and partitioned on several, and compare every output
     #[command(after_help = "Examples:\n  shardc verify step.mlir --seed 7\n  \
-        shardc verify exported.mlir --dim b=64 --mesh data=8 --spec x=data,-")]
+        shardc verify exported.mlir --dim b=64 --mesh data=8 --spec x=data,-\n\n\
+        Output: the outputs that differ, with error and tolerance, and a summary. Inputs are random. Exit code: 0 all outputs are equal\n\
+        up to rounding, 1 an output differs or the run failed, 2 wrong usage.")]
     Verify(VerifyArgs),
     /// Partition a program and run it through a PJRT plugin
     #[command(after_help = "Examples:\n  shardc run step.mlir --seed 7\n  \
         shardc run step.mlir --load runs/mnist/100 --inputs batch.safetensors --steps 10 --save runs/mnist/110\n  \
         shardc run model.mlir --load model.safetensors --map \"params.*=model.*\" --random-missing\n  \
         shardc run step.mlir --processes 2\n\n\
+        Output: the type, smallest, largest and mean element of each result; with --steps, also the time and the scalar results of\n\
+        each step.\n\n\
         Names are paths: params['w'] is params.w. A result to which an argument is donated has the name of that argument. Several\n\
         processes (SHARDC_PROCESS_ID and so on, see docs/PROCESSES.md) write one checkpoint together; process 0 prints the results.")]
     Run(Box<RunArgs>),
@@ -55,13 +63,17 @@ pub(crate) enum Command {
     Launch(LaunchArgs),
     /// Partition a program and compile it ahead of time, without a device
     #[command(after_help = "Examples:\n  shardc compile step.mlir --target tpu:v5e:2x4\n  \
-        shardc compile step.mlir --target cpu -o step.exe --json report.json")]
+        shardc compile step.mlir --target cpu -o step.exe --json report.json\n\n\
+        Output: a report of the memory of a device, and of the collectives with the bytes that a device sends. Exit code 1 if the\n\
+        program does not fit in the memory of a device.")]
     Compile(CompileArgs),
     /// Explain the sharding of each value, the conflicts between annotations, and the reason for each collective
     #[command(
         after_help = "Examples:\n  shardc explain step.mlir\n  shardc explain step.mlir --value %5\n  \
         shardc explain step.mlir --line 120\n  shardc explain step.mlir --collective 3\n  \
-        shardc explain step.mlir --html step.html --json step.json"
+        shardc explain step.mlir --html step.html --json step.json\n\n\
+        Output: without a question, an overview of shardings, conflicts and collectives. For a value, its sharding, and for each axis\n\
+        the annotation from which it comes and the operations that propagated it."
     )]
     Explain(ExplainArgs),
     /// Write a program that returns the gradient of a result with respect to some arguments
@@ -80,16 +92,19 @@ pub(crate) enum Command {
     #[command(
         after_help = "Examples:\n  shardc opt step.mlir --passes inline,propagate,plan -o planned.mlir\n  \
         shardc opt tests.mlir -split-input-file -verify-diagnostics -sdy-basic-propagate\n\n\
-        As in mlir-opt, options may have one dash, and a pass may be written as an option."
+        Output: the program after the last pass. The verifier runs before and after each pass. As in mlir-opt, options may have one\n\
+        dash, and a pass may be written as an option."
     )]
     Opt(OptArgs),
     /// Show how each operation is partitioned when one of its dimensions is sharded
     #[command(after_help = "Examples:\n  shardc ops\n  shardc ops dot_general\n  shardc ops --json\n\n\
-        The table is measured: for each operation, a small program is partitioned.")]
+        Output: a row for each factor of the operation, with its dimensions, its derivative, and the communication for even and uneven\n\
+        shards. The table is measured: for each operation, a small program is partitioned.")]
     Ops(OpsArgs),
     /// Find, install and check PJRT plugins
     #[command(
-        after_help = "Examples:\n  shardc plugin list\n  shardc plugin install cpu\n  shardc plugin doctor\n  shardc plugin doctor --plugin xla_cpu_pjrt.so"
+        after_help = "Examples:\n  shardc plugin list\n  shardc plugin install cpu\n  shardc plugin doctor\n  \
+        shardc plugin doctor --plugin xla_cpu_pjrt.so"
     )]
     Plugin(PluginArgs),
     /// Shard a training step without annotations: FSDP, ZeRO, data parallelism

@@ -16,6 +16,9 @@ pub(crate) enum PluginCommand {
     /// List the installed plugins and their files
     List,
     /// Download the pinned plugin from PyPI into the cache
+    #[command(after_help = "Examples:\n  shardc plugin install cpu\n  shardc plugin install tpu\n  \
+        shardc plugin install cuda --compiler-only\n\n\
+        Output: the file of the plugin.")]
     Install {
         /// The plugin: cpu, tpu or cuda
         #[arg(value_enum)]
@@ -28,6 +31,11 @@ pub(crate) enum PluginCommand {
         compiler_only: bool,
     },
     /// Load each plugin, and report its devices and what is missing
+    #[command(
+        after_help = "Examples:\n  shardc plugin doctor\n  shardc plugin doctor --plugin xla_cpu_pjrt.so\n\n\
+        Output: for each plugin the version of its C API, the number of devices, and missing functions and libraries. Exit code: 0 all\n\
+        installed plugins load, 1 one does not load, 2 wrong usage."
+    )]
     Doctor {
         /// Check only this file; the plugin of a TPU or of CUDA must have "tpu" or "cuda" in its name
         #[arg(long, value_name = "FILE")]

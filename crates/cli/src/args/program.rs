@@ -56,7 +56,7 @@ pub(crate) struct RuleArgs {
     #[arg(long, value_name = "NAME=RULE")]
     pub(crate) rule: Vec<String>,
     /// Do not decompose composites of this name; NAME=RULE also gives their sharding rule
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME[=RULE]")]
     pub(crate) keep_composite: Vec<String>,
 }
 

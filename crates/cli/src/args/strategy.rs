@@ -29,7 +29,10 @@ pub(crate) struct FsdpArgs {
 pub(crate) enum FsdpCommand {
     /// Print the role of each argument of a step: parameter, optimizer state, batch, ...
     #[command(after_help = "Examples:\n  shardc fsdp roles step.mlir --role arg12=batch --loss res3\n  \
-        shardc fsdp roles step.mlir --fsdp \"full_shard auto_wrap\"    # also the unit of each parameter")]
+        shardc fsdp roles step.mlir --fsdp \"full_shard auto_wrap\"    # also the unit of each parameter\n\n\
+        Roles: parameter, frozen_parameter, gradient_accumulator, optimizer_state, model_state, batch, step, scalar, rng_key.\n\n\
+        Output: for each argument its role, the result that is its next value, the parameter to which state belongs, and the batch\n\
+        dimension; and the result that is the loss.")]
     Roles(FsdpRolesArgs),
     /// Annotate a step with the shardings of a strategy
     #[command(
@@ -44,6 +47,7 @@ pub(crate) enum FsdpCommand {
         offload (parameters and optimizer state are kept in host memory; TPU, GPU);\n\
         bf16, fp16 (the type of matmul operands), fp32_reduce_scatter (gradients are summed in f32 nevertheless);\n\
         sequence_parallel (activations between layers are sharded along the axis of tensor parallelism).\n\n\
+        Output: the step with sharding annotations, which `shardc partition` takes.\n\n\
         The name of a mesh axis decides what it shards: model, tensor, tp or mp the weights within layers; context, cp, sequence, seq\n\
         or sp the sequence; expert, experts or ep the experts and the batch; any other name the batch."
     )]
@@ -51,7 +55,8 @@ pub(crate) enum FsdpCommand {
     /// Compare the strategies: memory of a device, and bytes that it sends
     #[command(after_help = "Examples:\n  shardc fsdp estimate step.mlir --mesh fsdp=8 --machine gpu\n  \
         shardc fsdp estimate --parameters 7.5e9 --devices 64\n\n\
-        Without a step, the formulas of the ZeRO paper for Adam in mixed precision apply: 2 + 2 + 12 bytes for each parameter.")]
+        Output: for each strategy the bytes of parameters, gradients and optimizer state on a device, and the bytes that it sends in a\n\
+        step. Without a step, the formulas of the ZeRO paper for Adam in mixed precision apply: 2 + 2 + 12 bytes for each parameter.")]
     Estimate(FsdpEstimateArgs),
     /// Ask for the settings of a strategy, and write them in the format of `accelerate config`
     #[command(after_help = "Examples:\n  shardc fsdp config -o fsdp.yaml\n  \

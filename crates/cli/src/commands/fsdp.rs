@@ -95,7 +95,7 @@ fn show_roles(args: &FsdpRolesArgs, ui: &Ui) -> Result<ExitCode> {
     let unit = |i: usize| units.as_ref().and_then(|units| Some(units.names[units.of[i]?].as_str()));
     let types = types(&module);
     let text = || {
-        let mut headings = vec!["argument", "name", "type", "role", "next", "of", "batch"];
+        let mut headings = vec!["argument", "name", "type", "role", "next value", "state of", "batch"];
         headings.extend(units.as_ref().map(|_| "unit"));
         let mut table = Table::new(&headings);
         let number = |of: Option<usize>, prefix: &str| of.map(|i| format!("{prefix}{i}")).unwrap_or_default();
@@ -215,7 +215,7 @@ fn estimate(args: &FsdpEstimateArgs, ui: &Ui) -> Result<ExitCode> {
         if is_step {
             headings.extend([">others", ">temporaries"]);
         }
-        headings.extend([">all", ">sent in a step"]);
+        headings.extend([">total", ">sent per step"]);
         let mut table = Table::new(&headings);
         for row in &rows {
             let mut cells = vec![row.name.to_owned()];

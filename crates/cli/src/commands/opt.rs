@@ -26,7 +26,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
         let passes = || PASSES.iter().chain(shardc_shardy::passes());
         ui.result(
             || {
-                let mut table = Table::new(&["pass", "what it does"]);
+                let mut table = Table::new(&["pass", "description"]);
                 passes().for_each(|pass| table.row(vec![pass.name.into(), pass.about.into()]));
                 ui.table(&table)
             },

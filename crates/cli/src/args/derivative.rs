@@ -20,6 +20,7 @@ pub(crate) struct DerivativeArgs {
     #[arg(long, value_name = "ARG", value_delimiter = ',', required = true)]
     pub(crate) wrt: Vec<String>,
     /// The index of the result, from 0. `grad` takes one scalar, by default the first result; `jvp` takes several, by default all
+    /// that are differentiable
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub(crate) of: Vec<usize>,
     /// Also return the results, before the derivatives

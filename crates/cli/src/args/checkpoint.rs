@@ -32,7 +32,7 @@ pub(crate) enum CheckpointCommand {
     /// Compare two checkpoints: names, types, shapes, and every bit
     #[command(after_help = "Examples:\n  shardc checkpoint diff runs/a/100 runs/b/100\n  \
         shardc checkpoint diff runs/a/100 runs/a/200 --types-only\n\n\
-        Output: a line for each difference: - and + for an array of one checkpoint only, ! for another type or shape, ~ for other\n\
+        Output: a line for each difference: - and + for an array of one checkpoint only, ! for another type or shape, ~ for other \
         values. Shardings are not compared. Exit code: 0 equal, 1 different or unreadable, 2 wrong usage.")]
     Diff(DiffArgs),
     /// Rewrite a checkpoint with the blocks of another sharding
@@ -40,7 +40,7 @@ pub(crate) enum CheckpointCommand {
         after_help = "Examples:\n  shardc checkpoint reshard runs/mnist/100 for-serving --mesh model=4\n  \
         shardc checkpoint reshard runs/mnist/100 one-file-each --whole\n  \
         shardc checkpoint reshard orbax/100 resharded --mesh data=2,model=4 --spec \"params.*=data,model\"\n\n\
-        Restoring does not need this command: any checkpoint can be restored onto any mesh. An array without --spec keeps those axes of\n\
+        Restoring does not need this command: any checkpoint can be restored onto any mesh. An array without --spec keeps those axes of \
         its saved sharding that the mesh has. FROM may be a checkpoint of Orbax or of torch.distributed.checkpoint, or a state dict."
     )]
     Reshard(ReshardArgs),
@@ -48,8 +48,8 @@ pub(crate) enum CheckpointCommand {
     #[command(
         after_help = "Examples:\n  shardc checkpoint consolidate --ckpt-prefix ckpt/final --ckpt-suffix \"_rank-*-of-*.pth\"\n  \
         shardc checkpoint consolidate --ckpt-prefix ckpt/final --ckpt-suffix \"_rank-*-of-*.safetensors\" --save-path final.safetensors\n\n\
-        The files are those of PyTorch/XLA's FSDP: {\"model\": state_dict, \"shard_metadata\": get_shard_metadata()} saved by torch.save,\n\
-        or safetensors files with that metadata in the header. No code in a file is run: anything but plain data is rejected. The result\n\
+        The files are those of PyTorch/XLA's FSDP: {\"model\": state_dict, \"shard_metadata\": get_shard_metadata()} saved by torch.save, \
+        or safetensors files with that metadata in the header. No code in a file is run: anything but plain data is rejected. The result \
         equals that of torch_xla's consolidate_sharded_ckpts. At most one tensor is in memory at a time."
     )]
     Consolidate(ConsolidateArgs),
@@ -59,7 +59,7 @@ pub(crate) enum CheckpointCommand {
         shardc checkpoint convert model.safetensors -o sharded/ --max-shard-size 2GB\n  \
         shardc checkpoint convert sharded/ -o model.pth\n  \
         shardc checkpoint convert training.pth --key ema.model -o ema.safetensors\n\n\
-        The contents determine the format of the input. The name determines the format of the output: .safetensors, .pth, .pt or .bin.\n\
+        The contents determine the format of the input. The name determines the format of the output: .safetensors, .pth, .pt or .bin. \
         A folder gets model.safetensors, or model-00001-of-00002.safetensors and so on with model.safetensors.index.json."
     )]
     Convert(ConvertArgs),

@@ -22,7 +22,7 @@ pub(crate) enum Command {
         shardc partition plain.mlir -o out.mlir --mesh data=4,model=2 --spec arg0=data,-\n  \
         shardc partition exported.mlir -o out.mlir --dim b=64 --mesh data=8 --spec x=data,-\n  \
         shardc partition step.mlir -o out.mlirbc --emit bytecode --spmd-mode partition\n\n\
-        Output: the program of each device, with local shapes and explicit collectives. Warnings on standard error report all-gathers\n\
+        Output: the program of each device, with local shapes and explicit collectives. Warnings on standard error report all-gathers \
         that no annotation requests.")]
     Partition(PartitionArgs),
     /// Propagate the shardings to every value; shapes stay global
@@ -35,13 +35,13 @@ pub(crate) enum Command {
         shardc lint step.mlir --deny all --allow large-unsharded-parameter\n  \
         shardc lint plain.mlir --mesh data=4,model=2 --spec arg0=data,- --min-bytes 64KiB --format json\n  \
         shardc lint --list\n\n\
-        Output: the findings, each with its source line, rule and hint, and their number.\n\
+        Output: the findings, each with its source line, rule and hint, and their number. \
         Exit code: 0 no findings or only warnings, 1 a denied rule has findings or the program was rejected, 2 wrong usage.")]
     Lint(LintArgs),
     /// Run a program on one device and partitioned on several, and compare every output
     #[command(after_help = "Examples:\n  shardc verify step.mlir --seed 7\n  \
         shardc verify exported.mlir --dim b=64 --mesh data=8 --spec x=data,-\n\n\
-        Output: the outputs that differ, with error and tolerance, and a summary. Inputs are random. Exit code: 0 all outputs are equal\n\
+        Output: the outputs that differ, with error and tolerance, and a summary. Inputs are random. Exit code: 0 all outputs are equal \
         up to rounding, 1 an output differs or the run failed, 2 wrong usage.")]
     Verify(VerifyArgs),
     /// Partition a program and run it through a PJRT plugin
@@ -49,22 +49,22 @@ pub(crate) enum Command {
         shardc run step.mlir --load runs/mnist/100 --inputs batch.safetensors --steps 10 --save runs/mnist/110\n  \
         shardc run model.mlir --load model.safetensors --map \"params.*=model.*\" --random-missing\n  \
         shardc run step.mlir --processes 2\n\n\
-        Output: the type, smallest, largest and mean element of each result; with --steps, also the time and the scalar results of\n\
+        Output: the type, smallest, largest and mean element of each result; with --steps, also the time and the scalar results of \
         each step.\n\n\
-        Names are paths: params['w'] is params.w. A result to which an argument is donated has the name of that argument. Several\n\
+        Names are paths: params['w'] is params.w. A result to which an argument is donated has the name of that argument. Several \
         processes (SHARDC_PROCESS_ID and so on, see docs/PROCESSES.md) write one checkpoint together; process 0 prints the results.")]
     Run(Box<RunArgs>),
     /// Start a command as one job of several processes on this machine
     #[command(after_help = "Examples:\n  shardc launch -n 2 -- ./train --steps 100\n  \
         shardc launch -n 4 -- shardc run step.mlir --save out\n\n\
-        Each process gets SHARDC_PROCESS_ID, SHARDC_NUM_PROCESSES, SHARDC_COORDINATOR and SHARDC_SECRET, and its lines are prefixed\n\
-        with its number. When one fails, the others get SIGTERM, and SIGKILL after 10 s. Signals are forwarded. Exit code: that of the\n\
+        Each process gets SHARDC_PROCESS_ID, SHARDC_NUM_PROCESSES, SHARDC_COORDINATOR and SHARDC_SECRET, and its lines are prefixed \
+        with its number. When one fails, the others get SIGTERM, and SIGKILL after 10 s. Signals are forwarded. Exit code: that of the \
         first process that failed (128 plus the signal number if a signal ended it), or 0.")]
     Launch(LaunchArgs),
     /// Partition a program and compile it ahead of time, without a device
     #[command(after_help = "Examples:\n  shardc compile step.mlir --target tpu:v5e:2x4\n  \
         shardc compile step.mlir --target cpu -o step.exe --json report.json\n\n\
-        Output: a report of the memory of a device, and of the collectives with the bytes that a device sends. Exit code 1 if the\n\
+        Output: a report of the memory of a device, and of the collectives with the bytes that a device sends. Exit code 1 if the \
         program does not fit in the memory of a device.")]
     Compile(CompileArgs),
     /// Explain the sharding of each value, the conflicts between annotations, and the reason for each collective
@@ -72,7 +72,7 @@ pub(crate) enum Command {
         after_help = "Examples:\n  shardc explain step.mlir\n  shardc explain step.mlir --value %5\n  \
         shardc explain step.mlir --line 120\n  shardc explain step.mlir --collective 3\n  \
         shardc explain step.mlir --html step.html --json step.json\n\n\
-        Output: without a question, an overview of shardings, conflicts and collectives. For a value, its sharding, and for each axis\n\
+        Output: without a question, an overview of shardings, conflicts and collectives. For a value, its sharding, and for each axis \
         the annotation from which it comes and the operations that propagated it."
     )]
     Explain(ExplainArgs),
@@ -80,25 +80,25 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  shardc grad loss.mlir --wrt params --value -o grad.mlir\n  \
         shardc grad loss.mlir --wrt arg0,arg3 --of 1 -o grad.mlir\n  \
         shardc grad loss.mlir --wrt params --rule flash=flash_forward,flash_backward -o grad.mlir\n\n\
-        The program keeps its arguments. It returns the value (with --value), then one gradient for each argument named, in argument\n\
+        The program keeps its arguments. It returns the value (with --value), then one gradient for each argument named, in argument \
         order. Gradients have the shardings of their arguments, so the program can be partitioned without more annotations.")]
     Grad(DerivativeArgs),
     /// Write a program that returns the Jacobian-vector product (forward mode) with respect to some arguments
     #[command(after_help = "Example:\n  shardc jvp model.mlir --wrt params --value -o tangents.mlir\n\n\
-        The program takes one tangent for each argument named, after its own arguments. It returns the values (with --value), then one\n\
+        The program takes one tangent for each argument named, after its own arguments. It returns the values (with --value), then one \
         tangent for each result.")]
     Jvp(DerivativeArgs),
     /// Run selected passes, for compiler engineers
     #[command(
         after_help = "Examples:\n  shardc opt step.mlir --passes inline,propagate,plan -o planned.mlir\n  \
         shardc opt tests.mlir -split-input-file -verify-diagnostics -sdy-basic-propagate\n\n\
-        Output: the program after the last pass. The verifier runs before and after each pass. As in mlir-opt, options may have one\n\
+        Output: the program after the last pass. The verifier runs before and after each pass. As in mlir-opt, options may have one \
         dash, and a pass may be written as an option."
     )]
     Opt(OptArgs),
     /// Show how each operation is partitioned when one of its dimensions is sharded
     #[command(after_help = "Examples:\n  shardc ops\n  shardc ops dot_general\n  shardc ops --json\n\n\
-        Output: a row for each factor of the operation, with its dimensions, its derivative, and the communication for even and uneven\n\
+        Output: a row for each factor of the operation, with its dimensions, its derivative, and the communication for even and uneven \
         shards. The table is measured: for each operation, a small program is partitioned.")]
     Ops(OpsArgs),
     /// Find, install and check PJRT plugins
@@ -119,8 +119,8 @@ pub(crate) enum Command {
         after_help = "Examples:\n  shardc lora model.mlir --rank 8 --targets wq,wv -o adapted.mlir\n  \
         shardc grad adapted.mlir --wrt lora --value -o grad.mlir\n  \
         shardc lora model.mlir --rank 8 --alpha 16 -o adapted.mlir --init init.mlir --merge merge.mlir\n\n\
-        The input is a forward program: a loss, or any other function. The output takes adapters after the arguments:\n\
-        lora.NAME.a (inputs x rank) and lora.NAME.b (rank x outputs). If all b are zero, the results do not change. The linear maps and\n\
+        The input is a forward program: a loss, or any other function. The output takes adapters after the arguments: \
+        lora.NAME.a (inputs x rank) and lora.NAME.b (rank x outputs). If all b are zero, the results do not change. The linear maps and \
         the fraction of parameters that is trained are printed on standard error."
     )]
     Lora(LoraArgs),

@@ -38,7 +38,7 @@ pub(crate) use strategy::{
 #[command(name = "shardc", version, propagate_version = true, max_term_width = 110)]
 #[command(
     after_help = "Example:\n  shardc partition step.mlir -o step.partitioned.mlir --manifest step.json\n\n\
-    Exit code: 0 success, 1 the program was rejected or the command failed, 2 wrong usage. The file name - is standard input or output.\n\
+    Exit code: 0 success, 1 the program was rejected or the command failed, 2 wrong usage. The file name - is standard input or output. \
     The output files of a command are written all together, or not at all.\n\n\
     With --format json, the result is one JSON document on standard output, and each error, warning and summary is a JSON object \
     on a line of its own on standard error: type (diagnostic, summary), code, severity, message, file, line, column, hint, notes."

@@ -33,7 +33,7 @@ pub(crate) enum PluginCommand {
     /// Load each plugin, and report its devices and what is missing
     #[command(
         after_help = "Examples:\n  shardc plugin doctor\n  shardc plugin doctor --plugin xla_cpu_pjrt.so\n\n\
-        Output: for each plugin the version of its C API, the number of devices, and missing functions and libraries. Exit code: 0 all\n\
+        Output: for each plugin the version of its C API, the number of devices, and missing functions and libraries. Exit code: 0 all \
         installed plugins load, 1 one does not load, 2 wrong usage."
     )]
     Doctor {

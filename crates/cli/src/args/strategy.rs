@@ -31,16 +31,16 @@ pub(crate) enum FsdpCommand {
     #[command(after_help = "Examples:\n  shardc fsdp roles step.mlir --role arg12=batch --loss res3\n  \
         shardc fsdp roles step.mlir --fsdp \"full_shard auto_wrap\"    # also the unit of each parameter\n\n\
         Roles: parameter, frozen_parameter, gradient_accumulator, optimizer_state, model_state, batch, step, scalar, rng_key.\n\n\
-        Output: for each argument its role, the result that is its next value, the parameter to which state belongs, and the batch\n\
+        Output: for each argument its role, the result that is its next value, the parameter to which state belongs, and the batch \
         dimension; and the result that is the loss.")]
     Roles(FsdpRolesArgs),
     /// Annotate a step with the shardings of a strategy
     #[command(
         after_help = "Example:\n  shardc fsdp apply step.mlir --fsdp full_shard --mesh fsdp=8 -o annotated.mlir\n  \
         shardc partition annotated.mlir -o out.mlir --manifest out.json\n\n\
-        Words: full_shard (ZeRO-3), shard_grad_op (ZeRO-2), zero1, no_shard (DDP), hybrid_shard and hybrid_shard_zero2 (the first axis\n\
+        Words: full_shard (ZeRO-3), shard_grad_op (ZeRO-2), zero1, no_shard (DDP), hybrid_shard and hybrid_shard_zero2 (the first axis \
         of the mesh counts nodes);\n\
-        auto_wrap (a unit for each layer), always_wrap, no_wrap, min_num_params=1e8: the units, whose parameters are all-gathered again\n\
+        auto_wrap (a unit for each layer), always_wrap, no_wrap, min_num_params=1e8: the units, whose parameters are all-gathered again \
         together; parameters outside of units are all-gathered once;\n\
         backward_prefetch (BACKWARD_PRE: a unit is all-gathered while the unit after it computes its gradients);\n\
         activation_checkpointing (the backward pass rematerializes units, or layers);\n\
@@ -48,14 +48,14 @@ pub(crate) enum FsdpCommand {
         bf16, fp16 (the type of matmul operands), fp32_reduce_scatter (gradients are summed in f32 nevertheless);\n\
         sequence_parallel (activations between layers are sharded along the axis of tensor parallelism).\n\n\
         Output: the step with sharding annotations, which `shardc partition` takes.\n\n\
-        The name of a mesh axis decides what it shards: model, tensor, tp or mp the weights within layers; context, cp, sequence, seq\n\
+        The name of a mesh axis decides what it shards: model, tensor, tp or mp the weights within layers; context, cp, sequence, seq \
         or sp the sequence; expert, experts or ep the experts and the batch; any other name the batch."
     )]
     Apply(FsdpApplyArgs),
     /// Compare the strategies: memory of a device, and bytes that it sends
     #[command(after_help = "Examples:\n  shardc fsdp estimate step.mlir --mesh fsdp=8 --machine gpu\n  \
         shardc fsdp estimate --parameters 7.5e9 --devices 64\n\n\
-        Output: for each strategy the bytes of parameters, gradients and optimizer state on a device, and the bytes that it sends in a\n\
+        Output: for each strategy the bytes of parameters, gradients and optimizer state on a device, and the bytes that it sends in a \
         step. Without a step, the formulas of the ZeRO paper for Adam in mixed precision apply: 2 + 2 + 12 bytes for each parameter.")]
     Estimate(FsdpEstimateArgs),
     /// Ask for the settings of a strategy, and write them in the format of `accelerate config`

@@ -1,4 +1,4 @@
-//! Why a command failed, as data. Only [`Ui`](crate::ui::Ui) makes text of it.
+//! Errors of commands as data. [`Ui`](crate::ui::Ui) renders them as text or JSON.
 
 use std::fmt;
 
@@ -6,22 +6,22 @@ use shardc::runtime::RuntimeError;
 use shardc::statedict::StateDictError;
 use shardc::{Diagnostic, Error};
 
-/// A failure of which more is known than a sentence. It travels in an [`anyhow::Error`].
+/// An error with more than a message. It is carried by an [`anyhow::Error`].
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// What the compiler says of a program, or of what the options say about it.
+    /// Diagnostics of the compiler about a program, or about options that annotate it.
     Refused {
         diagnostics: Vec<Diagnostic>,
-        /// What the program is called.
+        /// The name of the program.
         name: String,
-        /// Its text; empty where it is not text.
+        /// The text of the program; empty if it is not text.
         text: String,
-        /// Whether the command line is at fault.
+        /// Whether the command line is wrong.
         usage: bool,
     },
-    /// What the runtime says.
+    /// An error of the runtime.
     Runtime { code: String, message: String, notes: Vec<String>, hint: Option<String> },
-    /// A mistake in the command line, as opposed to one in the program.
+    /// A mistake in the command line, not in the program.
     Usage { message: String, hint: Option<String> },
 }
 
@@ -55,7 +55,7 @@ impl Failure {
         }
     }
 
-    /// Whether the command line is at fault: exit code 2.
+    /// Whether the command line is wrong: exit code 2.
     pub(crate) fn is_usage(&self) -> bool {
         match self {
             Failure::Refused { usage, .. } => *usage,
@@ -65,7 +65,7 @@ impl Failure {
     }
 }
 
-/// One line each; what a person reads is made by the user interface.
+/// One line for each error; [`Ui`](crate::ui::Ui) renders the complete text.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -87,7 +87,7 @@ pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
     Failure::Usage { message: message.into(), hint: None }.into()
 }
 
-/// Whether an error is about what --mesh and --spec say.
+/// Whether an error is about the values of --mesh and --spec.
 fn is_about_options(diagnostic: &Diagnostic) -> bool {
     const CODES: &[&str] =
         &["SH0306", "SH0307", "SH0331", "SH0333", "SH0334", "SH0335", "SH0336", "SH0337", "SH0338", "SH0339"];

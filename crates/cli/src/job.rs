@@ -1,4 +1,4 @@
-//! What most commands begin with: the compiler that the options describe, and a partitioned program.
+//! The first part of most commands: a compiler configured by the options, and the partitioned program.
 
 use anyhow::Result;
 use shardc::rules::{Callee, RuleFile, RuleParseError};
@@ -18,7 +18,7 @@ use crate::ui::Ui;
 use crate::ui::progress::Progress;
 use crate::words::COMMAND_LINE;
 
-/// The compiler that the options describe.
+/// Creates a compiler with the given options.
 pub(crate) fn compiler(annotations: &AnnotationArgs, how: Option<&HowArgs>) -> Result<Compiler> {
     let refused = |e: Error| Failure::of(&e, COMMAND_LINE, "");
     let mut compiler = Compiler::new();
@@ -53,7 +53,7 @@ pub(crate) fn compiler(annotations: &AnnotationArgs, how: Option<&HowArgs>) -> R
     Ok(compiler)
 }
 
-/// The compiler with the rules of a file, and those of other options.
+/// Adds the sharding rules of a file and of other options to a compiler.
 pub(crate) fn with_rules(mut compiler: Compiler, rules: &RuleArgs) -> Result<Compiler> {
     if let Some(path) = &rules.rules {
         let source = Source::read(path)?;
@@ -86,7 +86,7 @@ pub(crate) fn sizes(symbolic: &SymbolicArgs) -> Result<Vec<DimSize>> {
     symbolic.dim.iter().map(read).collect()
 }
 
-/// Makes the function that an option names the entry of a program, and gives symbolic dimensions their sizes.
+/// Makes the function named by an option the entry of a program, and sets the sizes of symbolic dimensions.
 pub(crate) fn specialize(
     module: &mut Module,
     entry: Option<&str>,
@@ -99,7 +99,7 @@ pub(crate) fn specialize(
     shardc::specialize(module, &sizes(symbolic)?).map_err(|errors| source.explain(&errors.into()))
 }
 
-/// The program of a file before it is partitioned, with the entry and the sizes of the options.
+/// The program of a file before partitioning, with the entry and the sizes of the options.
 pub(crate) fn original(source: &Source, annotations: &AnnotationArgs) -> Result<Module> {
     let mut module = Compiler::read(&source.bytes).map_err(|e| source.explain(&e))?;
     specialize(&mut module, annotations.entry.as_deref(), &annotations.symbolic, source)?;
@@ -136,7 +136,7 @@ impl From<Mode> for shardc::SpmdMode {
 }
 
 impl InputArgs {
-    /// The program as an output must not be it.
+    /// The program, as an input that no output may overwrite.
     pub(crate) fn named(&self) -> Named<'_> {
         ("the input", &self.input)
     }
@@ -152,7 +152,7 @@ impl HowArgs {
         }
     }
 
-    /// These, with estimates about the devices of the target, where the user says nothing else.
+    /// The same options, with memory estimates for the devices of the target unless the user chose a machine.
     pub(crate) fn for_target(&self, kind: PluginKind, topology: Option<&str>) -> HowArgs {
         let of_target = match kind {
             PluginKind::Cuda => Some(Machine::Gpu),
@@ -162,14 +162,14 @@ impl HowArgs {
         HowArgs { machine: self.machine.or(of_target), target: Some(kind), ..self.clone() }
     }
 
-    /// The file that --timings names, with `others`.
+    /// The file of --timings, together with `others`.
     pub(crate) fn outputs<'a>(&'a self, others: &[Option<Named<'a>>]) -> Vec<Named<'a>> {
         let timings = self.observe.timings.as_deref().map(|path| ("--timings", path));
         others.iter().copied().chain([timings]).flatten().collect()
     }
 }
 
-/// What partitioning a file gives: the text, the result, and the clock.
+/// The result of partitioning a file: its source, the output, and the times.
 pub(crate) struct Job {
     pub(crate) source: Source,
     pub(crate) output: Output,
@@ -178,7 +178,7 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// All is done; the times go where the user wants them.
+    /// Ends the last stage, and writes the times to the file of `--timings`.
     pub(crate) fn finish(&mut self, outputs: &mut Outputs, how: &HowArgs, ui: &Ui) -> Result<()> {
         let stages = self.progress.finish();
         match &how.observe.timings {
@@ -188,15 +188,15 @@ impl Job {
     }
 }
 
-/// What comes of partitioning a file that may be ended early.
+/// The result of a pipeline that `--stop-after` may end.
 pub(crate) enum Ran {
-    /// The whole way was gone.
+    /// The complete pipeline ran.
     Whole(Box<Job>),
-    /// `--stop-after` ended it here; the document of `--timings` is the second.
+    /// `--stop-after` ended the pipeline: the module, and the document of `--timings`.
     Stopped(Box<Module>, String),
 }
 
-/// Reads and partitions the input; warnings are shown.
+/// Reads and partitions the input, and prints warnings.
 pub(crate) fn partition(input: &InputArgs, how: &HowArgs, ui: &Ui) -> Result<Job> {
     match partition_until(input, how, None, ui)? {
         Ran::Whole(job) => Ok(*job),
@@ -204,13 +204,13 @@ pub(crate) fn partition(input: &InputArgs, how: &HowArgs, ui: &Ui) -> Result<Job
     }
 }
 
-/// Whether the compiler for a kind of device takes an operation of the program between partitions only. XLA's TPU compiler takes
-/// no `ragged_all_to_all` between replicas; written densely, it would send more.
+/// Whether the target's compiler accepts an operation of the program only between partitions. XLA's TPU compiler rejects
+/// `ragged_all_to_all` between replicas, and the dense form would send more.
 fn needs_partitions(module: &Module, target: Option<PluginKind>) -> bool {
     target == Some(PluginKind::Tpu) && module.ops.values().any(|op| op.kind.is_ragged_all_to_all())
 }
 
-/// As [`partition`], as far as `stop` says.
+/// Like [`partition`], but the pipeline may end early, at `stop`.
 pub(crate) fn partition_until(
     input: &InputArgs,
     how: &HowArgs,
@@ -221,7 +221,7 @@ pub(crate) fn partition_until(
     if let (Some(chosen), Some(machine)) = (&mut chosen, how.machine) {
         chosen.settings = chosen.settings.for_machine(machine.into());
     }
-    // A strategy puts its mesh into the program, and needs static shapes.
+    // A strategy adds its mesh to the program, and needs static shapes.
     let mesh = input.annotations.mesh.as_deref();
     let rest = AnnotationArgs { mesh: None, symbolic: SymbolicArgs::default(), ..input.annotations.clone() };
     let annotations = if chosen.is_some() { &rest } else { &input.annotations };

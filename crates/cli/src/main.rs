@@ -1,6 +1,6 @@
-//! The `shardc` program. Exit code 0: done; 1: the program was refused or something failed; 2: wrong usage.
+//! The `shardc` program. Exit code 0: success; 1: the program was rejected or the command failed; 2: wrong usage.
 
-// Where the standard error is full or closed, `eprintln!` panics; `ui` writes to it.
+// `eprintln!` panics if standard error is full or closed, so `ui` writes to it.
 #![warn(clippy::print_stderr)]
 
 mod args;
@@ -29,7 +29,7 @@ use crate::failure::{Failure, usage};
 use crate::ui::Ui;
 
 fn main() -> ExitCode {
-    // Before any thread starts and any plugin is loaded.
+    // This must come before any thread starts and any plugin is loaded.
     shardc::runtime::plugin::quiet_plugin_logs();
     let is_pass = |name: &str| shardc_shardy::find(name).is_some();
     let args = args::normalized(std::env::args_os().collect(), is_pass);
@@ -51,9 +51,7 @@ fn main() -> ExitCode {
 
 fn run(command: &Command, ui: &Ui) -> Result<ExitCode> {
     if ui.format() == Format::Markdown && !matches!(command, Command::Ops(_)) {
-        return Err(usage(
-            "--format markdown is for `shardc ops` only: leave it out, or write --format json",
-        ));
+        return Err(usage("--format markdown is only for `shardc ops`: leave it out, or use --format json"));
     }
     match command {
         Command::Partition(args) => commands::partition::run(args, ui),
@@ -74,7 +72,7 @@ fn run(command: &Command, ui: &Ui) -> Result<ExitCode> {
         Command::Checkpoint(args) => commands::checkpoint::run(args, ui),
         Command::Completions { shell } => commands::manual::completions(*shell, ui),
         Command::Man { directory } => commands::manual::pages(directory.as_deref(), ui),
-        // Done before: the child has no user.
+        // Handled in `main`: the child process has no user interface.
         Command::AotCompile { .. } => Ok(ExitCode::FAILURE),
     }
 }

@@ -1,4 +1,4 @@
-//! What can be seen between passes: how long each took, the module after it, whether that is valid; and where to end.
+//! Observation between passes: times, the printed module, verification, and the end of the pipeline.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -20,38 +20,38 @@ use crate::ui::progress::Progress;
 use crate::ui::table::Table;
 use crate::ui::{Ui, complain};
 
-/// A run of a pass and how long it took.
+/// A pass and the time that it took.
 struct Timed {
     step: String,
     strategy: Option<&'static str>,
     time: Duration,
 }
 
-/// Where to end.
+/// The end of the pipeline.
 enum Stop {
     Number(usize),
     Pass(&'static str),
 }
 
-/// Looks on while passes run, as the options say.
+/// Observes the passes as the options request.
 pub(crate) struct Watch<'a> {
     progress: &'a mut Progress,
     stage: Option<Stage>,
     printed: Vec<&'static str>,
     prints_all: bool,
     verifies: bool,
-    /// Whether the passes run in the user's order: what they leave invalid is not the compiler's mistake then.
+    /// Whether the user chose the order of passes, so that an invalid module is no internal error of the compiler.
     pub(crate) in_any_order: bool,
     stop: Option<Stop>,
     began: Instant,
     runs: Vec<Timed>,
-    /// The module where `--stop-after` ended the run.
+    /// The module at which `--stop-after` ended the run.
     pub(crate) stopped: Option<Module>,
 }
 
 impl<'a> Watch<'a> {
     /// # Errors
-    /// Wrong usage: there is no such pass.
+    /// Wrong usage: an unknown pass.
     pub(crate) fn new(
         args: &ObserveArgs,
         stop: Option<&StopArgs>,
@@ -70,7 +70,7 @@ impl<'a> Watch<'a> {
         let stop = match stop.and_then(|stop| stop.stop_after.as_deref()) {
             None => None,
             Some(text) => Some(match text.parse() {
-                Ok(0) => return Err(usage("--stop-after counts passes from 1")),
+                Ok(0) => return Err(usage("--stop-after 0: passes are numbered from 1")),
                 Ok(number) => Stop::Number(number),
                 Err(_) => Stop::Pass(known(text)?),
             }),
@@ -98,20 +98,20 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// The pass that ran last, with its options and strategy, and how many ran before it.
+    /// The number of passes that ran, and the last one with its options and strategy.
     pub(crate) fn last(&self) -> Option<(usize, String)> {
         let last = self.runs.last()?;
         let strategy = last.strategy.map(|s| format!(" (strategy {s})")).unwrap_or_default();
         Some((self.runs.len(), format!("{}{strategy}", last.step)))
     }
 
-    /// The passes that ran, as `shardc opt --passes` takes them.
+    /// The passes that ran, in the syntax of `shardc opt --passes`.
     pub(crate) fn pipeline(&self) -> String {
         let steps: Vec<&str> = self.runs.iter().map(|run| run.step.as_str()).collect();
         steps.join(",")
     }
 
-    /// The time of each pass, with its share of all of them.
+    /// The time of each pass, and its fraction of the total.
     pub(crate) fn timings(&self) -> Timings {
         let total: Duration = self.runs.iter().map(|run| run.time).sum();
         let share = |time: Duration| match total.as_secs_f64() {
@@ -134,7 +134,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// How long the passes took.
+/// The times of passes.
 pub(crate) struct Timings {
     table: Table,
     passes: Value,
@@ -142,7 +142,7 @@ pub(crate) struct Timings {
 }
 
 impl Timings {
-    /// The document that `--timings` writes: a table, or JSON with the stages around the passes.
+    /// The document of `--timings`: a table, or JSON, with the passes and the stages around them.
     pub(crate) fn document(&self, stages: &Value, ui: &Ui) -> String {
         if ui.is_json() {
             let document = json!({

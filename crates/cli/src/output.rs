@@ -1,7 +1,7 @@
-//! What a command writes: every file of it, or none.
+//! The output files of a command: all of them are written, or none.
 //!
-//! A file is written beside its place under another name, and all take their places at the end. So a reader never sees
-//! half a file, a failure leaves what was there before, and a program always has the manifest of the same run.
+//! Each file is written under a temporary name in the same folder, and all are renamed at the end. So a reader never sees a
+//! partial file, a failure leaves the old files unchanged, and a program and its manifest are of the same run.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -13,38 +13,38 @@ use tempfile::NamedTempFile;
 
 use crate::failure::usage;
 
-/// The outputs of one command, none of which is in its place before [`Outputs::commit`].
+/// The outputs of one command. [`Outputs::commit`] moves them to their places.
 #[derive(Default)]
 pub(crate) struct Outputs {
     staged: Vec<Staged>,
 }
 
 enum Staged {
-    /// A file beside the place that it takes.
+    /// A temporary file in the folder of its target.
     Beside { temporary: Scratch<NamedTempFile>, target: PathBuf },
-    /// What is no regular file, and what lies in a folder where nothing can be made.
+    /// A target that is not a regular file, or in whose folder no file can be created.
     Direct { target: PathBuf, bytes: Vec<u8> },
     /// The standard output.
     Standard { bytes: Vec<u8> },
 }
 
-/// An option and the file that it names.
+/// An option and its file.
 pub(crate) type Named<'a> = (&'a str, &'a Path);
 
 impl Outputs {
-    /// Checks, before any work is done, that the files can be written and are different ones.
+    /// Checks that the files can be written and differ, before any work is done.
     ///
-    /// Files are the same if the system says so, whatever their spelling: links are followed.
+    /// Files are compared as the system identifies them: links are followed.
     ///
     /// # Errors
-    /// Wrong usage, where an output is an input or another output; a place that cannot be written.
+    /// Wrong usage, if an output is an input or another output; a file that cannot be written.
     pub(crate) fn plan(outputs: &[Named<'_>], inputs: &[Named<'_>]) -> Result<Outputs> {
         let places: Vec<Destination> = outputs.iter().map(|(_, path)| Destination::of(path)).collect();
         for (i, (place, (option, path))) in places.iter().zip(outputs).enumerate() {
             if let Some(j) = places[..i].iter().position(|other| place.is_same(other)) {
                 let other = outputs[j].0;
                 return Err(usage(if *place == Destination::Standard {
-                    format!("{other} and {option} both are the standard output: name a file for one of them")
+                    format!("{other} and {option} are both standard output: name a file for one of them")
                 } else {
                     format!("{other} and {option} are the same file, {}", path.display())
                 }));
@@ -54,7 +54,7 @@ impl Outputs {
                 && *place != Destination::Standard
             {
                 return Err(usage(format!(
-                    "{option} {} is {what}, which would be lost: write to another file",
+                    "{option} {} would overwrite {what}: write to another file",
                     path.display()
                 )));
             }
@@ -63,7 +63,7 @@ impl Outputs {
         Ok(Outputs::default())
     }
 
-    /// Writes `bytes` for `path`; `-` is the standard output.
+    /// Stages `bytes` for `path`; `-` is standard output.
     pub(crate) fn put(&mut self, path: &Path, bytes: impl Into<Vec<u8>>) -> Result<()> {
         let staged = match Destination::of(path) {
             Destination::Standard => Staged::Standard { bytes: bytes.into() },
@@ -86,7 +86,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// Where another process is to write what belongs at `path`.
+    /// The path to which another process writes the file for `path`.
     pub(crate) fn place(&mut self, path: &Path) -> Result<PathBuf> {
         if let Destination::File { target, .. } = Destination::of(path)
             && let Some(temporary) =
@@ -99,7 +99,7 @@ impl Outputs {
         Ok(path.to_owned())
     }
 
-    /// Puts everything where it belongs. Streams come first: what they do not take leaves no file.
+    /// Writes all outputs. Streams come first: if one fails, no file is written.
     pub(crate) fn commit(self) -> Result<()> {
         for staged in &self.staged {
             match staged {
@@ -119,7 +119,7 @@ impl Outputs {
                 Staged::Direct { .. } | Staged::Standard { .. } => None,
             })
             .collect();
-        // A signal comes before or after all of them.
+        // Signals wait, so that all files are renamed or none.
         let _undisturbed = scratch::undisturbed();
         rename_all(&files).map_err(|(target, error)| {
             anyhow::Error::from(error).context(format!("cannot write {}", target.display()))
@@ -127,12 +127,12 @@ impl Outputs {
     }
 }
 
-/// Moves each file to its place. If one cannot be moved, those before it are taken back.
+/// Renames each file. If one fails, the renames before it are undone.
 fn rename_all<'a>(files: &[(&Path, &'a Path)]) -> Result<(), (&'a Path, io::Error)> {
     let mut done: Vec<(&Path, Option<PathBuf>)> = Vec::new();
     let mut failed = None;
     for &(from, to) in files {
-        // A second name for what was there. A file system that knows none cannot take it back.
+        // A hard link to the old file. On a file system without hard links, the rename cannot be undone.
         let old =
             Some(from.with_extension("old")).filter(|old| files.len() > 1 && fs::hard_link(to, old).is_ok());
         let existed = to.exists();
@@ -146,7 +146,7 @@ fn rename_all<'a>(files: &[(&Path, &'a Path)]) -> Result<(), (&'a Path, io::Erro
         }
     }
     for (to, old) in done.into_iter().rev() {
-        // Best effort: the first error is the one to tell.
+        // Best effort: the first error is reported.
         let _ = match (&failed, old) {
             (None, Some(old)) => fs::remove_file(old),
             (None, None) => Ok(()),
@@ -157,7 +157,7 @@ fn rename_all<'a>(files: &[(&Path, &'a Path)]) -> Result<(), (&'a Path, io::Erro
     failed.map_or(Ok(()), Err)
 }
 
-/// A file that is replaced keeps its permissions.
+/// The new file keeps the permissions of the file that it replaces.
 fn keep_permissions(from: &Path, to: &Path) -> io::Result<()> {
     match fs::metadata(to) {
         Ok(old) => fs::set_permissions(from, old.permissions()),
@@ -165,7 +165,7 @@ fn keep_permissions(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// An empty file beside `target`; `None` where only `target` itself can be written.
+/// Creates an empty file in the folder of `target`; `None` if only `target` itself can be written.
 fn beside(target: &Path) -> io::Result<Option<Scratch<NamedTempFile>>> {
     let folder = folder_of(target);
     let mut builder = tempfile::Builder::new();
@@ -173,12 +173,12 @@ fn beside(target: &Path) -> io::Result<Option<Scratch<NamedTempFile>>> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // The mode of any new file: the process's mask takes away what it wants.
+        // The mode of any new file: the umask of the process is applied to it.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     match Scratch::new(|| builder.tempfile_in(folder)) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied && target.exists() => Ok(None),
-        // What it says of the temporary name is nobody's business.
+        // The temporary name is an implementation detail, so the error does not contain it.
         made => made.map(Some).map_err(|error| error.kind().into()),
     }
 }
@@ -187,14 +187,14 @@ fn folder_of(target: &Path) -> &Path {
     target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Destination {
     /// `-`.
     Standard,
-    /// A pipe, a device, or a stream by the name that the system gives it.
+    /// A pipe, a device, or a stream with a path of the system, such as `/dev/stdout`.
     Special(PathBuf),
-    /// A file that is there, or could be. Two are the same if their `identity` is, or else their path.
+    /// A file that exists or can be created. Two are the same if their identities or their paths are equal.
     File { target: PathBuf, identity: Option<(u64, u64)> },
 }
 
@@ -223,7 +223,7 @@ impl Destination {
         }
     }
 
-    /// Whether it can be written, as far as that is known before.
+    /// Whether it can be written, as far as this can be checked before writing.
     fn check(&self) -> io::Result<()> {
         let Destination::File { target, .. } = self else { return Ok(()) };
         if target.is_dir() {
@@ -236,7 +236,7 @@ impl Destination {
     }
 }
 
-/// The path with links followed, the last one too: a link stays, and what it leads to is replaced.
+/// Resolves all links of the path, the last one too: a link stays, and its target is replaced.
 fn resolved(path: &Path) -> PathBuf {
     const LINKS: usize = 40;
     let mut path = path.to_owned();
@@ -266,13 +266,13 @@ fn identity(_: &fs::Metadata) -> Option<(u64, u64)> {
     None
 }
 
-/// Writes to the standard output. A reader that has seen enough, as `head` has, is no error.
+/// Writes to standard output. A reader that closes the pipe, such as `head`, is no error.
 pub(crate) fn write_stdout(bytes: &[u8]) -> Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(bytes)
         .and_then(|()| out.flush())
         .or_else(unless_closed)
-        .context("cannot write the standard output")
+        .context("cannot write to standard output")
 }
 
 fn unless_closed(error: io::Error) -> io::Result<()> {
@@ -284,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_one_file_refuses_no_file_keeps() {
+    fn a_failed_commit_restores_all_files() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         fs::write(path("old"), "before").unwrap();
@@ -292,7 +292,7 @@ mod tests {
         for name in ["old", "new", "late"] {
             outputs.put(&path(name), "after").unwrap();
         }
-        // A folder that came into being meanwhile.
+        // A folder that another program created in the meantime.
         fs::create_dir(path("late")).unwrap();
         let error = outputs.commit().unwrap_err();
         assert!(format!("{error:#}").starts_with(&format!("cannot write {}", path("late").display())));
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_the_same_whatever_their_spelling() {
+    fn files_are_compared_by_identity() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         fs::write(path("a"), "").unwrap();

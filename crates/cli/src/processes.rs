@@ -1,34 +1,34 @@
-//! Which process of a job this is.
+//! The role of this process in a job.
 
 use anyhow::Result;
 use shardc::runtime::ProcessOptions;
 
 use crate::failure::{Failure, usage};
 
-/// Where this process stands.
+/// The role of this process.
 pub(crate) enum Place {
-    /// It is the only one.
+    /// The only process.
     Alone,
-    /// It is to start so many.
+    /// The launcher of so many processes.
     Launcher(usize),
-    /// It is one of several.
+    /// One of several processes.
     Member(Box<ProcessOptions>),
 }
 
-/// What the environment and `--processes` say.
+/// Determines the role from the environment and `--processes`.
 ///
 /// # Errors
-/// Variables are missing or contradict the option (RT0701).
+/// Variables are missing, or contradict the option (RT0701).
 pub(crate) fn place(asked: Option<usize>) -> Result<Place> {
     let options = ProcessOptions::from_variables(|name| std::env::var(name).ok());
     let options = options.map_err(|error| anyhow::Error::from(Failure::runtime(&error)))?;
     match (options, asked) {
         (Some(options), Some(asked)) if options.count != asked => Err(usage(format!(
-            "--processes {asked}, and the environment says that this is one of {}: leave --processes out",
+            "--processes {asked} contradicts the environment, which sets {} processes: leave --processes out",
             options.count
         ))),
         (Some(options), _) if options.count > 1 => Ok(Place::Member(Box::new(options))),
-        (_, Some(0)) => Err(usage("--processes 0: there is one at least")),
+        (_, Some(0)) => Err(usage("--processes 0: the number must be at least 1")),
         (None, Some(asked)) if asked > 1 => Ok(Place::Launcher(asked)),
         _ => Ok(Place::Alone),
     }

@@ -1,4 +1,4 @@
-//! What is left behind where the compiler itself is at fault: a file that does it again.
+//! Reproducers of internal compiler errors: files that replay the failure.
 
 use std::fs::File;
 use std::io::Write;
@@ -11,11 +11,11 @@ use shardc_stablehlo::PrintOptions;
 use crate::observe::Watch;
 use crate::source::Source;
 
-/// How many reproducers of one pass may lie in a folder.
+/// The largest number of reproducers of one pass in a folder.
 const FILES: usize = 100;
 
-/// Writes a file that replays an internal error, into the current folder, and says so in a note of the error. Any other
-/// error comes back as it is, and so does one whose file cannot be written: that is not to hide it.
+/// Writes a file that replays an internal error into the current folder, and adds a note to the error. Other errors are
+/// returned unchanged. If the file cannot be written, the note reports that.
 pub(crate) fn write(error: Error, source: &Source, watch: &Watch<'_>) -> Error {
     let Error::Diagnostics(mut diagnostics) = error else { return error };
     if let Some(internal) = diagnostics.iter_mut().find(|d| d.class == Class::Internal) {
@@ -27,7 +27,7 @@ pub(crate) fn write(error: Error, source: &Source, watch: &Watch<'_>) -> Error {
         let (number, pass) = watch.last().unwrap_or_default();
         let about = About { failure: internal.to_string(), pass, number, pipeline: watch.pipeline() };
         let note = match put(Path::new("."), &about, &arguments, &source.name, &text) {
-            Ok(path) => format!("a reproducer is in {}; please report it", path.display()),
+            Ok(path) => format!("a reproducer was written to {}; please report it", path.display()),
             Err(error) => format!("a reproducer could not be written: {error}"),
         };
         internal.notes.push((Span::NONE, note));
@@ -41,7 +41,7 @@ fn read_back(bytes: &[u8]) -> Option<String> {
     Some(shardc_stablehlo::print(&module, &options))
 }
 
-/// What failed, and where.
+/// The failure and its pass.
 struct About {
     failure: String,
     /// The pass that ran last.
@@ -51,7 +51,7 @@ struct About {
     pipeline: String,
 }
 
-/// The file is written beside its place under another name, and takes a name that nothing has.
+/// Writes the file under a temporary name, then renames it to a name that is not taken.
 fn put(
     folder: &Path,
     about: &About,
@@ -85,7 +85,7 @@ fn put(
         write_whole(file.as_file_mut(), &format!("{head}{text}"))?;
         match file.persist_noclobber(&path) {
             Ok(_) => return Ok(path),
-            // Somebody took the name meanwhile.
+            // Another process took the name in the meantime.
             Err(taken) if taken.error.kind() == std::io::ErrorKind::AlreadyExists => file = taken.file,
             Err(other) => return Err(other.error),
         }
@@ -100,7 +100,7 @@ fn write_whole(file: &mut File, text: &str) -> std::io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-/// A word as a shell reads it back.
+/// Quotes a word for a shell.
 fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,:%+@".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reproducer_says_how_to_replay_it_and_overwrites_nothing() {
+    fn a_reproducer_has_the_replay_command_and_overwrites_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let about = About {
             failure: "internal error\nSH0463".to_owned(),

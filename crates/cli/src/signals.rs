@@ -1,4 +1,4 @@
-//! What a signal leaves behind: nothing. What it is handed on to: processes that this one started to stand for it.
+//! Signals: temporary files are removed before the process ends, or the signal is forwarded to child processes.
 
 #[cfg(unix)]
 pub(crate) use self::unix::{Forwarding, clean_up_on_termination, forward, terminate};
@@ -18,13 +18,13 @@ mod unix {
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;
 
-    /// Those that signals are handed on to, while there are such.
+    /// The processes to which signals are forwarded; `None` if they are not forwarded.
     static RECEIVERS: Mutex<Option<Vec<Pid>>> = Mutex::new(None);
 
-    /// From now on, temporary files and folders go when the process is interrupted or told to end, which it then does as
-    /// if nobody had caught the signal. While there is a [`Forwarding`], others get the signal instead.
+    /// From now on, SIGINT and SIGTERM remove temporary files and folders, then end the process as the default handler does.
+    /// While there is a [`Forwarding`], the child processes get the signal instead.
     pub(crate) fn clean_up_on_termination() -> Result<()> {
-        let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot listen for signals")?;
+        let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot handle signals")?;
         std::thread::spawn(move || {
             for signal in signals.forever() {
                 let receivers = RECEIVERS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -36,7 +36,7 @@ mod unix {
                     continue;
                 }
                 scratch::remove_all();
-                // It does not return where it works.
+                // This does not return unless it fails.
                 let _ = emulate_default_handler(signal);
                 std::process::exit(1);
             }
@@ -44,10 +44,10 @@ mod unix {
         Ok(())
     }
 
-    /// While it lives, signals are handed on.
+    /// Signals are forwarded until this is dropped.
     pub(crate) struct Forwarding(());
 
-    /// From now on signals are for the processes that are added.
+    /// From now on signals are forwarded to the processes that are added.
     pub(crate) fn forward() -> Forwarding {
         *RECEIVERS.lock().unwrap_or_else(PoisonError::into_inner) = Some(Vec::new());
         Forwarding(())
@@ -61,7 +61,7 @@ mod unix {
             }
         }
 
-        /// It has ended: its number may be another process's soon.
+        /// Removes a process that has ended: its pid may be reused.
         pub(crate) fn remove(&self, child: &Child) {
             let mut receivers = RECEIVERS.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(receivers) = &mut *receivers {
@@ -76,13 +76,13 @@ mod unix {
         }
     }
 
-    /// Tells a process that was not waited for yet to end.
+    /// Sends SIGTERM to a process that was not waited for yet.
     pub(crate) fn terminate(child: &Child) {
         let _ = kill_process(Pid::from_child(child), Signal::TERM);
     }
 }
 
-/// There are no signals.
+/// Systems without signals.
 #[cfg(not(unix))]
 mod others {
     use std::process::Child;
@@ -105,6 +105,6 @@ mod others {
         pub(crate) fn remove(&self, _: &Child) {}
     }
 
-    /// Nobody can be told; whoever does not end is killed.
+    /// There is no SIGTERM: a process that does not end is killed later.
     pub(crate) fn terminate(_: &Child) {}
 }

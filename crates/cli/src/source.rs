@@ -10,25 +10,25 @@ use shardc::Error;
 
 use crate::failure::Failure;
 
-/// A program, as text or bytecode, and what to call it in messages.
+/// A program, as text or bytecode, and its name in messages.
 pub(crate) struct Source {
     pub(crate) name: String,
     pub(crate) bytes: Vec<u8>,
 }
 
 impl Source {
-    /// Reads a file or, for `-`, the standard input.
+    /// Reads a file, or standard input for `-`.
     pub(crate) fn read(path: &Path) -> Result<Source> {
         if path == Path::new("-") {
             let mut bytes = Vec::new();
-            std::io::stdin().read_to_end(&mut bytes).context("cannot read the standard input")?;
+            std::io::stdin().read_to_end(&mut bytes).context("cannot read standard input")?;
             return Ok(Source { name: "<stdin>".to_owned(), bytes });
         }
         let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         Ok(Source { name: path.display().to_string(), bytes })
     }
 
-    /// The text that diagnostics point into; empty where the program is not text.
+    /// The text to which spans of diagnostics refer; empty if the program is not text.
     pub(crate) fn text(&self) -> Cow<'_, str> {
         if shardc::is_bytecode(&self.bytes) {
             Cow::Borrowed("")
@@ -40,7 +40,7 @@ impl Source {
         }
     }
 
-    /// The error with this program's name and text.
+    /// Adds the name and text of this program to an error.
     pub(crate) fn explain(&self, error: &Error) -> anyhow::Error {
         Failure::of(error, &self.name, &self.text()).into()
     }

@@ -1,4 +1,4 @@
-//! Writing state dicts where the command line says.
+//! Writing state dicts to the files named by options.
 
 use std::fs::OpenOptions;
 use std::io::BufWriter;
@@ -14,19 +14,19 @@ use crate::failure::{Failure, usage};
 use crate::output::{Named, Outputs};
 use crate::ui::Ui;
 
-/// How large the files in a folder are, as Hugging Face has it.
+/// The size of files in a folder, which is the default of Hugging Face.
 const SHARD_SIZE: &str = "5GB";
-/// How the names of files of torch.save end.
+/// The extensions of files of torch.save.
 const TORCH: [&str; 4] = ["pth", "pt", "bin", "ckpt"];
-/// How much is written at once: tensors come in pieces larger than this, and only headers are smaller.
+/// The size of write buffers. Tensors are written in larger pieces, and only headers are smaller.
 const BUFFER: usize = 1 << 16;
 
-/// What an error of the library is to the user.
+/// Converts an error of the library.
 pub(crate) fn failure(error: StateDictError) -> anyhow::Error {
     Failure::state_dict(&error).into()
 }
 
-/// Where a state dict goes, and in which form.
+/// The place and the format of a state dict.
 pub(crate) struct Destination {
     option: &'static str,
     form: Form,
@@ -36,7 +36,7 @@ enum Form {
     Torch(PathBuf),
     /// A folder of `torch.distributed.checkpoint`.
     Dcp(PathBuf),
-    /// Files `{stem}*.safetensors` in a folder, of so many bytes at most.
+    /// Files `{stem}*.safetensors` in a folder, with a maximum size.
     Safetensors {
         folder: PathBuf,
         stem: String,
@@ -44,12 +44,12 @@ enum Form {
     },
 }
 
-/// What a state dict stands in, in a file of torch.save.
+/// The object that a file of torch.save contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wrapping {
-    /// It is the object itself.
+    /// The state dict itself.
     Nothing,
-    /// A dict that has it as its `model`.
+    /// A dict with the state dict under the key `model`.
     Model,
 }
 
@@ -83,7 +83,7 @@ impl Destination {
         if TORCH.contains(&ending) {
             if given.is_some() {
                 return Err(usage(
-                    "--max-shard-size is for safetensors: a file of torch.save holds everything",
+                    "--max-shard-size applies only to safetensors: a file of torch.save is not split",
                 ));
             }
             return Ok(Destination { option, form: Form::Torch(path.to_owned()) });
@@ -103,7 +103,7 @@ impl Destination {
     }
 }
 
-/// Writes a state dict, all of its files or none, and tells of it.
+/// Writes a state dict, either all of its files or none, and prints a summary.
 pub(crate) fn write(
     dict: &StateDict,
     destination: &Destination,
@@ -135,7 +135,7 @@ pub(crate) fn write(
             written.push(path.clone());
         }
         Form::Dcp(folder) => {
-            std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+            std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
             let (data, metadata) = (folder.join(dcp::DATA), folder.join(dcp::METADATA));
             let mut outputs = Outputs::plan(&[(option, &data), (option, &metadata)], inputs)?;
             let mut of_data = BufWriter::with_capacity(BUFFER, made(&mut outputs, &data)?);
@@ -151,7 +151,7 @@ pub(crate) fn write(
             written.extend(split.index.iter().map(|(name, _)| place(name)));
             if !folder.as_os_str().is_empty() {
                 std::fs::create_dir_all(folder)
-                    .with_context(|| format!("cannot make {}", folder.display()))?;
+                    .with_context(|| format!("cannot create {}", folder.display()))?;
             }
             let named: Vec<Named<'_>> = written.iter().map(|path| (option, path.as_path())).collect();
             let mut outputs = Outputs::plan(&named, inputs)?;
@@ -171,16 +171,16 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// A file that takes the place of another at the end.
+/// A temporary file that [`Outputs::commit`] renames to `path`.
 fn made(outputs: &mut Outputs, path: &Path) -> Result<std::fs::File> {
     let place = outputs.place(path)?;
     let file = OpenOptions::new().write(true).truncate(true).open(&place);
-    // Where nothing can be made beside it, it is the file itself.
+    // If no temporary file can be created, this is the file itself.
     file.or_else(|_| std::fs::File::create(&place))
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Names the files, and says how much is in them.
+/// Prints the names and the size of the files.
 fn tell(dict: &StateDict, written: &[PathBuf], ui: &Ui) {
     let bytes = dict.byte_len();
     ui.summary(

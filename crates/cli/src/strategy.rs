@@ -1,4 +1,4 @@
-//! The strategy that options ask for: by a configuration file, or in words.
+//! The strategy that options select, by a configuration file or in words.
 
 use anyhow::Result;
 use shardc::strategy::{self, Accelerate, Said, Settings};
@@ -11,7 +11,7 @@ use crate::source::Source;
 use crate::ui::Ui;
 use crate::words::COMMAND_LINE;
 
-/// A strategy, and the mesh that its file has.
+/// A strategy, and the mesh of its file.
 #[derive(Default)]
 pub(crate) struct Chosen {
     pub(crate) settings: Settings,
@@ -19,8 +19,8 @@ pub(crate) struct Chosen {
 }
 
 impl StrategyArgs {
-    /// The strategy, if options ask for one. Settings of a file that have no effect are warnings; those that would have changed the
-    /// result are errors if `strict`.
+    /// The strategy, if options select one. Ignored settings of a file are warnings, or errors if `strict` and they would
+    /// change the result.
     pub(crate) fn chosen(&self, strict: bool, ui: &Ui) -> Result<Option<Chosen>> {
         if let Some(path) = &self.config {
             let source = Source::read(path)?;
@@ -40,12 +40,12 @@ impl StrategyArgs {
 }
 
 impl Chosen {
-    /// The mesh: as it is given, or that of the file.
+    /// The given mesh, or that of the file.
     pub(crate) fn mesh(&self, given: Option<&str>, step: &Module) -> Result<String> {
         mesh_for(given.or(self.mesh.as_deref()), step)
     }
 
-    /// Annotates a step of which the user says nothing more; returns warnings.
+    /// Annotates a step with inferred roles; returns warnings.
     pub(crate) fn annotate(
         &self,
         step: &mut Module,
@@ -59,9 +59,9 @@ impl Chosen {
     }
 }
 
-/// The mesh: as it is given, or that of the step itself.
+/// The given mesh, or that of the step.
 pub(crate) fn mesh_for(given: Option<&str>, step: &Module) -> Result<String> {
     let own =
         || step.meshes.values().find(|mesh| !mesh.is_maximal()).map(|mesh| MeshSpec::from(mesh).to_string());
-    given.map(str::to_owned).or_else(own).ok_or_else(|| usage("which devices? --mesh \"fsdp=8\""))
+    given.map(str::to_owned).or_else(own).ok_or_else(|| usage("no mesh is given: use --mesh \"fsdp=8\""))
 }

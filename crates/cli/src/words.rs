@@ -1,17 +1,16 @@
-//! The library's words about its interface as those of the command line.
+//! Rewrites hints of the library for the command line.
 //!
-//! A hint of the library names what a caller of the library writes: `Compiler::mesh("data=4")`. Who runs this program
-//! writes `--mesh data=4`.
+//! A hint of the library names its interface: `Compiler::mesh("data=4")`. On the command line this is `--mesh data=4`.
 
 use std::borrow::Cow;
 
 use shardc::ir::{Quote, Span};
 use shardc::{Diagnostic, RenderOptions};
 
-/// What the place of an option is called.
+/// The file name of diagnostics about options.
 pub(crate) const COMMAND_LINE: &str = "<command line>";
 
-/// The library's words, and this program's.
+/// Terms of the library, and the options that replace them.
 const WORDS: &[(&str, &str)] = &[
     ("`Compiler::mesh(\"data=4,model=2\")`", "--mesh \"data=4,model=2\""),
     ("`Compiler::spec(\"ARG\", \"data,-\")`", "--spec ARG=data,-"),
@@ -22,21 +21,21 @@ const WORDS: &[(&str, &str)] = &[
     ("`Compiler::spec`", "--spec"),
 ];
 
-/// A hint in the words of the command line.
+/// Rewrites a hint for the command line.
 pub(crate) fn hint(text: &str) -> Cow<'_, str> {
     WORDS.iter().fold(Cow::Borrowed(text), |text, (library, program)| {
         if text.contains(library) { Cow::Owned(text.replace(library, program)) } else { text }
     })
 }
 
-/// The option that is quoted, as it is written, and the part of it that is wrong.
+/// The quoted option as written on the command line, and the span of the error in it.
 pub(crate) fn option(quote: &Quote) -> (String, Span) {
     let option = format!("--{} ", quote.origin);
     let (start, end) = (quote.span.start as usize, quote.span.end as usize);
     (format!("{option}{}", quote.text), Span::new(option.len() + start, option.len() + end))
 }
 
-/// Diagnostics for people, each in the words of the command line.
+/// Renders diagnostics as text, with hints for the command line.
 pub(crate) fn render(diagnostics: &[Diagnostic], name: &str, text: &str, options: RenderOptions) -> String {
     let diagnostics: Vec<Diagnostic> = diagnostics
         .iter()
@@ -58,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hints_speak_of_options() {
+    fn hints_name_options() {
         assert_eq!(
             hint("leave out `Compiler::mesh`, or add `Compiler::spec(\"ARG\", \"data,-\")`"),
             "leave out --mesh, or add --spec ARG=data,-"

@@ -73,14 +73,11 @@ fn steps_are_listed_and_shown() {
 }
 
 #[test]
-fn damage_is_named() {
+fn corrupted_files_are_named() {
     let folder = Folder::new();
     saved(&folder);
     let ran = folder.run(&["checkpoint", "verify", "run", "--all"]);
-    assert_eq!(
-        (ran.code, ran.out.as_str()),
-        (Some(0), "1: all is as it was written\n2: all is as it was written\n")
-    );
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "1: all data is intact\n2: all data is intact\n"));
     let file = folder.path("run/2/default/params.w/c/1/0");
     let mut bytes = std::fs::read(&file).unwrap();
     bytes[3] ^= 1;
@@ -113,7 +110,7 @@ fn checkpoints_are_compared_and_resharded() {
         assert_eq!(folder.run(&["checkpoint", "diff", "run/2", to]).code, Some(0));
     }
     for (args, said) in [
-        (["--mesh", "model=2", "--spec", "x=model"], "no array is called x"),
+        (["--mesh", "model=2", "--spec", "x=model"], "no array matches x"),
         (["--mesh", "model=2", "--spec", "step=model"], "step has 1 dimensions"),
         (["--mesh", "model=2", "--spec", "params.w=other"], "no axis other"),
     ] {

@@ -15,7 +15,7 @@ fn partition<'a>(args: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
-fn an_output_that_is_the_input_is_refused() {
+fn an_output_must_not_be_the_input() {
     let folder = Folder::new();
     fs::hard_link(folder.path("plain.mlir"), folder.path("hard.mlir")).unwrap();
     let mut names = vec!["plain.mlir", "./plain.mlir", "hard.mlir"];
@@ -42,12 +42,12 @@ fn an_output_that_is_the_input_is_refused() {
 }
 
 #[test]
-fn two_outputs_are_two_files() {
+fn two_outputs_must_be_different_files() {
     let folder = Folder::new();
     for (args, what) in [
         (&["-o", "out", "--manifest", "./out"][..], "--output and --manifest are the same file"),
-        (&["-o", "-", "--manifest", "-"], "--output and --manifest both are the standard output"),
-        (&["-o", "-", "--timings", "-"], "--output and --timings both are the standard output"),
+        (&["-o", "-", "--manifest", "-"], "--output and --manifest are both standard output"),
+        (&["-o", "-", "--timings", "-"], "--output and --timings are both standard output"),
     ] {
         let ran = folder.run(&partition(args));
         assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
@@ -57,7 +57,7 @@ fn two_outputs_are_two_files() {
 }
 
 #[test]
-fn what_is_refused_leaves_what_was_there() {
+fn a_failure_leaves_existing_files_unchanged() {
     let folder = Folder::new();
     for name in ["out", "manifest"] {
         fs::write(folder.path(name), "before").unwrap();
@@ -99,7 +99,7 @@ mod unix {
     }
 
     #[test]
-    fn permissions_and_links_stay() {
+    fn permissions_and_links_are_preserved() {
         let folder = Folder::new();
         fs::write(folder.path("real"), "before").unwrap();
         fs::set_permissions(folder.path("real"), fs::Permissions::from_mode(0o640)).unwrap();
@@ -115,7 +115,7 @@ mod unix {
     }
 
     #[test]
-    fn devices_and_pipes_are_written_to() {
+    fn outputs_may_be_devices_and_pipes() {
         let folder = Folder::new();
         let ran = folder.run(&partition(&["-o", "/dev/stdout", "--manifest", "/dev/null"]));
         assert_eq!(ran.code, Some(0), "{}", ran.err);

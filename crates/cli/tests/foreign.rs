@@ -65,7 +65,7 @@ fn items_are_listed_and_chosen() {
 }
 
 #[test]
-fn they_are_converted_and_keep_their_tree() {
+fn conversion_keeps_the_name_tree() {
     let folder = Folder::new();
     let ran = folder.run(&[
         "checkpoint",
@@ -79,7 +79,7 @@ fn they_are_converted_and_keep_their_tree() {
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert_eq!(types(&folder, &["p.safetensors"]), ["params.0 f32[4,6]", "params.1 bf16[5]"]);
     let ran = folder.run(&["checkpoint", "convert", &orbax("default"), "-o", "q.pt", "--only", "nothing"]);
-    assert!(ran.code == Some(2) && ran.err.contains("no tensor is called nothing"), "{}", ran.err);
+    assert!(ran.code == Some(2) && ran.err.contains("no tensor matches nothing"), "{}", ran.err);
     let ran = folder.run(&["checkpoint", "reshard", &orbax("default"), "new", "--mesh", "data=2"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let tree: Value = serde_json::from_slice(&std::fs::read(folder.path("new/_METADATA")).unwrap()).unwrap();

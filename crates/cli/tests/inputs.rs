@@ -7,7 +7,7 @@ mod common;
 use common::Folder;
 
 #[test]
-fn what_is_no_program_is_told_with_its_name() {
+fn errors_name_files_that_are_not_programs() {
     let folder = Folder::new();
     let utf_16: Vec<u8> =
         "\u{feff}func.func @main() { return }".encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -45,7 +45,7 @@ fn marked(err: &str) -> (String, String) {
 }
 
 #[test]
-fn carets_are_under_what_is_wrong() {
+fn carets_mark_the_error() {
     let folder = Folder::new();
     for (option, value, part) in [
         ("--spec", "arg0=dta,-", "dta"),
@@ -69,7 +69,7 @@ fn carets_are_under_what_is_wrong() {
 }
 
 #[test]
-fn names_are_taken_wherever_positions_are() {
+fn arguments_have_names_and_positions() {
     let folder = Folder::new();
     let spec = |spec: &str| {
         let args = ["partition", "plain.mlir", "-o", "-", "--mesh", "data=4", "--spec", spec];
@@ -102,7 +102,7 @@ fn names_are_taken_wherever_positions_are() {
 
 /// A library's caller has no command line, and a user of this program no `Compiler`.
 #[test]
-fn hints_speak_of_options() {
+fn hints_name_options() {
     let folder = Folder::new();
     for args in [
         &["partition", "plain.mlir", "-o", "-"][..],
@@ -118,7 +118,7 @@ fn hints_speak_of_options() {
 }
 
 #[test]
-fn the_names_of_the_text_are_taken() {
+fn names_of_the_file_are_accepted() {
     let folder = Folder::new();
     // `plain.mlir` has %x, with x in its location too, and %w, which the front end calls params['w'].
     let run = |spec: &str| {

@@ -105,7 +105,7 @@ fn results_are_documents() {
 }
 
 #[test]
-fn old_spellings_work() {
+fn old_option_names_work() {
     let folder = Folder::new();
     let mesh = ["--mesh", "data=4", "--spec", "arg0=data,-"];
     assert!(object(&folder.run(&["ops", "tanh", "--json"]).out)["operations"].is_array());
@@ -136,7 +136,7 @@ fn quiet_keeps_errors_and_results() {
 }
 
 #[test]
-fn shells_and_manuals() {
+fn completions_and_manual_pages() {
     let folder = Folder::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let ran = folder.run(&["completions", shell]);

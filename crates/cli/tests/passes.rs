@@ -35,7 +35,7 @@ fn timings_name_every_pass() {
 }
 
 #[test]
-fn a_pipeline_can_be_looked_at_and_ended() {
+fn a_pipeline_can_be_inspected_and_stopped() {
     let folder = Folder::new();
     let ran = run(&folder, &["--stop-after", "plan", "--print-after", "propagate", "--verify-each"]);
     assert!(ran.err.contains("// -----// after propagate (as-annotated) //----- //"), "{}", ran.err);

@@ -16,7 +16,7 @@ fn plugin(folder: &Folder, kind: &str) -> Option<String> {
 }
 
 #[test]
-fn a_named_plugin_that_does_not_load_is_told() {
+fn a_given_plugin_that_does_not_load_is_reported() {
     let folder = Folder::new();
     std::fs::write(folder.path("libtpu.so"), "no plugin").unwrap();
     for (file, kind, why) in
@@ -39,7 +39,7 @@ fn a_named_plugin_that_does_not_load_is_told() {
 }
 
 #[test]
-fn a_named_plugin_that_loads_is_looked_at_alone() {
+fn only_a_given_plugin_is_checked() {
     let folder = Folder::new();
     let Some(file) = plugin(&folder, "cpu") else {
         return skip(Need::CpuPlugin, "there is no CPU plugin (`shardc plugin install cpu`)");
@@ -59,7 +59,7 @@ fn a_named_plugin_that_loads_is_looked_at_alone() {
 
 /// The report is printed first, even if no GPU has enough memory.
 #[test]
-fn gpus_that_are_not_here_are_compiled_for() {
+fn absent_gpus_can_be_compiled_for() {
     let folder = Folder::new();
     if plugin(&folder, "cuda").is_none() {
         let how = "there is no CUDA plugin (`shardc plugin install cuda --compiler-only`)";
@@ -69,7 +69,7 @@ fn gpus_that_are_not_here_are_compiled_for() {
     let ran = folder.run(&[&["compile", "plain.mlir", "-o", "exe"], &target[..]].concat());
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.out.starts_with("compiled for cuda:h100:2x2 (4 devices) in "), "{ran:?}");
-    assert!(ran.out.contains("memory of a device                      79.1 GiB\n"), "{ran:?}");
+    assert!(ran.out.contains("device memory             79.1 GiB\n"), "{ran:?}");
     assert_eq!(folder.made(), ["exe"]);
     let large = "func.func @main(%x: tensor<8x1073741824xf32>) -> tensor<8x1073741824xf32> {
       %0 = stablehlo.tanh %x : tensor<8x1073741824xf32>
@@ -80,7 +80,7 @@ fn gpus_that_are_not_here_are_compiled_for() {
     let of = |target: &str| folder.run(&[&arguments[..], &[target]].concat());
     let (small, enough) = (of("cuda:a100-40gb:1"), of("cuda:h100:1"));
     assert_eq!((small.code, enough.code), (Some(1), Some(0)), "{small:?} {enough:?}");
-    assert!(small.out.contains("needed in all                           64.0 GiB\n"), "{small:?}");
+    assert!(small.out.contains("total                     64.0 GiB\n"), "{small:?}");
     let error = "error[RT0503]: a device needs 64.0 GiB, and one of cuda:a100-40gb:1 has 39.4 GiB";
     assert!(small.err.contains(error), "{small:?}");
 }

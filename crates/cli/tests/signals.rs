@@ -39,7 +39,7 @@ fn signal(child: &Child, name: &str) {
 
 /// The program is written and the manifest goes to a pipe without a reader: the signal arrives between the two.
 #[test]
-fn half_written_outputs_go() {
+fn partial_outputs_are_removed_on_a_signal() {
     for (name, number) in [("TERM", 15), ("INT", 2)] {
         let folder = Folder::new();
         assert!(Command::new("mkfifo").arg(folder.path("pipe")).status().unwrap().success());
@@ -56,7 +56,7 @@ fn half_written_outputs_go() {
 
 /// The compiling process, and its folder. Needs the CPU plugin.
 #[test]
-fn a_compilation_goes_with_its_folder() {
+fn an_interrupted_compilation_removes_its_folder() {
     let folder = Folder::new();
     let temporary = folder.path("temporary");
     fs::create_dir(&temporary).unwrap();

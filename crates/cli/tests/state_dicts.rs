@@ -60,7 +60,7 @@ fn ranks_are_consolidated() {
 }
 
 #[test]
-fn a_consolidated_file_is_no_file_of_a_rank() {
+fn a_consolidated_file_is_not_read_as_a_rank_file() {
     let folder = Folder::new();
     ranks(&folder, "flat", "c");
     let consolidate = ["checkpoint", "consolidate", "--ckpt-prefix", "c"];
@@ -107,7 +107,7 @@ fn state_dicts_are_converted() {
 }
 
 #[test]
-fn mistakes_are_told_and_leave_no_file() {
+fn usage_errors_leave_no_file() {
     let folder = Folder::new();
     let input = data("objects.pth");
     let input = input.to_str().unwrap();
@@ -117,10 +117,10 @@ fn mistakes_are_told_and_leave_no_file() {
         assert!(ran.code == Some(code) && ran.err.contains(text), "{args:?}: {:?} {}", ran.code, ran.err);
         assert_eq!(folder.made(), ["in.pth"], "{args:?}");
     };
-    said(&["in.pth", "-o", "in.pth"], 2, "is the input, which would be lost");
+    said(&["in.pth", "-o", "in.pth"], 2, "would overwrite the input");
     said(&["in.pth", "-o", "out.npz"], 2, "end it with .safetensors");
     said(&["in.pth", "-o", "-"], 2, "end it with .safetensors");
-    said(&["in.pth", "-o", "out.pth", "--max-shard-size", "1GB"], 2, "holds everything");
+    said(&["in.pth", "-o", "out.pth", "--max-shard-size", "1GB"], 2, "is not split");
     said(&["in.pth", "-o", "out.safetensors", "--max-shard-size", "much"], 2, "write it as 5GB");
     said(
         &["in.pth", "-o", "out.safetensors", "--key", "nested"],

@@ -15,7 +15,7 @@ fn full() -> Stdio {
 }
 
 #[test]
-fn nobody_hears_the_standard_error() {
+fn standard_error_may_be_closed() {
     let folder = Folder::new();
     let cases: &[(&[&str], i32)] = &[
         (&["partition", "plain.mlir", "-o", "-"], 1),
@@ -53,7 +53,7 @@ fn a_result_that_cannot_be_written_is_a_failure() {
         let output = folder.command(args).stdout(full()).output().unwrap();
         let err = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{args:?}: {err}");
-        assert!(err.starts_with("error: cannot write the standard output"), "{args:?}: {err}");
+        assert!(err.starts_with("error: cannot write to standard output"), "{args:?}: {err}");
     }
     // Its companion file is not written either.
     let args = ["partition", "plain.mlir", "-o", "-", "--manifest", "manifest", "--mesh", "data=4"];

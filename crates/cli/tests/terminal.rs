@@ -72,7 +72,7 @@ fn an_error_has_one_prefix() {
 }
 
 #[test]
-fn colours_are_where_they_are_wanted() {
+fn colors_follow_the_option_and_the_environment() {
     let folder = Folder::new();
     let args = ["partition", "plain.mlir", "-o", "-"];
     assert!(!colored(&on_terminal(&folder, 100, &args, &[("NO_COLOR", "1")])));
@@ -96,7 +96,7 @@ fn colours_are_where_they_are_wanted() {
 
 /// Diagnostics, tables and the output of `explain` are no wider than the terminal.
 #[test]
-fn the_width_is_obeyed() {
+fn output_fits_the_terminal_width() {
     let folder = Folder::new();
     let long = format!("// {}\n", "word ".repeat(60));
     let broken = common::PLAIN.replace("stablehlo.dot_general %x", "stablehlo.dot_genral %x");

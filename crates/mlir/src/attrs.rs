@@ -1,4 +1,4 @@
-//! Attributes and types: from text, each text read once, and from the IR's attribute trees.
+//! Conversion of attributes and types to MLIR: from text, parsed once, and from the IR's attribute trees.
 
 use std::collections::HashMap;
 
@@ -13,13 +13,13 @@ use shardc_ir::{Attr, AttrDict, Class, Diagnostic, Module, SecondaryMap, TypeId}
 
 use crate::session::Session;
 
-/// MLIR reads nested brackets recursively; text nested deeper than any real program's could overflow its stack.
+/// A limit on nested brackets, since MLIR parses them recursively and could overflow its stack.
 const MAX_NESTING: usize = 200;
 
 /// A named attribute.
 pub(crate) type Named<'c> = (Identifier<'c>, Attribute<'c>);
 
-/// Attributes by text and types by handle. The maps are looked up, never walked.
+/// Attributes by text, and types by handle. The maps are never iterated.
 pub(crate) struct Attrs<'c> {
     session: &'c Session,
     by_text: HashMap<Box<str>, Attribute<'c>>,
@@ -35,25 +35,25 @@ impl<'c> Attrs<'c> {
         &self.session.context
     }
 
-    /// A diagnostic that says `what` failed, with what MLIR said about it.
+    /// A diagnostic with the message `what` and MLIR's errors.
     pub(crate) fn failure(&self, code: &'static str, what: impl Into<String>) -> Diagnostic {
         self.session.failure(code, what)
     }
 
-    /// The attribute that `text` spells.
+    /// Parses an attribute.
     pub(crate) fn parse(&mut self, text: &str) -> Result<Attribute<'c>, Diagnostic> {
         if let Some(&known) = self.by_text.get(text) {
             return Ok(known);
         }
         check_nesting(text)?;
         let Some(attribute) = Attribute::parse(self.context(), text) else {
-            return Err(self.failure("SH0502", format!("MLIR does not read the attribute `{}`", cut(text))));
+            return Err(self.failure("SH0502", format!("MLIR cannot parse the attribute `{}`", cut(text))));
         };
         self.by_text.insert(text.into(), attribute);
         Ok(attribute)
     }
 
-    /// The MLIR type of a handle.
+    /// The MLIR type of a type handle.
     pub(crate) fn ty(&mut self, module: &Module, id: TypeId) -> Result<Type<'c>, Diagnostic> {
         if let Some(known) = self.types[id] {
             return Ok(known);
@@ -61,13 +61,13 @@ impl<'c> Attrs<'c> {
         let text = module.types.display(id);
         check_nesting(&text)?;
         let Some(ty) = Type::parse(self.context(), &text) else {
-            return Err(self.failure("SH0503", format!("MLIR does not read the type `{}`", cut(&text))));
+            return Err(self.failure("SH0503", format!("MLIR cannot parse the type `{}`", cut(&text))));
         };
         self.types[id] = Some(ty);
         Ok(ty)
     }
 
-    /// The MLIR types of handles.
+    /// The MLIR types of type handles.
     pub(crate) fn tys(
         &mut self,
         module: &Module,
@@ -76,7 +76,7 @@ impl<'c> Attrs<'c> {
         ids.into_iter().map(|id| self.ty(module, id)).collect()
     }
 
-    /// A name for an attribute.
+    /// The name of an attribute.
     pub(crate) fn name(&self, name: &str) -> Result<Identifier<'c>, Diagnostic> {
         if name.is_empty() {
             return Err(Diagnostic::invalid("SH0502", "an attribute has an empty name"));
@@ -104,7 +104,7 @@ impl<'c> Attrs<'c> {
         DictionaryAttribute::new(self.context(), entries).into()
     }
 
-    /// The MLIR form of an attribute tree.
+    /// Converts an attribute tree.
     pub(crate) fn attr(&mut self, attr: &Attr) -> Result<Attribute<'c>, Diagnostic> {
         self.nested(attr, 0)
     }
@@ -129,7 +129,7 @@ impl<'c> Attrs<'c> {
                 self.dict(&entries)
             }
             Attr::Symbol(name) => self.symbol(name),
-            // The text is the user's own, not something that shardc wrote.
+            // This text comes from the user, so an error in it is no internal error.
             Attr::Raw(text) => {
                 self.parse(text).map_err(|d| Diagnostic { class: Class::InvalidInput, ..d })?
             }
@@ -147,7 +147,7 @@ impl<'c> Attrs<'c> {
     }
 }
 
-/// Appends a named attribute where the list has none of that name: MLIR's dictionaries take a name once only.
+/// Appends a named attribute unless the list has one with that name: names in MLIR's dictionaries are unique.
 pub(crate) fn push_new<'c>(out: &mut Vec<Named<'c>>, name: Identifier<'c>, attribute: Attribute<'c>) {
     if out.iter().all(|(known, _)| *known != name) {
         out.push((name, attribute));
@@ -170,10 +170,13 @@ fn check_nesting(text: &str) -> Result<(), Diagnostic> {
 }
 
 fn too_deep() -> Diagnostic {
-    Diagnostic::unsupported("SH0507", format!("an attribute or type is nested more than {MAX_NESTING} deep"))
+    Diagnostic::unsupported(
+        "SH0507",
+        format!("an attribute or type has more than {MAX_NESTING} levels of nesting"),
+    )
 }
 
-/// The beginning of a long text.
+/// Truncates a long text.
 fn cut(text: &str) -> String {
     const LIMIT: usize = 120;
     match text.char_indices().nth(LIMIT) {

@@ -1,4 +1,4 @@
-//! Constants: from the bytes that the IR holds to `dense` attributes, without a detour through text.
+//! Conversion of constants: from bytes to `dense` attributes, without text.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ pub(crate) fn dense<'c>(
     }
     let shape = module.types.as_tensor(ty).and_then(|t| Some((t.dtype, t.num_elements()?)));
     let Some((dtype, count)) = shape.and_then(|(dtype, n)| Some((dtype, usize::try_from(n).ok()?))) else {
-        return Err(misfit(module, ty, "is not a tensor of known size"));
+        return Err(misfit(module, ty, "must be a tensor with a static shape"));
     };
     if count == 0 {
         return attrs.parse(&format!("dense<> : {}", module.types.display(ty)));
@@ -28,7 +28,7 @@ pub(crate) fn dense<'c>(
     let (bytes, splat): (&[u8], bool) = match value {
         Dense::Splat(bytes) => (bytes, true),
         Dense::Elements(bytes) => (bytes, false),
-        // Handled above.
+        // Handled at the start of this function.
         Dense::Raw(_) => return Err(misfit(module, ty, "is given as text")),
         Dense::Resource(key) => {
             decoded = resource(module, key)?;
@@ -41,7 +41,7 @@ pub(crate) fn dense<'c>(
     }
     let mlir_type = attrs.ty(module, ty)?;
     let attribute = match dtype {
-        // How a buffer of `i1` is packed differs between versions of MLIR; values are not ambiguous.
+        // The packing of `i1` buffers differs between versions of MLIR, so values are passed instead.
         DType::I1 if splat => {
             let word = if bytes.iter().any(|&b| b != 0) { "true" } else { "false" };
             Some(attrs.parse(&format!("dense<{word}> : {}", module.types.display(ty)))?)
@@ -53,10 +53,10 @@ pub(crate) fn dense<'c>(
         }
         _ => ffi::dense_raw(mlir_type, &masked(dtype, bytes)),
     };
-    attribute.ok_or_else(|| misfit(module, ty, "does not take its elements"))
+    attribute.ok_or_else(|| misfit(module, ty, "does not match its elements"))
 }
 
-/// Elements narrower than a byte have nothing above their own bits.
+/// Clears the unused high bits of elements narrower than a byte.
 fn masked(dtype: DType, bytes: &[u8]) -> Cow<'_, [u8]> {
     if dtype.bits() >= 8 {
         return Cow::Borrowed(bytes);
@@ -65,7 +65,7 @@ fn masked(dtype: DType, bytes: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(bytes.iter().map(|b| b & mask).collect())
 }
 
-/// The bytes of a `dense_resource`: a hexadecimal blob at the end of the file, after four bytes of alignment.
+/// The bytes of a `dense_resource`: a hexadecimal blob at the end of the file. Its first four bytes are the alignment.
 fn resource(module: &Module, key: &str) -> Result<Vec<u8>, Diagnostic> {
     let bad = |what: &str| Diagnostic::invalid("SH0506", format!("the resource `{key}` {what}"));
     let text = module.resources.as_deref().unwrap_or_default();
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blobs_are_found_by_their_whole_key() {
+    fn blobs_are_found_by_their_full_key() {
         let text = r#"{-# dialect_resources: { builtin: { ab: "0x04000000FF", b: "0x040000000102", "c d": "0x0" } } #-}"#;
         assert_eq!(find_blob(text, "b"), Some("0x040000000102"));
         assert_eq!(find_blob(text, "c d"), Some("0x0"));

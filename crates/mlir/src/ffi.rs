@@ -1,7 +1,6 @@
-//! The calls into MLIR's C interface that melior does not wrap, or wraps in a way that can panic inside a
-//! callback from C++.
+//! Calls to MLIR's C API that melior does not wrap, or wraps in a way that can panic in a callback from C++.
 
-#![allow(unsafe_code, reason = "MLIR is C++, and nothing checks what crosses to it but what stands here")]
+#![allow(unsafe_code, reason = "MLIR's C API, whose contracts only this module upholds")]
 
 use std::{cell::RefCell, ffi::c_void, rc::Rc};
 
@@ -19,23 +18,23 @@ use mlir_sys::{
     mlirOperationWriteBytecode,
 };
 
-/// Appends what C++ prints to the `Vec<u8>` behind `data`.
+/// Appends printed text to the `Vec<u8>` to which `data` points.
 unsafe extern "C" fn collect(text: MlirStringRef, data: *mut c_void) {
     if text.length == 0 {
         return;
     }
-    // SAFETY: `data` is the `Vec<u8>` that each caller below passes and nobody else touches during the call;
-    // `text` names `length` bytes that live for the call.
+    // SAFETY: `data` is the `Vec<u8>` that each caller below passes, and it is not accessed otherwise during the call; `text`
+    // points to `length` bytes that are valid during the call.
     unsafe {
         let out = &mut *data.cast::<Vec<u8>>();
         out.extend_from_slice(std::slice::from_raw_parts(text.data.cast::<u8>(), text.length));
     }
 }
 
-/// The module as bytecode.
+/// Writes the module as bytecode.
 pub(crate) fn write_bytecode(module: &Module<'_>) -> Vec<u8> {
     let mut out: Vec<u8> = Vec::new();
-    // SAFETY: the operation is alive; `collect` gets the vector that it expects.
+    // SAFETY: the operation is alive; `data` is a `Vec<u8>`, as `collect` requires.
     unsafe {
         mlirOperationWriteBytecode(
             module.as_operation().to_raw(),
@@ -46,11 +45,11 @@ pub(crate) fn write_bytecode(module: &Module<'_>) -> Vec<u8> {
     out
 }
 
-/// The module as text, every operation in generic form.
+/// Prints the module with every operation in the generic form.
 pub(crate) fn print_generic(module: &Module<'_>, locations: bool) -> Vec<u8> {
     let mut out: Vec<u8> = Vec::new();
-    // SAFETY: the flags live from their creation to their destruction here; the operation is alive; `collect`
-    // gets the vector that it expects.
+    // SAFETY: the flags are used between their creation and their destruction; the operation is alive; `data` is a `Vec<u8>`,
+    // as `collect` requires.
     unsafe {
         let flags = mlirOpPrintingFlagsCreate();
         mlirOpPrintingFlagsPrintGenericOpForm(flags);
@@ -62,16 +61,16 @@ pub(crate) fn print_generic(module: &Module<'_>, locations: bool) -> Vec<u8> {
     out
 }
 
-/// Where the texts of MLIR's errors go.
+/// The texts of MLIR's errors.
 pub(crate) type Errors = Rc<RefCell<Vec<String>>>;
 
-/// Collects the errors that MLIR reports in `context`, each with its notes. Without this, MLIR prints them.
+/// Collects the errors that MLIR reports in `context`, each with its notes. By default MLIR prints them.
 ///
-/// melior's own handler is no help here: its diagnostics panic on text that is cut inside a character.
+/// melior's own handler panics on text that is truncated within a character.
 pub(crate) fn collect_errors(context: &Context) -> Errors {
     let errors = Errors::default();
-    // SAFETY: the context owns the handler and calls `release` once, when it is destroyed; until then the
-    // count that `into_raw` took keeps the vector alive.
+    // SAFETY: the context owns the handler and calls `release` once, when it is destroyed; until then the reference count of
+    // `into_raw` keeps the vector alive.
     unsafe {
         mlirContextAttachDiagnosticHandler(
             context.to_raw(),
@@ -85,8 +84,8 @@ pub(crate) fn collect_errors(context: &Context) -> Errors {
 
 unsafe extern "C" fn report(diagnostic: MlirDiagnostic, data: *mut c_void) -> MlirLogicalResult {
     let mut out: Vec<u8> = Vec::new();
-    // SAFETY: the diagnostic is valid while the handler runs, and note numbers are below the count; `collect`
-    // gets the vector that it expects; `data` is what `collect_errors` passed.
+    // SAFETY: the diagnostic is valid during the handler, and note indices are below the number of notes; `out` is a `Vec<u8>`,
+    // as `collect` requires; `data` is the pointer that `collect_errors` passed.
     unsafe {
         if mlirDiagnosticGetSeverity(diagnostic) == SEVERITY_ERROR {
             mlirDiagnosticPrint(diagnostic, Some(collect), (&raw mut out).cast::<c_void>());
@@ -105,17 +104,17 @@ unsafe extern "C" fn report(diagnostic: MlirDiagnostic, data: *mut c_void) -> Ml
 }
 
 unsafe extern "C" fn release(data: *mut c_void) {
-    // SAFETY: `data` is what `collect_errors` took out of an `Rc`, given back once.
+    // SAFETY: `data` is the pointer of `Rc::into_raw` in `collect_errors`, and it is released once.
     drop(unsafe { Rc::from_raw(data.cast::<RefCell<Vec<String>>>().cast_const()) });
 }
 
-/// A `dense` attribute from its raw bytes, all elements or one that stands for all. `None` if the number of
-/// bytes does not fit the type.
+/// Creates a `dense` attribute from raw bytes: all elements, or one for a splat. Returns `None` if the number of bytes does not
+/// match the type.
 ///
-/// `ty` must be a ranked tensor type of static shape whose elements MLIR stores in whole bytes.
+/// `ty` must be a ranked tensor type with a static shape, whose elements MLIR stores in whole bytes.
 pub(crate) fn dense_raw<'c>(ty: Type<'c>, bytes: &[u8]) -> Option<Attribute<'c>> {
-    // SAFETY: the type is a static tensor type as this function asks; MLIR copies the bytes and returns null
-    // where their number is wrong.
+    // SAFETY: the type is a static tensor type, as documented; MLIR copies the bytes, and returns null if their number is
+    // wrong.
     unsafe {
         Attribute::from_option_raw(mlirDenseElementsAttrRawBufferGet(
             ty.to_raw(),
@@ -125,27 +124,27 @@ pub(crate) fn dense_raw<'c>(ty: Type<'c>, bytes: &[u8]) -> Option<Attribute<'c>>
     }
 }
 
-/// A `dense` attribute of `i1`. `None` if there are not as many values as the type has elements.
+/// Creates a `dense` attribute of `i1`. Returns `None` if the number of values does not match the type.
 ///
-/// `ty` must be a ranked tensor type of static shape and element type `i1`.
+/// `ty` must be a ranked tensor type with a static shape and the element type `i1`.
 pub(crate) fn dense_bool<'c>(ty: Type<'c>, num_elements: usize, values: &[u8]) -> Option<Attribute<'c>> {
     if values.len() != num_elements {
         return None;
     }
     let values: Vec<i32> = values.iter().map(|&b| i32::from(b != 0)).collect();
     let count = isize::try_from(values.len()).ok()?;
-    // SAFETY: the type is as this function asks and has `count` elements; MLIR copies the values.
+    // SAFETY: the type is as documented and has `count` elements; MLIR copies the values.
     unsafe { Attribute::from_option_raw(mlirDenseElementsAttrBoolGet(ty.to_raw(), count, values.as_ptr())) }
 }
 
-/// A fused location with or without metadata.
+/// Creates a fused location with or without metadata.
 pub(crate) fn fused<'c>(
     context: &'c Context,
     locations: &[Location<'c>],
     metadata: Option<Attribute<'c>>,
 ) -> Location<'c> {
     let raw: Vec<_> = locations.iter().map(|l| l.to_raw()).collect();
-    // SAFETY: the locations and the metadata belong to the context; null metadata means none.
+    // SAFETY: the locations and the metadata belong to the context; null metadata means no metadata.
     unsafe {
         let metadata = metadata.map_or_else(|| mlirAttributeGetNull(), |m| m.to_raw());
         Location::from_raw(mlirLocationFusedGet(
@@ -157,9 +156,9 @@ pub(crate) fn fused<'c>(
     }
 }
 
-/// The location that a location attribute (`loc(...)`) stands for.
+/// The location in a location attribute (`loc(...)`).
 pub(crate) fn as_location<'c>(attribute: Attribute<'c>) -> Option<Location<'c>> {
-    // SAFETY: the attribute is alive, and is a location where the first call says so.
+    // SAFETY: the attribute is alive, and the first call checks that it is a location.
     unsafe {
         mlirAttributeIsALocation(attribute.to_raw())
             .then(|| Location::from_raw(mlirLocationFromAttribute(attribute.to_raw())))

@@ -1,22 +1,21 @@
-//! # shardc-mlir: from shardc's IR to MLIR
+//! # shardc-mlir: lowering to MLIR
 //!
 //! Internal: this crate may change in any release. Front ends use the crate `shardc`.
 //!
-//! Lowers a [`Module`] to an MLIR module through LLVM's own MLIR, and writes it as bytecode (what PJRT plugins
-//! are fed) or as text in the generic form.
+//! Lowers a [`Module`] to an MLIR module with LLVM's MLIR, and writes it as bytecode, which PJRT plugins read, or as text in
+//! the generic form.
 //!
-//! The `func` and `builtin` dialects are MLIR's. StableHLO, CHLO and all others are not registered in LLVM:
-//! their operations are built in a context that allows unregistered dialects, their attributes are opaque
-//! (`#stablehlo.dot<...>` is kept as text), and the reader at the other end, which knows the dialects, gives
-//! them their meaning.
+//! Only the dialects `func` and `builtin` are registered. StableHLO, CHLO and all other dialects are not part of LLVM, so the
+//! context allows unregistered dialects, and their attributes are opaque (`#stablehlo.dot<...>` is kept as text). A reader that
+//! knows these dialects parses them.
 //!
-//! What it takes is a module whose every value is what one device holds: a partitioned program, or a
-//! single-device one. It is [legalized](shardc_passes::transforms::legalize_backend) first: shardings are not written, and annotations vanish,
-//! so a program that was never partitioned lowers to the single-device program that it stands for.
+//! The values of the module must have the shapes of one device: it is a partitioned program, or a single-device program. It is
+//! [legalized](shardc_passes::transforms::legalize_backend) first, which drops shardings and annotations. So a program that was
+//! not partitioned lowers to a single-device program.
 //!
-//! [`write_bytecode`] writes any module as it is, for other tools to read.
+//! [`write_bytecode`] writes any module unchanged, for other tools.
 //!
-//! MLIR's complaints, if there are any, come back as [`Diagnostic`]s with codes `SH05xx`.
+//! MLIR's errors are returned as [`Diagnostic`]s with codes `SH05xx`.
 
 mod attrs;
 mod constant;
@@ -30,12 +29,12 @@ use shardc_ir::{Diagnostic, Module};
 use shardc_passes::transforms::legalize_backend::{BackendOptions, legalize};
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
-/// How to lower.
+/// Options of lowering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LowerOptions {
-    /// What the back end is told about devices.
+    /// The number of devices and other options of the back end.
     pub backend: BackendOptions,
-    /// Whether operations keep their source locations.
+    /// Whether to keep the source locations of operations.
     pub locations: bool,
 }
 
@@ -48,8 +47,8 @@ impl Default for LowerOptions {
 /// Lowers `module` and writes it as MLIR bytecode.
 ///
 /// # Errors
-/// The module holds what only a partitioner can take away (`sdy.manual_computation`, collectives between
-/// shardings), text that MLIR does not take, or is not valid.
+/// The module has operations that only partitioning removes (`sdy.manual_computation`, collectives between shardings), or text
+/// that MLIR rejects, or it is invalid.
 pub fn to_bytecode(module: &Module, options: &LowerOptions) -> Result<Vec<u8>, Diagnostic> {
     let session = session::Session::new();
     let module = legalized(module, options)?;
@@ -57,27 +56,29 @@ pub fn to_bytecode(module: &Module, options: &LowerOptions) -> Result<Vec<u8>, D
     Ok(ffi::write_bytecode(&lowered))
 }
 
-/// Writes `module` as MLIR bytecode just as it is: annotations, meshes and global shapes included.
+/// Writes `module` as MLIR bytecode unchanged, with annotations, meshes and global shapes.
 ///
 /// # Errors
-/// A part of the module is kept as text in the syntax of a dialect. Or MLIR refuses what the printed module says: a bug, or a module that `shardc_ir::verify` would refuse.
+/// A part of the module is kept as text in the custom syntax of a dialect. Or MLIR rejects the printed module: a bug, or a
+/// module that `shardc_ir::verify` would reject.
 pub fn write_bytecode(module: &Module, locations: bool) -> Result<Vec<u8>, Diagnostic> {
-    // Text in the syntax of a dialect needs that dialect to be read.
+    // Custom syntax can only be parsed by its dialect.
     if let Some(kept) = module.kept.iter().find(|kept| !kept.text.starts_with('"')) {
         return Err(kept.unsupported("SH0508"));
     }
-    // MLIR does not know the dialects here: properties would be in a form that those who do know them cannot read.
+    // MLIR does not know the dialects here, so it would write properties in a form that readers with these dialects cannot
+    // parse.
     let form = PrintForm::GenericAttributes;
     let text = shardc_stablehlo::print(module, &PrintOptions { form, locations, ..PrintOptions::default() });
     let session = session::Session::without_dialects();
     match melior::ir::Module::parse(&session.context, &text) {
         Some(read) => Ok(ffi::write_bytecode(&read)),
-        None => Err(session.failure("SH0509", "MLIR does not take the printed module")),
+        None => Err(session.failure("SH0509", "MLIR cannot parse the printed module")),
     }
 }
 
-/// Lowers `module` and writes it as LLVM's MLIR prints it, every operation in generic form: what [`to_bytecode`] holds, for
-/// people to read.
+/// Lowers `module` and prints it with LLVM's MLIR, every operation in the generic form. The contents are those of
+/// [`to_bytecode`].
 ///
 /// # Errors
 /// Those of [`to_bytecode`].

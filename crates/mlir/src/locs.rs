@@ -5,15 +5,14 @@ use shardc_ir::{Diagnostic, EntityRef, Loc, LocId, Module, PackedOption};
 
 use crate::{attrs::Attrs, ffi};
 
-/// The MLIR location of each interned one. Empty where locations are not wanted.
+/// The MLIR location of each interned location; empty if locations are not wanted.
 pub(crate) struct Locs<'c> {
     unknown: Location<'c>,
     table: Vec<Location<'c>>,
 }
 
 impl<'c> Locs<'c> {
-    /// Translates the module's locations. A location stands after those that it is made of, since it can only
-    /// be interned after them.
+    /// Translates the module's locations. The components of a location precede it, since they are interned first.
     pub(crate) fn new(attrs: &mut Attrs<'c>, module: &Module, wanted: bool) -> Result<Self, Diagnostic> {
         let context = attrs.context();
         let mut locs = Locs { unknown: Location::unknown(context), table: Vec::new() };
@@ -27,7 +26,7 @@ impl<'c> Locs<'c> {
         Ok(locs)
     }
 
-    /// The location of a handle; unknown for none.
+    /// The location of a handle, or the unknown location.
     pub(crate) fn of(&self, loc: PackedOption<LocId>) -> Location<'c> {
         loc.expand().map_or(self.unknown, |id| self.get(id))
     }
@@ -54,7 +53,7 @@ impl<'c> Locs<'c> {
             }
             Loc::Name { name, child } => {
                 let child = child.map_or(self.unknown, |id| self.get(id));
-                // MLIR has no location with an empty name.
+                // MLIR has no name location with an empty name.
                 if name.is_empty() { child } else { Location::name(context, name, child) }
             }
             Loc::CallSite { callee, caller } => Location::call_site(self.get(*callee), self.get(*caller)),

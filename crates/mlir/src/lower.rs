@@ -1,4 +1,4 @@
-//! Functions, regions and operations.
+//! Lowering of functions, regions and operations.
 
 use melior::{
     Context,
@@ -19,7 +19,7 @@ use crate::{
     session::Session,
 };
 
-/// Builds the MLIR module of a legalized one and has MLIR verify it.
+/// Builds the MLIR module of a legalized module, and verifies it with MLIR.
 pub(crate) fn lower<'c>(
     session: &'c Session,
     module: &Module,
@@ -56,7 +56,7 @@ struct Lowerer<'m, 'c, 'a> {
     values: SecondaryMap<ValueId, Option<Value<'c, 'a>>>,
 }
 
-/// What the terminator of a region is called.
+/// The operation that encloses a region, which decides the name of its terminator.
 #[derive(Clone, Copy)]
 enum Parent {
     Func,
@@ -74,7 +74,7 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
         Ok(out)
     }
 
-    /// Adds attributes that shardc only carries, save what is there already.
+    /// Adds attributes that shardc passes through, except those whose name is already used.
     fn carried(&mut self, dict: &AttrDict, out: &mut Vec<Named<'c>>) -> Result<(), Diagnostic> {
         for (name, attr) in dict.iter() {
             let attr = self.attrs.attr(attr)?;
@@ -154,7 +154,7 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
         Ok(any.then(|| self.attrs.array(&list)))
     }
 
-    /// Fills `out` with the one block of a region.
+    /// Adds the single block of a region to `out`.
     fn region(
         &mut self,
         id: RegionId,
@@ -249,14 +249,14 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
 
     fn value(&self, id: ValueId) -> Result<Value<'c, 'a>, Diagnostic> {
         self.values[id]
-            .ok_or_else(|| Diagnostic::internal("SH0504", format!("{id} is used before it is made")))
+            .ok_or_else(|| Diagnostic::internal("SH0504", format!("{id} is used before its definition")))
     }
 
     fn refused(&self, name: &str) -> Diagnostic {
-        self.attrs.failure("SH0505", format!("MLIR does not build `{name}`"))
+        self.attrs.failure("SH0505", format!("MLIR rejects the operation `{name}`"))
     }
 
-    /// A diagnostic that has no place yet gets that of `op`.
+    /// Gives a diagnostic without a location that of `op`.
     fn located(&self, diagnostic: Diagnostic, op: OpId) -> Diagnostic {
         if diagnostic.user_loc.is_some() || diagnostic.span.is_some() {
             return diagnostic;

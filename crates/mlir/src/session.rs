@@ -1,11 +1,11 @@
-//! An MLIR context for one lowering, and what MLIR says while it runs.
+//! An MLIR context for one lowering, and the errors that MLIR reports.
 
 use melior::{Context, dialect::DialectHandle};
 use shardc_ir::Diagnostic;
 
 use crate::ffi::{self, Errors};
 
-/// An MLIR context that knows `builtin` and `func`, takes any other dialect unseen, and runs on one thread.
+/// An MLIR context with the dialects `builtin` and `func` and one thread, which allows unregistered dialects.
 pub(crate) struct Session {
     pub(crate) context: Context,
     errors: Errors,
@@ -18,8 +18,8 @@ impl Session {
         session
     }
 
-    /// One that knows `builtin` alone, and so verifies nothing of functions: a verifier that sees a call within an
-    /// operation that it does not know looks for the function there, and does not find it.
+    /// A context with the dialect `builtin` only. The verifier of `func.call` is not loaded: within an unregistered operation,
+    /// it would look up the function there and fail.
     pub(crate) fn without_dialects() -> Self {
         let context = Context::new_with_threading(false);
         let errors = ffi::collect_errors(&context);
@@ -27,10 +27,10 @@ impl Session {
         Session { context, errors }
     }
 
-    /// A diagnostic that says `what` failed, with what MLIR said about it.
+    /// A diagnostic with the message `what` and MLIR's errors.
     pub(crate) fn failure(&self, code: &'static str, what: impl Into<String>) -> Diagnostic {
         let mut what = what.into();
-        // Every error is taken, so that the next failure does not repeat this one's.
+        // All errors are removed, so that the next failure does not repeat them.
         let errors = self.errors.take();
         if !errors.is_empty() {
             what.push_str(": ");

@@ -43,7 +43,7 @@ fn read(file: &Path, text: &str) -> Module {
 }
 
 #[test]
-fn real_programs_come_back_from_bytecode() {
+fn real_programs_survive_a_bytecode_round_trip() {
     for (file, text) in programs() {
         let module = read(&file, &text);
         let options = PrintOptions { locations: text.contains("loc("), ..PrintOptions::default() };

@@ -76,7 +76,7 @@ fn region_of(module: &mut Module, args: &[TypeId], ops: Vec<OpId>) -> RegionId {
 }
 
 #[test]
-fn a_function_comes_out_in_generic_form() {
+fn functions_are_printed_in_the_generic_form() {
     let mut module = one_arg(|b, x| {
         let ty = b.module.values[x].ty;
         let y = b.op1(OpKind::Binary(BinaryOp::Add), &[x, x], ty);
@@ -106,7 +106,7 @@ fn a_function_comes_out_in_generic_form() {
 }
 
 #[test]
-fn every_operation_and_value_of_the_signature_is_manual_among_partitions() {
+fn operations_and_signatures_are_manual_in_partition_mode() {
     let mut module = one_arg(|b, x| {
         let ty = b.module.values[x].ty;
         let y = b.op(OpKind::OptimizationBarrier, &[x, x], &[ty, ty], &[]);
@@ -125,7 +125,7 @@ fn every_operation_and_value_of_the_signature_is_manual_among_partitions() {
 }
 
 #[test]
-fn loops_and_branches_carry_no_mark() {
+fn loops_and_branches_have_no_manual_sharding() {
     let module = one_arg(|b, x| {
         let ty = b.module.values[x].ty;
         let end = b.module.add_op(OpKind::Return, &[x], &[], &[]);
@@ -180,7 +180,7 @@ fn constants_keep_their_elements() {
 }
 
 #[test]
-fn constants_that_do_not_fit_their_type_are_refused() {
+fn constants_must_match_their_type() {
     for (shape, dtype, value) in [
         (&[2i64][..], DType::I32, Dense::elements(vec![1, 0, 0, 0])),
         (&[2], DType::I32, Dense::splat(&[1])),
@@ -199,7 +199,7 @@ fn constants_that_do_not_fit_their_type_are_refused() {
 }
 
 #[test]
-fn regions_see_the_values_around_them() {
+fn regions_use_values_of_enclosing_regions() {
     let module = one_arg(|b, x| {
         let ty = b.module.values[x].ty;
         let pred = b.module.types.tensor(&[], DType::I1);
@@ -219,7 +219,7 @@ fn regions_see_the_values_around_them() {
 }
 
 #[test]
-fn annotations_vanish() {
+fn annotations_are_dropped() {
     let module = one_arg(|b, x| {
         let ty = b.module.values[x].ty;
         let mesh = b.module.add_mesh("mesh", Mesh::new([("x", 2)]));
@@ -236,7 +236,7 @@ fn annotations_vanish() {
 }
 
 #[test]
-fn locations_are_kept_where_wanted() {
+fn locations_are_kept_on_request() {
     let mut module = one_arg(|b, x| {
         let ty = b.module.values[x].ty;
         vec![b.op1(OpKind::Unary(UnaryOp::Negate), &[x], ty)]
@@ -260,7 +260,7 @@ fn locations_are_kept_where_wanted() {
 }
 
 #[test]
-fn what_only_a_partitioner_can_take_away_is_refused() {
+fn operations_on_global_values_are_rejected() {
     let module = one_arg(|b, x| {
         let ty = b.module.values[x].ty;
         let mesh = b.module.add_mesh("mesh", Mesh::new([("x", 2)]));
@@ -273,7 +273,7 @@ fn what_only_a_partitioner_can_take_away_is_refused() {
 }
 
 #[test]
-fn text_that_mlir_does_not_read_is_the_users_fault() {
+fn text_that_mlir_rejects_is_invalid_input() {
     let attr = |attr: Attr| {
         one_arg(|b, x| {
             let ty = b.module.values[x].ty;
@@ -296,7 +296,7 @@ fn text_that_mlir_does_not_read_is_the_users_fault() {
 }
 
 #[test]
-fn a_program_that_mlir_rejects_is_a_diagnostic() {
+fn a_program_that_mlir_rejects_is_reported() {
     // A call of a function that is not there.
     let module = one_arg(|b, x| {
         let ty = b.module.values[x].ty;
@@ -308,7 +308,7 @@ fn a_program_that_mlir_rejects_is_a_diagnostic() {
 }
 
 #[test]
-fn values_used_before_they_are_made_and_foreign_func_operations_are_refused() {
+fn undefined_values_and_unknown_func_operations_are_rejected() {
     let mut module = one_arg(|b, x| {
         let ty = b.module.values[x].ty;
         let y = b.op1(OpKind::Unary(UnaryOp::Negate), &[x], ty);
@@ -330,7 +330,7 @@ fn values_used_before_they_are_made_and_foreign_func_operations_are_refused() {
 }
 
 #[test]
-fn deep_regions_are_refused_instead_of_overflowing_the_stack() {
+fn deeply_nested_regions_are_rejected() {
     let module = one_arg(|b, x| {
         let ty = b.module.values[x].ty;
         let end = b.module.add_op(OpKind::Return, &[x], &[], &[]);

@@ -1,9 +1,8 @@
-//! Taking out the operations that stand where data flows into and out of regions and functions.
+//! Removal of data-flow edge operations.
 
 use shardc_ir::{Module, OpId, RegionId, Rewriter};
 
-/// Takes the operations for which `is_edge` holds out from under a function body; their operand takes the place of
-/// their result.
+/// Removes the operations for which `is_edge` holds in a function body. Their operands replace their results.
 pub(super) fn remove(module: &mut Module, body: RegionId, is_edge: impl Fn(&Module, OpId) -> bool) {
     remove_in(&mut Rewriter::new(module), body, &is_edge);
 }

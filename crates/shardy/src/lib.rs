@@ -1,8 +1,8 @@
-//! # shardc-shardy: Shardy's passes by their own names
+//! # shardc-shardy: Shardy's passes under Shardy's names
 //!
-//! For Shardy's test files and for those who know its passes; the compiler needs none of this. A pass here means what
-//! Shardy's pass of that name means, down to the order of what it prints. The compiler's own pipeline inlines calls, and
-//! knows data flow without operations.
+//! These passes are for Shardy's test files and for users who know Shardy; the compiler does not need them. A pass has the
+//! semantics of the Shardy pass with its name, and prints operations in the same order. The compiler's own pipeline inlines
+//! calls instead, and propagates through regions without data-flow edge operations.
 
 mod canonicalize;
 mod edges;
@@ -15,5 +15,5 @@ mod shardings;
 
 pub use pipeline::{find, passes};
 
-/// Codes of warnings that are worth saying once, however many programs a file holds.
+/// Codes of warnings that are printed once for all programs of a file.
 pub const SAID_ONCE: &[&str] = &[import::MANY_CALLS];

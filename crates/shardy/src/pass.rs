@@ -1,12 +1,12 @@
-//! How a pass of this crate is written.
+//! Constructors of passes.
 
 use shardc_ir::{FuncId, Module, RegionId};
 use shardc_passes::driver::pass_options::PassOption;
 use shardc_passes::driver::passes::{Pass, PassContext, PassResult};
 
-/// The attribute that holds shardings; as text where an operation has no results.
+/// The attribute with the shardings of an operation; kept as text if the operation has no results.
 pub(super) const SHARDING_ATTR: &str = shardc_ir::discardable::SHARDING;
-/// The attribute of a function whose calls are in manual computations: the manual axes there.
+/// The manual axes of the manual computations that enclose the calls of a function; an attribute of the function.
 pub(super) const FUNC_MANUAL_AXES: &str = "sdy.func_manual_axes";
 
 pub(super) const fn pass(

@@ -1,7 +1,7 @@
-//! Shardy's pipelines: its passes in its order.
+//! Shardy's pipelines: its passes, in its order.
 //!
-//! They are there for comparison with Shardy, down to what they print. The compiler itself runs
-//! [`propagate`](shardc_passes::propagate) on a program without calls, which gives the same shardings in less time.
+//! They exist for comparison with Shardy, up to the printed text. The compiler runs [`propagate`](shardc_passes::propagate) on
+//! a program without calls instead, which computes the same shardings in less time.
 
 use shardc_ir::{Diagnostic, Module};
 use shardc_passes::driver::pass_options::{PassOption, PassOptions};
@@ -10,25 +10,25 @@ use shardc_passes::driver::passes::{Pass, PassContext, PassResult, find as core_
 use crate::pass::pass_with;
 use crate::{canonicalize, export as after, import as before, propagation as during};
 
-/// Whether functions that differ in shardings alone stay one, instead of a copy for each call.
+/// Merge functions that differ only in their shardings, instead of keeping a copy for each call.
 const DEDUP: PassOption = PassOption::flag("dedup-functions-fully");
-/// Whether sharding constraints and groups stay, so that the program can go through propagation again.
+/// Keep sharding constraints and sharding groups, so that the program can be propagated again.
 const AVOID_EXPORT: PassOption = PassOption::flag("avoid-export-for-partitioning");
-/// Whether the rules of operations stay on them.
+/// Keep the sharding rules on operations.
 const KEEP_RULES: PassOption = PassOption::flag("keep-sharding-rules");
-/// Whether arguments and results keep only axes that divide them.
+/// In shardings of arguments and results, keep only axes that divide the dimension.
 const EVEN: PassOption = PassOption::on("update-non-divisible-input-output-shardings");
-/// Whether shardings say themselves what their mesh is.
+/// Write the mesh into each sharding.
 const INLINE_MESHES: PassOption = PassOption::on("inline-meshes");
-/// Whether what says where axes came from goes from edges to operations, before it is removed.
+/// Move the debug information about sharding origins from edges to operations, before it is removed.
 const DUMP_ORIGINS: PassOption = PassOption::flag("dump-sharding-origins");
-/// The same for the steps that brought axes to values.
+/// The same for debug information about propagation edges.
 const DUMP_EDGES: PassOption = PassOption::flag("dump-propagation-edges");
 
 const PASSES: &[Pass] = &[
     pass_with(
         "canonicalize",
-        "simplify collectives, reshards and manual computations, as MLIR's pass of that name",
+        "simplify collectives, reshards and manual computations, as MLIR's canonicalizer",
         &[canonicalize::PATTERNS],
         |module, context| {
             let patterns = canonicalize::Patterns::of(context.options.value(canonicalize::PATTERNS));
@@ -36,18 +36,18 @@ const PASSES: &[Pass] = &[
             Ok(Vec::new())
         },
     ),
-    pass_with("sdy-import-pipeline", "Shardy's steps before propagation", &[DEDUP], |module, context| {
+    pass_with("sdy-import-pipeline", "Shardy's passes before propagation", &[DEDUP], |module, context| {
         run(module, context, &import(context.options.is_on(DEDUP)))
     }),
     pass_with(
         "sdy-export-pipeline",
-        "Shardy's steps after propagation",
+        "Shardy's passes after propagation",
         &[AVOID_EXPORT, KEEP_RULES, EVEN, INLINE_MESHES, DUMP_ORIGINS, DUMP_EDGES],
         |module, context| run(module, context, &export(&context.options)),
     ),
     pass_with(
         "sdy-propagation-pipeline",
-        "Shardy's steps before propagation, propagation, and its steps after it",
+        "Shardy's passes before propagation, propagation, and its passes after it",
         &[DEDUP],
         |module, context| {
             let fully = context.options.is_on(DEDUP);
@@ -59,12 +59,12 @@ const PASSES: &[Pass] = &[
     ),
 ];
 
-/// Shardy's passes, by its names, and its pipelines as passes.
+/// Shardy's passes and pipelines, under Shardy's names.
 pub fn passes() -> impl Iterator<Item = &'static Pass> {
     [before::PASSES, during::PASSES, after::PASSES, PASSES].into_iter().flatten()
 }
 
-/// The pass called `name`, of the compiler's own ([`shardc_passes::driver::passes::find`]) or of Shardy's.
+/// The pass with this name, from the compiler ([`shardc_passes::driver::passes::find`]) or from Shardy.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Pass> {
     core_pass(name).or_else(|| passes().find(|pass| pass.name == name))
@@ -156,7 +156,7 @@ fn run(module: &mut Module, context: &PassContext, steps: &[PipelineStep]) -> Pa
         let wrong = |why: String| {
             vec![Diagnostic::internal("SH0821", format!("the pipeline cannot run {name}: {why}"))]
         };
-        let pass = find(name).ok_or_else(|| wrong("there is no such pass".to_owned()))?;
+        let pass = find(name).ok_or_else(|| wrong("unknown pass".to_owned()))?;
         let options = PassOptions::parse(options, pass.options).map_err(wrong)?;
         warnings.extend(pass.run(module, &mut PassContext::new(context.mode, options))?);
     }
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_step_of_a_pipeline_is_a_pass_that_takes_its_options() {
+    fn pipeline_steps_are_passes_with_valid_options() {
         for fully in [false, true] {
             let everything = "dump-sharding-origins dump-propagation-edges";
             let options = PassOptions::parse(everything, &[DUMP_ORIGINS, DUMP_EDGES]).unwrap();

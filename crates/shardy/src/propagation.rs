@@ -1,4 +1,4 @@
-//! Propagation itself, and the rules that it goes by.
+//! `sdy-*-propagate` and `sdy-populate-op-sharding-rules`: propagation, and the sharding rules that it uses.
 
 use shardc_ir::{Attr, Class, Diagnostic, Module, OpKind, RegionId, sharding_rule_fault};
 use shardc_passes::driver::pass_options::{DEBUG_EDGES, DEBUG_ORIGINS, PassOption, debug_options};
@@ -21,7 +21,7 @@ pub(super) const PASSES: &[Pass] = &[
     },
     Pass {
         options: &[DEBUG_ORIGINS, DEBUG_EDGES, KEEP_RULES, CONSERVATIVE],
-        ..pass("sdy-basic-propagate", "propagate where nothing conflicts", |m, c| {
+        ..pass("sdy-basic-propagate", "propagate axes without conflicts", |m, c| {
             propagation(
                 m,
                 c,
@@ -31,13 +31,13 @@ pub(super) const PASSES: &[Pass] = &[
     },
     Pass {
         options: &[DEBUG_ORIGINS, DEBUG_EDGES, KEEP_RULES, CONSERVATIVE, STRATEGY],
-        ..pass("sdy-aggressive-propagate", "propagate and solve conflicts", |m, c| {
+        ..pass("sdy-aggressive-propagate", "propagate and resolve conflicts", |m, c| {
             propagation(m, c, Kind { strategies: strategies(c), op_priority: false, user_priority: false })
         })
     },
     Pass {
         options: &[DEBUG_ORIGINS, DEBUG_EDGES, KEEP_RULES, CONSERVATIVE, STRATEGY, OP_PRIORITY],
-        ..pass("sdy-op-priority-propagate", "propagate by class of operation", |m, c| {
+        ..pass("sdy-op-priority-propagate", "propagate by operation priority", |m, c| {
             let op_priority = c.options.is_on(OP_PRIORITY);
             propagation(m, c, Kind { strategies: strategies(c), op_priority, user_priority: false })
         })
@@ -46,7 +46,7 @@ pub(super) const PASSES: &[Pass] = &[
         options: &[DEBUG_ORIGINS, DEBUG_EDGES, KEEP_RULES, CONSERVATIVE, STRATEGY, OP_PRIORITY],
         ..pass(
             "sdy-user-priority-propagate",
-            "propagate by user priority, then by class of operation",
+            "propagate by user priority, then by operation priority",
             |m, c| {
                 let op_priority = c.options.is_on(OP_PRIORITY);
                 propagation(m, c, Kind { strategies: strategies(c), op_priority, user_priority: true })
@@ -55,7 +55,7 @@ pub(super) const PASSES: &[Pass] = &[
     },
 ];
 
-/// What the passes differ in.
+/// The differences between the propagation passes.
 struct Kind {
     strategies: &'static [PropagationStrategy],
     op_priority: bool,
@@ -110,7 +110,7 @@ fn write_rules(module: &mut Module, body: RegionId, options: RuleOptions) {
         }
         if let Some(rule) = rule_with(module, op, options) {
             let text = format!("#sdy.op_sharding_rule<{rule}>");
-            // Rules on operations are for tensors of known shape.
+            // Rules on operations need static shapes.
             if sharding_rule_fault(module, op, &text).is_some() {
                 continue;
             }
@@ -119,7 +119,7 @@ fn write_rules(module: &mut Module, body: RegionId, options: RuleOptions) {
     }
 }
 
-/// A warning for each target of custom calls that nobody knows, at the first call of it.
+/// A warning for each unknown target of custom calls, at its first call.
 fn unknown_calls(module: &Module, body: RegionId) -> Vec<Diagnostic> {
     let mut seen: Vec<&str> = Vec::new();
     let mut warnings = Vec::new();
@@ -135,10 +135,12 @@ fn unknown_calls(module: &Module, body: RegionId) -> Vec<Diagnostic> {
         }
         seen.push(target);
         let text =
-            format!("nothing is known about the custom call @{target}, so nothing propagates through it");
-        warnings.push(Diagnostic::warning(Class::Unsupported, "SH0806", text).at(data.span).hint(format!(
-            "say how its dimensions hang together: {SHARDING_RULE_ATTR} = #sdy.op_sharding_rule<...>"
-        )));
+            format!("the custom call @{target} has no sharding rule, so no sharding propagates through it");
+        warnings.push(
+            Diagnostic::warning(Class::Unsupported, "SH0806", text)
+                .at(data.span)
+                .hint(format!("give it a sharding rule: {SHARDING_RULE_ATTR} = #sdy.op_sharding_rule<...>")),
+        );
     }
     warnings
 }

@@ -1,8 +1,8 @@
-//! The shardings of functions as a whole, and when two shardings are alike.
+//! Shardings of the arguments and results of functions, and equivalence of shardings.
 
 use shardc_ir::{FuncId, MeshId, Module, OpKind, ShardingId, TensorSharding, TensorType, ValueId};
 
-/// Returns what a value is behind propagation barriers, which change no data.
+/// Follows propagation barriers, which do not change data, from a value to its source.
 pub(super) fn through_barriers(module: &Module, mut value: ValueId) -> ValueId {
     while let Some(op) = module.def_op(value)
         && let OpKind::PropagationBarrier { .. } = module.ops[op].kind
@@ -13,8 +13,8 @@ pub(super) fn through_barriers(module: &Module, mut value: ValueId) -> ValueId {
     value
 }
 
-/// Whether both put the same part of the data on each device. No sharding stands for a whole copy on each; copies are
-/// alike whatever the mesh.
+/// Whether both shardings place the same data on each device. `None` means replicated; replicated shardings are equivalent on
+/// all meshes.
 pub(super) fn equivalent(module: &Module, a: Option<ShardingId>, b: Option<ShardingId>) -> bool {
     let whole = |id: Option<ShardingId>| {
         id.is_none_or(|id| {
@@ -31,8 +31,7 @@ pub(super) fn equivalent(module: &Module, a: Option<ShardingId>, b: Option<Shard
     }
 }
 
-/// Returns the shardings of a list of values with open ones for those without, or `None` where no value has one on a mesh
-/// of several devices.
+/// Replaces missing shardings in a list by open ones. Returns `None` if no sharding is on a mesh with several devices.
 pub(super) fn filled(
     module: &mut Module,
     given: &[Option<ShardingId>],
@@ -43,7 +42,7 @@ pub(super) fn filled(
     Some(given.iter().zip(ranks).map(|(&id, &rank)| id.unwrap_or_else(|| open(module, rank))).collect())
 }
 
-/// Returns the mesh of the first sharding that is not of one device alone.
+/// The mesh of the first sharding that is not maximal.
 pub(super) fn mesh_of(
     module: &Module,
     given: impl IntoIterator<Item = Option<ShardingId>>,
@@ -55,7 +54,7 @@ pub(super) fn mesh_of(
         .find(|&mesh| !module.meshes[mesh].is_maximal())
 }
 
-/// Returns the shardings of a function's parameters, see [`filled`].
+/// The shardings of a function's parameters; see [`filled`].
 pub(super) fn of_params(module: &mut Module, func: FuncId) -> Option<Vec<ShardingId>> {
     let args = module.regions[module.funcs[func].body?].args.clone();
     let given: Vec<_> = args.iter().map(|&v| module.shardings.of(v)).collect();
@@ -63,7 +62,7 @@ pub(super) fn of_params(module: &mut Module, func: FuncId) -> Option<Vec<Shardin
     filled(module, &given, &ranks)
 }
 
-/// Returns the shardings of a function's results, see [`filled`].
+/// The shardings of a function's results; see [`filled`].
 pub(super) fn of_results(module: &mut Module, func: FuncId) -> Option<Vec<ShardingId>> {
     let data = &module.funcs[func];
     let rank = |&ty| module.types.stored(ty).map_or(0, TensorType::rank);
@@ -73,8 +72,8 @@ pub(super) fn of_results(module: &mut Module, func: FuncId) -> Option<Vec<Shardi
     filled(module, &given, &ranks)
 }
 
-/// Returns the functions that may be called from outside of the program, whose results are as the user said: the entry or,
-/// where there is none, every public function.
+/// The functions that can be called from outside of the program, whose result shardings do not change: the entry or, if there
+/// is none, every public function.
 pub(super) fn entries(module: &Module) -> Vec<FuncId> {
     if module.funcs.len() == 1 {
         return module.funcs.keys().collect();

@@ -28,5 +28,5 @@ for line in sys.stdin:
             answer = {"error": traceback.format_exc(limit=1)}
     lines = said.getvalue().splitlines()
     if not answer:
-        answer = json.loads(lines[-1]) if lines else {"error": "it printed nothing"}
+        answer = json.loads(lines[-1]) if lines else {"error": "no output"}
     print(json.dumps(answer), file=answers, flush=True)

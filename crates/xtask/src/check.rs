@@ -30,15 +30,15 @@ const NEXTEST: &str = "cargo-nextest";
 /// What to check, and how.
 #[derive(Args)]
 pub(crate) struct TestArgs {
-    /// The steps to take; all of them if none is named.
+    /// The steps to run; by default all but `quick`.
     steps: Vec<CheckStep>,
-    /// Go on after a step that fails.
+    /// Continue after a step that fails.
     #[arg(long)]
     keep_going: bool,
-    /// Run only the tests of crates with files that differ from BASE.
+    /// Run only the tests of crates with files that differ from the commit BASE.
     #[arg(long, value_name = "BASE", num_args = 0..=1, default_missing_value = "HEAD", conflicts_with_all = ["steps", "slowest"])]
     changed: Option<String>,
-    /// Run nothing; list the N slowest tests of the last run [default: 20].
+    /// Only list the N slowest tests of the last run [default: 20].
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20", conflicts_with = "steps")]
     slowest: Option<usize>,
 }
@@ -46,15 +46,15 @@ pub(crate) struct TestArgs {
 /// The steps, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum CheckStep {
-    /// The code is formatted as rustfmt does.
+    /// The code is formatted by rustfmt.
     Fmt,
-    /// The lints of clippy and of the compiler are silent.
+    /// Clippy and the compiler report no warnings.
     Clippy,
-    /// There are no typing errors, as the program `typos` finds them. Skipped where it is not installed.
+    /// The program `typos` finds no spelling mistakes. Skipped if it is not installed.
     Typos,
-    /// Licences, versions and sources of dependencies are as `deny.toml` asks. Skipped without `cargo-deny`.
+    /// The licenses, versions and sources of dependencies satisfy `deny.toml`. Skipped without `cargo-deny`.
     Deny,
-    /// Unit tests and filetests pass: what to run after an edit. Part of `test`, so that it runs only where it is named.
+    /// Unit tests and filetests pass. They are a part of `test`, so this step only runs if it is named.
     Quick,
     /// Every test of every crate passes.
     Test,
@@ -86,10 +86,10 @@ impl CheckStep {
                 "the warnings above count as errors; `cargo xtask test clippy` repeats this step alone"
             }
             CheckStep::Typos => {
-                "`typos --write-changes` corrects what has one correction; words that are meant go to `typos.toml`"
+                "`typos --write-changes` applies unambiguous corrections; add correct words to `typos.toml`"
             }
             CheckStep::Deny => {
-                "`deny.toml` says what is asked for; a version that others need twice goes to its `skip` list"
+                "`deny.toml` has the rules; add duplicate versions that dependencies need to its `skip` list"
             }
             CheckStep::Quick | CheckStep::Test => {
                 "the failed tests are listed above; `cargo test -p CRATE NAME` runs one of them alone"
@@ -175,7 +175,7 @@ fn deny(cargo: impl Fn() -> Command) -> Result<()> {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(env::home_dir()?.join(".cargo")));
     if home.is_none_or(|home| fs::read_dir(home.join("advisory-dbs")).is_err()) {
-        return skipped("the database of advisories (`cargo deny fetch db`)");
+        return skipped("local copy of the advisory database (`cargo deny fetch db`)");
     }
     process::run(cargo().args(["deny", "--offline", "check", "advisories"]))
 }
@@ -211,7 +211,7 @@ fn nextest(workspace: &Workspace, cargo: impl Fn() -> Command, filterset: Option
 fn examples(workspace: &Workspace, cargo: impl Fn() -> Command) -> Result<()> {
     let all = workspace.examples();
     if all.is_empty() {
-        println!("there are none");
+        println!("there are no examples");
     }
     for example in all {
         let kind = if example.is_example_target { "--example" } else { "--bin" };
@@ -267,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_without_people_skips_nothing_that_setup_installs() {
+    fn ci_skips_nothing_that_setup_installs() {
         let of = |set: &[(&str, &str)], has_shared| {
             let variable = |name: &str| {
                 set.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))

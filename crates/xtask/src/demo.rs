@@ -20,16 +20,16 @@ use crate::{
 /// over a mesh of 2 x 4 devices.
 const PROGRAM: &str = "tests/programs/llama_tiny_fsdp_tp_train.mlir";
 
-/// What to show.
+/// The program of the demo, and its devices.
 #[derive(Args)]
 pub(crate) struct DemoArgs {
-    /// Compile the program for a TPU v5e slice too. Downloads the TPU compiler; needs no TPU.
+    /// Also compile the program for a TPU v5e slice. Downloads the TPU compiler; needs no TPU.
     #[arg(long)]
     tpu: bool,
     /// The annotated StableHLO program to partition.
     #[arg(long, default_value = PROGRAM)]
     program: PathBuf,
-    /// Virtual devices that run it; by default as many as its mesh has.
+    /// The number of virtual devices that run it; by default the size of its mesh.
     #[arg(long)]
     devices: Option<usize>,
 }
@@ -49,7 +49,7 @@ pub(crate) fn run(workspace: &Workspace, args: &DemoArgs) -> Result<()> {
         process::run(&mut command)?;
         show(&program, &out, &manifest)
     })?;
-    process::step("verify: the partitioned program against the original, on virtual devices", || {
+    process::step("verify: compare the partitioned program with the original on virtual devices", || {
         let mut command = Command::new(&shardc);
         command.arg("verify").arg(&program);
         if let Some(devices) = args.devices {
@@ -69,7 +69,7 @@ pub(crate) fn run(workspace: &Workspace, args: &DemoArgs) -> Result<()> {
         })?;
     }
     println!("\nThe files are in {}.", dir.display());
-    println!("More of what it does: {} --help", shardc.display());
+    println!("For more commands, run: {} --help", shardc.display());
     Ok(())
 }
 

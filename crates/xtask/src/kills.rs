@@ -8,14 +8,14 @@ use crate::{
     workspace::{Workspace, cargo},
 };
 
-/// How often, and where.
+/// The number of kills, and the store.
 #[derive(Args)]
 pub(crate) struct KillsArgs {
-    /// How often a run is killed in each place.
+    /// The number of kills in each store.
     #[arg(long, default_value_t = 200)]
     times: u64,
-    /// Save to this store alone, with what the environment says of it: a folder without checkpoints, whose last steps are left
-    /// there. Otherwise runs save to a folder, by each of the two rules of what counts as a checkpoint, and to a local S3.
+    /// Save only to this store, with credentials from the environment: a folder without checkpoints, in which the last steps remain.
+    /// By default runs save to a folder, with each of the two ways to commit a checkpoint, and to a local S3.
     #[arg(long, value_name = "URL")]
     store: Option<String>,
 }

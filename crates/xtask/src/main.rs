@@ -2,7 +2,7 @@
 //!
 //! This program builds without LLVM, because it installs LLVM.
 
-#![allow(clippy::print_stdout, reason = "a program for people: what it says is its output")]
+#![allow(clippy::print_stdout, reason = "the output of this program is text for its user")]
 
 mod bench;
 mod check;
@@ -42,50 +42,50 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Install what shardc needs: LLVM's MLIR, XLA's CPU plugin, and the Python packages that tests ask.
+    /// Install the requirements of shardc: LLVM's MLIR, XLA's CPU plugin, and the Python packages of tests.
     ///
-    /// Says what it installs; what is there already stays as it is. `test` runs this first. Without a network the Python packages
-    /// are left out and said to be, and tests that need them skip; where `CI` is set, that is an error.
+    /// Installed packages are not changed. `test` runs this first. Without a network the Python packages are left out with a message,
+    /// and tests that need them are skipped; if `CI` is set, this is an error.
     #[command(
         after_help = "Examples:\n  cargo xtask setup\n  cargo xtask setup --tpu    # and the TPU compiler, which needs no TPU\n  cargo xtask setup --cuda   # and the GPU compiler, which needs no GPU"
     )]
     Setup(SetupArgs),
-    /// Partition a training step, show what was inserted, and run it on 8 virtual devices.
+    /// Partition a training step, show the inserted collectives, and run it on 8 virtual devices.
     #[command(
         after_help = "Examples:\n  cargo xtask demo\n  cargo xtask demo --tpu     # and compile it for a TPU v5e slice\n  cargo xtask demo --program my_step.mlir --devices 4"
     )]
     Demo(demo::DemoArgs),
     /// Check everything: format, lints, tests, documentation, examples.
     #[command(
-        after_help = "Examples:\n  cargo xtask test\n  cargo xtask test quick            # unit tests and filetests, after an edit\n  cargo xtask test --changed main   # only tests of crates that differ from main\n  cargo xtask test --slowest        # where the time of the last run went\n  cargo xtask test fmt clippy       # only these steps\n  cargo xtask test --keep-going     # do not stop at the first failure"
+        after_help = "Examples:\n  cargo xtask test\n  cargo xtask test quick            # only unit tests and filetests\n  cargo xtask test --changed main   # only tests of crates that differ from main\n  cargo xtask test --slowest        # list the slowest tests of the last run\n  cargo xtask test fmt clippy       # only these steps\n  cargo xtask test --keep-going     # do not stop at the first failure"
     )]
     Test(check::TestArgs),
-    /// Run shardc on the test files of Shardy and StableHLO and on the corpus of real programs.
+    /// Run shardc on the test files of Shardy and StableHLO, and on the corpus of real programs.
     #[command(
         after_help = "Examples:\n  cargo xtask conformance\n  cargo xtask conformance read\n  cargo xtask conformance shardy transforms/propagation -v"
     )]
     Conformance(conformance::ConformanceArgs),
-    /// Partition random programs, or training steps by random settings, and compare them on 8 virtual devices and on one.
+    /// Partition random programs, or training steps with random settings, and compare runs on 8 virtual devices and on one.
     #[command(
-        after_help = "Examples:\n  cargo xtask sweep --cases 2000 --seed 7\n  cargo xtask sweep --of settings --cases 1000\n  cargo xtask sweep --seed 7 --first 1234 --cases 1    # one that failed, again"
+        after_help = "Examples:\n  cargo xtask sweep --cases 2000 --seed 7\n  cargo xtask sweep --of settings --cases 1000\n  cargo xtask sweep --seed 7 --first 1234 --cases 1    # repeat a failed case"
     )]
     Sweep(sweep::SweepArgs),
-    /// Fuzz: damaged text, bytecode and partitions, hostile meshes, passes in any order, wrong inputs, any attributes.
+    /// Fuzz: corrupted text, bytecode and partitions, extreme meshes, passes in any order, wrong inputs, any attributes.
     #[command(
-        after_help = "Examples:\n  cargo xtask fuzz all --minutes 60\n  cargo xtask fuzz text --seed 7 --cases 10000\n  cargo xtask fuzz ops --seconds 600 --op scatter\n  cargo xtask fuzz text --seed 7 --case 1234    # one that was found, again\n  cargo xtask fuzz text --file target/fuzz/text/FOUND.mlir"
+        after_help = "Examples:\n  cargo xtask fuzz all --minutes 60\n  cargo xtask fuzz text --seed 7 --cases 10000\n  cargo xtask fuzz ops --seconds 600 --op scatter\n  cargo xtask fuzz text --seed 7 --case 1234    # repeat a case that failed\n  cargo xtask fuzz text --file target/fuzz/text/FOUND.mlir"
     )]
     Fuzz(fuzz::FuzzArgs),
-    /// Kill a run that saves checkpoints at random times, and see that it goes on from its last whole step with the same bits.
+    /// Kill a run that saves checkpoints at random times, and check that it resumes from its last complete step with equal bits.
     #[command(
         after_help = "Examples:\n  cargo xtask kills --times 200\n  cargo xtask kills --store s3://bucket/folder"
     )]
     Kills(kills::KillsArgs),
-    /// Run tests under AddressSanitizer, which sees memory used wrongly or lost, in all processes that they start; or under Miri.
+    /// Run tests and their child processes under AddressSanitizer, which detects memory errors and leaks; or under Miri.
     #[command(
         after_help = "Examples:\n  cargo xtask sanitize\n  cargo xtask sanitize runtime mlir    # only these parts\n  cargo xtask sanitize --miri          # needs `rustup toolchain install nightly --component miri,rust-src`"
     )]
     Sanitize(sanitize::SanitizeArgs),
-    /// Measure shardc beside MLIR and Shardy on the same file, in turns; or its partitions beside XLA's.
+    /// Compare the speed of shardc with MLIR and Shardy on the same file, or its partitions with XLA's.
     #[command(
         after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench --only propagate\n  cargo xtask bench big.mlir --runs 9 --python .venv/bin/python\n  cargo xtask bench --tpu --update\n  cargo xtask bench --only step mlp_dp_tp_train"
     )]
@@ -94,10 +94,10 @@ enum Command {
 
 #[derive(Args)]
 struct SetupArgs {
-    /// Install the TPU compiler (libtpu, some 200 MB) too. It compiles for TPUs on any machine.
+    /// Also install the TPU compiler (libtpu, some 200 MB), which needs no TPU.
     #[arg(long)]
     tpu: bool,
-    /// Install the GPU compiler (XLA's CUDA plugin and NVIDIA's compiler, some 230 MB) too. It compiles for GPUs on any machine.
+    /// Also install the GPU compiler (XLA's CUDA plugin and NVIDIA's compiler, some 230 MB), which needs no GPU.
     #[arg(long)]
     cuda: bool,
 }

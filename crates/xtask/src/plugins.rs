@@ -16,7 +16,7 @@ pub(crate) fn ensure(kind: PluginKind) -> Result<()> {
     let libraries = if kind == PluginKind::Cuda { Libraries::Compiler } else { Libraries::Fetched };
     let environment = Environment::from_process();
     if let Ok(found) = find(kind, &environment) {
-        println!("{title}: already there ({}, {})", found.path.display(), found.source);
+        println!("{title}: already installed ({}, {})", found.path.display(), found.source);
         return Ok(());
     }
     let terminal = std::io::stdout().is_terminal();

@@ -25,7 +25,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     if !out.status.success() {
         bail!("`{}` failed ({})", shown(command), out.status);
     }
-    String::from_utf8(out.stdout).with_context(|| format!("reading what {} prints", shown(command)))
+    String::from_utf8(out.stdout).with_context(|| format!("reading the output of {}", shown(command)))
 }
 
 /// The command as typed in a shell.

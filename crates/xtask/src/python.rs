@@ -37,7 +37,9 @@ pub(crate) fn for_tests() -> Result<Option<PathBuf>> {
         Ok(python) => Ok(Some(python)),
         Err(error) if set("CI").is_some() => Err(error),
         Err(error) => {
-            println!("SKIPPED: there is no Python for tests, so those that need it are skipped: {error:#}");
+            println!(
+                "SKIPPED: tests that need Python are skipped, since its environment cannot be created: {error:#}"
+            );
             Ok(None)
         }
     }
@@ -49,10 +51,7 @@ pub(crate) fn with_jax(named: Option<&Path>) -> Result<PathBuf> {
         return match version_of(python, "jax") {
             Some(version) => {
                 if version != JAX {
-                    println!(
-                        "note: {} has jax {version}, the comparison is meant for {JAX}",
-                        python.display()
-                    );
+                    println!("note: {} has jax {version}, but the comparison is for {JAX}", python.display());
                 }
                 Ok(python.to_owned())
             }
@@ -93,11 +92,11 @@ fn own() -> Result<PathBuf> {
     let lock = cache.join("python.lock");
     let lock = fs::File::create(&lock).with_context(|| format!("making {}", lock.display()))?;
     // Held until the end of this function, so that of two concurrent processes one installs and the other uses the result.
-    lock.lock().context("waiting for who installs the same")?;
+    lock.lock().context("waiting for another process that installs the same packages")?;
     // Written last: if it exists with the same text, the packages are installed.
     let installed = folder.join("requirements.txt");
     if fs::read_to_string(&installed).is_ok_and(|text| text == REQUIREMENTS) && runs(&python) {
-        println!("Python for tests: already there ({})", python.display());
+        println!("Python for tests: already installed ({})", python.display());
         return Ok(python);
     }
     process::step(

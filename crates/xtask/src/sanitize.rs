@@ -23,36 +23,36 @@ use crate::{
     workspace::{Workspace, cargo, which},
 };
 
-/// What to run, and by what.
+/// The tests to run, and the tool.
 #[derive(Args)]
 pub(crate) struct SanitizeArgs {
-    /// What to run; all of it if nothing is named.
+    /// The parts to run; by default all.
     parts: Vec<Part>,
-    /// Run the crates without foreign functions, and what else calls none, under Miri in place of AddressSanitizer.
+    /// Use Miri instead of AddressSanitizer, for the crates and tests that call no foreign functions.
     #[arg(long, conflicts_with = "parts")]
     miri: bool,
-    /// The crates that Miri runs, in place of all that it can.
+    /// The crates to run under Miri; by default all that it supports.
     #[arg(long, value_name = "CRATE", requires = "miri", value_parser = UNDER_MIRI)]
     package: Vec<String>,
-    /// The toolchain that has Miri.
+    /// The toolchain with Miri.
     #[arg(long, default_value = "nightly", requires = "miri")]
     toolchain: String,
 }
 
-/// What is run under AddressSanitizer.
+/// The parts that run under AddressSanitizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Part {
-    /// Every test of the runtime, with XLA's CPU plugin: its calls, what calls back, runs on their way, jobs of processes.
+    /// All tests of the runtime, with XLA's CPU plugin: calls, callbacks, asynchronous runs, jobs of several processes.
     Runtime,
-    /// Every test of the lowering to MLIR.
+    /// All tests of the lowering to MLIR.
     Mlir,
-    /// Checkpoints, data sets and state dicts: files, and threads that read and write them.
+    /// Checkpoints, data sets and state dicts: files, and the threads that read and write them.
     Files,
     /// The facade: compiled programs, training state on devices, loaders.
     Facade,
     /// Partitioned programs in two and four processes.
     Processes,
-    /// Examples that train, three steps each.
+    /// Training examples, three steps each.
     Training,
 }
 
@@ -168,9 +168,13 @@ fn address(workspace: &Workspace, parts: &[Part]) -> Result<()> {
     for (file, text) in &found {
         println!("\n== {}\n{text}", file.display());
     }
-    ensure!(found.is_empty(), "the sanitizer found fault in {} processes, as told above", found.len());
-    ensure!(failed.is_empty(), "these failed, for no reason that the sanitizer sees:\n{}", failed.join("\n"));
-    println!("\nthe sanitizer found no fault");
+    ensure!(found.is_empty(), "the sanitizer found errors in {} processes, see above", found.len());
+    ensure!(
+        failed.is_empty(),
+        "these tests failed, but the sanitizer reported no error:\n{}",
+        failed.join("\n")
+    );
+    println!("\nthe sanitizer found no errors");
     Ok(())
 }
 
@@ -259,7 +263,7 @@ fn miri(workspace: &Workspace, args: &SanitizeArgs) -> Result<()> {
     if !version.status().is_ok_and(|status| status.success()) {
         bail!(
             "the toolchain {toolchain} has no Miri: `rustup toolchain install {toolchain} --component miri,rust-src` \
-             installs one. Without it, `cargo xtask sanitize` looks at the code that has `unsafe`; that no other crate \
+             installs it. Without Miri, `cargo xtask sanitize` checks the crates with `unsafe` code; that no other crate \
              has any is a test (`cargo test -p xtask --test rooms`)"
         );
     }
@@ -291,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_of_an_earlier_run_are_gone() {
+    fn reports_of_an_earlier_run_are_removed() {
         let folder = env::temp_dir().join(format!("shardc-sanitize-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("report.shardc.12"), "old").unwrap();

@@ -48,7 +48,7 @@ fn system_packages() -> Result<()> {
         missing.push(COMPILER);
     }
     if missing.is_empty() {
-        println!("LLVM 22 with MLIR: already there (Debian packages)");
+        println!("LLVM 22 with MLIR: already installed (Debian packages)");
         return Ok(());
     }
     println!("installing Debian packages, some 2 GB unpacked: {}", missing.join(" "));
@@ -76,14 +76,14 @@ fn without_apt() -> Result<()> {
     let prefix = std::env::var("MLIR_SYS_220_PREFIX").unwrap_or_else(|_| "/usr/lib/llvm-22".to_owned());
     let config = Path::new(&prefix).join("bin").join("llvm-config");
     if config.is_file() {
-        println!("LLVM 22: already there ({prefix})");
+        println!("LLVM 22: already installed ({prefix})");
         return Ok(());
     }
     bail!(
-        "there is no apt here, so please install by hand:\n\
+        "apt is not available, so please install these by hand:\n\
          \x20 * LLVM 22 with MLIR and its C interface, Polly and libclang (Debian calls them {})\n\
          \x20 * a C++ compiler\n\
-         and set MLIR_SYS_220_PREFIX and TABLEGEN_220_PREFIX to where LLVM is, LIBCLANG_PATH to where libclang is",
+         and set MLIR_SYS_220_PREFIX and TABLEGEN_220_PREFIX to the prefix of LLVM, and LIBCLANG_PATH to the folder of libclang",
         PACKAGES.join(", ")
     )
 }
@@ -107,7 +107,7 @@ fn as_root(program: &str, arguments: &[&str]) -> Result<Command> {
     let root = process::output(Command::new("id").arg("-u"))?.trim() == "0";
     if !root && which("sudo").is_none() {
         bail!(
-            "`{program} {}` needs root's rights, and there is no sudo: please run it as root",
+            "`{program} {}` needs root privileges, and sudo is not installed: please run it as root",
             arguments.join(" ")
         );
     }

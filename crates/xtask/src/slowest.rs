@@ -37,7 +37,7 @@ fn table(text: &str, most: usize) -> Result<String> {
 /// A heading with the sum, and a line for each of the slowest.
 fn lines(of: &str, mut all: Vec<(Duration, String)>, most: usize) -> String {
     let sum = all.iter().map(|(time, _)| *time).sum();
-    let mut text = format!("{} {of}, {} in all\n", all.len(), process::seconds(sum));
+    let mut text = format!("{} {of}, {} total\n", all.len(), process::seconds(sum));
     all.sort_by(|a, b| b.cmp(a));
     for (time, name) in all.iter().take(most) {
         text += &format!("{:>12}  {name}\n", process::seconds(*time));
@@ -62,11 +62,11 @@ mod tests {
     </testsuite>
 </testsuites>
 "#;
-        let expected = "3 tests, 1 min 10 s in all
+        let expected = "3 tests, 1 min 10 s total
   1 min 05 s  shardc-tests::lora trains
        5.5 s  shardc-tests::lora saves
 
-2 test binaries, 1 min 10 s in all
+2 test binaries, 1 min 10 s total
   1 min 10 s  shardc-tests::lora
        0.2 s  shardc-ir
 ";

@@ -10,19 +10,19 @@ use crate::{
 use shardc_filetest::quick::xla_flags;
 use shardc_runtime::plugin::PluginKind;
 
-/// What to draw.
+/// The random cases to run.
 #[derive(Args)]
 pub(crate) struct SweepArgs {
-    /// Of what.
+    /// The kind of cases.
     #[arg(long, value_enum, default_value_t = Of::Programs)]
     of: Of,
-    /// How many cases.
+    /// The number of cases.
     #[arg(long, default_value_t = 2000)]
     cases: u64,
-    /// What the cases are drawn from: the same seed gives the same ones.
+    /// The random seed; the same seed gives the same cases.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The number of the first case, to run one again that failed.
+    /// The number of the first case, to repeat a failed case.
     #[arg(long, default_value_t = 0)]
     first: u64,
 }
@@ -33,7 +33,7 @@ enum Of {
     Programs,
     /// Settings of strategies, on random meshes, for training steps.
     Settings,
-    /// The same on eight TPUs that need not be here: compiled, and not run.
+    /// As `settings`, for eight TPUs: programs are compiled but not run.
     SettingsForTpus,
 }
 

@@ -28,7 +28,7 @@ const NAMES: &[&str] = &[
 const HOME: &str = "ir/src/discardable.rs";
 
 #[test]
-fn names_of_attributes_stand_in_one_file() {
+fn attribute_names_are_defined_in_one_file() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in crates/");
     let root = crates.parent().expect("crates/ is in the workspace");
     let mut folders: Vec<PathBuf> = ["ir", "passes", "runtime"].iter().map(|name| root.join(name)).collect();

@@ -1,6 +1,6 @@
 //! The prose of the documentation: short sentences, narrow tables, standard terms.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -9,4 +9,4 @@
 // CHECK: l reduction collective masked + collective
 // JSON: "operation": "stablehlo.sort"
 // JSON: "even": "local"
-// NOTHING: nothing: no operation of that name
+// NOTHING: no operation is called nothing

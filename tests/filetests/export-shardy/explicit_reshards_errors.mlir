@@ -4,7 +4,7 @@
 // CHECK: error[SH0823]
 // CHECK: shardc's own pass `plan` does
 sdy.mesh @one = <[], device_ids=[0]>
-// expected-error@+1 {{SH0822: argument 0 of @argument must not be on one device alone}}
+// expected-error@+1 {{SH0822: argument 0 of @argument must not be on a single device}}
 func.func @argument(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@one, []>}) -> tensor<8xf32> {
   return %a : tensor<8xf32>
 }

@@ -8,7 +8,7 @@ sdy.mesh @mesh = <["data"=4]>
 // CHECK-NEXT: constraint_reshards.mlir:[[#@LINE+8]]:8
 // CHECK: help: write [{"data"}, {}] if that will do
 // CHECK-NOT: SH0908
-// SMALL: nothing to warn of
+// SMALL: no warnings
 func.func @main(%x: tensor<32x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},
                 %a: tensor<32x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"data"}]>},
                 %b: tensor<64x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) -> (tensor<32x64xf32>, tensor<32x32xf32>) {

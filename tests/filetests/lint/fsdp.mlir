@@ -3,7 +3,7 @@
 
 sdy.mesh @mesh = <["data"=4]>
 
-// CHECK: nothing to warn of
+// CHECK: no warnings
 func.func @main(%v: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>, tf.aliasing_output = 0 : i32},
                 %x: tensor<512x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>})
     -> (tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) {

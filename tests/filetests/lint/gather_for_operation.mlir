@@ -7,7 +7,7 @@ sdy.mesh @mesh = <["x"=4]>
 // CHECK: warning[SH0310]: stablehlo.sort needs dimension 0 of operand 0 whole on every device
 // CHECK: rule gather-for-operation
 // CHECK: 1 warning
-// SMALL: nothing to warn of
+// SMALL: no warnings
 func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
   %0 = "stablehlo.sort"(%a) <{dimension = 0 : i64, is_stable = true}> ({
   ^bb0(%l: tensor<f32>, %r: tensor<f32>):

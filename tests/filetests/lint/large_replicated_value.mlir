@@ -10,7 +10,7 @@ sdy.mesh @mesh = <["x"=4]>
 // CHECK: note: its operand 0 is split [{}, {"x"}]
 // CHECK: note: 1 value more of this type
 // CHECK-NOT: SH0910
-// SMALL: nothing to warn of
+// SMALL: no warnings
 func.func @main(%x: tensor<64x256xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>},
                 %w: tensor<256x128xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
                 %b: tensor<96x128xf32>) -> (tensor<64x128xf32>, tensor<96x128xf32>) {

@@ -11,7 +11,7 @@ sdy.mesh @mesh = <["data"=4, "model"=2]>
 // CHECK-NEXT: large_unsharded_parameter.mlir:[[#@LINE+7]]:17
 // CHECK: help: "data" divides dimension 0 and 1, "model" divides dimension 0 and 1; #sdy.sharding<@mesh, [{"model"}, {}]> leaves 2.0 MiB per device
 // CHECK: 1 warning
-// LARGER: nothing to warn of
+// LARGER: no warnings
 func.func @main(%x: tensor<64x1024xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>} loc("x"),
                 %w: tensor<1024x4096xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}]>} loc("params['in']"),
                 // 4 MiB.

@@ -17,7 +17,7 @@ func.func @main(%a: tensor<8x6xf32>, %z: tensor<f32>) -> tensor<8x8xf32> {
   // DROPPED: stablehlo.custom_call @known{{.*}}, custom>
   %2 = stablehlo.custom_call @known(%1) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, k]) {i=8, j=8, k=8}, custom>} : (tensor<8x8xf32>) -> tensor<8x8xf32>
   // CHECK: stablehlo.custom_call @unknown(%{{.*}}) : (
-  // expected-warning@+1 {{SH0806: nothing is known about the custom call @unknown}}
+  // expected-warning@+1 {{SH0806: the custom call @unknown has no sharding rule}}
   %3 = stablehlo.custom_call @unknown(%2) : (tensor<8x8xf32>) -> tensor<8x8xf32>
   %4 = stablehlo.custom_call @unknown(%3) : (tensor<8x8xf32>) -> tensor<8x8xf32>
   return %4 : tensor<8x8xf32>

@@ -14,7 +14,7 @@
 // CHECK: collective count in loops runs sent per device
 // CHECK: all_gather
 // CHECK: reduce_scatter
-// CHECK: memory of a device, estimated: arguments
+// CHECK: estimated memory of a device: arguments
 // APPLY: sdy.mesh @mesh = <["fsdp"=2]>
 // APPLY: mhlo.memory_kind = "pinned_host"
 // APPLY: annotate_device_placement
@@ -24,5 +24,5 @@
 // WRONG: error[SH1211]: num_processes has to be a whole number
 // WRONG: warning[SH1212]: 'fsdp_shard_strategy' is no key under fsdp_config
 // WRONG: = help: the nearest key is fsdp_sharding_strategy
-// NO-MESH: which devices? --mesh "fsdp=8"
+// NO-MESH: no mesh is given: use --mesh "fsdp=8"
 // BOTH: error: the argument '--fsdp <WORDS>' cannot be used with '--config <FILE>'

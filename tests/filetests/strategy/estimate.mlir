@@ -5,7 +5,7 @@
 // RUN: shardc fsdp estimate %s --machine gpu --format json | FileCheck %s --check-prefix=GPU
 // RUN: not shardc fsdp estimate %s --mesh fsdp=8 2>&1 | FileCheck %s --check-prefix=OTHER
 
-// CHECK: strategy parameters accumulators optimizer others temporaries all sent in a step
+// CHECK: strategy parameters accumulators optimizer others temporaries total sent per step
 // CHECK: no_shard 4.0 KiB 0 B 4.0 KiB 4.0 KiB 8.0 KiB 20.0 KiB 6.0 KiB
 // CHECK: zero1 4.0 KiB 0 B 1.0 KiB 4.0 KiB 8.0 KiB 17.0 KiB 6.0 KiB
 // CHECK: full_shard 1.0 KiB 0 B 1.0 KiB 4.0 KiB 8.0 KiB 14.0 KiB 6.0 KiB

@@ -9,14 +9,14 @@
 // RUN: shardc fsdp apply %s --fsdp "full_shard auto_wrap backward_prefetch" --mesh fsdp=4 | FileCheck %s --check-prefix=PRE
 // RUN: shardc fsdp apply %s --fsdp "full_shard no_wrap" --mesh fsdp=4 | FileCheck %s --check-prefix=ROOT
 
-// ROLES: argument name type role next of batch unit
+// ROLES: argument name type role next value state of batch unit
 // ROLES: arg0 params['h'][0]['a'] tensor<16x16xf32> parameter res0 params.h.0
 // ROLES: arg2 params['h'][1]['a'] tensor<16x16xf32> parameter res2 params.h.1
 // ROLES: arg4 params['head'] tensor<16x4xf32> parameter res4 (root)
 // ALWAYS: arg4 params['head'] tensor<16x4xf32> parameter res4 params
 // SIZE: arg0 params['h'][0]['a'] tensor<16x16xf32> parameter res0 params.h.0
 // SIZE: arg4 params['head'] tensor<16x4xf32> parameter res4 (root)
-// NONE: the policy makes no units: each parameter is gathered by itself
+// NONE: the wrap policy creates no units: each parameter is all-gathered separately
 
 // CHECK: %[[HEAD:.*]] = sdy.sharding_constraint %arg4 <@mesh, [{}, {}]>
 // CHECK: stablehlo.dot_general {{.*}}, %[[HEAD]]

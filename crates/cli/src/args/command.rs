@@ -17,99 +17,114 @@ use super::{FsdpArgs, LoraArgs};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Turn an annotated program into the program that each device runs
+    /// Compile an annotated program into the program that each device runs
     #[command(after_help = "Examples:\n  shardc partition step.mlir -o out.mlir --manifest out.json\n  \
         shardc partition plain.mlir -o out.mlir --mesh data=4,model=2 --spec arg0=data,-\n  \
         shardc partition exported.mlir -o out.mlir --dim b=64 --mesh data=8 --spec x=data,-\n  \
-        shardc partition step.mlir -o out.mlirbc --emit bytecode --spmd-mode partition")]
+        shardc partition step.mlir -o out.mlirbc --emit bytecode --spmd-mode partition\n\n\
+        Output: the program of each device, with local shapes and explicit collectives. Warnings on standard error report all-gathers \
+        that no annotation requests.")]
     Partition(PartitionArgs),
-    /// Carry the annotations to every value, and write the program on global shapes
+    /// Propagate the shardings to every value; shapes stay global
     #[command(after_help = "Examples:\n  shardc propagate step.mlir -o annotated.mlir\n  \
-        shardc propagate step.mlir --emit-gspmd -o for_gspmd.mlir")]
+        shardc propagate step.mlir --emit-gspmd -o for_gspmd.mlir\n\n\
+        Output: the program with an sdy.sharding, or with --emit-gspmd an mhlo.sharding, on each value.")]
     Propagate(PropagateArgs),
-    /// Warn of annotations that are right, but cost memory or communication, or do nothing
+    /// Warn about valid annotations that cost memory or communication, or have no effect
     #[command(after_help = "Examples:\n  shardc lint step.mlir\n  \
         shardc lint step.mlir --deny all --allow large-unsharded-parameter\n  \
         shardc lint plain.mlir --mesh data=4,model=2 --spec arg0=data,- --min-bytes 64KiB --format json\n  \
         shardc lint --list\n\n\
-        Exit code: 0 nothing or warnings only, 1 a denied rule found something or the program was refused, 2 wrong usage.")]
+        Output: the findings, each with its source line, rule and hint, and their number. \
+        Exit code: 0 no findings or only warnings, 1 a denied rule has findings or the program was rejected, 2 wrong usage.")]
     Lint(LintArgs),
-    /// Run a program on one device and partitioned on many, and compare every output
+    /// Run a program on one device and partitioned on several, and compare every output
     #[command(after_help = "Examples:\n  shardc verify step.mlir --seed 7\n  \
-        shardc verify exported.mlir --dim b=64 --mesh data=8 --spec x=data,-")]
+        shardc verify exported.mlir --dim b=64 --mesh data=8 --spec x=data,-\n\n\
+        Output: the outputs that differ, with error and tolerance, and a summary. Inputs are random. Exit code: 0 all outputs are equal \
+        up to rounding, 1 an output differs or the run failed, 2 wrong usage.")]
     Verify(VerifyArgs),
     /// Partition a program and run it through a PJRT plugin
     #[command(after_help = "Examples:\n  shardc run step.mlir --seed 7\n  \
         shardc run step.mlir --load runs/mnist/100 --inputs batch.safetensors --steps 10 --save runs/mnist/110\n  \
         shardc run model.mlir --load model.safetensors --map \"params.*=model.*\" --random-missing\n  \
         shardc run step.mlir --processes 2\n\n\
-        Names are paths: params['w'] is params.w. A result that takes the memory of an argument has the argument's name. In several\n\
-        processes (SHARDC_PROCESS_ID and so on, see docs/PROCESSES.md) all write one checkpoint, and process 0 shows the results.")]
+        Output: the type, smallest, largest and mean element of each result; with --steps, also the time and the scalar results of \
+        each step.\n\n\
+        Names are paths: params['w'] is params.w. A result to which an argument is donated has the name of that argument. Several \
+        processes (SHARDC_PROCESS_ID and so on, see docs/PROCESSES.md) write one checkpoint together; process 0 prints the results.")]
     Run(Box<RunArgs>),
-    /// Start a command in several processes on this machine, which find each other
+    /// Start a command as one job of several processes on this machine
     #[command(after_help = "Examples:\n  shardc launch -n 2 -- ./train --steps 100\n  \
         shardc launch -n 4 -- shardc run step.mlir --save out\n\n\
-        Each process gets SHARDC_PROCESS_ID, SHARDC_NUM_PROCESSES, SHARDC_COORDINATOR and SHARDC_SECRET, and its lines begin with its\n\
-        number. When one fails, the others are told to end (SIGTERM), and killed 10 s later; signals are handed on. Exit code: that of\n\
-        the first process that failed, 128 and the signal's number if a signal ended it, or 0.")]
+        Each process gets SHARDC_PROCESS_ID, SHARDC_NUM_PROCESSES, SHARDC_COORDINATOR and SHARDC_SECRET, and its lines are prefixed \
+        with its number. When one fails, the others get SIGTERM, and SIGKILL after 10 s. Signals are forwarded. Exit code: that of the \
+        first process that failed (128 plus the signal number if a signal ended it), or 0.")]
     Launch(LaunchArgs),
-    /// Partition a program and compile it ahead of time; needs no device
+    /// Partition a program and compile it ahead of time, without a device
     #[command(after_help = "Examples:\n  shardc compile step.mlir --target tpu:v5e:2x4\n  \
-        shardc compile step.mlir --target cpu -o step.exe --json report.json")]
+        shardc compile step.mlir --target cpu -o step.exe --json report.json\n\n\
+        Output: a report of the memory of a device, and of the collectives with the bytes that a device sends. Exit code 1 if the \
+        program does not fit in the memory of a device.")]
     Compile(CompileArgs),
-    /// Say why values are sharded as they are, what lost against what, and what each collective is for
+    /// Explain the sharding of each value, the conflicts between annotations, and the reason for each collective
     #[command(
         after_help = "Examples:\n  shardc explain step.mlir\n  shardc explain step.mlir --value %5\n  \
         shardc explain step.mlir --line 120\n  shardc explain step.mlir --collective 3\n  \
-        shardc explain step.mlir --html step.html --json step.json"
+        shardc explain step.mlir --html step.html --json step.json\n\n\
+        Output: without a question, an overview of shardings, conflicts and collectives. For a value, its sharding, and for each axis \
+        the annotation from which it comes and the operations that propagated it."
     )]
     Explain(ExplainArgs),
-    /// Write a program that returns the gradient of a result by some arguments
+    /// Write a program that returns the gradient of a result with respect to some arguments
     #[command(after_help = "Examples:\n  shardc grad loss.mlir --wrt params --value -o grad.mlir\n  \
         shardc grad loss.mlir --wrt arg0,arg3 --of 1 -o grad.mlir\n  \
         shardc grad loss.mlir --wrt params --rule flash=flash_forward,flash_backward -o grad.mlir\n\n\
-        The program keeps its arguments, and returns the value first (with --value), then a gradient for each argument named, in\n\
-        the order of the arguments. Shardings of arguments are those of their gradients: partition the result as it is.")]
+        The program keeps its arguments. It returns the value (with --value), then one gradient for each argument named, in argument \
+        order. Gradients have the shardings of their arguments, so the program can be partitioned without more annotations.")]
     Grad(DerivativeArgs),
-    /// Write a program that returns how results change by a change of some arguments
+    /// Write a program that returns the Jacobian-vector product (forward mode) with respect to some arguments
     #[command(after_help = "Example:\n  shardc jvp model.mlir --wrt params --value -o tangents.mlir\n\n\
-        The program takes a tangent for each argument named, behind its own arguments, and returns the values first (with --value),\n\
-        then a tangent for each result.")]
+        The program takes one tangent for each argument named, after its own arguments. It returns the values (with --value), then one \
+        tangent for each result.")]
     Jvp(DerivativeArgs),
-    /// Run chosen passes, for compiler engineers
+    /// Run selected passes, for compiler engineers
     #[command(
         after_help = "Examples:\n  shardc opt step.mlir --passes inline,propagate,plan -o planned.mlir\n  \
         shardc opt tests.mlir -split-input-file -verify-diagnostics -sdy-basic-propagate\n\n\
-        Options may be written as mlir-opt's, with one dash, and passes as options of their own."
+        Output: the program after the last pass. The verifier runs before and after each pass. As in mlir-opt, options may have one \
+        dash, and a pass may be written as an option."
     )]
     Opt(OptArgs),
-    /// Show what is done with each operation where one of its dimensions is split
+    /// Show how each operation is partitioned when one of its dimensions is sharded
     #[command(after_help = "Examples:\n  shardc ops\n  shardc ops dot_general\n  shardc ops --json\n\n\
-        The table is observed: a small program with each operation is partitioned.")]
+        Output: a row for each factor of the operation, with its dimensions, its derivative, and the communication for even and uneven \
+        shards. The table is measured: for each operation, a small program is partitioned.")]
     Ops(OpsArgs),
     /// Find, install and check PJRT plugins
     #[command(
-        after_help = "Examples:\n  shardc plugin list\n  shardc plugin install cpu\n  shardc plugin doctor\n  shardc plugin doctor --plugin xla_cpu_pjrt.so"
+        after_help = "Examples:\n  shardc plugin list\n  shardc plugin install cpu\n  shardc plugin doctor\n  \
+        shardc plugin doctor --plugin xla_cpu_pjrt.so"
     )]
     Plugin(PluginArgs),
-    /// Split a whole training step without annotations: FSDP, ZeRO, data parallelism
+    /// Shard a training step without annotations: FSDP, ZeRO, data parallelism
     #[command(after_help = "Examples:\n  shardc fsdp roles step.mlir\n  \
         shardc fsdp estimate step.mlir --mesh fsdp=8\n  \
         shardc fsdp apply step.mlir --fsdp \"full_shard auto_wrap\" --mesh fsdp=8 -o annotated.mlir\n  \
         shardc partition step.mlir --config accelerate.yaml -o out.mlir --summary\n  \
         shardc fsdp estimate --parameters 7.5e9 --devices 64")]
     Fsdp(FsdpArgs),
-    /// Put adapters of low rank (LoRA) beside the linear maps of a program
+    /// Add low-rank adapters (LoRA) to the linear maps of a program
     #[command(
         after_help = "Examples:\n  shardc lora model.mlir --rank 8 --targets wq,wv -o adapted.mlir\n  \
         shardc grad adapted.mlir --wrt lora --value -o grad.mlir\n  \
         shardc lora model.mlir --rank 8 --alpha 16 -o adapted.mlir --init init.mlir --merge merge.mlir\n\n\
-        The program computes forward: a loss, or anything else. It keeps its arguments, and takes adapters behind them,\n\
-        lora.NAME.a (inputs x rank) and lora.NAME.b (rank x outputs); with zeros for all b it computes what it did. What it\n\
-        multiplies by weights is told on the standard error, with the share of parameters that is trained."
+        The input is a forward program: a loss, or any other function. The output takes adapters after the arguments: \
+        lora.NAME.a (inputs x rank) and lora.NAME.b (rank x outputs). If all b are zero, the results do not change. The linear maps and \
+        the fraction of parameters that is trained are printed on standard error."
     )]
     Lora(LoraArgs),
-    /// List, show, verify, compare, reshard, put together and convert checkpoints
+    /// List, show, verify, compare, reshard, consolidate and convert checkpoints
     #[command(
         after_help = "Examples:\n  shardc checkpoint ls runs/mnist\n  shardc checkpoint show runs/mnist/100\n  \
         shardc checkpoint verify runs/mnist --all\n  shardc checkpoint diff runs/a/100 runs/b/100\n  \
@@ -118,7 +133,7 @@ pub(crate) enum Command {
         shardc checkpoint convert pytorch_model.bin -o model.safetensors"
     )]
     Checkpoint(CheckpointArgs),
-    /// Print the completions of a shell
+    /// Print a shell completion script
     #[command(
         after_help = "Example:\n  shardc completions bash > ~/.local/share/bash-completion/completions/shardc"
     )]
@@ -127,10 +142,10 @@ pub(crate) enum Command {
         #[arg(value_enum)]
         shell: Shell,
     },
-    /// Print the manual page, or write one for each command
+    /// Print the manual page, or write one manual page for each command
     #[command(after_help = "Examples:\n  shardc man | man -l -\n  shardc man --dir ~/.local/share/man/man1")]
     Man {
-        /// Where one page for each command goes
+        /// The folder to which one page for each command is written
         #[arg(long = "dir", value_name = "DIR")]
         directory: Option<PathBuf>,
     },
@@ -139,7 +154,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Whether an option of the command itself asks for JSON.
+    /// Whether the command's own option `--json` is given.
     pub(crate) fn is_json(&self) -> bool {
         match self {
             Command::Lint(args) => args.json,

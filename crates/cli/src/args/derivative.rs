@@ -6,44 +6,46 @@ use clap::Args;
 
 use super::program::{SymbolicArgs, ToArgs};
 
-/// What is differentiated by what.
+/// The function, the result and the arguments of a derivative.
 #[derive(Args, Debug)]
 pub(crate) struct DerivativeArgs {
-    /// StableHLO as text, MLIR bytecode or a portable artifact; - for the standard input
+    /// The program: StableHLO as text, MLIR bytecode or a portable artifact; - for standard input
     pub(crate) input: PathBuf,
-    /// The function that is worked on; main, or the only public one, if not given
+    /// The function to differentiate; by default main, or the only public function
     #[arg(long, value_name = "NAME")]
     pub(crate) entry: Option<String>,
     #[command(flatten)]
     pub(crate) symbolic: SymbolicArgs,
-    /// The arguments: argN, names as the front end or the file gives them, or what such names begin with (params)
+    /// The arguments: argN, a name of the front end or of the file, or a prefix of such names (params)
     #[arg(long, value_name = "ARG", value_delimiter = ',', required = true)]
     pub(crate) wrt: Vec<String>,
-    /// The result, from 0: a scalar for a gradient; several for tangents. The first if not given, all for tangents
+    /// The index of the result, from 0. `grad` takes one scalar, by default the first result; `jvp` takes several, by default all
+    /// that are differentiable
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub(crate) of: Vec<usize>,
-    /// Return the results themselves too, first
+    /// Also return the results, before the derivatives
     #[arg(long)]
     pub(crate) value: bool,
-    /// The derivative of a function, composite or custom call: a function that returns values and tangents (NAME=JVP), two for
-    /// values and residuals, and for cotangents (NAME=FORWARD,BACKWARD), or none (NAME=stop)
+    /// The derivative of a function, composite or custom call: NAME=JVP, a function that returns values and tangents;
+    /// NAME=FORWARD,BACKWARD, functions that return values and residuals, and cotangents; or NAME=stop for no derivative
     #[arg(long, value_name = "NAME=RULE")]
     pub(crate) rule: Vec<String>,
-    /// What is kept from the forward pass for the backward pass: everything, nothing, dots (products and convolutions), or
-    /// names:A,B (what shardc.checkpoint_name names); the rest is computed again
+    /// The results of the forward pass that are kept for the backward pass: everything, nothing, dots (matmuls and
+    /// convolutions), or names:A,B (values named by shardc.checkpoint_name). All others are rematerialized
     #[arg(long, value_name = "POLICY", default_value = "everything")]
     pub(crate) checkpoint: String,
-    /// What of it waits in the host's memory: nothing, everything, dots, or names:A,B
+    /// The kept values that are offloaded to host memory: nothing, everything, dots, or names:A,B
     #[arg(long, value_name = "POLICY", default_value = "nothing")]
     pub(crate) offload: String,
-    /// Functions whose calls are computed again one by one, each where its gradient is; the whole program if not given
+    /// Functions whose calls are rematerialized one by one in the backward pass; by default --checkpoint applies to the whole
+    /// program
     #[arg(long, value_name = "FUNCTION", value_delimiter = ',')]
     pub(crate) layers: Vec<String>,
-    /// Do loops in blocks: of about the square root of their trips the state is kept, and each block is computed again where
-    /// its gradient is
+    /// Checkpoint loops in blocks: keep the state of about the square root of their trips, and rematerialize the trips between
+    /// them block by block in the backward pass
     #[arg(long)]
     pub(crate) blocks: bool,
-    /// Leave open how derivatives are sharded, rather than as what they are derivatives of or by
+    /// Do not give derivatives the shardings of their arguments, results and constraints
     #[arg(long)]
     pub(crate) free_shardings: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! The command lines of what needs a plugin: `shardc run`, `shardc verify`, `shardc compile`.
+//! The command lines of the commands that need a plugin: `shardc run`, `shardc verify`, `shardc compile`.
 
 use std::path::PathBuf;
 
@@ -9,35 +9,35 @@ use super::gpu::GpuArgs;
 use super::plugin::Kind;
 use super::program::{HowArgs, InputArgs, number_of_bytes};
 
-/// Which plugin's file is taken.
+/// The file of the plugin.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PluginFileArgs {
-    /// A PJRT plugin's file, instead of the one that is found
+    /// The file of a PJRT plugin, instead of the installed one
     #[arg(long = "plugin", value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 }
 
-/// Which plugin runs the program.
+/// The plugin and the devices that run the program.
 #[derive(Args, Debug)]
 pub(crate) struct DeviceArgs {
     #[command(flatten)]
     pub(crate) plugin: PluginFileArgs,
-    /// The devices: cpu if not given, or what the name of --plugin says
+    /// The kind of device; by default the kind in the file name of --plugin, or else cpu
     #[arg(long, value_enum, value_name = "KIND")]
     pub(crate) target: Option<Kind>,
     #[command(flatten)]
     pub(crate) gpu: GpuArgs,
-    /// Number of devices; the size of the mesh if not given
+    /// The number of devices, which must be the size of the mesh; by default that size
     #[arg(long, value_name = "N")]
     pub(crate) devices: Option<usize>,
-    /// Seed of the random inputs
+    /// The seed of the random inputs
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
-    /// The memory of this machine that inputs, outputs and virtual devices may take: what is available if not given; 0
-    /// for any
+    /// The limit on host memory for inputs, outputs and virtual devices; by default the memory that is available; 0 for no
+    /// limit
     #[arg(long, value_name = "BYTES", value_parser = number_of_bytes)]
     pub(crate) host_memory: Option<u64>,
-    /// How long one run of the program may take, in seconds; 0 for ever
+    /// The time limit of one run of the program, in seconds; 0 for no limit
     #[arg(long, value_name = "SECONDS", default_value_t = 1800)]
     pub(crate) time_limit: u64,
 }
@@ -60,49 +60,49 @@ pub(crate) struct RunArgs {
     pub(crate) how: HowArgs,
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
-    /// Inputs by name (arg0, arg1, ... or as the front end calls them); random where not given
+    /// The inputs by name (arg0, arg1, ..., or a name of the front end); inputs that the file lacks are random
     #[arg(long, value_name = "FILE.safetensors")]
     pub(crate) inputs: Option<PathBuf>,
-    /// Where the outputs go (out0, out1, ...)
+    /// The file to which the outputs are written (out0, out1, ...)
     #[arg(long, value_name = "FILE.safetensors")]
     pub(crate) outputs: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) state: StateArgs,
-    /// Run in so many processes on this machine, which share the devices out; see `shardc launch`
+    /// Run in N processes on this machine, each with an equal share of the devices; see `shardc launch`
     #[arg(long, value_name = "N")]
     pub(crate) processes: Option<usize>,
 }
 
-/// Where arguments come from, where results go, and how often the program is run.
+/// The sources of arguments, the place of results, and the number of steps.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "State")]
 pub(crate) struct StateArgs {
-    /// Arguments by name: a checkpoint or a folder of steps for its last one, a safetensors file, a folder of Hugging Face's, a file
-    /// of torch.save; may be given several times
+    /// The arguments by name: a checkpoint, a folder of steps (its last step is taken), a safetensors file, a Hugging Face folder, or
+    /// a file of torch.save. May be repeated
     #[arg(long, value_name = "PLACE")]
     pub(crate) load: Vec<String>,
-    /// The item of a checkpoint that has several, as in `state` of a CheckpointManager of Orbax
+    /// The item to read from a checkpoint with several, such as `state` of Orbax's CheckpointManager
     #[arg(long, value_name = "NAME", requires = "load")]
     pub(crate) item: Option<String>,
-    /// What arguments are called in what --load names: ARG=NAME, with * for any text on both sides, as in "params.*=model.*"
+    /// The name of an argument in the files of --load: ARG=NAME, with one * for any text on both sides, as in "params.*=model.*"
     #[arg(long, value_name = "ARG=NAME", requires = "load")]
     pub(crate) map: Vec<String>,
-    /// Arguments that --load and --inputs do not have are random
+    /// Use random values for arguments that --load and --inputs lack
     #[arg(long, requires = "load")]
     pub(crate) random_missing: bool,
-    /// What --load names may have more than the program takes
+    /// Ignore arrays in --load that are no arguments of the program
     #[arg(long, requires = "load")]
     pub(crate) ignore_unexpected: bool,
-    /// Where the results go by name: a new checkpoint, or a file that ends with .safetensors, .pth, .pt or .bin
+    /// Save the results by name in a new checkpoint, or in a file that ends with .safetensors, .pth, .pt or .bin
     #[arg(long, value_name = "PLACE")]
     pub(crate) save: Option<String>,
-    /// Run so many steps: results that take the memory of arguments, or have their names, are the arguments of the next step
+    /// Run N steps. A result becomes an argument of the next step if that argument is donated to it, or has its name
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) steps: Option<u64>,
-    /// Stop at the first step with a result that is NaN or infinite, and name the step and the result
+    /// Stop at the first step with a NaN or infinity in a result, and report the step and the result
     #[arg(long)]
     pub(crate) check_finite: bool,
-    /// A result that is an argument of the next step: RESULT=ARG, as in res0=arg0
+    /// Pass a result to the next step as an argument: RESULT=ARG, as in res0=arg0
     #[arg(long, value_name = "RESULT=ARG", requires = "steps")]
     pub(crate) feed: Vec<String>,
     #[command(flatten)]
@@ -115,14 +115,14 @@ pub(crate) struct CompileArgs {
     pub(crate) input: InputArgs,
     #[command(flatten)]
     pub(crate) how: HowArgs,
-    /// What to compile for: cpu, cuda (the GPUs of this machine), or devices that need not be there: a TPU slice as in tpu:v5e:2x4,
-    /// GPUs as in cuda:h100:8 or cuda:h100:2x8
+    /// The target: cpu, cuda (the GPUs of this machine), or devices that need not be present: a TPU slice as in tpu:v5e:2x4, or GPUs
+    /// as in cuda:h100:8 or cuda:h100:2x8
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: String,
-    /// Where the serialised executable goes
+    /// The file to which the serialized executable is written
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Where the report goes, as JSON
+    /// The file to which the report is written as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
     #[command(flatten)]

@@ -1,49 +1,50 @@
-//! What NVIDIA's plugin is started with.
+//! Options of the CUDA plugin.
 
 use clap::{Args, ValueEnum};
 use shardc::runtime::{CudaAllocator, CudaOptions};
 
 use super::program::number_of_bytes;
 
-/// Options of the CUDA plugin; others take no notice of them.
+/// Options of the CUDA plugin; other plugins ignore them.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "NVIDIA GPUs")]
 pub(crate) struct GpuArgs {
-    /// Who gives out a GPU's memory: a pool of XLA's (bfc), a pool of the driver's (cuda-async), or the driver each time (platform)
-    #[arg(long, value_enum, value_name = "WHO")]
+    /// The allocator of GPU memory: a pool of XLA's (bfc), a pool of the driver's (cuda-async), or the driver, without a pool
+    /// (platform)
+    #[arg(long, value_enum, value_name = "ALLOCATOR")]
     pub(crate) gpu_allocator: Option<Allocator>,
-    /// The part of a GPU's memory that a pool may take, 0.75 if not given
-    #[arg(long, value_name = "PART", value_parser = part)]
+    /// The fraction of GPU memory that a pool may take; by default 0.75
+    #[arg(long, value_name = "FRACTION", value_parser = part)]
     pub(crate) gpu_memory_fraction: Option<f32>,
-    /// Whether a pool takes it at once; true if not given
+    /// Whether a pool takes this memory at the start; by default true
     #[arg(long, value_name = "BOOL")]
     pub(crate) gpu_preallocate: Option<bool>,
-    /// Memory of each GPU that is set aside for collectives
+    /// The memory of each GPU that is reserved for collectives
     #[arg(long, value_name = "BYTES", value_parser = number_of_bytes)]
     pub(crate) gpu_collective_memory: Option<u64>,
-    /// The GPUs of this machine that are used, by number; all if not given
+    /// The numbers of the GPUs to use; by default all GPUs of this machine
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub(crate) gpu_visible_devices: Vec<u32>,
 }
 
-/// Who gives out a GPU's memory.
+/// The allocator of GPU memory.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Allocator {
-    /// A pool of XLA's
+    /// XLA's pool
     Bfc,
-    /// A pool of the driver's
+    /// The driver's pool
     CudaAsync,
-    /// The driver, each time
+    /// The driver, without a pool
     Platform,
 }
 
 fn part(text: &str) -> Result<f32, String> {
     let part: f32 = text.parse().map_err(|_| "expected a number, as in 0.75".to_owned())?;
-    if part > 0.0 && part <= 1.0 { Ok(part) } else { Err("expected more than 0, and 1 at most".to_owned()) }
+    if part > 0.0 && part <= 1.0 { Ok(part) } else { Err("expected a number above 0, at most 1".to_owned()) }
 }
 
 impl GpuArgs {
-    /// The same for the library.
+    /// The same options as the library's type.
     pub(crate) fn options(&self) -> CudaOptions {
         let allocator = self.gpu_allocator.map(|allocator| match allocator {
             Allocator::Bfc => CudaAllocator::Bfc,

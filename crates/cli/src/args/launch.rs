@@ -6,10 +6,10 @@ use clap::Args;
 
 #[derive(Args, Debug)]
 pub(crate) struct LaunchArgs {
-    /// How many processes there are
+    /// The number of processes
     #[arg(short = 'n', long, value_name = "N")]
     pub(crate) processes: usize,
-    /// The program and its arguments
+    /// The command that each process runs, with its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 }

@@ -38,10 +38,10 @@ pub(crate) use strategy::{
 #[command(name = "shardc", version, propagate_version = true, max_term_width = 110)]
 #[command(
     after_help = "Example:\n  shardc partition step.mlir -o step.partitioned.mlir --manifest step.json\n\n\
-    Exit code: 0 done, 1 the program was refused or something failed, 2 wrong usage. A file name of - is the standard input or output.\n\
-    Files are written whole or not at all, those of one command together.\n\n\
-    With --format json, the result is one JSON document on the standard output, and each error, warning and summary is a JSON object \
-    on a line of its own on the standard error: type (diagnostic, summary), code, severity, message, file, line, column, hint, notes."
+    Exit code: 0 success, 1 the program was rejected or the command failed, 2 wrong usage. The file name - is standard input or output. \
+    The output files of a command are written all together, or not at all.\n\n\
+    With --format json, the result is one JSON document on standard output, and each error, warning and summary is a JSON object \
+    on a line of its own on standard error: type (diagnostic, summary), code, severity, message, file, line, column, hint, notes."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -50,40 +50,40 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// How every command speaks.
+/// The form of the output of every command.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Options of every command")]
+#[command(next_help_heading = "Global options")]
 pub(crate) struct GlobalArgs {
-    /// Results, errors and warnings for people or for machines
+    /// The form of results, errors and warnings
     #[arg(long, global = true, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
     pub(crate) format: Format,
-    /// Colours; auto: on a terminal, unless NO_COLOR is set, and wherever CLICOLOR_FORCE is
+    /// When to use colors; auto: on a terminal unless NO_COLOR is set, and always if CLICOLOR_FORCE is set
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
     pub(crate) color: Color,
-    /// Show errors and results only: no warnings, no progress, no summaries
+    /// Print only errors and results: no warnings, progress or summaries
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
 }
 
-/// Whom a command speaks to.
+/// The form of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people
+    /// Text
     Text,
-    /// For machines: JSON
+    /// JSON
     Json,
-    /// The page of the documentation; for `ops` only
+    /// Markdown, as in docs/OPS.md; only for `ops`
     #[value(hide = true)]
     Markdown,
 }
 
-/// When there are colours.
+/// When to use colors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
     /// On a terminal
     Auto,
-    /// Everywhere
+    /// Always
     Always,
-    /// Nowhere
+    /// Never
     Never,
 }

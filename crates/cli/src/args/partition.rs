@@ -8,10 +8,9 @@ use super::program::{FormArgs, HowArgs, InputArgs, ObserveArgs, StopArgs, ToArgs
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Rules {
-    /// All whose dimensions hang together
+    /// All operations that relate dimensions
     Whole,
-    /// Those that Shardy's passes alone know: exactly its shardings come out (nothing propagates through CHLO, for
-    /// example)
+    /// Operations with a rule in Shardy, for exactly its shardings (nothing propagates through CHLO, for example)
     Shardy,
 }
 
@@ -21,18 +20,18 @@ pub(crate) struct PartitionArgs {
     pub(crate) input: InputArgs,
     #[command(flatten)]
     pub(crate) how: HowArgs,
-    /// Where the partitioned program goes; - for the standard output
+    /// The file to which the partitioned program is written; - for standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// Where the manifest goes: which block of which array each device is fed
+    /// The file to which the manifest is written: the block of each argument and result on each device
     #[arg(long, value_name = "FILE")]
     pub(crate) manifest: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) form: FormArgs,
-    /// Print the collectives that were inserted, by kind
+    /// Print the collectives by kind, and the estimated memory of a device
     #[arg(long)]
     pub(crate) summary: bool,
-    /// Print what is in memory when a device needs most, as estimated, with the lines that made it
+    /// Print the values that are live at the estimated memory peak, with their source lines
     #[arg(long)]
     pub(crate) at_peak: bool,
     #[command(flatten)]
@@ -43,16 +42,16 @@ pub(crate) struct PartitionArgs {
 pub(crate) struct PropagateArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// Write the shardings as mhlo.sharding, for XLA's GSPMD partitioner
+    /// Write the shardings as mhlo.sharding attributes, for XLA's GSPMD partitioner
     #[arg(long)]
     pub(crate) emit_gspmd: bool,
-    /// Which operations shardings propagate through
+    /// The operations through which shardings propagate
     #[arg(long, value_enum, default_value_t = Rules::Whole)]
     pub(crate) rules: Rules,
-    /// Write on each value which annotation its axes come from (sdy.sharding_origins), as Shardy does
+    /// Record for each value the annotations from which its axes come (sdy.sharding_origins), as Shardy does
     #[arg(long)]
     pub(crate) debug_sharding_origins: bool,
-    /// Write on each operation which axes it carried from where to where (sdy.propagation_edges), as Shardy does
+    /// Record for each operation the axes that it propagated, with source and target (sdy.propagation_edges), as Shardy does
     #[arg(long)]
     pub(crate) debug_propagation_edge_sharding: bool,
     #[command(flatten)]

@@ -13,23 +13,31 @@ pub(crate) struct PluginArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PluginCommand {
-    /// Show the plugins that were found, and where
+    /// List the installed plugins and their files
     List,
-    /// Fetch the pinned plugin from PyPI into the cache
+    /// Download the pinned plugin from PyPI into the cache
+    #[command(after_help = "Examples:\n  shardc plugin install cpu\n  shardc plugin install tpu\n  \
+        shardc plugin install cuda --compiler-only\n\n\
+        Output: the file of the plugin.")]
     Install {
-        /// cpu, tpu or cuda
+        /// The plugin: cpu, tpu or cuda
         #[arg(value_enum)]
         kind: Kind,
-        /// Fetch the plugin for NVIDIA's GPUs alone: the CUDA of this machine has the libraries
+        /// Download only the CUDA plugin, and use the CUDA libraries of this machine
         #[arg(long)]
         with_system_cuda: bool,
-        /// Fetch what `compile` needs for NVIDIA's GPUs and no more: nothing runs with it
+        /// Download only what `shardc compile` needs for NVIDIA GPUs; programs cannot run with it
         #[arg(long, conflicts_with = "with_system_cuda")]
         compiler_only: bool,
     },
-    /// Load each plugin and say what it can do and what it lacks
+    /// Load each plugin, and report its devices and what is missing
+    #[command(
+        after_help = "Examples:\n  shardc plugin doctor\n  shardc plugin doctor --plugin xla_cpu_pjrt.so\n\n\
+        Output: for each plugin the version of its C API, the number of devices, and missing functions and libraries. Exit code: 0 all \
+        installed plugins load, 1 one does not load, 2 wrong usage."
+    )]
     Doctor {
-        /// Look at this file alone; a TPU's or CUDA's has "tpu" or "cuda" in its name
+        /// Check only this file; the plugin of a TPU or of CUDA must have "tpu" or "cuda" in its name
         #[arg(long, value_name = "FILE")]
         plugin: Option<PathBuf>,
     },
@@ -37,11 +45,11 @@ pub(crate) enum PluginCommand {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Kind {
-    /// XLA for this machine's processor
+    /// The CPU of this machine, by XLA
     Cpu,
     /// The TPU compiler
     Tpu,
-    /// NVIDIA's GPUs
+    /// NVIDIA GPUs
     Cuda,
 }
 

@@ -1,4 +1,4 @@
-//! What many commands ask: which program, how it is annotated and partitioned, what is shown, and how it is written.
+//! Options that commands share: the program, its annotations, partitioning, pass inspection and output.
 
 use std::path::PathBuf;
 
@@ -9,29 +9,29 @@ use shardc_stablehlo::{PrintForm, PrintOptions};
 
 use super::StrategyArgs;
 
-/// Where the program comes from and how it is annotated.
+/// The program and its annotations.
 #[derive(Args, Debug)]
 pub(crate) struct InputArgs {
-    /// StableHLO as text, MLIR bytecode or a portable artifact; - for the standard input
+    /// The program: StableHLO as text, MLIR bytecode or a portable artifact; - for standard input
     pub(crate) input: PathBuf,
     #[command(flatten)]
     pub(crate) annotations: AnnotationArgs,
 }
 
-/// How a program without annotations is annotated.
+/// Annotations for a program without any.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct AnnotationArgs {
-    /// Mesh for a program that has none, or in place of its own (axes are matched by name; for GSPMD's tiles, which
-    /// have no names, in order), major axis first: "data=4,model=2"
+    /// The mesh, major axis first: "data=4,model=2". It replaces a mesh of the program: axes are matched by name, or in order
+    /// for GSPMD's tiles, which have no names
     #[arg(long, value_name = "MESH")]
     pub(crate) mesh: Option<String>,
-    /// Sharding of an argument or result: ARG=SPEC, as in arg0=data,-, res0=data,... or params['w']=-,data+model
-    /// (names as the front end gives them; * stands for any text)
+    /// The sharding of an argument or result: ARG=SPEC, as in arg0=data,-, res0=data,... or params['w']=-,data+model. Names
+    /// are those of the front end; * matches any text
     #[arg(long, value_name = "ARG=SPEC")]
     pub(crate) spec: Vec<String>,
     #[command(flatten)]
     pub(crate) symbolic: SymbolicArgs,
-    /// The function that is compiled; main, or the only public one, if not given
+    /// The function to compile; by default main, or the only public function
     #[arg(long, value_name = "NAME")]
     pub(crate) entry: Option<String>,
 }
@@ -39,61 +39,62 @@ pub(crate) struct AnnotationArgs {
 /// Sizes of symbolic dimensions.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct SymbolicArgs {
-    /// Size of a symbolic dimension: NAME=SIZE, as in b=64 for a dimension variable of jax.export, or x.0=64 for dimension 0
-    /// of an argument
+    /// The size of a symbolic dimension: NAME=SIZE, as in b=64 for a dimension variable of jax.export, or x.0=64 for
+    /// dimension 0 of the argument x
     #[arg(long, value_name = "NAME=SIZE")]
     pub(crate) dim: Vec<String>,
 }
 
-/// How custom calls are sharded, and what is kept whole.
+/// Sharding rules of custom calls, and composites that are not decomposed.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct RuleArgs {
-    /// Sharding rules of custom calls, functions and composites: a TOML file with tables such as [custom_call.NAME], each
-    /// with a `rule`: "pointwise", "bqd,bkd->bqe" (a letter for each dimension), or in Shardy's notation
+    /// A TOML file with sharding rules of custom calls, functions and composites: tables such as [custom_call.NAME], each
+    /// with a `rule`: "pointwise", "bqd,bkd->bqe" (one letter for each dimension), or Shardy's notation
     #[arg(long, value_name = "FILE")]
     pub(crate) rules: Option<PathBuf>,
     /// The sharding rule of a custom call: NAME=RULE, as in tt.mark_argument=pointwise
     #[arg(long, value_name = "NAME=RULE")]
     pub(crate) rule: Vec<String>,
-    /// Keep composites of this name whole, with a rule if one is given: NAME or NAME=RULE
-    #[arg(long, value_name = "NAME")]
+    /// Do not decompose composites of this name; NAME=RULE also gives their sharding rule
+    #[arg(long, value_name = "NAME[=RULE]")]
     pub(crate) keep_composite: Vec<String>,
 }
 
-/// How a partitioned program is made.
+/// Options of partitioning.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct HowArgs {
     #[command(flatten)]
     pub(crate) strategy: StrategyArgs,
-    /// How devices see one another; replica if not given, but partition for a TPU that runs a ragged_all_to_all
+    /// How devices are numbered; by default as replicas, and as partitions if the target is a TPU and the program has a
+    /// ragged_all_to_all
     #[arg(long, value_enum)]
     pub(crate) spmd_mode: Option<Mode>,
-    /// The kind of device that the program is compiled for, where a command knows it.
+    /// The kind of device for which the program is compiled, if the command knows it.
     #[arg(skip)]
     pub(crate) target: Option<PluginKind>,
-    /// How replica groups are written
+    /// The form of replica groups
     #[arg(long, value_enum, default_value_t = Groups::Lists)]
     pub(crate) groups: Groups,
-    /// Fail where an operation would gather what the annotations split, or a setting of --config is ignored that would change the
-    /// result
+    /// Fail if an operation would all-gather a dimension that annotations shard, or if an ignored setting of --config would
+    /// change the result
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Warn of what costs each device so many bytes, "16KiB", and refuse it where --strict does; 0 for all. 64KiB if not
-    /// given, or 1 % of what the program sends if that is less
+    /// The threshold of warnings, and of the errors of --strict, in bytes for each device ("16KiB"); 0 for all. By default
+    /// 64KiB, or 1 % of the bytes that the program sends if that is less
     #[arg(long, value_name = "BYTES", value_parser = number_of_bytes)]
     pub(crate) warn_bytes: Option<u64>,
-    /// Combine small collectives while they have at most so many bytes together; those that have to be copied
-    /// for it, a 256th of that; 0 for none. 4MiB if not given, or what --config says
+    /// The largest size of a combined collective; a 256th of it if operands must be copied; 0 disables combining. By default
+    /// 4MiB, or the setting of --config
     #[arg(long, value_name = "BYTES", value_parser = number_of_bytes)]
     pub(crate) combine_bytes: Option<u64>,
-    /// Let a loop keep so many more bytes on each device, where that takes collectives out of it; 0 for none
+    /// The additional bytes that a loop may keep on each device to move collectives out of it; 0 disables this
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = number_of_bytes)]
     pub(crate) keep_bytes: u64,
-    /// The memory that a device has, "16GiB": parameters are gathered again in the backward pass, rather than kept, until
-    /// the program fits, and a warning says so if it does not; 0 gathers all of them again, as FSDP does
+    /// The memory of a device, "16GiB": parameters are all-gathered again in the backward pass instead of kept, until the
+    /// program fits; if it does not fit, a warning is printed. 0 gathers all of them again, as FSDP does
     #[arg(long, value_name = "BYTES", value_parser = number_of_bytes)]
     pub(crate) memory: Option<u64>,
-    /// Whose memory estimates are about: TPUs keep tensors in tiles. tpu-v5e if not given, or what --target says
+    /// The device whose memory is estimated (TPUs store tensors in tiles); by default that of --target, or else tpu-v5e
     #[arg(long, value_enum)]
     pub(crate) machine: Option<Machine>,
     #[command(flatten)]
@@ -104,88 +105,88 @@ pub(crate) struct HowArgs {
     pub(crate) observe: ObserveArgs,
 }
 
-/// Which functions stay functions.
+/// The limit on inlining.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct InlineArgs {
-    /// Most operations of a program with all calls inlined; in a larger one, functions that are called often stay functions
+    /// The largest number of operations with all calls inlined; above it, functions that are called often are not inlined
     #[arg(long, value_name = "OPERATIONS")]
     pub(crate) inline_budget: Option<u64>,
 }
 
-/// What is shown of the passes that run.
+/// Output about the passes that run.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Looking between passes")]
+#[command(next_help_heading = "Pass inspection")]
 pub(crate) struct ObserveArgs {
-    /// Write how long each pass took, and each stage; a table, or JSON with --format json; - for the standard output
+    /// Write the time of each pass and each stage to a file, as a table or, with --format json, as JSON; - for standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) timings: Option<PathBuf>,
-    /// Print the program after a pass, or after all, on the standard error
+    /// Print the program after a pass, or after each pass (all), on standard error
     #[arg(long, value_name = "PASS", value_delimiter = ',')]
     pub(crate) print_after: Vec<String>,
-    /// Check the program after each pass
+    /// Run the verifier after each pass
     #[arg(long)]
     pub(crate) verify_each: bool,
 }
 
-/// Where a pipeline ends.
+/// The end of the pipeline.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Looking between passes")]
+#[command(next_help_heading = "Pass inspection")]
 pub(crate) struct StopArgs {
-    /// End after so many passes, or after a pass of this name, and print the program as it is then
+    /// Stop after N passes, or after the pass of this name, and print the program
     #[arg(long, value_name = "N|PASS")]
     pub(crate) stop_after: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Mode {
-    /// Cross-replica collectives, replica_id
+    /// As replicas: cross-replica collectives and replica_id
     Replica,
-    /// Cross-partition collectives, partition_id, everything marked manual
+    /// As partitions: cross-partition collectives and partition_id; all values have manual shardings
     Partition,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Machine {
-    /// A TPU v5e, or its like
+    /// A TPU v5e, or a similar one
     TpuV5e,
-    /// A TPU v5p, or its like
+    /// A TPU v5p, or a similar one
     TpuV5p,
-    /// A GPU, compiled for by XLA
+    /// A GPU, with XLA as the compiler
     Gpu,
-    /// Any that stores elements side by side
+    /// Any device that stores elements contiguously, such as a CPU
     Plain,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Groups {
-    /// As lists of devices
+    /// Lists of devices
     Lists,
-    /// As axes of a mesh, whose text does not grow with the number of devices
+    /// Axes of a mesh: the text does not grow with the number of devices
     MeshAxes,
 }
 
-/// How a program is written.
+/// The form of a written program.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct FormArgs {
-    /// Format of the program
+    /// The format of the program
     #[arg(long, value_enum, default_value_t = Emit::Pretty)]
     pub(crate) emit: Emit,
-    /// Whether source locations and the names of arguments are written
+    /// When to write source locations and names of arguments
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Locations::Auto)]
     pub(crate) locations: Locations,
 }
 
-/// When the text of a program has source locations.
+/// When to write source locations.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Locations {
-    /// If the input has them
+    /// If the input has source locations
     Auto,
     /// Never
     None,
 }
 
 impl FormArgs {
-    /// How text is printed. `located` says whether the input of the command has source locations.
+    /// The options of the printer. `located` tells whether the input of the command has source locations.
     pub(crate) fn print_options(self, located: bool) -> PrintOptions {
         let form = match self.emit {
             Emit::Pretty | Emit::Bytecode => PrintForm::Pretty,
@@ -199,10 +200,10 @@ impl FormArgs {
     }
 }
 
-/// Where a program goes that is read on unless a file is named.
+/// The output of a command whose program goes to standard output by default.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ToArgs {
-    /// Where the program goes; - for the standard output
+    /// The file to which the program is written; - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
@@ -219,7 +220,7 @@ pub(crate) enum Emit {
     Bytecode,
 }
 
-/// A number of bytes, with or without a unit.
+/// Parses a number of bytes, with or without a unit.
 pub(super) fn number_of_bytes(text: &str) -> Result<u64, String> {
     parse_bytes(text).ok_or_else(|| "expected a number of bytes, as in 4096, 64KiB or 1.5MiB".to_owned())
 }

@@ -4,23 +4,25 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// How large files are.
+/// The largest size of files.
 #[derive(Args, Debug)]
 pub(crate) struct ShardArgs {
-    /// Write several safetensors files of so many bytes at most, "5GB"; 5GB in a folder, and one file otherwise, if not given
+    /// The largest size of a safetensors file, "5GB"; a larger state dict is split into several. By default 5GB in a folder, and
+    /// no limit otherwise
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_shard_size: Option<String>,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct ConsolidateArgs {
-    /// What the files of all ranks begin with
+    /// The prefix of the files of all ranks
     #[arg(long, value_name = "PREFIX", alias = "ckpt_prefix")]
     pub(crate) ckpt_prefix: String,
-    /// What they go on with: a pattern of the shell
+    /// The rest of their names, as a shell pattern
     #[arg(long, value_name = "PATTERN", alias = "ckpt_suffix", default_value = "*.pth")]
     pub(crate) ckpt_suffix: String,
-    /// Where the full state dict goes: .pth, .safetensors or a folder; PREFIX_consolidated with the ending of the files if not given
+    /// The output: a .pth or .safetensors file, or a folder; by default PREFIX_consolidated.pth or .safetensors, in the format of
+    /// the input
     #[arg(long, value_name = "FILE", alias = "save_path")]
     pub(crate) save_path: Option<PathBuf>,
     #[command(flatten)]
@@ -29,26 +31,26 @@ pub(crate) struct ConsolidateArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct ConvertArgs {
-    /// A safetensors file, an index of several, a folder with either, a file of torch.save, or a checkpoint: shardc's, of Orbax, of
-    /// torch.distributed.checkpoint
+    /// The input: a safetensors file, an index of several, a folder with either, a file of torch.save, or a checkpoint of shardc, of
+    /// Orbax or of torch.distributed.checkpoint
     pub(crate) input: PathBuf,
-    /// The key of the state dict in a file of torch.save, with dots from dict to dict; the whole object, model or state_dict if not
-    /// given
+    /// The key of the state dict in a file of torch.save, with dots for nested dicts; by default the whole object, or its `model` or
+    /// `state_dict`
     #[arg(long, value_name = "KEY")]
     pub(crate) key: Option<String>,
-    /// Where the state dict goes: .safetensors, .pth, .pt, .bin or a folder
+    /// The output: a file that ends with .safetensors, .pth, .pt or .bin, or a folder
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// Write a checkpoint (Zarr) instead
+    /// Write a checkpoint (Zarr) instead of a state dict
     #[arg(long, conflicts_with = "max_shard_size")]
     pub(crate) zarr: bool,
-    /// Write a checkpoint of torch.distributed.checkpoint, a folder, instead
+    /// Write a checkpoint of torch.distributed.checkpoint (a folder) instead of a state dict
     #[arg(long, conflicts_with_all = ["max_shard_size", "zarr"])]
     pub(crate) dcp: bool,
-    /// Convert tensors of these names alone, "params.*"; * stands for any text; may be given several times
+    /// Convert only tensors with this name, "params.*"; * matches any text; may be repeated
     #[arg(long, value_name = "PATTERN")]
     pub(crate) only: Vec<String>,
-    /// The item of a checkpoint that has several, as in `state` of a CheckpointManager of Orbax
+    /// The item to read from a checkpoint with several, such as `state` of Orbax's CheckpointManager
     #[arg(long, value_name = "NAME")]
     pub(crate) item: Option<String>,
     #[command(flatten)]

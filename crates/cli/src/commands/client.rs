@@ -1,4 +1,4 @@
-//! The devices that a program runs on.
+//! The client that runs a program.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::fit;
 use crate::args::DeviceArgs;
 use crate::failure::Failure;
 
-/// A client of the plugin that is asked for, with as many devices as the program is for; in a job, its share of them.
+/// Creates a client of the chosen plugin with one device for each device of the mesh; in a job, with the share of this process.
 pub(super) fn client(args: &DeviceArgs, mesh: &Mesh, job: Option<&Processes>) -> Result<Client> {
     let devices = mesh.num_devices();
     if let Some(wanted) = args.devices
@@ -26,8 +26,8 @@ pub(super) fn client(args: &DeviceArgs, mesh: &Mesh, job: Option<&Processes>) ->
     }
     let processes = job.map_or(1, Processes::count);
     if !devices.is_multiple_of(processes) {
-        let message = format!("{devices} devices cannot be shared out evenly to {processes} processes");
-        let hint = Some("run it in a number of processes that divides them".to_owned());
+        let message = format!("{devices} devices cannot be divided evenly among {processes} processes");
+        let hint = Some("use a number of processes that divides the number of devices".to_owned());
         return Err(Failure::Usage { message, hint }.into());
     }
     let kind = kind(args);
@@ -49,13 +49,13 @@ pub(super) fn client(args: &DeviceArgs, mesh: &Mesh, job: Option<&Processes>) ->
     client.map_err(|error| devices_error(&error, mesh))
 }
 
-/// The kind of plugin: the one that is named, or that of the file, or the CPU's.
+/// The kind of plugin: the chosen one, or that of the file's name, or the CPU.
 pub(super) fn kind(args: &DeviceArgs) -> PluginKind {
     let of_file = || args.plugin.file.as_deref().map(|file| FoundPlugin::named(file).kind);
     args.target.map(PluginKind::from).or_else(of_file).unwrap_or(PluginKind::Cpu)
 }
 
-/// What a run may take.
+/// The limits on memory and time of a run.
 pub(super) fn limits(args: &DeviceArgs) -> Limits {
     Limits {
         memory: match args.host_memory {
@@ -67,7 +67,7 @@ pub(super) fn limits(args: &DeviceArgs) -> Limits {
     }
 }
 
-/// A runtime error; where there is another number of devices than the program's, with the mesh that fits.
+/// Converts a runtime error. If the number of devices is wrong, the hint is a mesh that fits the devices.
 pub(super) fn devices_error(error: &RuntimeError, mesh: &Mesh) -> anyhow::Error {
     let fitting = match error {
         RuntimeError::Devices { available, .. } => fit::hint(mesh, *available),
@@ -81,7 +81,7 @@ pub(super) fn devices_error(error: &RuntimeError, mesh: &Mesh) -> anyhow::Error 
     failure.into()
 }
 
-/// A runtime error with its code and hint.
+/// Converts a runtime error, with its code and hint.
 pub(super) fn runtime_error(error: RuntimeError) -> anyhow::Error {
     Failure::runtime(&error).into()
 }

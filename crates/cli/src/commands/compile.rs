@@ -39,7 +39,7 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui) -> Result<ExitCode> {
         executable: args.output.as_deref().map(|path| outputs.place(path)).transpose()?,
     };
     job.progress.stage("compile");
-    let program = std::env::current_exe().context("cannot find this program's own file")?;
+    let program = std::env::current_exe().context("cannot find the path of this executable")?;
     let report = compile_in_child(&program, &request)
         .map_err(|error| devices_error(&error, &job.output.interface.mesh))?;
     job.finish(&mut outputs, &how, ui)?;
@@ -47,12 +47,12 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui) -> Result<ExitCode> {
         outputs.put(path, format!("{}\n", serde_json::to_string_pretty(&report)?))?;
     }
     outputs.commit()?;
-    // A report on the standard output is one.
+    // A report on standard output replaces the text.
     if args.json.as_deref() != Some(Path::new("-")) {
         let json = serde_json::to_value(&report)?;
         ui.result(|| describe(&report, ui), || json)?;
     }
-    // After the report, which says what takes the memory.
+    // This comes after the report, which shows the use of memory.
     report.require_fit().map_err(runtime_error)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -62,14 +62,14 @@ fn describe(report: &CompileReport, ui: &Ui) -> String {
     for (name, n) in [
         ("arguments", Some(report.argument_bytes)),
         ("outputs", Some(report.output_bytes)),
-        ("  of which share memory with arguments", Some(report.alias_bytes)),
+        ("  aliased with arguments", Some(report.alias_bytes)),
         ("temporaries", Some(report.temp_bytes)),
-        ("needed in all", Some(report.needed_bytes())),
-        ("memory of the host", Some(report.host_bytes).filter(|&n| n > 0)),
-        ("memory of a device", report.device_bytes),
+        ("total", Some(report.needed_bytes())),
+        ("host memory", Some(report.host_bytes).filter(|&n| n > 0)),
+        ("device memory", report.device_bytes),
         ("executable", report.executable_bytes),
     ] {
-        // What the compiler does not know is not shown.
+        // Numbers that the compiler does not report are left out.
         if let Some(n) = n {
             memory.row(vec![name.into(), bytes(n)]);
         }
@@ -81,7 +81,7 @@ fn describe(report: &CompileReport, ui: &Ui) -> String {
     for (kind, c) in &report.collectives {
         collectives.row(vec![kind.to_string(), c.count.to_string(), bytes(c.bytes_sent)]);
     }
-    collectives.row(vec!["all".into(), String::new(), bytes(report.bytes_sent())]);
+    collectives.row(vec!["total".into(), String::new(), bytes(report.bytes_sent())]);
     let (memory, collectives) = (ui.table(&memory), ui.table(&collectives));
     format!(
         "compiled for {} ({} devices) in {:.1} s\n\n{memory}\n{collectives}",

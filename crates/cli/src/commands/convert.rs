@@ -40,7 +40,7 @@ pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> Result<ExitCode> {
         Some(key) if args.input.is_file() && torch::is_torch(&args.input).map_err(failure)? => {
             open_torch(&args.input, Some(key)).map_err(failure)?
         }
-        Some(_) => return Err(usage("--key is for files of torch.save: leave it out")),
+        Some(_) => return Err(usage("--key applies only to files of torch.save: leave it out")),
     };
     if !args.only.is_empty() {
         dict = some(&dict, &args.only)?;
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The tensors whose names are those of patterns.
+/// The tensors whose names match a pattern.
 fn some(dict: &StateDict, patterns: &[String]) -> Result<StateDict> {
     let mut found = StateDict::new();
     found.metadata.clone_from(&dict.metadata);
@@ -68,12 +68,12 @@ fn some(dict: &StateDict, patterns: &[String]) -> Result<StateDict> {
         None => Ok(found),
         Some(pattern) => {
             let names: Vec<&str> = dict.names().take(8).collect();
-            Err(usage(format!("--only: no tensor is called {pattern}; there are {}", names.join(", "))))
+            Err(usage(format!("--only: no tensor matches {pattern}; tensors are {}", names.join(", "))))
         }
     }
 }
 
-/// The arrays of a checkpoint that are wanted, all in memory.
+/// Reads the wanted arrays of a checkpoint into memory.
 fn whole(checkpoint: &Checkpoint, is_wanted: &dyn Fn(&str) -> bool) -> Result<StateDict> {
     let mut dict = StateDict::new();
     for entry in checkpoint.entries().filter(|entry| is_wanted(&entry.name)) {
@@ -85,7 +85,7 @@ fn whole(checkpoint: &Checkpoint, is_wanted: &dyn Fn(&str) -> bool) -> Result<St
     Ok(dict)
 }
 
-/// Writes a checkpoint, one block for each tensor; few tensors are in memory at a time.
+/// Writes a checkpoint with one block for each tensor, and with few tensors in memory at a time.
 fn as_checkpoint(dict: &StateDict, place: &Path, info: Info, ui: &Ui) -> Result<()> {
     let place = place.to_string_lossy();
     let (folder, name) = split(&place)?;

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &DerivativeArgs, derivative: Derivative, ui: &Ui) -> Res
     Ok(ExitCode::SUCCESS)
 }
 
-/// `NAME=JVP`, `NAME=FORWARD,BACKWARD` or `NAME=stop`.
+/// Parses `NAME=JVP`, `NAME=FORWARD,BACKWARD` or `NAME=stop`.
 fn rule(text: &str) -> Result<CustomRule> {
     let parts = text.split_once('=').filter(|(name, rule)| !name.is_empty() && !rule.is_empty());
     let Some((name, rule)) = parts else {

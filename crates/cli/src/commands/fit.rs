@@ -1,8 +1,8 @@
-//! Meshes for another number of devices.
+//! Suggests a mesh for another number of devices.
 
 use shardc::ir::Mesh;
 
-/// What to say where there are `devices` devices, and the program is for `mesh`, which has another number of them.
+/// The hint for a program whose `mesh` does not have `devices` devices.
 pub(crate) fn hint(mesh: &Mesh, devices: usize) -> Option<String> {
     if devices == 0 || mesh.axes.is_empty() {
         return None;
@@ -14,8 +14,8 @@ pub(crate) fn hint(mesh: &Mesh, devices: usize) -> Option<String> {
     Some(format!("for {devices} devices, partition with `--mesh {}`", fitting.join(",")))
 }
 
-/// Changes sizes until their product is `devices`: one axis alone where that does, the major one first; else each keeps
-/// what divides, from the minor one on, and the major one takes the rest.
+/// Changes sizes until their product is `devices`. If one axis suffices, only the first such axis changes. Otherwise each axis,
+/// from the minor one on, gets the greatest common divisor of its size and the rest, and the major axis also gets the rest.
 fn fit(axes: &mut [(&str, usize)], devices: usize) {
     for i in 0..axes.len() {
         let others = axes.iter().enumerate().filter(|(j, _)| *j != i);

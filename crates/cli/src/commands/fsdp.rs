@@ -23,7 +23,7 @@ use crate::strategy::mesh_for;
 use crate::ui::Ui;
 use crate::ui::table::{Table, bytes};
 
-/// Strategies in the order of what they split, with the words for them.
+/// The strategies and their words, ordered by how much they shard.
 const STRATEGIES: [(&str, Sharding); 6] = [
     ("no_shard", Sharding::NoShard),
     ("zero1", Sharding::Zero1),
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &FsdpArgs, ui: &Ui) -> Result<ExitCode> {
     }
 }
 
-/// Asks on the standard error and reads answers from the standard input; behind its end, every answer is the default.
+/// Asks on standard error and reads answers from standard input; after its end, every answer is the default.
 fn config(args: &FsdpConfigArgs) -> Result<ExitCode> {
     let mut outputs = Outputs::plan(&[("--output", &args.output)], &[])?;
     let mut answers = Vec::new();
@@ -57,7 +57,7 @@ fn config(args: &FsdpConfigArgs) -> Result<ExitCode> {
         }
         match question.value(answer.as_deref().unwrap_or_default()) {
             Some(value) => answers.push((question.key, value)),
-            None => writeln!(told, "that is no answer to it")?,
+            None => writeln!(told, "this answer is invalid")?,
         }
     }
     outputs.put(&args.output, strategy::written(&answers))?;
@@ -65,7 +65,7 @@ fn config(args: &FsdpConfigArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A step and what its arguments are.
+/// Reads a step, and infers the roles of its arguments.
 fn read(
     source: &Source,
     role: &[String],
@@ -95,7 +95,7 @@ fn show_roles(args: &FsdpRolesArgs, ui: &Ui) -> Result<ExitCode> {
     let unit = |i: usize| units.as_ref().and_then(|units| Some(units.names[units.of[i]?].as_str()));
     let types = types(&module);
     let text = || {
-        let mut headings = vec!["argument", "name", "type", "role", "next", "of", "batch"];
+        let mut headings = vec!["argument", "name", "type", "role", "next value", "state of", "batch"];
         headings.extend(units.as_ref().map(|_| "unit"));
         let mut table = Table::new(&headings);
         let number = |of: Option<usize>, prefix: &str| of.map(|i| format!("{prefix}{i}")).unwrap_or_default();
@@ -115,7 +115,9 @@ fn show_roles(args: &FsdpRolesArgs, ui: &Ui) -> Result<ExitCode> {
         }
         let loss = roles.loss.map(|loss| format!("the loss is res{loss}\n")).unwrap_or_default();
         let none = match (wrap, &units) {
-            (Some(_), None) => "the policy makes no units: each parameter is gathered by itself\n",
+            (Some(_), None) => {
+                "the wrap policy creates no units: each parameter is all-gathered separately\n"
+            }
             _ => "",
         };
         let unnamed =
@@ -172,16 +174,16 @@ fn apply(args: &FsdpApplyArgs, ui: &Ui) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a device keeps and sends by a strategy.
+/// The memory of a device, and the bytes that it sends, under a strategy.
 struct Row {
     name: &'static str,
     parameters: u64,
     optimizer: u64,
-    /// Gradients by the formula, or accumulators of a step.
+    /// Gradients of a formula, or accumulators of a step.
     gradients: u64,
-    /// Other arguments of a step; `None` of formulas.
+    /// Other arguments of a step; `None` for a formula.
     others: Option<u64>,
-    /// What the step needs besides arguments.
+    /// The peak memory of the step minus its arguments.
     temporaries: Option<u64>,
     sent: u64,
 }
@@ -203,7 +205,7 @@ fn estimate(args: &FsdpEstimateArgs, ui: &Ui) -> Result<ExitCode> {
             let machine = args.machine.map_or(Machine::Plain, Into::into);
             of_step(&source, (&module, &roles), &mesh, machine, ui)?
         }
-        _ => return Err(usage("which step? `shardc fsdp estimate FILE --mesh fsdp=8`")),
+        _ => return Err(usage("no step is given: use `shardc fsdp estimate FILE --mesh fsdp=8`")),
     };
     let is_step = args.input.is_some();
     let shown = |n: u64| if is_step { bytes(n) } else { format!("{:.1} GB", n as f64 / 1e9) };
@@ -213,7 +215,7 @@ fn estimate(args: &FsdpEstimateArgs, ui: &Ui) -> Result<ExitCode> {
         if is_step {
             headings.extend([">others", ">temporaries"]);
         }
-        headings.extend([">all", ">sent in a step"]);
+        headings.extend([">total", ">sent per step"]);
         let mut table = Table::new(&headings);
         for row in &rows {
             let mut cells = vec![row.name.to_owned()];
@@ -246,12 +248,12 @@ fn is_hybrid(sharding: Sharding) -> bool {
     matches!(sharding, Sharding::HybridShard | Sharding::HybridShardZero2)
 }
 
-/// Strategies that a mesh of so many axes can have.
+/// The strategies that a mesh with this number of axes supports.
 fn possible(axes: usize) -> impl Iterator<Item = (&'static str, Sharding)> {
     STRATEGIES.into_iter().filter(move |&(_, sharding)| axes > 1 || !is_hybrid(sharding))
 }
 
-/// By the formulas of the ZeRO paper.
+/// Estimates by the formulas of the ZeRO paper.
 fn formulas(parameters: f64, devices: u64, nodes: u64) -> Vec<Row> {
     let each = PerParameter::MIXED_ADAM;
     let row = |(name, sharding)| {
@@ -271,7 +273,7 @@ fn formulas(parameters: f64, devices: u64, nodes: u64) -> Vec<Row> {
     possible(if nodes > 1 { 2 } else { 1 }).map(row).collect()
 }
 
-/// Of a step that is partitioned by each strategy.
+/// Estimates by partitioning a step with each strategy.
 fn of_step(
     source: &Source,
     (module, roles): (&Module, &Roles),
@@ -287,7 +289,7 @@ fn of_step(
         let mut step = module.clone();
         let settings = Settings { sharding, ..Settings::default() }.for_machine(machine);
         match strategy::apply(&mut step, roles, &settings, mesh) {
-            // A hybrid strategy on a mesh with one axis of data parallelism.
+            // A hybrid strategy on a mesh with only one data-parallel axis.
             Err(Error::Diagnostics(errors))
                 if is_hybrid(sharding) && errors.iter().any(|e| e.code == "SH1251") =>
             {

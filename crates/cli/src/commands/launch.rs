@@ -1,7 +1,7 @@
-//! `shardc launch`: a command in several processes on this machine.
+//! `shardc launch`: starts a command as several processes on this machine.
 //!
-//! Each process reads where it stands from its environment ([`shardc::runtime::ProcessOptions::from_variables`]). The launcher
-//! hands on what they write, line by line, and the signals that it gets; it ends when they have ended.
+//! The environment gives each process its index ([`shardc::runtime::ProcessOptions::from_variables`]). The launcher forwards
+//! their output line by line, and forwards signals to them. It ends when all of them have ended.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -19,39 +19,39 @@ use crate::failure::usage;
 use crate::signals::{self, Forwarding};
 use crate::ui::Ui;
 
-/// How long processes have to end after one of them failed and they were told so.
+/// The time that processes have to end after SIGTERM, once one of them failed.
 const GRACE: Duration = Duration::from_secs(10);
-/// How often it is looked whether one has ended.
+/// The interval at which processes are polled.
 const TICK: Duration = Duration::from_millis(20);
 
 pub(crate) fn run(args: &LaunchArgs, ui: &Ui) -> Result<ExitCode> {
     match args.command.split_first() {
         Some((program, rest)) => start(args.processes, program, rest, Labels::All, ui),
-        None => Err(usage("there is no command")),
+        None => Err(usage("no command is given")),
     }
 }
 
-/// Starts this very command in so many processes. What process 0 writes stays as it is: it shows the result.
+/// Starts this command again in several processes. The output of process 0 gets no prefix, since it is the result.
 pub(crate) fn again(count: usize, ui: &Ui) -> Result<ExitCode> {
-    let program = std::env::current_exe().context("cannot find this program's own file")?;
+    let program = std::env::current_exe().context("cannot find the path of this executable")?;
     let rest: Vec<OsString> = std::env::args_os().skip(1).collect();
     start(count, program.as_os_str(), &rest, Labels::AllButFirst, ui)
 }
 
-/// Whose lines begin with the number of their process.
+/// The processes whose lines get their index as a prefix.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Labels {
     All,
     AllButFirst,
 }
 
-/// A process that was started.
+/// A child process.
 struct Started {
     child: Child,
     status: Option<ExitStatus>,
 }
 
-/// Kills what still runs, wherever the launcher leaves.
+/// Kills the remaining processes when the launcher returns.
 struct Group(Vec<Started>);
 
 impl Drop for Group {
@@ -65,12 +65,12 @@ impl Drop for Group {
 
 fn start(count: usize, program: &OsStr, rest: &[OsString], labels: Labels, ui: &Ui) -> Result<ExitCode> {
     if count == 0 || count > MAX_PROCESSES {
-        return Err(usage(format!("{count} processes: there may be 1 to {MAX_PROCESSES}")));
+        return Err(usage(format!("{count} processes: the number must be 1 to {MAX_PROCESSES}")));
     }
     let variables = local_job(count).map_err(runtime_error)?;
     let mut group = Group(Vec::new());
     let mut writers = Vec::new();
-    // From here on a signal is for the processes.
+    // From here on signals are forwarded to the processes.
     let forwarding = signals::forward();
     for index in 0..count {
         let inherits = labels == Labels::AllButFirst && index == 0;
@@ -94,7 +94,7 @@ fn start(count: usize, program: &OsStr, rest: &[OsString], labels: Labels, ui: &
     }
     let failed = wait(&mut group, &forwarding, ui)?;
     drop(forwarding);
-    // A grandchild may hold a pipe open; what it writes is nobody's.
+    // A grandchild may keep a pipe open; its output is not awaited.
     let until = Instant::now() + Duration::from_secs(1);
     for writer in writers {
         let _ = writer.recv_timeout(until.saturating_duration_since(Instant::now()));
@@ -102,7 +102,8 @@ fn start(count: usize, program: &OsStr, rest: &[OsString], labels: Labels, ui: &
     Ok(failed.map_or(ExitCode::SUCCESS, |status| ExitCode::from(code(status))))
 }
 
-/// Waits until all have ended; returns how the first one that failed did. The others are told to end then, and killed later.
+/// Waits for all processes; returns the status of the first that failed. The others then get SIGTERM, and are killed after
+/// [`GRACE`].
 fn wait(group: &mut Group, forwarding: &Forwarding, ui: &Ui) -> Result<Option<ExitStatus>> {
     let mut failed: Option<(ExitStatus, Instant)> = None;
     let mut is_killed = false;
@@ -120,7 +121,7 @@ fn wait(group: &mut Group, forwarding: &Forwarding, ui: &Ui) -> Result<Option<Ex
             if failed.is_none() {
                 failed = Some((status, Instant::now()));
                 ui.summary(
-                    || format!("process {index} failed ({status}); the others are told to end\n"),
+                    || format!("process {index} failed ({status}); the other processes are terminated\n"),
                     || json!({ "failed": index, "code": code(status) }),
                 );
                 for other in group.0.iter().filter(|other| other.status.is_none()) {
@@ -142,7 +143,7 @@ fn wait(group: &mut Group, forwarding: &Forwarding, ui: &Ui) -> Result<Option<Ex
     Ok(failed.map(|(status, _)| status))
 }
 
-/// The exit code that says how a process ended, as shells have it.
+/// The exit code of a shell for the status of a process.
 fn code(status: ExitStatus) -> u8 {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
@@ -151,7 +152,7 @@ fn code(status: ExitStatus) -> u8 {
     status.code().and_then(|code| u8::try_from(code).ok()).filter(|&code| code != 0).unwrap_or(1)
 }
 
-/// Hands lines on with the number of their process; the receiver hears when there are no more.
+/// Copies lines with the index of their process as a prefix; the receiver gets a message at the end.
 fn labelled(
     index: usize,
     from: impl Read + Send + 'static,
@@ -167,7 +168,7 @@ fn labelled(
             }
             let mut whole = format!("[{index}] ").into_bytes();
             whole.append(&mut line);
-            // Where nobody reads, the process goes on all the same.
+            // The process continues even if nobody reads its output.
             let _ = to.write_all(&whole).and_then(|()| to.flush());
         }
         let _ = end.send(());

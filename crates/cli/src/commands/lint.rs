@@ -21,7 +21,7 @@ pub(crate) fn run(args: &LintArgs, ui: &Ui) -> Result<ExitCode> {
     if args.list {
         ui.result(
             || {
-                let mut table = Table::new(&["rule", "code", "what it warns of"]);
+                let mut table = Table::new(&["rule", "code", "warns about"]);
                 for lint in LINTS {
                     table.row(vec![lint.name.into(), lint.code.into(), lint.about.into()]);
                 }
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &LintArgs, ui: &Ui) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let Some(input) = &args.input else {
-        return Err(usage("which program? `shardc lint FILE`, or - for the standard input"));
+        return Err(usage("no program is given: use `shardc lint FILE`, or - for standard input"));
     };
     let mut options =
         LintOptions::default().with_levels(&args.allow, &args.deny).map_err(|e| Failure::Refused {
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &LintArgs, ui: &Ui) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(report.has_errors())))
 }
 
-/// The findings under their lines, what was not looked at, and how many there are.
+/// Renders the findings with their lines, the parts of the program that were not checked, and the counts.
 fn text(report: &LintReport, source: &Source, ui: &Ui) -> String {
     let found = report.findings.iter().map(|finding| {
         let rule = (Span::NONE, format!("rule {}", finding.lint.name));
@@ -73,17 +73,17 @@ fn text(report: &LintReport, source: &Source, ui: &Ui) -> String {
     let (errors, warnings): (Vec<_>, Vec<_>) = all.iter().partition(|d| d.severity == Severity::Error);
     let count = |n: usize, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
     out.push_str(&match (errors.len(), warnings.len()) {
-        (0, 0) => format!("{}: nothing to warn of\n", source.name),
+        (0, 0) => format!("{}: no warnings\n", source.name),
         (0, n) => format!("{}: {}\n", source.name, count(n, "warning")),
         (e, n) => format!("{}: {}, {}\n", source.name, count(e, "error"), count(n, "warning")),
     });
     out
 }
 
-/// Renders the findings for machines.
+/// Renders the findings as JSON.
 fn json(report: &LintReport, source: &Source) -> Value {
     let text = source.text();
-    // Line and column stood in an object before.
+    // Line and column are also in an object `place`, for compatibility.
     let placed = |found: &Diagnostic| {
         let mut object = diagnostic(found, &source.name, &text);
         object["place"] = match object["line"] {

@@ -65,7 +65,7 @@ pub(crate) fn run(args: &LoraArgs, ui: &Ui) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The adapters that options or a file of PEFT ask for.
+/// The adapters, as options or a file of PEFT configure them.
 fn settings(args: &LoraArgs) -> Result<Lora> {
     if let Some(path) = &args.config {
         let source = Source::read(path)?;
@@ -80,7 +80,7 @@ fn settings(args: &LoraArgs) -> Result<Lora> {
     })
 }
 
-/// Says which maps have adapters, and how much is trained.
+/// Prints the linear maps with their adapters, and the number of trained parameters.
 fn tell(adapted: &Adapted, module: &Module, unnamed: bool, ui: &Ui) {
     let text = || {
         let mut table = Table::new(&["linear map", "weight", "inputs", "outputs", "layers", "adapters"]);
@@ -128,12 +128,12 @@ fn tell(adapted: &Adapted, module: &Module, unnamed: bool, ui: &Ui) {
     });
 }
 
-/// Returns the name of an argument of the entry function.
+/// The name of an argument of the entry function.
 fn argument_name(module: &Module, i: usize) -> String {
     module.entry().map(|func| module.funcs[func].shown_argument(&module.locs, i)).unwrap_or_default()
 }
 
-/// Sizes of dimensions of a map: `4 x 8`.
+/// The sizes of dimensions of a map, as in `4 x 8`.
 fn sizes(map: &LinearMap, dims: &[usize]) -> String {
     dims.iter().map(|&d| map.shape[d].to_string()).collect::<Vec<_>>().join(" x ")
 }

@@ -12,7 +12,7 @@ use crate::args::Cli;
 use crate::output::Outputs;
 use crate::ui::Ui;
 
-/// Prints the completions of a shell.
+/// Prints the completion script of a shell.
 pub(crate) fn completions(shell: Shell, ui: &Ui) -> Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "shardc", &mut script);
@@ -20,7 +20,7 @@ pub(crate) fn completions(shell: Shell, ui: &Ui) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the page of the program, or writes one page for each command.
+/// Prints the manual page of the program, or writes one page for each command.
 pub(crate) fn pages(directory: Option<&Path>, ui: &Ui) -> Result<ExitCode> {
     let mut command = Cli::command();
     command.build();
@@ -28,7 +28,7 @@ pub(crate) fn pages(directory: Option<&Path>, ui: &Ui) -> Result<ExitCode> {
         ui.print(String::from_utf8_lossy(&page(&command)?))?;
         return Ok(ExitCode::SUCCESS);
     };
-    std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
+    std::fs::create_dir_all(directory).with_context(|| format!("cannot create {}", directory.display()))?;
     let mut outputs = Outputs::default();
     let mut left = vec![command];
     while let Some(command) = left.pop() {

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &OpsArgs, ui: &Ui) -> Result<ExitCode> {
                 Some(meant) => format!("did you mean {meant}?"),
                 None => "`shardc ops` lists all".to_owned(),
             };
-            return Err(usage(format!("{name}: no operation of that name; {hint}")));
+            return Err(usage(format!("no operation is called {name}; {hint}")));
         }
     }
     if args.markdown || ui.format() == Format::Markdown {

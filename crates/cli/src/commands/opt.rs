@@ -26,7 +26,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
         let passes = || PASSES.iter().chain(shardc_shardy::passes());
         ui.result(
             || {
-                let mut table = Table::new(&["pass", "what it does"]);
+                let mut table = Table::new(&["pass", "description"]);
                 passes().for_each(|pass| table.row(vec![pass.name.into(), pass.about.into()]));
                 ui.table(&table)
             },
@@ -40,10 +40,12 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
     let passes = args.passes.iter().map(|text| step(text)).collect::<Result<Vec<_>>>()?;
     let passes = pipeline::with_planning(passes);
     let Some(input) = &args.input else {
-        return Err(usage("which program? `shardc opt FILE --passes PASSES`, or - for the standard input"));
+        return Err(usage(
+            "no program is given: use `shardc opt FILE --passes PASSES`, or - for standard input",
+        ));
     };
     if args.split_input_file && matches!(args.to.form.emit, Emit::Bytecode) {
-        return Err(usage("bytecode holds one program: leave out --split-input-file or --emit bytecode"));
+        return Err(usage("bytecode contains one program: leave out --split-input-file or --emit bytecode"));
     }
     if args.verify_diagnostics.is_some() && matches!(args.to.form.emit, Emit::Bytecode) {
         return Err(usage("programs with expected errors are printed as text: leave out --emit bytecode"));
@@ -69,7 +71,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
         shardc_stablehlo::print(module, &options)
     };
     let mut progress = ui.progress();
-    // Passes come in any order here: what one left is looked at before the next.
+    // The user chooses the order of passes, so the module is verified after each.
     let observe = ObserveArgs { verify_each: true, ..args.observe.clone() };
     let mut watch = Watch::new(&observe, Some(&args.stop), &mut progress)?;
     watch.in_any_order = true;
@@ -94,7 +96,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
             !again
         });
         if let Some(expect) = args.verify_diagnostics {
-            // What is as expected is printed too, as MLIR does; a program that is refused leaves a gap.
+            // An expected result is printed too, as in MLIR; a rejected program leaves an empty part.
             texts.push(match done {
                 Ok(module) => printed(&module, located),
                 Err(Error::Diagnostics(errors)) => {
@@ -137,7 +139,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
     Ok(if failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-/// A pass as it is written, `name` or `name{option=value option=value}`.
+/// Parses a pass: `name` or `name{option=value option=value}`.
 fn step(text: &str) -> Result<Step> {
     let names: Vec<&str> = PASSES.iter().chain(shardc_shardy::passes()).map(|pass| pass.name).collect();
     Step::parse_among(text.trim().trim_start_matches('-'), find, &names).map_err(|error| {
@@ -146,7 +148,7 @@ fn step(text: &str) -> Result<Step> {
     })
 }
 
-/// Runs the passes, with the verifier before and after each; `--stop-after` ends them early.
+/// Runs the passes, and the verifier before and after each; `--stop-after` ends the run early.
 fn through(
     mut module: Module,
     steps: &[Step],

@@ -48,12 +48,12 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
     if args.at_peak {
         at_peak(&job.output, ui);
     }
-    // The program ends here: what it has in memory goes with it, all at once.
+    // The process ends here, so its memory is not freed piece by piece.
     std::mem::forget(job);
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints what was inserted and what a device needs.
+/// Prints the collectives of the program, and the memory of a device.
 fn summary(output: &Output, limit: Option<u64>, ui: &Ui) {
     let rows = summarize(&output.module);
     let cleaned = output.cleaned.text();
@@ -74,19 +74,19 @@ fn summary(output: &Output, limit: Option<u64>, ui: &Ui) {
         }
         let host = match memory.host {
             0 => String::new(),
-            host => format!("; memory of the host: {}", bytes(host)),
+            host => format!("; host memory: {}", bytes(host)),
         };
         let fits = match limit {
             None => String::new(),
             Some(limit) if memory.peak <= limit => {
-                format!("fits in {}: {} are left\n", bytes(limit), bytes(limit - memory.peak))
+                format!("fits in {}, with {} left\n", bytes(limit), bytes(limit - memory.peak))
             }
             Some(limit) => {
-                format!("does not fit in {}: {} are missing\n", bytes(limit), bytes(memory.peak - limit))
+                format!("does not fit in {}: {} more are needed\n", bytes(limit), bytes(memory.peak - limit))
             }
         };
         let needs = format!(
-            "memory of a device, estimated: arguments {}, outputs {} ({} in place), temporaries {}, peak {}{host}\n{fits}",
+            "estimated memory of a device: arguments {}, outputs {} ({} in place), temporaries {}, peak {}{host}\n{fits}",
             bytes(memory.arguments),
             bytes(memory.outputs),
             bytes(memory.aliases),
@@ -127,14 +127,14 @@ fn summary(output: &Output, limit: Option<u64>, ui: &Ui) {
     });
 }
 
-/// How many lines of what is in memory are shown to people.
+/// The largest number of rows of the text form of `--at-peak`.
 const SHOWN: usize = 20;
 
-/// Prints what is in memory when a device needs most.
+/// Prints the values that are live at the memory peak.
 fn at_peak(output: &Output, ui: &Ui) {
     let all = output.at_peak();
     let text = || {
-        let mut table = Table::new(&[">bytes", ">count", "type", "made by", "kept until"]);
+        let mut table = Table::new(&[">bytes", ">count", "type", "produced by", "live until"]);
         let place = |op: &str, at: Option<&str>| at.map_or(op.to_owned(), |at| format!("{op} {at}"));
         for it in all.iter().take(SHOWN) {
             table.row(vec![
@@ -148,9 +148,9 @@ fn at_peak(output: &Output, ui: &Ui) {
         let left = all.iter().skip(SHOWN).map(|it| it.bytes).fold(0, u64::saturating_add);
         let rest = match all.len().saturating_sub(SHOWN) {
             0 => String::new(),
-            n => format!("and {} in {n} more\n", bytes(left)),
+            n => format!("and {n} more with {}\n", bytes(left)),
         };
-        format!("temporaries when a device needs most:\n{}{rest}", ui.summary_table(&table))
+        format!("temporaries at the memory peak of a device:\n{}{rest}", ui.summary_table(&table))
     };
     ui.summary(text, || {
         let told = all.iter().map(|it| {

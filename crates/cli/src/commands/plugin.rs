@@ -35,7 +35,7 @@ pub(crate) fn run(args: &PluginArgs, ui: &Ui) -> Result<ExitCode> {
             install(*kind, libraries, &environment, ui)
         }
         PluginCommand::Doctor { plugin: file } => {
-            let program = std::env::current_exe().context("cannot find this program's own file")?;
+            let program = std::env::current_exe().context("cannot find the path of this executable")?;
             let checks = match file {
                 Some(file) => vec![check(FoundPlugin::named(file), Some(&program))],
                 None => doctor(&environment, Some(&program)),
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &PluginArgs, ui: &Ui) -> Result<ExitCode> {
 
 fn text(found: &[FoundPlugin], ui: &Ui) -> String {
     if found.is_empty() {
-        return "no plugin was found; `shardc plugin install cpu` fetches one\n".to_owned();
+        return "no plugin is installed; `shardc plugin install cpu` downloads one\n".to_owned();
     }
     let mut table = Table::new(&["kind", "found in", "file"]);
     for f in found {
@@ -66,7 +66,7 @@ fn json(found: &FoundPlugin) -> Value {
     json!({ "kind": found.kind.as_str(), "found_in": found.source.to_string(), "file": found.path })
 }
 
-/// One plugin's state of health, the kind first.
+/// Describes the state of a plugin, its kind first.
 fn describe(check: &Check) -> String {
     let place =
         check.found.as_ref().map(|f| format!(" {} ({})", f.path.display(), f.source)).unwrap_or_default();
@@ -123,10 +123,10 @@ fn install(kind: Kind, libraries: Libraries, environment: &Environment, ui: &Ui)
     }
     let mut show = |progress| match progress {
         InstallProgress::Size { download, free } => {
-            let room = free.map(|free| format!("; {} are free on the disk", bytes(free))).unwrap_or_default();
+            let room = free.map(|free| format!("; {} free on disk", bytes(free))).unwrap_or_default();
             bar.suspend(|| {
                 ui.summary(
-                    || format!("{} will be fetched{room}\n", bytes(download)),
+                    || format!("downloading {}{room}\n", bytes(download)),
                     || json!({ "download": download, "free": free }),
                 );
             });

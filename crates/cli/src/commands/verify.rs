@@ -37,7 +37,7 @@ pub(crate) fn run(args: &VerifyArgs, ui: &Ui) -> Result<ExitCode> {
     Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// The outputs that differ, and how many there are.
+/// Renders the outputs that differ, and the counts.
 fn text(checks: &[OutputCheck], devices: usize, ui: &Ui) -> String {
     let mut out = String::new();
     let wrong: Vec<_> = checks.iter().filter(|c| !c.ok()).collect();
@@ -65,7 +65,7 @@ fn text(checks: &[OutputCheck], devices: usize, ui: &Ui) -> String {
         checks.len(),
         match rounding {
             0 => String::new(),
-            n => format!("; {n} off by rounding alone, as double precision shows"),
+            n => format!("; {n} differ only by rounding, as a run in double precision shows"),
         },
         if finite < 0.5 {
             format!("; only {:.0}% of some output is finite", finite * 100.0)

@@ -1,4 +1,4 @@
-//! Diagnostics for machines.
+//! Diagnostics as JSON.
 
 use serde_json::{Value, json};
 use shardc::ir::{Class, Span};
@@ -6,14 +6,14 @@ use shardc::{Diagnostic, Severity};
 
 use crate::words;
 
-/// A diagnostic as one line of the standard error.
+/// A diagnostic as one line of standard error.
 pub(crate) fn line(diagnostic: &Diagnostic, file: &str, text: &str) -> Value {
     let mut object = self::diagnostic(diagnostic, file, text);
     object["type"] = json!("diagnostic");
     object
 }
 
-/// An error that has no place in a program.
+/// An error without a location in a program.
 pub(crate) fn error(code: Option<&str>, message: &str, notes: &[String], hint: Option<&str>) -> Value {
     let notes = notes.iter().map(|note| json!({ "message": note, "line": null, "column": null }));
     json!({
@@ -31,9 +31,9 @@ pub(crate) fn error(code: Option<&str>, message: &str, notes: &[String], hint: O
     })
 }
 
-/// A diagnostic with the file, line and column that it is about; null what there is not.
+/// A diagnostic with its file, line and column; null if unknown.
 ///
-/// What is wrong with an option is in that: its text is there as `option`, and the column counts in it.
+/// For an error in an option, `option` is its text, and the column is a position in that text.
 pub(crate) fn diagnostic(diagnostic: &Diagnostic, file: &str, text: &str) -> Value {
     let (file, (line, column)) = match &diagnostic.quote {
         Some(quote) => {
@@ -69,7 +69,7 @@ pub(crate) fn diagnostic(diagnostic: &Diagnostic, file: &str, text: &str) -> Val
     })
 }
 
-/// Line and column, from 1; null where there is no place, or no text.
+/// Line and column, from 1; null without a location or text.
 fn place(span: Span, text: &str) -> (Value, Value) {
     let before = usize::try_from(span.start).ok().filter(|_| span.is_some()).and_then(|at| text.get(..at));
     let Some(before) = before.filter(|_| !text.is_empty()) else { return (Value::Null, Value::Null) };

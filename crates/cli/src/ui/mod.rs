@@ -1,7 +1,7 @@
-//! What the user sees: results on the standard output; errors, warnings and progress on the standard error.
+//! The user interface: results on standard output; errors, warnings and progress on standard error.
 //!
-//! With `--format json` both are for machines. The result is one document, and each error, warning or note is one
-//! object on a line of its own.
+//! With `--format json`, the result is one document on standard output, and each error, warning or note is one object on a line
+//! of standard error.
 
 pub(crate) mod json;
 pub(crate) mod progress;
@@ -25,7 +25,7 @@ use progress::Progress;
 use table::Table;
 use terminal::{Stream, Terminal};
 
-/// How this command speaks.
+/// The form of output, and the two streams.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ui {
     format: Format,
@@ -44,7 +44,7 @@ impl Ui {
         }
     }
 
-    /// Guesses from a command line that could not be read.
+    /// Guesses the form of output from a command line that could not be parsed.
     pub(crate) fn guess(args: &[OsString]) -> Ui {
         let value = |option: &str| {
             let mut rest = args.iter().filter_map(|arg| arg.to_str());
@@ -66,12 +66,12 @@ impl Ui {
         Ui::new(&GlobalArgs { format, color, quiet: false })
     }
 
-    /// Writes JSON if `wanted`: for commands with a `--json` of their own.
+    /// Switches to JSON if `wanted`, for commands with their own `--json`.
     pub(crate) fn json_if(self, wanted: bool) -> Ui {
         Ui { format: if wanted { Format::Json } else { self.format }, ..self }
     }
 
-    /// Shows errors alone unless `wanted`: of several processes one speaks.
+    /// Prints only errors unless `wanted`: in a job, one process prints the rest.
     pub(crate) fn quiet_unless(self, wanted: bool) -> Ui {
         Ui { quiet: self.quiet || !wanted, ..self }
     }
@@ -84,32 +84,32 @@ impl Ui {
         self.format == Format::Json
     }
 
-    /// Columns of the standard output, where they are known.
+    /// The width of standard output, if known.
     pub(crate) fn width(&self) -> Option<usize> {
         self.out.width
     }
 
-    /// Shows the result of a command, in the form that is asked for.
+    /// Prints the result of a command, as text or JSON.
     pub(crate) fn result(&self, text: impl FnOnce() -> String, json: impl FnOnce() -> Value) -> Result<()> {
         if self.is_json() { self.print(format_args!("{:#}\n", json())) } else { self.print(text()) }
     }
 
-    /// Writes to the standard output.
+    /// Writes to standard output.
     pub(crate) fn print(&self, text: impl Display) -> Result<()> {
         write_stdout(text.to_string().as_bytes())
     }
 
-    /// The table as wide as the standard output at most.
+    /// A table that fits the width of standard output.
     pub(crate) fn table(&self, table: &Table) -> String {
         table.to_text(self.out.width)
     }
 
-    /// The table as wide as the standard error at most.
+    /// A table that fits the width of standard error.
     pub(crate) fn summary_table(&self, table: &Table) -> String {
         table.to_text(self.err.width)
     }
 
-    /// Tells what was done, on the standard error.
+    /// Prints a summary on standard error.
     pub(crate) fn summary(&self, text: impl FnOnce() -> String, json: impl FnOnce() -> Value) {
         if self.quiet {
             return;
@@ -123,14 +123,14 @@ impl Ui {
         }
     }
 
-    /// Shows diagnostics of a program on the standard error. Warnings are left out where nobody wants them.
+    /// Prints diagnostics of a program on standard error, unless the user asked for quiet output.
     pub(crate) fn warn(&self, source: &Source, diagnostics: &[Diagnostic]) {
         if !self.quiet && !diagnostics.is_empty() {
             self.diagnostics(diagnostics, &source.name, &source.text());
         }
     }
 
-    /// Shows the warnings that are worth reading, and how many there are besides.
+    /// Prints the warnings above the threshold, and the number of the others.
     pub(crate) fn warn_selected(&self, source: &Source, selection: &Selection) {
         if self.quiet {
             return;
@@ -157,12 +157,12 @@ impl Ui {
         }
     }
 
-    /// Diagnostics as text for the standard output.
+    /// Renders diagnostics for standard output.
     pub(crate) fn rendered(&self, diagnostics: &[Diagnostic], source: &Source) -> String {
         words::render(diagnostics, &source.name, &source.text(), self.out.style())
     }
 
-    /// Shows why a command failed.
+    /// Prints the error of a command.
     pub(crate) fn error(&self, error: &anyhow::Error) {
         match error.downcast_ref::<Failure>() {
             Some(Failure::Refused { diagnostics, name, text, .. }) => {
@@ -176,7 +176,7 @@ impl Ui {
         }
     }
 
-    /// Shows what is wrong with a command line, or the help that it asks for; returns the exit code.
+    /// Prints an error of the command line, or the help that it requests; returns the exit code.
     pub(crate) fn command_line(&self, error: &clap::Error) -> u8 {
         let text = |terminal: &Terminal| {
             let text = error.render();
@@ -202,7 +202,7 @@ impl Ui {
         2
     }
 
-    /// The clock of a long command; a spinner where there is someone to look at it.
+    /// Starts the timer of a long command, with a spinner on a terminal.
     pub(crate) fn progress(&self) -> Progress {
         Progress::start(self.shows_progress())
     }
@@ -249,7 +249,7 @@ impl Terminal {
     }
 }
 
-/// Writes to the standard error. Where that is closed or full, there is nobody left to be told.
+/// Writes to standard error. Failures are ignored, since there is nowhere left to report them.
 pub(crate) fn complain(text: &str) {
     let mut err = std::io::stderr().lock();
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());

@@ -1,4 +1,4 @@
-//! Stages of long work: a spinner on a terminal, silence otherwise, and how long each took.
+//! The stages of a long command: their times, and a spinner on a terminal.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-/// The stages so far.
+/// The stages up to now.
 pub(crate) struct Progress {
     visible: bool,
-    /// While a stage is shown.
+    /// The spinner, while a stage is shown.
     bar: Option<ProgressBar>,
     stages: Vec<(String, Duration)>,
     current: Option<(String, Instant)>,
@@ -20,7 +20,7 @@ impl Progress {
         Progress { visible, bar: None, stages: Vec::new(), current: None }
     }
 
-    /// The stage before ends, this one begins.
+    /// Ends the current stage, and begins this one.
     pub(crate) fn stage(&mut self, name: &str) {
         self.end();
         if self.visible {
@@ -35,7 +35,7 @@ impl Progress {
         }
     }
 
-    /// The stage ends; the line is free for other output.
+    /// Ends the current stage, and clears its line for other output.
     pub(crate) fn pause(&mut self) {
         self.end();
         if let Some(bar) = self.bar.take() {
@@ -43,7 +43,7 @@ impl Progress {
         }
     }
 
-    /// All is done: the seconds of each stage. A stage may come round more than once.
+    /// Ends the last stage; returns the seconds of each stage by name. A stage may occur more than once.
     pub(crate) fn finish(&mut self) -> Value {
         self.pause();
         let mut times: BTreeMap<&str, f64> = BTreeMap::new();

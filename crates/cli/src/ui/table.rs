@@ -1,8 +1,8 @@
-//! Tables for people: columns as wide as they need to be, numbers to the right.
+//! Text tables: columns are as wide as their contents, and numbers are right-aligned.
 
 pub(crate) use shardc_passes::report::byte_size::bytes_text as bytes;
 
-/// Rows of cells under headings; columns whose heading begins with `>` are right-aligned.
+/// Rows under headings; a column is right-aligned if its heading begins with `>`.
 pub(crate) struct Table {
     right: Vec<bool>,
     rows: Vec<Vec<String>>,
@@ -21,11 +21,11 @@ impl Table {
     }
 }
 
-/// A column is not made narrower than this.
+/// The smallest width of a wrapped column.
 const NARROWEST: usize = 16;
 
 impl Table {
-    /// The table as text. Where it is wider than `width`, the widest column of words is wrapped.
+    /// Renders the table. If it is wider than `width`, the widest text column is wrapped.
     pub(crate) fn to_text(&self, width: Option<usize>) -> String {
         let natural = |c: usize| self.rows.iter().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max();
         let mut widths: Vec<usize> = (0..self.right.len()).map(|c| natural(c).unwrap_or(0)).collect();
@@ -57,7 +57,7 @@ impl Table {
     }
 }
 
-/// The text in lines of at most `width` characters, between words where that is possible; at least one line.
+/// Wraps text to lines of at most `width` characters, between words if possible; returns at least one line.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let count = |text: &str| text.chars().count();
     if count(text) <= width {
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_is_as_wide_as_it_may_be() {
+    fn tables_wrap_to_the_width() {
         let mut table = Table::new(&["rule", ">n", "what it warns of"]);
         table.row(vec!["unused".into(), "12".into(), "an axis of the mesh that splits nothing".into()]);
         let wide = "rule     n  what it warns of\nunused  12  an axis of the mesh that splits nothing\n";

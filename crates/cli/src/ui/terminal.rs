@@ -1,23 +1,23 @@
-//! What is known of the standard streams: whether they take colour, and how wide they are.
+//! Properties of the standard streams: color support and width.
 
 use std::env;
 use std::io::IsTerminal;
 
 use crate::args::Color;
 
-/// One of the two streams that are written to.
+/// A stream for output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stream {
     Out,
     Err,
 }
 
-/// A stream as the user has it.
+/// A stream with its properties.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Terminal {
     pub(super) is_terminal: bool,
     pub(super) color: bool,
-    /// Columns, where they are known.
+    /// The width in columns, if known.
     pub(super) width: Option<usize>,
 }
 
@@ -44,7 +44,7 @@ impl Terminal {
     }
 }
 
-/// What the environment says: `NO_COLOR`, then `CLICOLOR_FORCE`, then `CLICOLOR` and `TERM` of a terminal.
+/// Whether to use color, by `NO_COLOR`, then `CLICOLOR_FORCE`, then `CLICOLOR` and `TERM` for a terminal.
 fn wants_color(is_terminal: bool) -> bool {
     !anstyle_query::no_color()
         && (anstyle_query::clicolor_force()

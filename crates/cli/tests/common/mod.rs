@@ -1,7 +1,7 @@
 //! The program under test, and a small program for it to read.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-#![allow(dead_code, reason = "each test file uses a part")]
+#![allow(dead_code, reason = "each test binary uses only some of these functions")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,4 +1,12 @@
-//! Collectives that do nothing, undo one another or are one.
+//! Simplification of collectives: removes those without effect, cancels inverse pairs, and merges others.
+//!
+//! ```mlir
+//! %1 = sdy.all_reduce {"x"} %0 out_sharding=<@mesh, [{}, {}]>
+//! %2 = sdy.all_slice [{"x"}, {"y"}] %1 out_sharding=<@mesh, [{"x"}, {"y"}]>
+//! // becomes
+//! %1 = sdy.reduce_scatter [{"x"}, {}] %0 out_sharding=<@mesh, [{"x"}, {}]>
+//! %2 = sdy.all_slice [{}, {"y"}] %1 out_sharding=<@mesh, [{"x"}, {"y"}]>
+//! ```
 
 use shardc_ir::{
     AxisList, AxisRef, InsertionPoint, MeshCollective, MeshCollectiveKind, OpId, TensorSharding, ValueId,
@@ -36,7 +44,7 @@ impl Round<'_> {
     fn slice(&mut self, op: OpId, input: ValueId, collective: &MeshCollective, axes: &[AxisList]) {
         let Some((source, before)) = self.collective_of(input) else { return };
         match &before.kind {
-            // It takes back what was gathered.
+            // The slice is the inverse of the all-gather.
             MeshCollectiveKind::AllGather(gathered) if gathered == axes => {
                 let value = self.module.ops[source].operands[0];
                 self.replace(op, value);
@@ -46,7 +54,7 @@ impl Round<'_> {
         }
     }
 
-    /// A reduction of which every device keeps a part only.
+    /// Replaces an all-reduce and a slice of its result by a reduce-scatter.
     fn reduce_scatter(&mut self, op: OpId, source: OpId, reduce: &MeshCollective, slice: &MeshCollective) {
         let (MeshCollectiveKind::AllReduce(reduced, kind), MeshCollectiveKind::AllSlice(sliced)) =
             (&reduce.kind, &slice.kind)
@@ -54,7 +62,7 @@ impl Round<'_> {
             return;
         };
         let (value, sum) = (self.module.ops[source].operands[0], self.module.ops[source].results[0]);
-        // All who read the sum have to take the same parts of it.
+        // All users of the sum must take the same slice.
         let users: Vec<OpId> = self.uses.of(sum).iter().map(|&(user, _)| user).collect();
         let same = |user: &OpId| match &self.module.ops[*user].kind {
             shardc_ir::OpKind::MeshCollective(other) => other.kind == slice.kind,
@@ -138,7 +146,7 @@ impl Round<'_> {
         self.erase(source);
     }
 
-    /// Right behind where a value comes from.
+    /// The insertion point directly after the producer of a value.
     pub(super) fn behind(&self, value: ValueId) -> InsertionPoint {
         InsertionPoint::behind(self.module, value)
     }
@@ -148,8 +156,8 @@ fn is_empty(axes: &[AxisList]) -> bool {
     axes.iter().all(|axes| axes.is_empty())
 }
 
-/// Of the axes that slice each dimension the first ones that were reduced over, and the others. `None` where that does
-/// not take up all that were reduced over.
+/// Splits the axes that slice each dimension into a prefix of reduced axes and the rest. Returns `None` if a reduced axis is
+/// not in a prefix.
 fn split(reduced: &AxisList, sliced: &[AxisList]) -> Option<(Vec<AxisList>, Vec<AxisList>)> {
     let mut left: Vec<AxisRef> = reduced.to_vec();
     let mut out = (Vec::new(), Vec::new());

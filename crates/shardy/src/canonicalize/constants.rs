@@ -1,4 +1,4 @@
-//! Constants come first, each once.
+//! Moves constants to the start of their scope, and merges equal ones.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use shardc_ir::{
     ShardingId, TypeId, ValueMap,
 };
 
-/// What makes two constants one.
+/// Constants with equal keys are merged.
 type Key = (RegionId, Dense, TypeId, Option<ShardingId>);
 
-/// Moves `stablehlo.constant`s to the front of the function body or computation around them and lets equal ones with
-/// equal shardings be one. `sdy.constant`s stay: they are there so that each use has its own.
+/// Moves each `stablehlo.constant` to the start of the enclosing function body or computation, and merges equal ones with equal
+/// shardings. `sdy.constant`s stay, since they exist to give each user its own constant.
 pub(super) fn hoist(module: &mut Module, body: RegionId) {
     let mut scopes: BTreeMap<RegionId, Vec<OpId>> = BTreeMap::new();
     let mut first: FxHashMap<Key, OpId> = FxHashMap::default();
@@ -36,7 +36,7 @@ pub(super) fn hoist(module: &mut Module, body: RegionId) {
         }
         first.insert(key, op);
         let front = scopes.entry(scope).or_default();
-        // What stands at the front, or behind one that does, is in its place.
+        // A constant at the start, or directly after one there, need not move.
         let follows =
             at == 0 || module.regions[region].ops.get(at - 1).is_some_and(|before| in_front[*before]);
         in_front[op] = true;
@@ -59,7 +59,7 @@ pub(super) fn hoist(module: &mut Module, body: RegionId) {
     insertions.apply(module, body, &forward, |op| gone.contains(&op));
 }
 
-/// The region that each constant stands in, its number there, and the region around it that sees nothing from outside.
+/// For each constant: its region, its index there, and the enclosing region that is isolated from above.
 fn places(module: &Module, body: RegionId) -> FxHashMap<OpId, (RegionId, usize, RegionId)> {
     let mut out = FxHashMap::default();
     let mut stack = vec![(body, body)];

@@ -1,14 +1,14 @@
-//! What nothing uses and has no effect goes.
+//! Dead code elimination with MLIR's side effects.
 
 use shardc_ir::{Attr, Effect, Module, Op, OpKind, RegionId};
 use shardc_passes::internal::dce_where;
 
-/// Removes operations without effect and without uses under a function body; tells whether there were any.
+/// Removes operations without side effects and without users in a function body; returns whether there were any.
 pub(super) fn dce(module: &mut Module, body: RegionId) -> bool {
     dce_where(module, body, is_without_effect)
 }
 
-/// Whether MLIR takes an operation to have no effect. Constraints and collectives stay, whoever uses them.
+/// Whether MLIR considers an operation free of side effects. Constraints and collectives stay, even without users.
 fn is_without_effect(module: &Module, op: &Op) -> bool {
     match &op.kind {
         OpKind::ShardingConstraint(_) | OpKind::MeshCollective(_) => false,
@@ -16,9 +16,9 @@ fn is_without_effect(module: &Module, op: &Op) -> bool {
         OpKind::CustomCall(spec) => {
             !matches!(spec.props.get("has_side_effect"), Some(Attr::Bool(true) | Attr::Unit))
         }
-        // Without values it is not read as a manual computation.
+        // A manual computation without operands and results is kept as text.
         OpKind::Opaque(spec) if &*spec.name == "sdy.manual_computation" => inner_have_no_effect(module, op),
-        // MLIR does not ask whether a loop ends.
+        // MLIR ignores that a loop may not terminate.
         kind => {
             let effect = kind.def().effect;
             (effect.is_pure() || effect == Effect::MayNotEnd) && inner_have_no_effect(module, op)
@@ -26,7 +26,7 @@ fn is_without_effect(module: &Module, op: &Op) -> bool {
     }
 }
 
-/// Whether an operation that does what its regions do has no effect.
+/// Whether the operations in the regions of an operation have no side effects.
 fn inner_have_no_effect(module: &Module, op: &Op) -> bool {
     op.regions
         .iter()

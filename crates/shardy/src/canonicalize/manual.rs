@@ -1,4 +1,4 @@
-//! Manual computations that do nothing, or take what they do not use.
+//! Simplification of manual computations: inlines those with one device along the manual axes, and drops unused operands.
 
 use shardc_ir::{InsertionPoint, ManualSpec, OpId, OpKind, RegionId};
 
@@ -26,7 +26,7 @@ impl Round<'_> {
         self.changed = true;
     }
 
-    /// Takes operands away that the body does not use; tells whether there were any.
+    /// Removes operands that the body does not use; returns whether there were any.
     fn drop_unused(&mut self, op: OpId, spec: &ManualSpec, body: RegionId) -> bool {
         let args = self.module.regions[body].args.clone();
         let used: Vec<bool> = args.iter().map(|&v| self.uses_of(v) > 0).collect();
@@ -50,7 +50,7 @@ impl Round<'_> {
         true
     }
 
-    /// Whether its manual axes are one device.
+    /// Whether all manual axes have size one. Without operands and results there are no axes.
     fn is_redundant(&self, spec: &ManualSpec) -> bool {
         let Some(&first) = spec.in_shardings.iter().chain(&spec.out_shardings).next() else { return true };
         let mesh = &self.module.meshes[self.module.shardings.get(first).mesh];

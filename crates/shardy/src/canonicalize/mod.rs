@@ -1,8 +1,10 @@
-//! `canonicalize`: what MLIR's pass of that name does to Shardy's operations.
+//! `canonicalize`: MLIR's canonicalizer with the patterns of Shardy's operations.
 //!
-//! Collectives and reshards that undo or repeat one another go, manual computations lose operands that they do not use
-//! and go where they do nothing, constants come first, and what nothing uses and has no effect goes. Rounds follow one
-//! another until one changes nothing; each looks at every operation once, front to back.
+//! It does the following, in rounds until nothing changes; a round visits each operation once, in order:
+//! * collectives and reshards that cancel or repeat others are removed;
+//! * unused operands of manual computations are removed, and manual computations without effect are inlined;
+//! * constants are moved to the start of the body and merged;
+//! * dead operations are removed.
 
 mod collectives;
 mod constants;
@@ -19,11 +21,11 @@ use shardc_ir::{
 use shardc_passes::driver::pass_options::PassOption;
 use shardc_passes::internal::access::ShardingAccess;
 
-/// Which patterns are applied.
+/// The patterns to apply.
 pub(super) const PATTERNS: PassOption =
     PassOption { name: "enable-patterns", values: &["all", "sdy-reshard", "sdy-collective"] };
 
-/// Which patterns are applied.
+/// The patterns to apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Patterns {
     All,
@@ -32,7 +34,7 @@ pub(super) enum Patterns {
 }
 
 impl Patterns {
-    /// What [`PATTERNS`] says.
+    /// The patterns of a value of [`PATTERNS`].
     pub(super) fn of(value: &str) -> Self {
         match value {
             "sdy-reshard" => Patterns::Reshards,
@@ -42,7 +44,7 @@ impl Patterns {
     }
 }
 
-/// Brings every function into canonical form.
+/// Canonicalizes every function.
 pub(super) fn canonicalize(module: &mut Module, patterns: Patterns) {
     for body in module.bodies().collect::<Vec<_>>() {
         constants::hoist(module, body);
@@ -50,25 +52,25 @@ pub(super) fn canonicalize(module: &mut Module, patterns: Patterns) {
     }
 }
 
-/// One look at each operation.
+/// The state of a round, which visits each operation once.
 struct Round<'m> {
     module: &'m mut Module,
     places: ShardingAccess,
-    /// Who used what when the round began.
+    /// The users of each value at the start of the round.
     uses: Uses,
-    /// How often each value is used now.
+    /// The current number of uses of each value.
     count: Vec<u32>,
     forward: ValueMap,
     insertions: Insertions,
     gone: SecondaryMap<OpId, bool>,
-    /// Operations that this round made or changed: what it knows of their users may be out of date.
+    /// Operations that this round created or changed: their recorded users may be out of date.
     touched: SecondaryMap<OpId, bool>,
-    /// The region and the number in it of each reshard.
+    /// The region of each reshard, and its index there.
     position: FxHashMap<OpId, (RegionId, usize)>,
     changed: bool,
 }
 
-/// Applies each pattern once; tells whether anything changed.
+/// Applies each pattern once; returns whether anything changed.
 fn round(module: &mut Module, body: RegionId, patterns: Patterns) -> bool {
     let ops = module.walk(body);
     let uses = module.uses();
@@ -101,7 +103,7 @@ fn round(module: &mut Module, body: RegionId, patterns: Patterns) -> bool {
             }
             OpKind::Reshard(_) if patterns != Patterns::Collectives => round.reshard(op, patterns),
             OpKind::ManualComputation(spec) if patterns == Patterns::All => round.manual(op, &spec),
-            // Without values there is no mesh that its axes are of, and so it is not read as what it is.
+            // A manual computation without operands and results has no mesh that defines its axes, so it is not parsed.
             OpKind::Opaque(spec) if patterns == Patterns::All && &*spec.name == "sdy.manual_computation" => {
                 round.manual(op, &ManualSpec::default());
             }
@@ -117,7 +119,7 @@ fn round(module: &mut Module, body: RegionId, patterns: Patterns) -> bool {
 }
 
 impl Round<'_> {
-    /// The collective that makes a value.
+    /// The collective that produces a value.
     fn collective_of(&self, value: ValueId) -> Option<(OpId, Box<MeshCollective>)> {
         let op = self.module.def_op(value)?;
         match &self.module.ops[op].kind {
@@ -130,7 +132,7 @@ impl Round<'_> {
         self.count.get(value.index()).copied().unwrap_or(0)
     }
 
-    /// `value` stands for the one result of `op`, which goes.
+    /// Replaces the single result of `op` by `value`, and erases `op`.
     fn replace(&mut self, op: OpId, value: ValueId) {
         if let Some(&result) = self.module.ops[op].results.first() {
             self.forward.insert(result, value);
@@ -140,7 +142,7 @@ impl Round<'_> {
         self.erase(op);
     }
 
-    /// `op` goes; what it used it uses no more.
+    /// Erases `op`, and decrements the use counts of its operands.
     fn erase(&mut self, op: OpId) {
         for v in self.module.ops[op].operands.clone() {
             let count = &mut self.count[v.index()];
@@ -150,7 +152,7 @@ impl Round<'_> {
         self.changed = true;
     }
 
-    /// `op` reads `value` instead of what its first operand was.
+    /// Makes `value` the first operand of `op`.
     fn set_operand(&mut self, op: OpId, value: ValueId) {
         let before = self.module.ops[op].operands[0];
         self.count[before.index()] = self.uses_of(before).saturating_sub(1);

@@ -1,4 +1,13 @@
-//! Reshards of reshards, and reshards that were done before.
+//! Simplification of reshards: merges a reshard of a reshard, and reuses an earlier reshard of the same data.
+//!
+//! ```mlir
+//! %0 = sdy.reshard %a <@mesh, [{"x"}, {}]>
+//! %1 = stablehlo.transpose %a, dims = [1, 0]
+//! %2 = sdy.reshard %1 <@mesh, [{}, {"x"}]>
+//! // becomes
+//! %0 = sdy.reshard %a <@mesh, [{"x"}, {}]>
+//! %2 = stablehlo.transpose %0, dims = [1, 0]
+//! ```
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{InsertionPoint, OpId, OpKind, RegionId, ShardingId, ValueId, ValueMap, clone_op};
@@ -23,7 +32,7 @@ impl Round<'_> {
         }
     }
 
-    /// Takes the result of an earlier reshard of the same data, where both look at it in different shapes too.
+    /// Reuses the result of an earlier reshard of the same data, also if the two see it through reshapes and transposes.
     fn reuse(&mut self, op: OpId, input: ValueId, target: ShardingId) {
         let mut path = Vec::new();
         let mut root = input;
@@ -59,13 +68,13 @@ impl Round<'_> {
         result
     }
 
-    /// The operation that makes a value and only looks at data in another way.
+    /// The reshape or transpose that produces a value.
     fn view_of(&self, value: ValueId) -> Option<OpId> {
         let op = self.module.def_op(value)?;
         matches!(self.module.ops[op].kind, OpKind::Reshape | OpKind::Transpose { .. }).then_some(op)
     }
 
-    /// A sharding after these views, last first, as it is before their transposes.
+    /// Maps a sharding after these views, the last of which comes first, to a sharding before their transposes.
     fn before_transposes(&mut self, target: ShardingId, path: &[OpId]) -> Option<ShardingId> {
         let mut sharding = self.module.shardings.get(target).clone();
         for &view in path {
@@ -78,7 +87,7 @@ impl Round<'_> {
                     }
                     sharding.dims = dims;
                 }
-                // Beyond a change of rank dimensions cannot be told apart; the order of the data is compared instead.
+                // A change of rank does not map dimensions to dimensions; the order of the data is compared instead.
                 _ if self.module.rank(data.operands[0]) != self.module.rank(data.results[0]) => break,
                 _ => {}
             }
@@ -86,8 +95,8 @@ impl Round<'_> {
         Some(self.module.shardings.intern(sharding))
     }
 
-    /// The result of an earlier reshard in the same region that puts the data of `root` on devices as `target` does,
-    /// there being only reshapes between `root` and it.
+    /// The result of an earlier reshard in the same region that places the data of `root` as `target` does, with only reshapes
+    /// between `root` and that reshard.
     fn earlier(&self, op: OpId, root: ValueId, target: ShardingId) -> Option<ValueId> {
         let &result = self.module.ops[op].results.first()?;
         let mut seen: FxHashSet<ValueId> = FxHashSet::default();
@@ -116,7 +125,7 @@ impl Round<'_> {
         None
     }
 
-    /// Whether `first` stands in the region of `second`, before it.
+    /// Whether `first` is in the region of `second`, before it.
     fn comes_first(&self, first: OpId, second: OpId) -> bool {
         let place = |op: OpId| self.position.get(&op).copied();
         match (place(first), place(second)) {
@@ -125,7 +134,7 @@ impl Round<'_> {
         }
     }
 
-    /// The region and the number in it of each reshard.
+    /// Records the region of each reshard, and its index there.
     pub(super) fn find_positions(&mut self, body: RegionId) {
         let mut regions = vec![body];
         while let Some(region) = regions.pop() {

@@ -1,18 +1,18 @@
-//! Whether two shardings of one piece of data in two shapes put the same elements on each device.
+//! Whether two shardings of the same data in two shapes place the same elements on each device.
 
 use shardc_ir::{AxisRef, Mesh, Module, ShardingId, TensorSharding, ValueId};
 use shardc_passes::internal::sub_axes::{part, pre};
 use smallvec::SmallVec;
 
-/// An axis and how many elements apart, in row-major order, are the parts of neighbours along it.
+/// An axis, and the distance in row-major order between the elements of neighbouring devices along it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Stride {
     axis: AxisRef,
     stride: i64,
 }
 
-/// Whether both shardings, each of a value, give each device the same elements in row-major order. A dimension that is
-/// not split evenly counts as if it were split by parts of the size of the largest.
+/// Whether both shardings, each of a value, place the same elements in row-major order on each device. A dimension that is
+/// sharded unevenly counts as if all shards had the size of the largest.
 pub(super) fn same_data(module: &Module, a: (ShardingId, ValueId), b: (ShardingId, ValueId)) -> bool {
     if a.0 == b.0 && module.values[a.1].ty == module.values[b.1].ty {
         return true;

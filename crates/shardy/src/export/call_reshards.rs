@@ -1,5 +1,12 @@
-//! `sdy-insert-func-call-reshards`: the results of a call are sharded as the function gives them, and reshards after
-//! the call make of them what their uses want.
+//! `sdy-insert-func-call-reshards`: gives call results the shardings of the function's results, and inserts reshards to the
+//! shardings that their users expect.
+//!
+//! ```mlir
+//! %0 = call @f(%a) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}]>]>}   // @f returns [{"x"}]
+//! // becomes
+//! %0 = call @f(%a) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>}
+//! %1 = sdy.reshard %0 <@mesh, [{"y"}]>
+//! ```
 
 use shardc_ir::{
     InsertionPoint, Insertions, Module, OpId, OpKind, RegionId, ShardingId, TensorSharding, ValueMap,
@@ -8,7 +15,7 @@ use shardc_passes::internal::access::result_sharding;
 
 use crate::shardings::{self, equivalent};
 
-/// Inserts reshards after calls.
+/// Inserts reshards after all calls.
 pub(super) fn insert(module: &mut Module) {
     for body in module.bodies().collect::<Vec<_>>() {
         insert_in(module, body);
@@ -29,7 +36,7 @@ fn insert_in(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Reshards of the results of a call, in the order in which they stand: the last result's first.
+/// The reshards of the results of a call, in program order: that of the last result comes first.
 fn reshards(module: &mut Module, call: OpId, forward: &mut ValueMap) -> Vec<OpId> {
     let OpKind::Call { callee } = &module.ops[call].kind else { return Vec::new() };
     let Some(&func) = module.func_names.get(callee) else { return Vec::new() };

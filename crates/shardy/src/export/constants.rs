@@ -1,10 +1,10 @@
-//! `sdy-constant-or-scalar-merger`: equal constants, and equal broadcasts of one scalar, become one where they have
-//! the same sharding and stand in the same region.
+//! `sdy-constant-or-scalar-merger`: merges equal constants, and equal broadcasts of one scalar, that have the same sharding and
+//! are in the same region.
 
 use shardc_ir::{AttrDict, Dense, DimList, Module, OpId, OpKind, RegionId, ShardingId, TypeId, ValueId};
 use shardc_passes::internal::cse;
 
-/// What makes two of them one.
+/// Operations with equal keys are merged.
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
     region: RegionId,
@@ -20,7 +20,7 @@ enum What {
     Broadcast(ValueId, DimList),
 }
 
-/// Merges constants and broadcasts of scalars under a function body.
+/// Merges constants and broadcasts of scalars in a function body.
 pub(super) fn merge(module: &mut Module, body: RegionId) {
     cse(module, body, key);
 }
@@ -28,7 +28,7 @@ pub(super) fn merge(module: &mut Module, body: RegionId) {
 fn key(module: &Module, region: RegionId, op: OpId) -> Option<Key> {
     let data = &module.ops[op];
     let what = match &data.kind {
-        // The elements are shared, not copied.
+        // Cloning shares the elements.
         OpKind::Constant(dense) => What::Constant(dense.clone()),
         OpKind::BroadcastInDim { dims } => {
             let &scalar =

@@ -1,10 +1,10 @@
-//! `sdy-remove-propagation-debug-info`: what says where axes came from goes.
+//! `sdy-remove-propagation-debug-info`: removes the debug attributes of propagation.
 
 use shardc_ir::{AttrDict, Module};
 
 use super::sink_edges::DEBUG;
 
-/// Removes every attribute that propagation wrote for people who look into it.
+/// Removes every debug attribute that propagation wrote.
 pub(super) fn remove(module: &mut Module) {
     let clean = |attrs: &mut AttrDict| {
         for name in DEBUG.iter().flat_map(|(_, names)| names) {

@@ -1,11 +1,11 @@
-//! `sdy-drop-sharding-and-mesh`: values have no shardings any more, and no mesh is defined.
+//! `sdy-drop-sharding-and-mesh`: removes the shardings of values, and the definitions of meshes.
 
 use shardc_ir::Module;
 
 use crate::pass::SHARDING_ATTR;
 
-/// Forgets the sharding of every value and every result of a function, and all meshes. Operations that are about
-/// shardings keep theirs and write the mesh out.
+/// Removes the sharding of every value and function result, and all mesh definitions. Sharding operations keep their shardings,
+/// with the mesh inlined.
 pub(super) fn drop_all(module: &mut Module) {
     module.shardings.clear_values();
     for func in module.funcs.values_mut() {

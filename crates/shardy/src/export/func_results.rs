@@ -1,11 +1,11 @@
-//! `sdy-propagate-to-func-results`: a function's results are sharded as what it returns.
+//! `sdy-propagate-to-func-results`: gives function results the shardings of the returned values.
 
 use shardc_ir::{Module, OpKind, PackedOption};
 use shardc_passes::internal::access::ShardingAccess;
 
 use crate::shardings;
 
-/// Gives each result of a function that only the program calls the sharding of the value that it returns, or none.
+/// Gives each result of a function, other than the entries, the sharding of the returned value, or none.
 pub(super) fn to_results(module: &mut Module) {
     let places = ShardingAccess::new(module);
     let entries = shardings::entries(module);

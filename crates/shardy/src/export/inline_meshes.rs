@@ -1,4 +1,4 @@
-//! `sdy-inline-meshes`: each sharding says itself what its mesh is.
+//! `sdy-inline-meshes`: writes the mesh into each sharding, and removes mesh definitions.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use shardc_passes::internal::map::map_func;
 
 use crate::pass::SHARDING_ATTR;
 
-/// Writes meshes where they are used; none has a name any more. Those that are alike are one mesh from then on.
+/// Inlines meshes into their uses and removes their names. Equal meshes become one mesh.
 pub(super) fn inline(module: &mut Module) {
     let ops: Vec<OpId> = module.bodies().flat_map(|body| module.walk(body)).collect();
     for &op in &ops {
@@ -38,7 +38,7 @@ pub(super) fn inline(module: &mut Module) {
     }
 }
 
-/// Writes out the mesh that the groups of a collective are along axes of.
+/// Inlines the mesh into the replica groups of a collective that are written as axes.
 fn inline_groups(module: &mut Module, op: OpId) {
     const BEFORE: &str = "<mesh = @";
     let spec = module.ops[op].kind.collective_mut();
@@ -55,7 +55,7 @@ fn inline_groups(module: &mut Module, op: OpId) {
     }
 }
 
-/// Writes out the meshes in the sharding of an operation without results, which is kept as text.
+/// Inlines the mesh into the sharding of an operation without results, which is text.
 fn inline_text(module: &mut Module, op: OpId) {
     let Some(Attr::Raw(text)) = module.ops[op].attrs.get(SHARDING_ATTR) else { return };
     let mut pieces = text.split("<@");
@@ -83,7 +83,7 @@ fn inline_text(module: &mut Module, op: OpId) {
     module.ops[op].attrs.set(SHARDING_ATTR, Attr::Raw(new.into()));
 }
 
-/// A mesh as StableHLO writes it.
+/// A mesh in the syntax of StableHLO.
 fn mesh_text(mesh: &Mesh) -> String {
     let axes: Vec<String> =
         mesh.axes.iter().map(|(name, size)| format!("<name = \"{name}\", size = {size}>")).collect();

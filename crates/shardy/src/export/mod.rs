@@ -1,4 +1,4 @@
-//! Steps after propagation, one file each.
+//! Passes after propagation, one file each.
 
 mod call_reshards;
 mod constants;
@@ -24,7 +24,7 @@ use crate::pass::{each, each_body, pass, pass_with};
 pub(super) const PASSES: &[Pass] = &[
     pass_with(
         "sdy-sink-data-flow-edges",
-        "give the shardings of data flow edges to what they belong to, and remove the edges",
+        "move the shardings of data-flow edges to their owners, and remove the edges",
         &[sink_edges::ORIGINS, sink_edges::PROPAGATION_EDGES],
         |m, context| {
             for body in m.bodies().collect::<Vec<_>>() {
@@ -35,20 +35,16 @@ pub(super) const PASSES: &[Pass] = &[
     ),
     pass(
         "sdy-sink-func-data-flow-edges",
-        "give the shardings of edges between functions to their operands, and remove the edges",
+        "move the shardings of edges between functions to their operands, and remove the edges",
         |m, _| each_body(m, sink_func_edges::sink_func_edges),
     ),
-    pass(
-        "sdy-export-named-computations",
-        "make each named computation a function and a call of it",
-        |m, _| {
-            named_computations::export(m);
-            Ok(Vec::new())
-        },
-    ),
+    pass("sdy-export-named-computations", "outline named computations as functions", |m, _| {
+        named_computations::export(m);
+        Ok(Vec::new())
+    }),
     pass_with(
         "sdy-unflatten-call-graph",
-        "let calls of copies of one function with the same shardings call one of them",
+        "merge copies of a function with equal shardings",
         &[unflatten::FULLY],
         |m, context| {
             unflatten::unflatten(m, context.options.is_on(unflatten::FULLY));
@@ -57,7 +53,7 @@ pub(super) const PASSES: &[Pass] = &[
     ),
     pass(
         "sdy-propagate-to-func-results",
-        "give the shardings of what functions return to their results, but not to those of the entry",
+        "give function results the shardings of returned values, except for the entry",
         |m, _| {
             func_results::to_results(m);
             Ok(Vec::new())
@@ -65,7 +61,7 @@ pub(super) const PASSES: &[Pass] = &[
     ),
     pass(
         "sdy-insert-func-call-reshards",
-        "reshard the results of calls from what the function gives to what the call wants",
+        "reshard call results from the function's shardings to those of the call",
         |m, _| {
             call_reshards::insert(m);
             Ok(Vec::new())
@@ -73,7 +69,7 @@ pub(super) const PASSES: &[Pass] = &[
     ),
     pass(
         "sdy-constant-or-scalar-merger",
-        "make equal constants and broadcasts of scalars with equal shardings one",
+        "merge equal constants and broadcasts of scalars with equal shardings",
         |m, _| each_body(m, constants::merge),
     ),
     pass("sdy-remove-sharding-groups", "remove sharding groups", |m, _| each_body(m, small::remove_groups)),
@@ -82,37 +78,39 @@ pub(super) const PASSES: &[Pass] = &[
     }),
     pass(
         "sdy-update-non-divisible-input-output-shardings",
-        "keep axes that divide, at boundaries",
+        "remove axes that do not divide a dimension from shardings of arguments and results",
         |m, _| each(m, propagate::keep_dividing_axes),
     ),
     pass(
         "sdy-remove-sub-axes-in-input-output-shardings",
-        "keep whole axes alone in open dimensions of the entry's arguments and results",
+        "remove sub-axes from open dimensions of the entry's arguments and results",
         |m, _| {
             sub_axes::keep_whole_axes(m);
             Ok(Vec::new())
         },
     ),
-    pass("sdy-close-shardings", "close every dimension, without replicated axes", |m, _| {
+    pass("sdy-close-shardings", "close every dimension, and drop replicated axes", |m, _| {
         each(m, propagate::close_shardings)
     }),
-    pass("sdy-verify-unreduced-axes", "check that nothing pending is lost", |m, _| {
-        unreduced::verify(m).map(|()| Vec::new())
-    }),
+    pass(
+        "sdy-verify-unreduced-axes",
+        "check that unreduced axes are reduced before they are dropped",
+        |m, _| unreduced::verify(m).map(|()| Vec::new()),
+    ),
     pass_with(
         "sdy-insert-explicit-reshards",
-        "make explicit where values are completed, and where calls and concatenations reshard",
+        "insert all-reduces of unreduced values, and reshards at calls and concatenations",
         &[reshards::FULL],
         |m, context| reshards::insert(m, context.options.is_on(reshards::FULL)).map(|()| Vec::new()),
     ),
-    pass("sdy-remove-propagation-debug-info", "remove what says where axes came from", |m, _| {
+    pass("sdy-remove-propagation-debug-info", "remove the debug attributes of propagation", |m, _| {
         debug_info::remove(m);
         Ok(Vec::new())
     }),
     pass("sdy-drop-sharding-rules", "remove sharding rules from operations", |m, _| {
         each_body(m, rules::drop_written_rules)
     }),
-    pass("sdy-inline-meshes", "write meshes where they are used", |m, _| {
+    pass("sdy-inline-meshes", "inline meshes into shardings", |m, _| {
         inline_meshes::inline(m);
         Ok(Vec::new())
     }),

@@ -1,4 +1,4 @@
-//! `sdy-export-named-computations`: each named computation becomes a private function and a call of it.
+//! `sdy-export-named-computations`: outlines each named computation as a private function, and calls it.
 
 use shardc_ir::{
     Attr, AttrDict, Func, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ValueId, Visibility,
@@ -9,8 +9,8 @@ use shardc_passes::internal::symbols::FreshNames;
 
 use super::super::edges;
 
-/// Exports the named computations of all functions, inner ones first. Arguments of the functions and results of the
-/// calls have the shardings that the computation had, or that its data flow edges hold.
+/// Outlines the named computations of all functions, inner ones first. Function arguments and call results get the shardings of
+/// the computation, or those of its data-flow edges.
 pub(super) fn export(module: &mut Module) {
     let places = ShardingAccess::new(module);
     let mut names = FreshNames::default();

@@ -1,4 +1,11 @@
-//! `sdy-sink-data-flow-edges`: what propagation left on data flow edges goes to the operations that data flows through.
+//! `sdy-sink-data-flow-edges`: moves the shardings of data-flow edges to their owners, and removes the edges.
+//!
+//! ```mlir
+//! %0 = stablehlo.optimization_barrier %a
+//! %1 = sdy.data_flow_edge %0 sharding=<@mesh, [{"x"}]>
+//! // becomes
+//! %0 = stablehlo.optimization_barrier {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} %a
+//! ```
 
 use shardc_ir::{Attr, Module, OpId, OpKind, RegionId, ValueId};
 use shardc_passes::driver::pass_options::{PassOption, PassOptions};
@@ -7,13 +14,13 @@ use shardc_passes::internal::manual;
 
 use super::super::edges;
 
-/// Whether to take along where the axes on edges came from.
+/// Also move the sharding origins of edges.
 pub(super) const ORIGINS: PassOption = PassOption::flag("sink-debug-sharding-origins");
-/// Whether to take along the steps that brought axes to edges.
+/// Also move the propagation steps of edges.
 pub(super) const PROPAGATION_EDGES: PassOption = PassOption::flag("sink-debug-propagation-edge-sharding");
 
-/// What is written about propagation: the attribute of a value's operation; of an operation for its regions'
-/// arguments; of an operation for its results.
+/// The debug attributes of propagation: on the producer of a value; on an operation for its region arguments; on an operation
+/// for its results.
 pub(super) const DEBUG: [(PassOption, [&str; 3]); 2] = [
     (ORIGINS, ["sdy.sharding_origins", "sdy.block_arg_sharding_origins", "sdy.result_sharding_origins"]),
     (
@@ -22,7 +29,7 @@ pub(super) const DEBUG: [(PassOption, [&str; 3]); 2] = [
     ),
 ];
 
-/// Sinks the edges under a function body.
+/// Sinks the edges in a function body.
 pub(super) fn sink_edges(module: &mut Module, body: RegionId, options: &PassOptions) {
     let places = ShardingAccess::new(module);
     for op in module.walk(body) {
@@ -81,7 +88,7 @@ fn sink_results(module: &mut Module, places: &ShardingAccess, op: OpId, results:
     }
 }
 
-/// Lists what edges say under `from` as the attribute `to` of their operation.
+/// Collects the attribute `from` of edges into the attribute `to` of their operation.
 fn sink_debug(
     module: &mut Module,
     places: &ShardingAccess,
@@ -92,7 +99,7 @@ fn sink_debug(
 ) {
     let said = owners.iter().filter_map(|&owner| {
         let said = module.ops[places.edge(owner)?].attrs.get(from)?;
-        // An edge that nothing came through is not listed.
+        // An edge without propagation steps is left out.
         let empty = matches!(said, Attr::Raw(text) if &**text == "#sdy.propagation_edges<[]>");
         (!empty).then(|| said.clone())
     });

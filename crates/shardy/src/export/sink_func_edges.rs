@@ -1,12 +1,12 @@
-//! `sdy-sink-func-data-flow-edges`: what propagation left on edges between functions goes to the values before them.
+//! `sdy-sink-func-data-flow-edges`: moves the shardings of edges between functions to their operands, and removes the edges.
 
 use shardc_ir::{Module, OpKind, RegionId, TensorSharding};
 use shardc_passes::internal::access::ShardingAccess;
 
 use super::super::edges;
 
-/// Sinks the edges between functions under a function body. Where propagation left nothing on an edge, the value before
-/// it, if it had a sharding, is open.
+/// Sinks the edges between functions in a function body. If an edge has no sharding but its operand has one, the operand gets
+/// an open sharding.
 pub(super) fn sink_func_edges(module: &mut Module, body: RegionId) {
     let places = ShardingAccess::new(module);
     let is_edge = |module: &Module, op| matches!(module.ops[op].kind, OpKind::FuncDataFlowEdge);

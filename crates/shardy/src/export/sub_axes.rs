@@ -1,12 +1,11 @@
-//! `sdy-remove-sub-axes-in-input-output-shardings`: what comes from and goes to the outside is split by whole axes where
-//! the user left it open.
+//! `sdy-remove-sub-axes-in-input-output-shardings`: removes sub-axes from open dimensions of the entry's arguments and results.
 
 use shardc_ir::{FuncId, Module, ShardingId};
 use shardc_passes::internal::whole_axes;
 
 use crate::shardings;
 
-/// Cuts open dimensions of the entry's arguments and results before the first part of an axis.
+/// Truncates open dimensions of the entry's arguments and results before their first sub-axis.
 pub(super) fn keep_whole_axes(module: &mut Module) {
     for func in shardings::entries(module) {
         keep_in(module, func);

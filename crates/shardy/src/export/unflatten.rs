@@ -1,8 +1,8 @@
-//! `sdy-unflatten-call-graph`: calls of copies of one function call one of them again.
+//! `sdy-unflatten-call-graph`: redirects the calls of equal copies of a function to one of them.
 //!
-//! Copies know the name of the function that they are copies of. Two are alike if they also have the same manual axes
-//! around them and the same shardings of arguments and results; with [`FULLY`] the shardings do not matter, and the
-//! copy that most calls suit is kept.
+//! A copy records the name of its original function. Two copies are equal if they also have the same enclosing manual axes, and
+//! the same shardings of arguments and results. With [`FULLY`] shardings are ignored, and the copy whose shardings most calls
+//! use is kept.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{Attr, FuncId, Module, OpId, OpKind, ShardingId};
@@ -12,15 +12,15 @@ use shardc_passes::internal::call_graph::{ORIGINAL_FUNC_NAME, callee_of, calls_i
 use crate::pass::FUNC_MANUAL_AXES;
 use crate::shardings;
 
-/// Whether functions that differ in shardings alone become one.
+/// Merge functions that differ only in their shardings.
 pub(super) const FULLY: PassOption = PassOption::flag("dedup-functions-fully");
 
-/// What a function computes.
+/// The original function and the enclosing manual axes.
 type Computation = (Box<str>, Option<Attr>);
-/// How its arguments and results are sharded, where they are.
+/// The shardings of arguments and results, if any.
 type Boundary = (Option<Vec<ShardingId>>, Option<Vec<ShardingId>>);
 
-/// Lets calls of like functions call one of them, and forgets what copies are copies of.
+/// Redirects calls to one of equal functions, and removes the records of originals.
 pub(super) fn unflatten(module: &mut Module, fully: bool) {
     let calls: Vec<(OpId, FuncId)> = module
         .funcs
@@ -46,18 +46,18 @@ pub(super) fn unflatten(module: &mut Module, fully: bool) {
 
 type Keys = FxHashMap<FuncId, (Computation, Boundary)>;
 
-/// For each function the first that is called of those like it.
+/// For each function, the first called function that is equal to it.
 fn first(calls: &[(OpId, FuncId)], keys: &Keys) -> FxHashMap<FuncId, FuncId> {
     let mut first: FxHashMap<&(Computation, Boundary), FuncId> = FxHashMap::default();
     calls.iter().map(|&(_, func)| (func, *first.entry(&keys[&func]).or_insert(func))).collect()
 }
 
-/// For each function the one of those that compute the same whose shardings most calls have; of several, the one that
-/// had as many calls first.
+/// For each function, the one with the same computation whose shardings have the most calls; among equals, the first to reach
+/// that number.
 fn most_called(calls: &[(OpId, FuncId)], keys: &Keys) -> FxHashMap<FuncId, FuncId> {
     let mut chosen: FxHashMap<&Computation, FuncId> = FxHashMap::default();
     let mut counts: FxHashMap<&(Computation, Boundary), u64> = FxHashMap::default();
-    // The first call of all decides what is ahead at the start.
+    // The function of the first call is ahead at the start.
     for &(_, func) in calls {
         chosen.entry(&keys[&func].0).or_insert(func);
     }

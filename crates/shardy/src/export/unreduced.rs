@@ -1,4 +1,4 @@
-//! `sdy-verify-unreduced-axes`: nothing pending is lost, and nothing becomes pending that the operation cannot make so.
+//! `sdy-verify-unreduced-axes`: checks that unreduced axes change only at operations that can reduce or create them.
 
 use shardc_ir::{
     AxisList, Diagnostic, FuncId, MeshCollectiveKind, Module, OpId, OpKind, ReductionKind, RegionId,
@@ -16,7 +16,7 @@ const CODE: &str = "SH0820";
 /// Checks every function.
 ///
 /// # Errors
-/// The first operation of each function that loses or makes up something pending.
+/// For each function, the first operation that drops or adds an unreduced axis and cannot do so.
 pub(super) fn verify(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     let places = ShardingAccess::new(module);
     let mut errors = Vec::new();
@@ -47,7 +47,7 @@ impl Checker<'_> {
     fn check(&mut self, op: OpId) -> Checked {
         let data = self.module.ops[op].clone();
         let results = &data.results;
-        // What the user says is resharded may change; how it does is checked with the operation itself.
+        // Reshards of users may change unreduced axes; lowering of the reshard checks how.
         let operands = |count: usize| -> Vec<ValueId> { data.operands.iter().take(count).copied().collect() };
         let all = data.operands.len();
         let sum = Some(ReductionKind::Add);
@@ -64,9 +64,7 @@ impl Checker<'_> {
                 MeshCollectiveKind::AllReduce(..) | MeshCollectiveKind::ReduceScatter(..) => {
                     match data.operands.first().and_then(|&v| self.sharding(v)) {
                         Some(_) => Ok(()),
-                        None => {
-                            Err("its operand has no sharding, so that nothing of it is pending".to_owned())
-                        }
+                        None => Err("its operand has no sharding, so it has no unreduced axes".to_owned()),
                     }
                 }
                 _ => self.default(&operands(all), results),
@@ -91,7 +89,8 @@ impl Checker<'_> {
         self.change(operands, results, Some(ReductionKind::Add), None)
     }
 
-    /// An operation that may make its results pending as `made`, and complete what is pending as `done`.
+    /// Checks an operation that may create unreduced results with the reduction `made`, and reduce operands with the reduction
+    /// `done`.
     fn change(
         &mut self,
         operands: &[ValueId],
@@ -124,7 +123,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// What a function, or a computation, returns is pending as its results are.
+    /// Checks that the returned values have the unreduced axes of the results of the function or computation.
     fn end(&mut self, op: OpId, returned: &[ValueId]) -> Checked {
         let at_end = |region: RegionId| self.module.regions[region].ops.last() == Some(&op);
         let in_func = at_end(self.body);
@@ -149,7 +148,7 @@ impl Checker<'_> {
             };
             if wanted.is_some() {
                 let given = self.sharding(value);
-                self.same(given, wanted, &format!("what it returns as number {i}"), "result")?;
+                self.same(given, wanted, &format!("return value {i}"), "result")?;
             }
         }
         Ok(())
@@ -176,11 +175,11 @@ impl Checker<'_> {
             Some(id) if !axes.is_empty() => {
                 let mesh = &self.module.meshes[self.module.shardings.get(id).mesh];
                 let names: Vec<String> = axes.iter().map(|&axis| mesh.axis_text(axis)).collect();
-                format!("pending over {}", names.join(", "))
+                format!("unreduced along {}", names.join(", "))
             }
-            _ => "not pending".to_owned(),
+            _ => "reduced".to_owned(),
         };
-        Err(format!("{what} is {}, its {other} is {}; reshard it", text(given, &a), text(wanted, &b)))
+        Err(format!("{what} is {}, but its {other} is {}; reshard it", text(given, &a), text(wanted, &b)))
     }
 
     fn sharding(&mut self, value: ValueId) -> Option<ShardingId> {
@@ -195,7 +194,7 @@ impl Checker<'_> {
     }
 }
 
-/// Whether an operation may turn values that are pending as `before` into ones that are pending as `after`.
+/// Whether an operation may change the unreduced axes of its operands, `before`, to those of its results, `after`.
 fn transition(
     module: &Module,
     before: &[ShardingId],
@@ -225,12 +224,12 @@ fn transition(
     };
     if !new.is_empty() {
         let Some(made) = made else {
-            return Err(format!("it cannot make its result pending over {}", name(&new)));
+            return Err(format!("its result cannot become unreduced along {}", name(&new)));
         };
         if let Some(id) = after.iter().find(|id| touches(id, &new) && get(id).reduction != made) {
             let have = word(get(id).reduction);
             return Err(format!(
-                "it makes its result a pending {have}, it can make it only a pending {}",
+                "its result is an unreduced {have}, but it can only produce an unreduced {}",
                 word(made)
             ));
         }
@@ -239,12 +238,12 @@ fn transition(
         let Some(done) = done else {
             let axis = name(&gone);
             return Err(format!(
-                "what is pending over {axis} is lost; reshard the operand first to complete it"
+                "the unreduced axis {axis} of an operand is lost; reshard the operand first to reduce it"
             ));
         };
         if let Some(id) = before.iter().find(|id| touches(id, &gone) && get(id).reduction != done) {
             let have = word(get(id).reduction);
-            return Err(format!("it completes a pending {have} as a pending {}", word(done)));
+            return Err(format!("it reduces an unreduced {have} with the reduction {}", word(done)));
         }
     }
     for to in after.iter().map(get) {
@@ -258,7 +257,7 @@ fn transition(
         };
         if let Some(from) = before.iter().find(changed) {
             let (have, want) = (word(get(from).reduction), word(to.reduction));
-            return Err(format!("it makes a pending {have} a pending {want}"));
+            return Err(format!("it changes an unreduced {have} to an unreduced {want}"));
         }
     }
     Ok(())

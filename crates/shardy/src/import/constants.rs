@@ -1,11 +1,11 @@
-//! Constants, one for each of their uses.
+//! `sdy-constant-or-scalar-splitter`: gives each user its own copy of a constant.
 
 use shardc_ir::{Attr, Module, OpKind, SPELLING_ATTR};
 use shardc_passes::driver::passes::PassResult;
 use shardc_passes::propagate;
 
-/// Copies what is computed from constants alone, and broadcasts of scalars, for each of their uses. Constants are
-/// `sdy.constant` from then on, which nothing makes one again.
+/// Copies constant expressions, and broadcasts of scalars, for each user. Constants become `sdy.constant`, which is never
+/// merged.
 pub(super) fn run(module: &mut Module) -> PassResult {
     for body in module.bodies().collect::<Vec<_>>() {
         for op in module.walk(body) {

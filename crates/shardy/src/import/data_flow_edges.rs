@@ -1,12 +1,21 @@
-//! Data flow into and out of regions as operations.
+//! `sdy-add-data-flow-edges`: adds data-flow edges at the boundaries of regions.
+//!
+//! ```mlir
+//! %0 = stablehlo.optimization_barrier {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} %a
+//! return %0
+//! // becomes
+//! %0 = stablehlo.optimization_barrier {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} %a
+//! %1 = sdy.data_flow_edge %0 sharding=<@mesh, [{"x"}]>
+//! return %1
+//! ```
 
 use shardc_ir::{Module, OpId, OpKind, ShardingId};
 use shardc_passes::driver::passes::PassResult;
 
 use super::edges::Edges;
 
-/// Puts an edge on every value that holds the sharding of what flows: results of loops, branches and barriers, and
-/// both sides of manual and named computations. It has the sharding that the value had.
+/// Adds an edge, with the value's sharding, to every owner of a data flow: results of loops, branches and barriers; block
+/// arguments and results of manual and named computations.
 pub(super) fn run(module: &mut Module) -> PassResult {
     add(module, |kind| {
         matches!(
@@ -21,7 +30,7 @@ pub(super) fn run(module: &mut Module) -> PassResult {
     Ok(Vec::new())
 }
 
-/// Puts edges on the values of the operations that `which` names.
+/// Adds edges to the values of the operations for which `which` holds.
 pub(super) fn add(module: &mut Module, which: impl Fn(&OpKind) -> bool) {
     let bodies: Vec<_> = module.bodies().collect();
     let mut edges = Edges::default();
@@ -54,7 +63,7 @@ fn add_to(module: &mut Module, op: OpId, edges: &mut Edges) {
 
 type Shardings = Vec<Option<ShardingId>>;
 
-/// The shardings of the arguments of an operation's region, where these own theirs, and of its results.
+/// The shardings of the region arguments of an operation, if these are owners of data flow, and those of its results.
 fn boundary(module: &mut Module, op: OpId) -> (Option<Shardings>, Shardings) {
     let list = |ids: &[ShardingId]| ids.iter().copied().map(Some).collect();
     match module.ops[op].kind.clone() {

@@ -1,10 +1,10 @@
-//! Operations that stand between a value and all who read it.
+//! Insertion of edge operations between a value and its users.
 
 use shardc_ir::{
     InsertionPoint, Insertions, LocId, Module, OpKind, PackedOption, RegionId, Span, ValueId, ValueMap,
 };
 
-/// Edges that were made and are still to be put in place.
+/// Edges that were created but not yet inserted.
 #[derive(Debug, Default)]
 pub(super) struct Edges {
     insertions: Insertions,
@@ -12,9 +12,9 @@ pub(super) struct Edges {
 }
 
 impl Edges {
-    /// Makes an operation that reads `value`, gives a value of the same type, and stands right after where `value` is
-    /// made; those of one operation or region in the order in which they were made. `None` for what is no tensor of
-    /// known shape: it has no sharding that could flow.
+    /// Creates an operation that reads `value` and returns a value of the same type, for insertion directly after the producer
+    /// of `value`. Edges of one operation or region keep their order. Returns `None` for a value without a static tensor type,
+    /// which has no sharding.
     pub(super) fn add(
         &mut self,
         module: &mut Module,
@@ -34,7 +34,7 @@ impl Edges {
         Some(result)
     }
 
-    /// Puts the edges in place under these regions; who read a value before reads its edge.
+    /// Inserts the edges in these regions; users of a value then read its edge.
     pub(super) fn place(mut self, module: &mut Module, regions: Vec<RegionId>) {
         if !self.insertions.is_empty() {
             self.insertions.apply_to(module, regions, &self.instead, |_| false);

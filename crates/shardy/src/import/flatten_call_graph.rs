@@ -1,4 +1,4 @@
-//! One function for each call.
+//! `sdy-flatten-call-graph`: gives each call its own copy of the function.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use shardc_passes::internal::check_size;
 use shardc_passes::internal::give_own_callee;
 use shardc_passes::internal::symbols::FreshNames;
 
-/// Every call but the first of a function calls a copy of it.
+/// Clones the function of every call but the first.
 pub(super) fn run(module: &mut Module) -> PassResult {
     check_calls(module)?;
     check_size(module, &callees_first(module))?;

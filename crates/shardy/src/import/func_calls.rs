@@ -1,4 +1,4 @@
-//! Calls become named computations.
+//! `sdy-import-func-calls`: replaces calls by named computations.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::discardable::SHARDING;
@@ -16,14 +16,14 @@ use shardc_passes::internal::check_calls;
 use super::data_flow_edges;
 use super::func_to_call::mesh_of;
 
-/// Whether edges are put on the named computations.
+/// Whether to add data-flow edges to the named computations.
 pub(super) const ADD_EDGES: PassOption = PassOption::on("add-data-flow-edges-on-named-computations");
 
-/// The code of the warning that a function is called more than once.
+/// The code of the warning about a function with several calls.
 pub(crate) const MANY_CALLS: &str = "SH0811";
 
-/// Turns each call into a computation that holds the function's body and has its name; the functions go. The first
-/// call gets the body, others get copies.
+/// Replaces each call by a named computation with the body and the name of the function, and removes the function. The first
+/// call gets the body, other calls get clones.
 pub(super) fn run(module: &mut Module, add_edges: bool) -> PassResult {
     check_calls(module)?;
     let mut importer = Importer::default();
@@ -46,7 +46,7 @@ pub(super) fn run(module: &mut Module, add_edges: bool) -> PassResult {
 
 #[derive(Default)]
 struct Importer {
-    /// The functions that were called, each with the shardings of its parameters.
+    /// The called functions, with the shardings of their parameters.
     in_shardings: FxHashMap<FuncId, Option<Vec<ShardingId>>>,
     warnings: Vec<Diagnostic>,
 }
@@ -91,7 +91,7 @@ impl Importer {
     }
 }
 
-/// Makes the body of a function that of an operation, and returns the shardings of the parameters.
+/// Prepares the body of a function as the region of an operation; returns the shardings of the parameters.
 fn take_body(module: &mut Module, func: FuncId, body: RegionId) -> Option<Vec<ShardingId>> {
     module.regions[body].arg_locs.clone_from(&module.funcs[func].arg_locs);
     if let Some(ret) = module.terminator(body) {
@@ -101,7 +101,7 @@ fn take_body(module: &mut Module, func: FuncId, body: RegionId) -> Option<Vec<Sh
     take_shardings(module, &args, |mesh| !mesh.is_maximal())
 }
 
-/// Takes the shardings of values, if any is on a mesh that `counts`; those that have none get an open one.
+/// Removes and returns the shardings of values, if any is on a mesh for which `counts` holds; missing ones become open.
 fn take_shardings(
     module: &mut Module,
     values: &[ValueId],

@@ -1,12 +1,11 @@
-//! Data flow into and out of functions as operations.
+//! `sdy-add-func-data-flow-edges`: adds data-flow edges at the boundaries of functions.
 
 use shardc_ir::{Module, OpKind};
 use shardc_passes::driver::passes::PassResult;
 
 use super::edges::Edges;
 
-/// Puts an edge on every parameter of every function but the entry, and on every result of a call. It has the sharding
-/// that the value has.
+/// Adds an edge, with the value's sharding, to every parameter of every function but the entry, and to every call result.
 pub(super) fn run(module: &mut Module) -> PassResult {
     let Some(entry) = module.entry() else { return Err(vec![module.no_entry()]) };
     let mut edges = Edges::default();

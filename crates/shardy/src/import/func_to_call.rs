@@ -1,11 +1,10 @@
-//! Shardings of results, from functions to their calls.
+//! `sdy-propagate-sharding-from-func-to-call`: copies shardings of function results to calls.
 
 use shardc_ir::{Mesh, MeshId, Module, PackedOption, ShardingId, TensorSharding};
 use shardc_passes::driver::passes::PassResult;
 use shardc_passes::internal::call_graph::{callee_of, calls_in};
 
-/// A call whose results have no shardings gets those of the function's results. One that has a sharding on any result
-/// keeps all of its own.
+/// Gives a call the shardings of the function's results. A call with a sharding on any result is not changed.
 pub(super) fn run(module: &mut Module) -> PassResult {
     for caller in module.funcs.keys().collect::<Vec<_>>() {
         for call in calls_in(module, caller) {
@@ -28,7 +27,7 @@ pub(super) fn run(module: &mut Module) -> PassResult {
     Ok(Vec::new())
 }
 
-/// The first mesh that these shardings are on and that `counts`.
+/// The first mesh of these shardings for which `counts` holds.
 pub(super) fn mesh_of(
     module: &Module,
     shardings: &[PackedOption<ShardingId>],

@@ -1,4 +1,4 @@
-//! Meshes that are written where they are used get names.
+//! `sdy-lift-inlined-meshes`: replaces inlined meshes by named ones.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::discardable::SHARDING;
@@ -10,11 +10,11 @@ use shardc_passes::internal::map;
 use shardc_passes::internal::symbols::FreshNames;
 use shardc_passes::internal::{TextCursor as Cursor, TextError};
 
-/// The attribute that repeats a mesh in the words of another dialect.
+/// The attribute of a mesh that repeats it in the form of StableHLO.
 const STABLEHLO_MESH: &str = "stablehlo.mesh";
 
-/// Gives each mesh one name: those that are written out become definitions, and of definitions of one mesh the first
-/// stays. Each definition says its mesh in StableHLO's words too.
+/// Gives each mesh one name: inlined meshes get definitions, and of equal definitions the first stays. Each definition also
+/// gets the mesh in the form of StableHLO.
 pub(super) fn run(module: &mut Module) -> PassResult {
     let mut lifter = Lifter::new(module);
     map::map_module(module, &mut |module, sharding| {
@@ -33,7 +33,7 @@ pub(super) fn run(module: &mut Module) -> PassResult {
     Ok(Vec::new())
 }
 
-/// What makes two meshes one.
+/// Meshes with equal keys are merged.
 type Key = (Vec<(Box<str>, i64)>, Option<Vec<i64>>);
 
 fn key(mesh: &Mesh) -> Key {
@@ -43,12 +43,12 @@ fn key(mesh: &Mesh) -> Key {
 struct Lifter {
     /// The definition of each mesh.
     known: FxHashMap<Key, MeshId>,
-    /// The same for meshes that are written in StableHLO's words.
+    /// The same for meshes in the syntax of StableHLO.
     foreign: FxHashMap<Box<str>, MeshId>,
-    /// Definitions that stand for those that went.
+    /// The replacements of removed definitions.
     dropped: FxHashMap<Box<str>, MeshId>,
     names: FreshNames,
-    /// Where new definitions go: behind the last.
+    /// The place of new definitions: after the last one.
     place: MeshPlace,
 }
 
@@ -76,7 +76,7 @@ impl Lifter {
         lifter
     }
 
-    /// The definition of a mesh, made if there is none.
+    /// The definition of a mesh, created if necessary.
     fn named(&mut self, module: &mut Module, mesh: MeshId) -> MeshId {
         let key = key(&module.meshes[mesh]);
         if let Some(&known) = self.known.get(&key) {
@@ -99,7 +99,7 @@ impl Lifter {
         module.mesh_places[mesh] = self.place;
     }
 
-    /// Shardings that are carried as text: of operations without results, and of functions without bodies.
+    /// Lifts meshes in shardings that are text: of operations without results, and of functions without bodies.
     fn texts(&mut self, module: &mut Module) {
         for op in walk_all(module) {
             if module.ops[op].results.is_empty() {
@@ -147,10 +147,10 @@ impl Lifter {
         self.named(module, id)
     }
 
-    /// Replica groups that are written as axes of a mesh.
+    /// Lifts meshes in replica groups that are written as axes.
     fn groups(&mut self, module: &mut Module) {
         let ops = walk_all(module);
-        // One kind after the other, which is the order of new names.
+        // One kind after the other, since this decides the numbers in new names.
         for kind in 0..5 {
             for &op in &ops {
                 let Some(text) =
@@ -197,7 +197,7 @@ fn walk_all(module: &Module) -> Vec<OpId> {
     module.bodies().flat_map(|body| module.walk_inner_first(body)).collect()
 }
 
-/// The groups of an operation that is the collective number `kind`.
+/// The replica groups of an operation, if it is of the collective kind number `kind`.
 fn spec_of(op: &mut OpKind, kind: usize) -> Option<&mut CollectiveSpec> {
     let (number, spec) = match op {
         OpKind::AllGather { spec, .. } => (0, spec),
@@ -210,7 +210,7 @@ fn spec_of(op: &mut OpKind, kind: usize) -> Option<&mut CollectiveSpec> {
     (number == kind).then_some(spec)
 }
 
-/// Where the first `<` of a text is closed: behind its `>`.
+/// The position after the `>` that closes the first `<` of a text.
 fn close(text: &str) -> Option<usize> {
     let (mut depth, mut quoted) = (0usize, false);
     for (at, c) in text.char_indices() {
@@ -229,7 +229,7 @@ fn close(text: &str) -> Option<usize> {
     None
 }
 
-/// `<["x"=2, "y"=4], device_ids=[1, 0, ...]>`.
+/// Parses `<["x"=2, "y"=4], device_ids=[1, 0, ...]>`.
 fn sdy_mesh(text: &str) -> Result<Mesh, TextError> {
     let mut c = Cursor::new(text);
     let mut mesh = Mesh::default();
@@ -250,7 +250,7 @@ fn sdy_mesh(text: &str) -> Result<Mesh, TextError> {
     Ok(mesh)
 }
 
-/// `#stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = "x", size = 2>]>`. Device ids are not taken over.
+/// Parses `#stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = "x", size = 2>]>`, without device ids.
 fn stablehlo_mesh(text: &str) -> Result<Mesh, TextError> {
     let mut c = Cursor::new(text);
     let mut mesh = Mesh::default();

@@ -1,13 +1,13 @@
-//! Manual axes at the boundary of manual computations.
+//! `sdy-manual-axes-cleanup`: adds missing manual axes to the shardings of manual computations.
 
 use shardc_ir::{Diagnostic, Module, Op, OpKind};
 use shardc_passes::driver::passes::PassResult;
 use shardc_passes::propagate;
 
-/// Names every manual axis in every sharding at the boundary, in the order of the mesh.
+/// Adds every manual axis to every in- and out-sharding, in mesh order.
 ///
 /// # Errors
-/// A computation has manual axes and does something, but no operand or result: its axes are those of no mesh.
+/// A non-empty manual computation has manual axes, but no operand or result, so their mesh is unknown.
 pub(super) fn run(module: &mut Module) -> PassResult {
     let mut errors = Vec::new();
     for body in module.bodies() {
@@ -15,11 +15,11 @@ pub(super) fn run(module: &mut Module) -> PassResult {
             let op = &module.ops[op];
             if has_axes_of_no_mesh(op) && does_something(module, op) {
                 let message = "this manual computation has manual axes, but no operand or result whose sharding \
-                               says of which mesh they are";
+                               gives their mesh";
                 errors.push(
                     Diagnostic::invalid("SH0812", message)
                         .at(op.span)
-                        .hint("give it a result, or leave out its manual axes"),
+                        .hint("add a result, or leave out the manual axes"),
                 );
             }
         }
@@ -38,7 +38,7 @@ fn has_axes_of_no_mesh(op: &Op) -> bool {
         OpKind::ManualComputation(spec) => {
             spec.in_shardings.is_empty() && spec.out_shardings.is_empty() && !spec.manual_axes.is_empty()
         }
-        // Kept as text because of its axes.
+        // It is kept as text because of its axes.
         OpKind::Opaque(spec) => &*spec.name == "sdy.manual_computation",
         _ => false,
     }

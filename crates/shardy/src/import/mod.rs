@@ -1,4 +1,4 @@
-//! Steps before propagation.
+//! Passes before propagation.
 
 mod batching;
 mod constants;
@@ -23,7 +23,7 @@ use shardc_passes::internal::symbols::drop_unused_funcs;
 use crate::pass::pass;
 pub(super) use func_calls::MANY_CALLS;
 
-/// No edge stands where values flow into and out of regions.
+/// No data-flow edges of regions.
 const NO_REGION_EDGES: Precondition = Precondition {
     about: "a program without data-flow edges",
     after: "sdy-sink-data-flow-edges",
@@ -31,7 +31,7 @@ const NO_REGION_EDGES: Precondition = Precondition {
     everywhere: true,
 };
 
-/// No edge stands where values flow into and out of functions.
+/// No data-flow edges of functions.
 const NO_FUNC_EDGES: Precondition = Precondition {
     about: "a program without data-flow edges between functions",
     after: "sdy-sink-func-data-flow-edges",
@@ -40,27 +40,33 @@ const NO_FUNC_EDGES: Precondition = Precondition {
 };
 
 pub(super) const PASSES: &[Pass] = &[
-    pass("symbol-dce", "drop functions that nothing public names", |m, _| {
+    pass("symbol-dce", "remove private functions without references", |m, _| {
         drop_unused_funcs(m, None);
         Ok(Vec::new())
     }),
-    pass("sdy-lift-inlined-meshes", "give each mesh one name", |m, _| lift_meshes::run(m)),
-    pass("sdy-flatten-call-graph", "give each call a function of its own", |m, _| flatten_call_graph::run(m)),
+    pass("sdy-lift-inlined-meshes", "replace inlined and duplicate meshes by one named mesh each", |m, _| {
+        lift_meshes::run(m)
+    }),
+    pass("sdy-flatten-call-graph", "clone functions so that each call has its own", |m, _| {
+        flatten_call_graph::run(m)
+    }),
     Pass {
         options: &[func_calls::ADD_EDGES],
-        ..pass("sdy-import-func-calls", "turn calls into named computations", |m, context| {
+        ..pass("sdy-import-func-calls", "replace calls by named computations", |m, context| {
             func_calls::run(m, context.options.is_on(func_calls::ADD_EDGES))
         })
     },
-    pass("sdy-pre-order-funcs", "put callers before those that they call", |m, _| pre_order_funcs::run(m)),
+    pass("sdy-pre-order-funcs", "order functions so that callers come before callees", |m, _| {
+        pre_order_funcs::run(m)
+    }),
     pass(
         "sdy-propagate-sharding-from-func-to-call",
-        "give calls the shardings of the function's results",
+        "copy the shardings of function results to calls",
         |m, _| func_to_call::run(m),
     ),
     Pass {
         needs: &[NO_REGION_EDGES],
-        ..pass("sdy-add-data-flow-edges", "put an edge where values flow into or out of regions", |m, _| {
+        ..pass("sdy-add-data-flow-edges", "add data-flow edges at the boundaries of regions", |m, _| {
             data_flow_edges::run(m)
         })
     },
@@ -68,35 +74,33 @@ pub(super) const PASSES: &[Pass] = &[
         needs: &[NO_FUNC_EDGES],
         ..pass(
             "sdy-add-func-data-flow-edges",
-            "put an edge where values flow into or out of functions",
+            "add data-flow edges at the boundaries of functions",
             |m, _| func_data_flow_edges::run(m),
         )
     },
     pass(
         "sdy-sharding-group-import",
-        "join sharding groups that share a value, and number them anew",
+        "merge sharding groups that share a value, and renumber them",
         |m, _| sharding_groups::run(m),
     ),
     Pass {
         options: DEBUG,
         ..pass(
             "sdy-apply-sharding-constraints",
-            "constraints give their sharding to their operand",
+            "copy the shardings of constraints to their operands",
             |m, c| constraints::run(m, debug_options(&c.options)),
         )
     },
-    pass("sdy-constant-or-scalar-splitter", "copy constants for each of their uses", |m, _| {
-        constants::run(m)
-    }),
-    pass("sdy-remove-size-one-axes", "take axes of size one out of shardings", |m, _| size_one_axes::run(m)),
+    pass("sdy-constant-or-scalar-splitter", "copy constants for each user", |m, _| constants::run(m)),
+    pass("sdy-remove-size-one-axes", "remove axes of size one from shardings", |m, _| size_one_axes::run(m)),
     pass(
         "sdy-manual-axes-cleanup",
-        "name every manual axis at the boundary of manual computations",
+        "add missing manual axes to the shardings of manual computations",
         |m, _| manual_axes::run(m),
     ),
     pass(
         "sdy-explicit-gather-scatter-batching",
-        "make batching dimensions of those that indices only count",
+        "make implicit batching dimensions of gathers and scatters explicit",
         |m, _| batching::run(m),
     ),
 ];

@@ -1,10 +1,10 @@
-//! Callers before those that they call.
+//! `sdy-pre-order-funcs`: orders functions so that callers come before callees.
 
 use shardc_ir::Module;
 use shardc_passes::driver::passes::PassResult;
 use shardc_passes::internal::call_graph::callees_first;
 
-/// Puts functions with bodies at the end of the module, each before those that it calls.
+/// Moves functions with bodies to the end of the module, each before its callees.
 pub(super) fn run(module: &mut Module) -> PassResult {
     let order: Vec<Box<str>> =
         callees_first(module).into_iter().rev().map(|func| module.funcs[func].name.clone()).collect();

@@ -1,4 +1,4 @@
-//! Sharding groups that share a value are one.
+//! `sdy-sharding-group-import`: merges sharding groups that share a value.
 
 use std::collections::HashSet;
 
@@ -7,8 +7,7 @@ use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId};
 use shardc_passes::driver::passes::PassResult;
 use shardc_passes::internal::check_groups;
 
-/// Joins groups that have a value in common, numbers them from 0 on in the order in which they appear, and drops what
-/// says twice that a value is in a group.
+/// Merges groups with a common value, renumbers them from 0 in order of appearance, and removes duplicate members.
 pub(super) fn run(module: &mut Module) -> PassResult {
     let bodies: Vec<RegionId> = module.bodies().collect();
     let errors = check_groups(module, &bodies);
@@ -36,7 +35,7 @@ pub(super) fn run(module: &mut Module) -> PassResult {
     for groups in members.values() {
         for (i, &(op, id)) in groups.iter().enumerate() {
             module.ops[op].kind = OpKind::ShardingGroup { id: numbers[classes.find(id)] };
-            // All groups of one value are the same now.
+            // All groups of one value are merged now.
             if i > 0 {
                 dropped.insert(op);
             }
@@ -50,10 +49,10 @@ pub(super) fn run(module: &mut Module) -> PassResult {
     Ok(Vec::new())
 }
 
-/// Which groups are one. Each class is led by the group that its first join named first.
+/// Equivalence classes of groups. The representative of a class is the first group that was joined.
 #[derive(Default)]
 struct DimensionClasses {
-    /// The position of each group's leader.
+    /// The index of each group's representative, or of a group nearer to it.
     leader: IndexMap<i64, usize>,
 }
 
@@ -75,7 +74,7 @@ impl DimensionClasses {
         self.leader[group] = to;
     }
 
-    /// For each leader, how many came before it.
+    /// For each index, the number of representatives before it.
     fn numbers(&self) -> Vec<i64> {
         let leads = self.leader.values().enumerate().map(|(at, &leader)| i64::from(at == leader));
         leads

@@ -1,10 +1,10 @@
-//! Axes of size one.
+//! `sdy-remove-size-one-axes`: removes axes of size one from shardings.
 
 use shardc_ir::Module;
 use shardc_passes::driver::passes::PassResult;
 use shardc_passes::propagate;
 
-/// Takes axes of size one out of shardings, if a mesh that is defined has any; meshes keep them.
+/// Removes axes of size one from shardings, if a named mesh has any; meshes keep them.
 pub(super) fn run(module: &mut Module) -> PassResult {
     let has_some = |id| module.meshes[id].axes.values().any(|&size| size == 1);
     if module.mesh_names.values().any(|&id| has_some(id)) {

@@ -58,7 +58,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let folder = scratch.join("state");
     let orbax = with_orbax(args).map(|python| (python, script));
     if orbax.is_none() {
-        println!("SKIPPED: Orbax: --python and SHARDC_PYTHON name no Python with orbax-checkpoint");
+        println!("SKIPPED: Orbax: neither --python nor SHARDC_PYTHON is a Python with orbax-checkpoint");
     }
     let mut bench = Bench { speed, folder, orbax, times: Times::new(), extra: BTreeMap::new() };
     for number in 1..=args.runs {
@@ -100,7 +100,7 @@ impl Bench {
             forget();
             self.speed("checkpoint, restored, cold", &["restore", "leave"])?;
         } else {
-            println!("SKIPPED: cold files: {DROP_CACHES} cannot be written to");
+            println!("SKIPPED: files outside of the page cache: {DROP_CACHES} is not writable");
         }
         self.empty()?;
         self.speed("checkpoint, saved", &["save", &state, &shard])?;
@@ -183,7 +183,7 @@ impl Bench {
 }
 
 fn of(said: &Value, key: &str) -> Result<f64> {
-    said[key].as_f64().with_context(|| format!("there are no {key}"))
+    said[key].as_f64().with_context(|| format!("{key} is missing"))
 }
 
 /// Flushes all writes to the disk, so that no measurement waits for another one's data.
@@ -255,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_of_dd_is_found() {
+    fn the_time_of_dd_is_parsed() {
         let said = "64+0 records in\n64+0 records out\n4294967296 bytes (4.3 GB, 4.0 GiB) copied, 0.734 s, 5.9 GB/s\n";
         assert_eq!(dd_seconds(said), Some(0.734));
         assert_eq!(dd_seconds("dd: failed to open"), None);

@@ -54,7 +54,11 @@ pub(super) fn subjects(
         let name = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let known = found.remove(&name);
         let is_file = file.is_file();
-        ensure!(is_file || known.is_some(), "{} is no file and no program of the corpus", file.display());
+        ensure!(
+            is_file || known.is_some(),
+            "{} is neither a file nor a program of the corpus",
+            file.display()
+        );
         out.push(match known {
             Some(known) if !is_file => known,
             known => Subject {

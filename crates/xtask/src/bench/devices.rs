@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_high_water_mark_is_found() {
+    fn the_high_water_mark_is_parsed() {
         assert_eq!(high_water("Name:\tshardc\nVmHWM:\t   19492 kB\nVmRSS:\t 1 kB\n"), Some(19492.0));
         assert_eq!(high_water("Name:\tshardc\n"), None);
     }

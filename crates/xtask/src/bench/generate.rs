@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs_are_valid_and_of_the_size_asked_for() {
+    fn programs_are_valid_and_have_the_requested_size() {
         for shape in Shape::ALL {
             let text = program(shape, 1000, (4, 2));
             let module = shardc_stablehlo::parse(&text)

@@ -32,26 +32,27 @@ use clap::{Args, ValueEnum};
 
 use crate::{python, workspace::Workspace};
 
-/// What to measure.
+/// The comparisons to run, and their options.
 #[derive(Args)]
 pub(crate) struct BenchArgs {
-    /// Programs with annotations.
+    /// Annotated programs.
     files: Vec<PathBuf>,
-    /// Only this comparison.
+    /// Run only this comparison.
     #[arg(long)]
     only: Option<Comparison>,
-    /// Compile our partition and XLA's own for the same TPU slice and compare what they send, need and compute. Files may
-    /// be names of programs of the corpus; without any, those that are too large to run. With --only grad gradients instead:
-    /// those of models, and training steps with our gradient in place of their own.
+    /// Compile the partitions of shardc and of XLA for the same TPU slice, and compare bytes sent, memory and arithmetic. Files may
+    /// be names of programs of the corpus; by default those too large to run. With --only grad, compare gradients instead: those of
+    /// models, and training steps with their gradient replaced by shardc's.
     #[arg(long)]
     tpu: bool,
-    /// Write the table of --tpu, or of --only step, reshard, scale, devices, grad, memory or checkpoints, into docs/results and its summary into docs/QUALITY.md.
+    /// Write the table of --tpu, or of --only step, reshard, scale, devices, grad, memory or checkpoints, to docs/results, and its
+    /// summary to docs/QUALITY.md.
     #[arg(long)]
     update: bool,
-    /// How often each side runs.
+    /// The number of runs of each side.
     #[arg(long, default_value_t = 5)]
     runs: usize,
-    /// A Python with jax; by default the active virtual environment's, or one made under `target/`.
+    /// A Python with jax; by default that of the active virtual environment, or one that is created in `target/`.
     #[arg(long)]
     python: Option<PathBuf>,
 }
@@ -67,37 +68,37 @@ impl BenchArgs {
     }
 }
 
-/// What is compared with what.
+/// The comparisons.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Comparison {
-    /// Reading, verifying and printing text, beside MLIR's own.
+    /// Time to read, verify and print text, compared with MLIR.
     Text,
-    /// Propagation alone, beside Shardy's; and how its time grows with the program and the mesh.
+    /// Time of propagation, compared with Shardy; and its growth with the program and the mesh.
     Propagate,
-    /// Propagation and partitioning, beside Shardy's propagation.
+    /// Time of propagation and partitioning, compared with Shardy's propagation.
     Partition,
-    /// Training steps on virtual CPU devices, beside XLA's own partition of the same program. Files may be names of
-    /// programs of the corpus. Takes minutes, and runs only when asked for.
+    /// Training steps on virtual CPU devices, compared with XLA's own partition of the same program. Files may be names of
+    /// programs of the corpus. Takes minutes, and only runs if named.
     Step,
-    /// How the time and the memory of whole commands grow with the program, up to a million operations. Takes minutes, and
-    /// runs only when asked for.
+    /// Growth of the time and memory of commands with the program, up to a million operations. Takes minutes, and only runs if
+    /// named.
     Scale,
-    /// Every change of a sharding on small meshes, beside what a device lacks and XLA's own partition. Runs only when asked for.
+    /// Bytes of every reshard on small meshes, compared with the bytes that a device lacks, and with XLA. Only runs if named.
     Reshard,
-    /// Partitioning for 64 to 1,048,576 devices: time and peak memory, with nobody beside it. Runs only when asked for.
+    /// Time and peak memory of partitioning for 64 to 1,048,576 devices, without a comparison. Only runs if named.
     Devices,
-    /// Gradients, beside JAX's own of the same functions, by XLA's cost analysis; and how long it takes to differentiate a large
-    /// model. Files may be names of functions. Runs only when asked for.
+    /// Costs of gradients by XLA's cost analysis, compared with JAX's gradients of the same functions; and the time to differentiate
+    /// a large model. Files may be names of functions. Only runs if named.
     Grad,
-    /// The estimate of a device's memory, beside what the TPU compiler takes for the same program; with --tpu that is asked again,
-    /// which takes minutes. Files may be names of the programs. Runs only when asked for.
+    /// The estimated memory of a device, compared with that of the TPU compiler for the same program. With --tpu the programs are
+    /// compiled again, which takes minutes. Files may be names of the programs. Only runs if named.
     Memory,
-    /// Saving and restoring a state of 4 GiB on the local disk: beside plain files (files in the page cache, and not), a copy in memory
-    /// and Orbax, for which --python or SHARDC_PYTHON names a Python with orbax-checkpoint. Needs 9 GB of disk and of memory, and
-    /// runs only when asked for, on a machine that does nothing else.
+    /// Time to save and restore a state of 4 GiB on the local disk, compared with plain files (in the page cache, and not), a copy in
+    /// memory, and Orbax, for which --python or SHARDC_PYTHON names a Python with orbax-checkpoint. Needs 9 GB of disk and of memory,
+    /// and an idle machine. Only runs if named.
     Checkpoints,
-    /// The graph builder: how long it takes to build a graph of 100,000 operations, and what a step costs beside running its
-    /// program. Runs only when asked for; times of a debug build say nothing.
+    /// The graph builder: time to build a graph of 100,000 operations, and the overhead of a step over its program. Only runs if
+    /// named; times of a debug build are not meaningful.
     Graph,
 }
 
@@ -116,7 +117,7 @@ pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let is_checkpoints = args.only == Some(Comparison::Checkpoints);
     ensure!(
         !args.tpu || is_grad || is_memory || args.only.is_none(),
-        "--tpu goes alone, or with --only grad or memory"
+        "--tpu may be combined only with --only grad or memory"
     );
     ensure!(
         !args.update
@@ -128,7 +129,7 @@ pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
             || is_grad
             || is_memory
             || is_checkpoints,
-        "--update goes with --tpu, or with --only step, reshard, scale, devices, grad, memory or checkpoints"
+        "--update needs --tpu, or --only step, reshard, scale, devices, grad, memory or checkpoints"
     );
     if is_checkpoints {
         return checkpoints::run(workspace, args);
@@ -205,7 +206,7 @@ fn seconds(value: serde_json::Value) -> Result<Seconds> {
 }
 
 fn announce(file: &Path, runs: usize, what: &str) {
-    println!("\n{}: {what} ({runs} runs each, in turns)", file.display());
+    println!("\n{}: {what} ({runs} alternating runs each)", file.display());
 }
 
 /// Prints the median of each stage of the runs, `order` first to last, and of the sums; returns the latter.

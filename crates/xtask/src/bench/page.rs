@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_between_the_marks_is_replaced() {
+    fn only_text_between_markers_is_replaced() {
         let begin = begin("--tpu");
         let text = format!("before\n{begin}\nold\n{END}\nafter\n{END}\n");
         let new = format!("before\n{begin}\n\nnew\n\n{END}\nafter\n{END}\n");
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_is_geometric_and_the_worst_comes_first() {
+    fn the_mean_is_geometric_and_the_worst_case_is_first() {
         let sent = |ratios| verdict("XLA's", &Compared { quantity: "sent", ratios, bound: 1.0 });
         let line = sent(vec![(1.5, "a"), (0.5, "b"), (2.0, "c")]);
         let mean = 1.5_f64.cbrt();

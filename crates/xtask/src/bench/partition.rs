@@ -29,7 +29,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs, python: &Path) -> Res
         let all = print_stages("shardc", &ours, &STAGES);
         print_stages("Shardy", &theirs, &STAGES);
         let (us, them) = (milliseconds(&ours, "propagate"), milliseconds(&theirs, "propagate"));
-        println!("  propagation alone: shardc is {:.1} times as fast as Shardy", them / us);
+        println!("  propagation only: shardc is {:.1} times as fast as Shardy", them / us);
         println!(
             "  shardc reads, propagates, partitions and prints in {:.2} of the time of Shardy's propagation alone",
             all / them

@@ -47,7 +47,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs, python: &Path) -> Res
         print_stages("shardc", &ours, &STAGES);
         print_stages("Shardy", &theirs, &STAGES);
         let (us, them) = (milliseconds(&ours, "propagate"), milliseconds(&theirs, "propagate"));
-        println!("  propagation alone: shardc is {:.1} times as fast as Shardy", them / us);
+        println!("  propagation only: shardc is {:.1} times as fast as Shardy", them / us);
     }
     if !args.files.is_empty() {
         return Ok(());
@@ -68,7 +68,7 @@ fn growth(
     title: &str,
     programs: &[(Shape, usize, (usize, usize))],
 ) -> Result<()> {
-    println!("\n{title} ({} runs each, in turns)", args.runs);
+    println!("\n{title} ({} alternating runs each)", args.runs);
     println!(
         "  {:>10} {:>10} {:>14} {:>12} {:>14} {:>16}",
         "devices", "operations", "propagate", "per op", "visits per op", "memory per op"

@@ -60,7 +60,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let xla = xla(workspace, args, &pairs)?;
     let mut rows = Vec::with_capacity(pairs.len());
     for pair in pairs {
-        let ours = pair.ours().with_context(|| format!("there is no way for {}", pair.name()))?;
+        let ours = pair.ours().with_context(|| format!("no collectives were found for {}", pair.name()))?;
         let xla = xla.get(&pair.name()).copied().flatten();
         rows.push(Row { pair, ours, xla });
     }
@@ -82,7 +82,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
         page::update(workspace, "--only reshard", &table)?;
     }
     let open = rows.iter().filter(|row| row.is_above() && row.reason().is_none()).count();
-    ensure!(open == 0, "{open} changes bring more than they should, without a listed reason");
+    ensure!(open == 0, "{open} reshards send more bytes than their bound, without a listed reason");
     Ok(())
 }
 
@@ -356,7 +356,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_order_of_axes_over_dimensions_is_there_once() {
+    fn every_order_of_axes_over_dimensions_occurs_once() {
         let mut all = Vec::new();
         shardings(&mut vec![Vec::new()], vec![0, 1], 2, &mut all);
         let mut names: Vec<String> = all.iter().map(letters).collect();

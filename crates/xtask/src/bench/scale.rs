@@ -117,7 +117,7 @@ struct Usage {
 }
 
 pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
-    ensure!(cfg!(target_os = "linux"), "the memory of a process is read off /proc, which Linux has");
+    ensure!(cfg!(target_os = "linux"), "the memory of a process is read from /proc, so this needs Linux");
     let shardc = match std::env::var_os("SHARDC_BIN") {
         Some(_) => shardc()?,
         None => process::step("build shardc, optimised", || demo::build(workspace, true))?,
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn the_books_of_the_kernel_are_read() {
+    fn memory_statistics_of_the_kernel_are_parsed() {
         assert_eq!(peak_bytes("Name:\tx\nVmHWM:\t   12 kB\nVmRSS:\t 3 kB\n"), Some(12288.0));
         let stat = "7 (a) b) S 1 2 3 4 5 6 7 8 9 10 150 50 0 0";
         assert_eq!(cpu_seconds(stat), Some(2.0));

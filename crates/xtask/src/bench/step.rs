@@ -104,7 +104,7 @@ fn compare(
     let done = partition.output().with_context(|| format!("starting {}", process::shown(&partition)))?;
     if !done.status.success() {
         let said = String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned();
-        return Ok(Err(format!("shardc does not partition it: {said}")));
+        return Ok(Err(format!("shardc cannot partition it: {said}")));
     }
     timer.arg(&subject.file).arg(subject.mode).arg(&program).arg(&manifest).arg(steps.to_string());
     // XLA aborts the process on unexpected input.
@@ -127,11 +127,11 @@ fn times(json: &str) -> Result<Result<Times, String>> {
         }
     }
     let side = |key: &str| -> Result<Side> {
-        let seconds = said[key]["seconds"].as_f64().ok_or_else(|| anyhow!("there is no time of {key}"))?;
+        let seconds = said[key]["seconds"].as_f64().ok_or_else(|| anyhow!("the time of {key} is missing"))?;
         let collectives = serde_json::from_value(said[key]["collectives"].clone())?;
         Ok(Side { seconds, collectives })
     };
-    let cpu = said["cpu"].as_f64().ok_or_else(|| anyhow!("there is no ratio of processor times"))?;
+    let cpu = said["cpu"].as_f64().ok_or_else(|| anyhow!("the ratio of processor times is missing"))?;
     Ok(Ok(Times { ours: side("ours")?, xla: side("xla")?, cpu }))
 }
 
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_compile_is_told_apart() {
+    fn compilation_failures_are_reported_separately() {
         let json = r#"{"ours": {"seconds": 1.0, "collectives": {}}, "xla": {"error": "UNIMPLEMENTED: x"}}"#;
         let table = table(&[row("a", json)]);
         assert!(table.contains("* `a`: XLA's own partition does not compile: UNIMPLEMENTED: x"), "{table}");
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_is_an_error() {
+    fn empty_output_is_an_error() {
         assert!(times(r#"{"ours": {}, "xla": {}}"#).is_err());
         assert!(times("").is_err());
     }

@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs_are_valid_and_of_the_size_asked_for() {
+    fn programs_are_valid_and_have_the_requested_size() {
         let text = program(1000, (4, 2));
         let module = shardc_stablehlo::parse(&text)
             .map_err(|errors| shardc_stablehlo::render(&errors, "generated", &text, false))

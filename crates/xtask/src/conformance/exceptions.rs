@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_names_files_and_what_in_them() -> Result<()> {
+    fn exception_lines_are_parsed() -> Result<()> {
         let list = "# why\n\na/*.mlir#1,3,main.2: old\nb.mlir: new: both\n";
         let list = Exceptions::parse(list)?;
         let reason = |path, part| list.find(path, part).map(|line| list.line(line).1);

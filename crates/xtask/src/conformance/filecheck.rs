@@ -74,7 +74,10 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
         all_passed += passed;
         all += total;
     }
-    println!("{all_passed:>5} of {all:<5} in all; what the others said is in {}", report_file.display());
+    println!(
+        "{all_passed:>5} of {all:<5} total; the messages of the others are in {}",
+        report_file.display()
+    );
     if !crashes.is_empty() {
         bail!("shardc crashed on {}", crashes.join(", "));
     }

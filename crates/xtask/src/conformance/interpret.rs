@@ -124,8 +124,8 @@ fn report(
     }
     let programs: usize = tests.values().map(|t| t.programs).sum();
     let passed: usize = tests.values().map(|t| t.passed).sum();
-    println!("{passed:>6} {programs:>5}  in all, {} of them with uneven shardings", totals.uneven);
-    println!("\nTests: {whole} of {} passed whole, {} could not be run", tests.len(), tests.len() - ran);
+    println!("{passed:>6} {programs:>5}  total, {} of them with uneven shardings", totals.uneven);
+    println!("\nTests: {whole} of {} passed completely, {} could not be run", tests.len(), tests.len() - ran);
     for (outcome, count) in &totals.outcomes {
         println!("{count:>6}  {outcome}");
     }
@@ -263,9 +263,9 @@ impl Session<'_> {
 
     fn crashed(&mut self, id: &str, said: &str) {
         if id.contains(' ') {
-            self.ended(id, "crashed", &format!("the back end ended the process: {said}"));
+            self.ended(id, "crashed", &format!("the back end aborted the process: {said}"));
         } else {
-            self.test(id).skipped = Some(format!("on one device: the back end ended the process: {said}"));
+            self.test(id).skipped = Some(format!("on one device: the back end aborted the process: {said}"));
         }
     }
 }
@@ -301,7 +301,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_crash_is_told_by_what_xla_said_last() {
+    fn a_crash_is_reported_with_the_last_message_of_xla() {
         let errors = "W0000 10:00 7 a.cc:1] slow\nF0000 10:00 7 b.cc:2] Check failed: x\n*** stack";
         assert_eq!(last_words(errors), "Check failed: x");
         assert_eq!(last_words(""), "nothing");
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_that_say_the_same_are_counted_together() {
+    fn failures_with_equal_messages_are_counted_together() {
         let root = Path::new(".");
         let (tests, totals) = (BTreeMap::new(), Totals::default());
         let mut session = Session { worker: PathBuf::new(), root, dir: root, paths: &[], tests, totals };

@@ -26,68 +26,68 @@ use shardc_filetest::shared;
 
 use crate::workspace::Workspace;
 
-/// What to run.
+/// The parts to run, and their options.
 #[derive(Args, Clone)]
 pub(crate) struct ConformanceArgs {
-    /// Only files whose path contains one of these. A first word that names a part is that part alone.
+    /// Run only files whose path contains one of these words. If the first word names a part, run only that part.
     filters: Vec<String>,
-    /// Only this part.
+    /// Run only this part.
     #[arg(long)]
     only: Option<Part>,
-    /// Print what every failed file said, not only its name.
+    /// Print the messages of every failed file, not only its name.
     #[arg(long, short)]
     verbose: bool,
-    /// Build and run shardc optimised.
+    /// Use an optimized build of shardc.
     #[arg(long)]
     release: bool,
-    /// A Python with jax; by default the active virtual environment's, or one made under `target/`.
+    /// A Python with jax; by default that of the active virtual environment, or one that is created in `target/`.
     #[arg(long)]
     python: Option<PathBuf>,
-    /// On which meshes `check_partition.py` compares partitioned programs too.
+    /// The meshes for which `check_partition.py` compares partitioned programs too.
     #[arg(long, value_enum, default_value_t = CheckWith::Own)]
     check_with: CheckWith,
-    /// With how many random shardings each gradient is partitioned, in either mode.
+    /// The number of random shardings of each gradient, in either mode.
     #[arg(long, default_value_t = 4)]
     shardings: u64,
-    /// What they are drawn from: the same seed gives the same shardings.
+    /// The random seed; the same seed gives the same shardings.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Write the table of results of `jax` to `docs/JAX.md`.
+    /// Write the results of `jax` to `docs/JAX.md`.
     #[arg(long)]
     update: bool,
 }
 
-/// Which partitioned programs are compared a second time.
+/// The partitioned programs that are compared a second time.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum CheckWith {
-    /// None.
+    /// No programs.
     Nothing,
-    /// Those on the mesh of their file.
+    /// Programs on the mesh of their file.
     Own,
-    /// All.
+    /// All programs.
     All,
 }
 
-/// What is checked of the files.
+/// The parts of the conformance tests.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
-    /// Every program is read and comes back from its own print; what is meant to be rejected is rejected.
+    /// Every program is read and survives a round trip through its print; invalid programs are rejected.
     Read,
-    /// jaxlib's bytecode and portable artifacts of the corpus, in several versions, are what their text is.
+    /// jaxlib's bytecode and portable artifacts of the corpus, in several versions, equal their text.
     Bytecode,
-    /// The `RUN:` lines of StableHLO's tests and of Shardy's, with `shardc opt` in the place of their tools.
+    /// The `RUN:` lines of StableHLO's and Shardy's tests pass with `shardc opt` instead of their tools.
     Filecheck,
-    /// Those of Shardy's alone, counted in functions.
+    /// Only those of Shardy's tests, counted by function.
     Shardy,
-    /// StableHLO's interpreter tests with random shardings give on several devices what they expect.
+    /// StableHLO's interpreter tests pass on several devices with random shardings.
     Interpret,
-    /// Propagation gives the corpus the shardings that Shardy, in jaxlib, gives it.
+    /// Propagation computes the same shardings for the corpus as Shardy in jaxlib.
     Propagation,
-    /// Programs of the corpus, partitioned, give what they give on one device.
+    /// Partitioned programs of the corpus compute the same as on one device.
     Partition,
-    /// Gradients are JAX's and what differences say, partitioned with random shardings, too.
+    /// Gradients equal JAX's and finite differences, also if partitioned with random shardings.
     Gradients,
-    /// Programs that the JAX of `--python` lowers pass every check. It needs no shared data.
+    /// Programs that the JAX of `--python` lowers pass every check. Needs no shared data.
     Jax,
     /// Partitions of the corpora parse, verify and compile in the jaxlib of `--python`.
     Peer,
@@ -118,7 +118,7 @@ pub(crate) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<()> {
     }
     let Some(root) = shared().filter(|dir| dir.join("conformance").is_dir()) else {
         bail!(
-            "there is no conformance data: it lies in `shared/conformance` beside the checkout, or where SHARDC_SHARED says"
+            "there is no conformance data: it must be in `shared/conformance` beside the checkout, or in the folder SHARDC_SHARED"
         );
     };
     let wants = |part| args.only.is_none_or(|only| only == part);
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_may_come_first() {
+    fn the_part_may_come_first_among_the_filters() {
         let of = |words: &[&str], only| {
             let filters = words.iter().map(|&w| w.to_owned()).collect();
             let args = ConformanceArgs {

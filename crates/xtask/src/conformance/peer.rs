@@ -46,7 +46,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
         programs.extend(named(base, folder)?);
     }
     programs.retain(|(path, _)| args.wants(path));
-    let title = format!("partition {} programs, and show them to jaxlib", programs.len());
+    let title = format!("partition {} programs, and check them with jaxlib", programs.len());
     let (mut wrong, mut listed) = (Vec::new(), 0);
     process::step(&title, || {
         for (i, (path, file)) in programs.iter().enumerate() {

@@ -119,15 +119,15 @@ fn one(program: &str, expected: Expected, name: &str) -> Result<(), String> {
     let generic = print(&module, &PrintOptions { form: PrintForm::Generic, ..pretty });
     for (form, text) in [("print", &printed), ("generic print", &generic)] {
         let again =
-            accept(text).map_err(|errors| format!("its {form} is refused: {}", said(&errors, text)))?;
+            accept(text).map_err(|errors| format!("its {form} is rejected: {}", said(&errors, text)))?;
         if print(&again, &pretty) != printed {
-            return Err(format!("its {form} reads back as another program"));
+            return Err(format!("its {form} is read as a different program"));
         }
     }
     if expected == Expected::ReadAndPrinted && printed != program {
         let differs = printed.lines().zip(program.lines()).find(|(ours, theirs)| ours != theirs);
         let (ours, theirs) = differs.unwrap_or(("", "(one is longer)"));
-        return Err(format!("printed otherwise: `{}` for `{}`", ours.trim(), theirs.trim()));
+        return Err(format!("printed differently: `{}` instead of `{}`", ours.trim(), theirs.trim()));
     }
     Ok(())
 }

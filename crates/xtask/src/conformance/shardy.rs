@@ -94,11 +94,11 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
         all += functions.len();
     }
     println!(
-        "{all_passed:>6} {all:>5} {all_listed:>5}  in all; {not_for_us} files more are for Shardy's interpreter"
+        "{all_passed:>6} {all:>5} {all_listed:>5}  total; {not_for_us} other files are for Shardy's interpreter"
     );
     let report_file = dir.join("shardy-failures.txt");
     fs::write(&report_file, report).with_context(|| format!("writing {}", report_file.display()))?;
-    println!("What those said that did not pass is in {}", report_file.display());
+    println!("the messages of failed functions are in {}", report_file.display());
     for line in &wrong {
         println!("   {line}");
     }

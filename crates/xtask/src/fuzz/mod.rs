@@ -19,47 +19,47 @@ use shardc_runtime::plugin::PluginKind;
 /// The profile: optimized, with the checks of a debug build.
 const PROFILE: &str = "checked";
 
-/// What to fuzz.
+/// The fuzzers to run, and their inputs.
 #[derive(Args)]
 pub(crate) struct FuzzArgs {
-    /// The fuzzers, one after the other.
+    /// The fuzzers to run, one after the other.
     #[arg(required = true)]
     fuzzers: Vec<Fuzzer>,
-    /// How long each runs.
+    /// The minutes that each fuzzer runs.
     #[arg(long, default_value_t = 1)]
     minutes: u64,
-    /// How many seconds each runs, in place of minutes.
+    /// The seconds that each fuzzer runs, instead of minutes.
     #[arg(long, conflicts_with = "minutes")]
     seconds: Option<u64>,
-    /// How many cases each runs, in place of a time.
+    /// The number of cases that each fuzzer runs, instead of a time.
     #[arg(long)]
     cases: Option<u64>,
-    /// What inputs are drawn from: the same seed gives the same inputs.
+    /// The random seed; the same seed gives the same inputs.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The number of one case, to run it again.
+    /// The number of a case to repeat.
     #[arg(long)]
     case: Option<u64>,
-    /// How many processes work side by side.
+    /// The number of parallel processes.
     #[arg(long, default_value_t = 2)]
     jobs: u64,
-    /// The one operation that `ops` draws, with or without its dialect.
+    /// The only operation that `ops` generates; its dialect may be left out.
     #[arg(long, value_name = "NAME")]
     op: Option<String>,
-    /// An input that was found, to run it again.
+    /// An input file of an earlier failure to repeat.
     #[arg(long, conflicts_with_all = ["cases", "case"])]
     file: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Fuzzer {
-    /// Damaged text through everything that reads a program.
+    /// Corrupted text, for everything that reads a program.
     Text,
-    /// Damaged MLIR bytecode and portable artifacts.
+    /// Corrupted MLIR bytecode and portable artifacts.
     Bytecode,
-    /// Damaged partitioned programs, given to the collective verifier.
+    /// Corrupted partitioned programs, for the collective verifier.
     Partitions,
-    /// Small programs on hostile meshes.
+    /// Small programs on extreme meshes.
     Meshes,
     /// Passes in any order.
     Passes,
@@ -71,11 +71,11 @@ enum Fuzzer {
     Devices,
     /// All of these.
     All,
-    /// Changes of shardings on random meshes: the collectives are carried out, and the search for them timed.
+    /// Random reshards: the collectives are simulated, and the search for them is timed.
     Reshards,
-    /// Derivatives of random programs, against differences and against each other.
+    /// Derivatives of random programs, compared with finite differences and with each other.
     Gradients,
-    /// The readers alone, guided by coverage; needs a nightly compiler and cargo-fuzz.
+    /// Only the readers, guided by coverage; needs a nightly compiler and cargo-fuzz.
     Readers,
 }
 

@@ -64,7 +64,7 @@ fn one(workspace: &Workspace, target: Target, minutes: u64) -> Result<()> {
         fs::create_dir_all(dir).with_context(|| format!("making {}", dir.display()))?;
     }
     let count = process::step("collect seeds", || collect(workspace, target, &seeds))?;
-    println!("{count} seeds; what is found goes to {}", dir.display());
+    println!("{count} seeds; findings are written to {}", dir.display());
     let mut command = Command::new("cargo");
     command.current_dir(&workspace.root).args(["+nightly", "fuzz", "run", "--fuzz-dir", DIR, name]);
     command.arg(&corpus).arg(&seeds).arg("--");

@@ -21,7 +21,7 @@ const LINT: &str = "unsafe_code";
 const WORD: &str = "unsafe";
 
 #[test]
-fn unsafe_code_stands_in_modules_of_foreign_functions() {
+fn unsafe_code_is_only_in_ffi_modules() {
     let mut files = Vec::new();
     sources(workspace(), &mut files);
     assert!(files.len() > 500, "only {} sources were found", files.len());
@@ -60,7 +60,7 @@ fn every_crate_denies_unsafe_code() {
 }
 
 #[test]
-fn the_word_is_found_in_code_alone() {
+fn unsafe_is_found_only_in_code() {
     let source = "// unsafe\n#![allow(unsafe_code)]\nfn f() {\n  g(\"unsafe\", { unsafe { h() } });\n}\n/// unsafe\nunsafe impl T for X {}";
     let found = lines_with(source, &[WORD, LINT]).unwrap();
     assert_eq!(found, [(LINT.to_owned(), 2), (WORD.to_owned(), 4), (WORD.to_owned(), 7)]);

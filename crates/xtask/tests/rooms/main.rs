@@ -34,7 +34,7 @@ const FLOORS: &[&[&str]] = &[
 const KNOWN: &[(&str, &[&str])] = &[];
 
 #[test]
-fn no_circle_between_rooms() {
+fn rooms_have_no_import_cycles() {
     let mut faults = String::new();
     let mut known: Vec<(&str, &[&str])> = KNOWN.to_vec();
     for (package, root) in roots() {
@@ -50,7 +50,7 @@ fn no_circle_between_rooms() {
                 continue;
             }
             let rooms = component.join(", ");
-            let _ = writeln!(faults, "{package}: the rooms {rooms} use each other in a circle:");
+            let _ = writeln!(faults, "{package}: the rooms {rooms} import each other in a cycle:");
             for (from, to) in circle(&edges, &component) {
                 let Use { file, line, text, .. } = edges[&(from, to)];
                 let _ = writeln!(faults, "  {from} -> {to}: {}:{line}: {text}", name(file));
@@ -58,31 +58,27 @@ fn no_circle_between_rooms() {
         }
     }
     for (package, rooms) in known {
-        let _ = writeln!(
-            faults,
-            "{package}: {} make no such circle any more: take it off KNOWN",
-            rooms.join(", ")
-        );
+        let _ =
+            writeln!(faults, "{package}: {} no longer form a cycle: remove it from KNOWN", rooms.join(", "));
     }
     assert!(faults.is_empty(), "\n{faults}");
 }
 
 #[test]
-fn crates_use_those_below_them() {
+fn crates_use_only_lower_layers() {
     let floor = |package: &str| FLOORS.iter().position(|row| row.contains(&package));
     let mut faults = String::new();
     for package in packages() {
         let name = text(&package, "name");
         let Some(own) = floor(name) else {
-            let _ =
-                writeln!(faults, "{name} stands on no floor: add it to FLOORS and to docs/ARCHITECTURE.md");
+            let _ = writeln!(faults, "{name} has no layer: add it to FLOORS and to docs/ARCHITECTURE.md");
             continue;
         };
         for dependency in array(&package, "dependencies") {
             let used = text(dependency, "name");
             // Tests of a crate may use any other crate.
             if dependency["path"].is_string() && dependency["kind"] != "dev" && floor(used) >= Some(own) {
-                let _ = writeln!(faults, "{name} uses {used}, which does not stand below it");
+                let _ = writeln!(faults, "{name} uses {used}, which is not in a lower layer");
             }
         }
     }
@@ -141,7 +137,7 @@ fn listed(source: &Crate) -> Vec<String> {
 }
 
 #[test]
-fn every_form_of_import_is_read() {
+fn every_form_of_import_is_parsed() {
     let source = made_up(&[
         (
             "src/lib.rs",
@@ -191,7 +187,7 @@ fn every_form_of_import_is_read() {
 }
 
 #[test]
-fn a_circle_is_told_by_its_shortest_way() {
+fn a_cycle_is_reported_by_its_shortest_path() {
     let source = made_up(&[
         ("src/lib.rs", "mod a; mod b; mod c; mod d; mod e;"),
         ("src/a.rs", "use crate::b::B;"),
@@ -207,7 +203,7 @@ fn a_circle_is_told_by_its_shortest_way() {
 }
 
 #[test]
-fn an_import_of_everything_is_refused() {
+fn glob_imports_between_rooms_are_rejected() {
     let source = made_up(&[("src/lib.rs", "mod a; mod b;"), ("src/a.rs", "use crate::*;"), ("src/b.rs", "")]);
     assert_eq!(source.unclear.len(), 1);
 }

@@ -56,7 +56,7 @@ impl Crate {
         let mut files = vec![(Vec::new(), vec![root.to_owned()])];
         while let Some((module, places)) = files.pop() {
             let Some((file, text)) = places.iter().find_map(|path| Some((path, read(path)?))) else {
-                panic!("none of the files {places:?} of the module {} is there", module.join("::"));
+                panic!("none of the files {places:?} of the module {} exists", module.join("::"));
             };
             let tokens: TokenStream =
                 text.parse().unwrap_or_else(|error| panic!("{}: {error}", file.display()));

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &CheckpointArgs, ui: &Ui) -> Result<ExitCode> {
     }
 }
 
-/// An error with its code and hint.
+/// Converts an error, with its code and hint.
 pub(super) fn failure(error: CheckpointError) -> anyhow::Error {
     let notes = match &error {
         CheckpointError::Damaged(damages) => damages.iter().map(line).collect(),
@@ -45,7 +45,7 @@ pub(super) fn failure(error: CheckpointError) -> anyhow::Error {
     Failure::Runtime { code, message, notes, hint }.into()
 }
 
-/// A damage in words.
+/// One damage as a line of text.
 fn line(damage: &Damage) -> String {
     format!("{} {}", damage.object, damage.what)
 }
@@ -53,7 +53,7 @@ fn line(damage: &Damage) -> String {
 fn list(args: &PlaceArgs, ui: &Ui) -> Result<ExitCode> {
     let store = store(&args.place, &options(&args.store.options)?)?;
     let numbers = steps(&store, "").map_err(failure)?;
-    // The item is empty where a step is one state.
+    // The item is empty if a step has no items.
     let mut all: Vec<(u64, String, Result<Checkpoint, CheckpointError>)> = Vec::new();
     for step in numbers {
         let path = step.to_string();
@@ -151,7 +151,7 @@ fn verify(args: &VerifyCheckpointArgs, ui: &Ui) -> Result<ExitCode> {
         let mut text = String::new();
         for (place, damages) in &checked {
             match damages.as_slice() {
-                [] => text.push_str(&format!("{place}: all is as it was written\n")),
+                [] => text.push_str(&format!("{place}: all data is intact\n")),
                 _ => damages.iter().for_each(|d| text.push_str(&format!("{place}: {}\n", line(d)))),
             }
         }

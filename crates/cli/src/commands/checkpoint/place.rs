@@ -1,4 +1,4 @@
-//! Checkpoints by the names that are given on the command line.
+//! Checkpoints at places that the command line names.
 
 use anyhow::Result;
 use shardc::checkpoint::{Checkpoint, CheckpointError, Store, steps};
@@ -6,7 +6,7 @@ use shardc::checkpoint::{Checkpoint, CheckpointError, Store, steps};
 use super::failure;
 use crate::failure::usage;
 
-/// Options of a store: `KEY=VALUE`.
+/// Parses options of a store: `KEY=VALUE`.
 pub(in crate::commands) fn options(given: &[String]) -> Result<Vec<(String, String)>> {
     let pair = |text: &String| match text.split_once('=') {
         Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
@@ -15,12 +15,12 @@ pub(in crate::commands) fn options(given: &[String]) -> Result<Vec<(String, Stri
     given.iter().map(pair).collect()
 }
 
-/// The store whose root is this place.
+/// Opens the store with this place as its root.
 pub(in crate::commands) fn store(place: &str, options: &[(String, String)]) -> Result<Store> {
     Store::open(place, options).map_err(|error| usage(error.to_string()))
 }
 
-/// The checkpoint at a place; of a folder of steps the one that is asked for, or the last.
+/// Opens the checkpoint at a place; in a folder of steps, the requested or the last step.
 pub(in crate::commands) fn open(
     place: &str,
     options: &[(String, String)],
@@ -30,7 +30,7 @@ pub(in crate::commands) fn open(
     try_open(place, options, step, item)?.map_err(failure)
 }
 
-/// The same, with what is wrong with the checkpoint itself as the inner result.
+/// Like [`open`], with an error of the checkpoint itself as the inner result.
 pub(in crate::commands) fn try_open(
     place: &str,
     options: &[(String, String)],
@@ -56,7 +56,7 @@ pub(in crate::commands) fn try_open(
     })
 }
 
-/// The folder of a new checkpoint, and its name there.
+/// The folder and the name of a new checkpoint.
 pub(in crate::commands) fn split(to: &str) -> Result<(&str, &str)> {
     let to = to.trim_end_matches('/');
     let (folder, name) = match to.rsplit_once('/') {
@@ -64,9 +64,9 @@ pub(in crate::commands) fn split(to: &str) -> Result<(&str, &str)> {
         Some(("", name)) => ("/", name),
         Some((folder, name)) => (folder, name),
     };
-    // Behind `://` there is a bucket, which is no name of a checkpoint.
+    // The part after `://` is a bucket, not the name of a checkpoint.
     if name.is_empty() || folder.ends_with(":/") {
-        return Err(usage(format!("{to} names no place for a checkpoint within a store")));
+        return Err(usage(format!("{to} is not a place for a checkpoint: name a folder within the store")));
     }
     Ok((folder, name))
 }

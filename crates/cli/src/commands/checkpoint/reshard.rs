@@ -16,7 +16,7 @@ use crate::failure::usage;
 use crate::ui::Ui;
 use crate::ui::table::bytes;
 
-/// Axes with their sizes.
+/// Axes and their sizes.
 type Mesh = Vec<(String, usize)>;
 
 pub(super) fn run(args: &ReshardArgs, ui: &Ui) -> Result<ExitCode> {
@@ -30,7 +30,7 @@ pub(super) fn run(args: &ReshardArgs, ui: &Ui) -> Result<ExitCode> {
     let arrays = from.arrays();
     for (pattern, _) in &specs {
         if !arrays.iter().any(|entry| matches(pattern, &entry.name)) {
-            return Err(usage(format!("--spec: no array is called {pattern}")));
+            return Err(usage(format!("--spec: no array matches {pattern}")));
         }
     }
     let entries = arrays.iter().map(|entry| with_blocks(entry, mesh.as_ref(), &specs));
@@ -54,7 +54,7 @@ fn mesh(text: &str) -> Result<Mesh> {
     Ok(mesh.axes.iter().map(|(axis, &size)| (axis.to_string(), usize::try_from(size).unwrap_or(1))).collect())
 }
 
-/// `params.w=data,-,x+y`
+/// Parses `params.w=data,-,x+y`.
 fn spec(text: &str) -> Result<(&str, Vec<Vec<String>>)> {
     let (name, spec) =
         text.rsplit_once('=').ok_or_else(|| usage(format!("--spec: {text} is not NAME=SPEC")))?;
@@ -65,7 +65,7 @@ fn spec(text: &str) -> Result<(&str, Vec<Vec<String>>)> {
     Ok((name, spec.split(',').map(dim).collect()))
 }
 
-/// An entry with the blocks that it gets.
+/// The entry with its new blocks.
 fn with_blocks(entry: &Entry, mesh: Option<&Mesh>, specs: &[(&str, Vec<Vec<String>>)]) -> Result<Entry> {
     let Some(mesh) = mesh else { return Ok(Entry::whole(&entry.name, entry.dtype, &entry.shape)) };
     let given = specs.iter().rev().find(|(pattern, _)| matches(pattern, &entry.name));
@@ -75,7 +75,7 @@ fn with_blocks(entry: &Entry, mesh: Option<&Mesh>, specs: &[(&str, Vec<Vec<Strin
             if spec.len() > entry.shape.len() {
                 let rank = entry.shape.len();
                 return Err(usage(format!(
-                    "--spec: {pattern} has {} dimensions, and {} {rank}",
+                    "--spec: {pattern} has {} dimensions, but {} has {rank}",
                     spec.len(),
                     entry.name
                 )));
@@ -99,7 +99,7 @@ fn with_blocks(entry: &Entry, mesh: Option<&Mesh>, specs: &[(&str, Vec<Vec<Strin
     Ok(Entry { sharding, ..Entry::split(&entry.name, entry.dtype, &entry.shape, &shards) })
 }
 
-/// Whether a name is that of a pattern, in which `*` stands for any text.
+/// Whether a name matches a pattern, in which `*` matches any text.
 pub(in crate::commands) fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_stand_for_any_text() {
+    fn stars_match_any_text() {
         for (pattern, name) in
             [("a", "a"), ("*", ""), ("a*", "abc"), ("*c", "abc"), ("a*b*c", "axxbyc"), ("a**", "a")]
         {

@@ -72,12 +72,12 @@ pub(super) fn run(args: &StepPlaceArgs, ui: &Ui) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// `4, 8`
+/// Sizes as in `4, 8`.
 fn sizes(sizes: &[usize]) -> String {
     sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// A mesh and a spec, as the command line takes them.
+/// A mesh and a spec in the syntax of the command line.
 fn words(sharding: &Sharding) -> (String, String) {
     let mesh: Vec<String> = sharding.mesh.iter().map(|(axis, size)| format!("{axis}={size}")).collect();
     let dim = |axes: &Vec<String>| if axes.is_empty() { "-".to_owned() } else { axes.join("+") };

@@ -1,4 +1,4 @@
-//! The source of arrays for commands: a checkpoint or a state dict.
+//! Sources of arrays: checkpoints and state dicts.
 
 use std::process::ExitCode;
 
@@ -11,20 +11,20 @@ use super::place;
 use crate::state_dict::failure;
 use crate::ui::Ui;
 
-/// Something with arrays that was opened.
+/// An open source of arrays.
 pub(super) enum Opened {
     Checkpoint(Box<Checkpoint>),
     Dict(Dict),
 }
 
-/// A state dict, and where it is.
+/// A state dict and its place.
 pub(super) struct Dict {
     place: String,
     dict: StateDict,
 }
 
 impl Opened {
-    /// Opens a checkpoint, a step of a folder, an item of either, or a state dict in a file or a folder.
+    /// Opens a checkpoint, a step in a folder, an item of either, or a state dict in a file or a folder.
     pub(super) fn new(
         place: &str,
         options: &[(String, String)],
@@ -59,7 +59,7 @@ impl Opened {
         }
     }
 
-    /// Who saved it.
+    /// The writer of the arrays, as text.
     pub(super) fn origin(&self) -> String {
         match (self, self.processes()) {
             (Opened::Dict(_), _) => "a state dict".to_owned(),
@@ -86,12 +86,12 @@ impl Source for Dict {
     }
 }
 
-/// The bytes of the elements of an array.
+/// The size of an array in bytes.
 pub(super) fn bytes(entry: &Entry) -> u64 {
     entry.shape.iter().fold(entry.dtype.bytes() as u64, |bytes, &n| bytes * n as u64)
 }
 
-/// Reads every tensor of a state dict. Files of state dicts have no checksums of tensors.
+/// Reads every tensor of a state dict. The formats have no checksums of tensors.
 pub(super) fn verify(place: &str, ui: &Ui) -> Result<ExitCode> {
     let mut faults: Vec<StateDictError> = Vec::new();
     match open(place.as_ref()) {

@@ -1,4 +1,4 @@
-//! Where arguments come from: `--load`, `--inputs`, and chance.
+//! The sources of arguments: `--load`, `--inputs`, and random values.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::commands::checkpoint::place::{open as open_checkpoint, options};
 use crate::source::Source as Text;
 use crate::state_dict;
 
-/// What `--load` names.
+/// A source named by `--load`.
 pub(super) struct Source {
     place: String,
     content: Content,
@@ -32,7 +32,7 @@ enum Content {
 }
 
 impl Source {
-    /// Names with types and shapes.
+    /// The names, types and shapes of its arrays.
     fn list(&self) -> Vec<(String, ArrayType)> {
         let of = |name: &str, dtype: DType, shape: &[usize]| {
             (name.to_owned(), ArrayType { dtype, shape: shape.to_vec() })
@@ -48,7 +48,7 @@ impl Source {
     }
 }
 
-/// Opens what `--load` names; nothing but headers is read.
+/// Opens the sources of `--load`; only headers are read.
 pub(super) fn open(args: &StateArgs) -> Result<Vec<Source>> {
     let options = options(&args.store.options)?;
     let source = |place: &String| {
@@ -67,15 +67,15 @@ pub(super) fn open(args: &StateArgs) -> Result<Vec<Source>> {
 /// Arguments on the devices.
 pub(super) struct Loaded {
     pub(super) arrays: Vec<ShardedArray>,
-    /// The step that the first checkpoint is of.
+    /// The step of the first checkpoint that has one.
     pub(super) step: Option<u64>,
-    /// The tree of the first checkpoint that has one.
+    /// The name tree of the first checkpoint that has one.
     pub(super) tree: Option<Tree>,
 }
 
-/// Why arguments cannot be had.
+/// An error while arguments are loaded.
 pub(super) enum Fault {
-    /// What the library says, which may be about the program.
+    /// An error of the library, which may concern the program.
     Library(Error),
     Other(anyhow::Error),
 }
@@ -107,8 +107,8 @@ impl From<anyhow::Error> for Fault {
     }
 }
 
-/// The arguments of a program: those of `--inputs`, then those of `--load`, and random ones. Of what is loaded each process reads
-/// what its devices hold.
+/// Creates the arguments of a program: from `--inputs`, else from `--load`, else random. Each process reads only the blocks of
+/// its devices.
 pub(super) fn arguments(
     args: &RunArgs,
     sources: &[Source],
@@ -170,7 +170,7 @@ pub(super) fn arguments(
     Ok(Loaded { arrays: all, step, tree })
 }
 
-/// A tensor on the devices of an argument, each block read by itself.
+/// Puts a tensor on the devices of an argument; each block is read separately.
 fn spread(tensor: &Tensor, client: &Client, program: &Program, port: &Port) -> Result<ShardedArray, Fault> {
     let placement = port.place(program.executable().placement())?;
     let (placement, layout) = (&*placement, port.layout.clone());
@@ -182,7 +182,7 @@ fn spread(tensor: &Tensor, client: &Client, program: &Program, port: &Port) -> R
     let mut failed: Option<StateDictError> = None;
     let made =
         ShardedArray::from_callback(client, placement, layout, port.ty.dtype, |block: &BlockRequest| {
-            // A block that is all padding begins beyond the end.
+            // A block that consists of padding begins after the end of the tensor.
             let bounds: Vec<_> = block
                 .offsets
                 .iter()
@@ -203,7 +203,7 @@ fn spread(tensor: &Tensor, client: &Client, program: &Program, port: &Port) -> R
     }
 }
 
-/// Where each argument is: the number of a source, and the name there. All that does not fit is said at once (SH1309).
+/// Finds the source and the name of each argument. All mismatches are reported in one error (SH1309).
 fn fitted(
     args: &StateArgs,
     sources: &[Source],
@@ -261,7 +261,7 @@ fn fitted(
         }
     }
     if !args.ignore_unexpected {
-        // What a run saved has its results, which no run takes.
+        // A saved run also contains its results, which are no arguments.
         let own: BTreeSet<String> = results(interface).into_iter().collect();
         let more = there.iter().filter(|(name, _)| !used.contains(*name) && !own.contains(*name));
         for (number, name, ty) in more.flat_map(|(_, all)| all) {

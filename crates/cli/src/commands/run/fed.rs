@@ -1,4 +1,4 @@
-//! Which results are arguments of the next step.
+//! The results that become arguments of the next step.
 
 use anyhow::Result;
 use shardc::Interface;
@@ -8,11 +8,11 @@ use super::names::path;
 use crate::args::StateArgs;
 use crate::failure::{Failure, usage};
 
-/// Pairs of a result and the argument that it is in the next step: those of `--feed`, those that take an argument's memory, and
-/// those with an argument's name; each argument once.
+/// Pairs of a result and the argument of the next step that it becomes: pairs of `--feed`, pairs by donation, then pairs by
+/// name. Each argument occurs once.
 ///
 /// # Errors
-/// `--feed` names what there is not, or another type; several steps are asked for, and nothing goes from one to the next.
+/// `--feed` has an unknown name or unequal types; or several steps are requested, and there are no pairs.
 pub(super) fn pairs(args: &StateArgs, interface: &Interface, names: &Names) -> Result<Vec<(usize, usize)>> {
     let (inputs, outputs) = (&interface.inputs, &interface.outputs);
     let mut pairs: Vec<(usize, usize)> = Vec::new();
@@ -23,11 +23,11 @@ pub(super) fn pairs(args: &StateArgs, interface: &Interface, names: &Names) -> R
         let refused = |error| Failure::of(&shardc::Error::from(error), "--feed", "");
         let argument = names.find_argument(argument).map_err(refused)?;
         let Named::Result(result) = names.find(result).map_err(refused)? else {
-            return Err(usage(format!("--feed: {result} is an argument, and a result is to be named first")));
+            return Err(usage(format!("--feed: {result} is an argument: name a result before the `=`")));
         };
         let (from, to) = (&outputs[result].global, &inputs[argument].global);
         if from != to {
-            return Err(usage(format!("--feed {text}: the result is {from}, and the argument {to}")));
+            return Err(usage(format!("--feed {text}: the result is {from}, but the argument is {to}")));
         }
         pairs.push((result, argument));
     }
@@ -46,9 +46,9 @@ pub(super) fn pairs(args: &StateArgs, interface: &Interface, names: &Names) -> R
     }
     match args.steps {
         Some(steps) if steps > 1 && pairs.is_empty() => Err(Failure::Usage {
-            message: format!("--steps {steps}: no result is an argument of the next step"),
+            message: format!("--steps {steps}: no result becomes an argument of the next step"),
             hint: Some(
-                "donate arguments (tf.aliasing_output), give results the names of arguments, or say --feed res0=arg0"
+                "donate arguments (tf.aliasing_output), give results the names of arguments, or use --feed res0=arg0"
                     .to_owned(),
             ),
         }

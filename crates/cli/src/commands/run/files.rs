@@ -1,4 +1,4 @@
-//! Safetensors files of inputs and outputs by position: `--inputs`, `--outputs`.
+//! Safetensors files of `--inputs` and `--outputs`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,7 +29,7 @@ const TYPES: &[(DType, Dtype)] = &[
     (DType::F64, Dtype::F64),
 ];
 
-/// The arrays of a file by argument. Everything that does not fit is said at once.
+/// Reads the arrays of a file by argument. All mismatches are reported in one error.
 pub(super) fn load(path: &Path, names: &Names, ports: &[Port]) -> Result<BTreeMap<usize, HostArray>> {
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     let file = SafeTensors::deserialize(&bytes)
@@ -60,9 +60,9 @@ pub(super) fn load(path: &Path, names: &Names, ports: &[Port]) -> Result<BTreeMa
                 let array = HostArray::new(wanted.dtype, view.shape(), data).map_err(runtime_error)?;
                 arrays.insert(index, array);
             }
-            Some(ty) => wrong.push(format!("{name} is {ty}, and {wanted} is expected")),
+            Some(ty) => wrong.push(format!("{name} is {ty}, but {wanted} is expected")),
             None => {
-                wrong.push(format!("{name} has elements of {:?}, and {wanted} is expected", view.dtype()))
+                wrong.push(format!("{name} has elements of {:?}, but {wanted} is expected", view.dtype()))
             }
         }
     }
@@ -75,7 +75,12 @@ pub(super) fn load(path: &Path, names: &Names, ports: &[Port]) -> Result<BTreeMa
     wrong.extend(unknown.iter().map(|error| error.message.clone()));
     let message = match wrong.as_slice() {
         [only] => format!("{}: {only}", path.display()),
-        all => format!("{}: {} inputs do not fit:\n  {}", path.display(), all.len(), all.join("\n  ")),
+        all => format!(
+            "{}: {} inputs do not match the program:\n  {}",
+            path.display(),
+            all.len(),
+            all.join("\n  ")
+        ),
     };
     let hint = unknown.into_iter().find_map(|error| error.hint.map(|hint| hint.to_string()));
     Err(Failure::Runtime { code: "RT0303".to_owned(), message, notes: Vec::new(), hint }.into())
@@ -85,7 +90,7 @@ pub(super) fn serialized(outputs: &[HostArray]) -> Result<Vec<u8>> {
     let mut tensors = BTreeMap::new();
     for (i, array) in outputs.iter().enumerate() {
         let Some((_, dtype)) = TYPES.iter().find(|(d, _)| *d == array.dtype) else {
-            bail!("out{i} has type {}, which safetensors does not have", array.dtype);
+            bail!("out{i} has type {}, which safetensors does not support", array.dtype);
         };
         tensors.insert(format!("out{i}"), TensorView::new(*dtype, array.shape.clone(), &array.data)?);
     }

@@ -1,11 +1,11 @@
-//! How what is loaded differs from the arguments of a program: all of it is one error (SH1309).
+//! Mismatches between loaded arrays and the arguments of a program, reported in one error (SH1309).
 
 use anyhow::Result;
 use shardc::runtime::ArrayType;
 
 use crate::failure::Failure;
 
-/// What does not fit, a line each, by kind.
+/// The mismatches by kind, one line each.
 #[derive(Default)]
 pub(super) struct Misfit {
     missing: Vec<String>,
@@ -16,53 +16,53 @@ pub(super) struct Misfit {
 }
 
 impl Misfit {
-    /// An argument is nowhere, neither by its own name nor as `--map` calls it.
+    /// An argument was not found under its name, nor under the name of `--map`.
     pub(super) fn is_missing(&mut self, argument: &str, called: &str, ty: &ArrayType) {
         let called = if called == argument { String::new() } else { format!(" ({called})") };
         self.missing.push(format!("missing: {argument}{called}, {ty}"));
     }
 
-    /// An array is none of the arguments.
+    /// An array is no argument.
     pub(super) fn is_unexpected(&mut self, name: &str, ty: &ArrayType, place: &str) {
         self.unexpected.push(format!("unexpected: {name}, {ty}, in {place}"));
     }
 
-    /// An array at a place has another type or shape than the argument.
+    /// An array has another type or shape than its argument.
     pub(super) fn is_misshaped(
         &mut self,
         (stored, is, place): (&str, &ArrayType, &str),
         (argument, wanted): (&str, &ArrayType),
     ) {
         self.misshaped.push(format!(
-            "another type or shape: {stored} is {is} in {place}, and the argument {argument} is {wanted}"
+            "type or shape mismatch: {stored} is {is} in {place}, but the argument {argument} is {wanted}"
         ));
     }
 
-    /// An argument is at several places.
+    /// Several sources have the same argument.
     pub(super) fn is_there_twice(&mut self, name: &str, places: &[&str]) {
-        self.twice.push(format!("several times: {name}, in {}", places.join(" and ")));
+        self.twice.push(format!("ambiguous: {name} is in {}", places.join(" and ")));
     }
 
-    /// Nothing at a place is an argument.
+    /// A source has no argument.
     pub(super) fn is_of_no_use(&mut self, place: &str) {
-        self.of_no_use.push(format!("no argument: nothing in {place} is one"));
+        self.of_no_use.push(format!("unused: no array in {place} is an argument"));
     }
 
-    /// `fitting`, if there is nothing that does not fit.
+    /// Returns `fitting` if there are no mismatches.
     ///
     /// # Errors
-    /// All that does not, with the options that help.
+    /// All mismatches, with the options that help.
     pub(super) fn or<T>(self, fitting: T) -> Result<T> {
         let kinds: [(Vec<String>, &str, Option<&str>); 5] = [
             (
                 self.missing,
                 "missing",
-                Some("--map says what arguments are called there, --random-missing makes up what is missing"),
+                Some("rename arguments with --map, or use random values with --random-missing"),
             ),
-            (self.unexpected, "unexpected", Some("--ignore-unexpected leaves out what is not taken")),
-            (self.misshaped, "of another type or shape", Some("nothing is converted")),
-            (self.twice, "several times", None),
-            (self.of_no_use, "of no use", None),
+            (self.unexpected, "unexpected", Some("ignore other arrays with --ignore-unexpected")),
+            (self.misshaped, "of another type or shape", Some("types and shapes are not converted")),
+            (self.twice, "ambiguous", None),
+            (self.of_no_use, "unused", None),
         ];
         let found = || kinds.iter().filter(|(lines, ..)| !lines.is_empty());
         if found().next().is_none() {
@@ -73,7 +73,7 @@ impl Misfit {
         Err(Failure::Runtime {
             code: "SH1309".to_owned(),
             message: format!(
-                "what is loaded does not fit the arguments of the program: {}",
+                "the loaded arrays do not match the arguments of the program: {}",
                 counts.join(", ")
             ),
             notes: found().flat_map(|(lines, ..)| lines).cloned().collect(),

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &RunArgs, ui: &Ui) -> Result<ExitCode> {
         Place::Launcher(count) => return launch::again(count, ui),
         Place::Member(options) => Some(*options),
     };
-    // Results and warnings are shown once.
+    // In a job, only process 0 prints results and warnings.
     let is_first = job.as_ref().is_none_or(|job| job.index == 0);
     let ui = &ui.quiet_unless(is_first);
     let saved = args.outputs.as_deref().map(|path| ("--outputs", path));
@@ -48,7 +48,8 @@ pub(crate) fn run(args: &RunArgs, ui: &Ui) -> Result<ExitCode> {
     let interface = &job_of_program.output.interface;
     let client = client(&args.device, &interface.mesh, processes.as_ref())?;
     let limits = limits(&args.device);
-    // Before the inputs are made, and before anything is compiled. What is loaded is never on the host as a whole.
+    // This check comes before the inputs are created and the program is compiled. Loaded arguments are never complete on the
+    // host.
     if sources.is_empty() && client.platform_name() == "cpu" {
         run_need(interface).check("running the program", limits.memory).map_err(runtime_error)?;
     }
@@ -70,7 +71,7 @@ pub(crate) fn run(args: &RunArgs, ui: &Ui) -> Result<ExitCode> {
     let checked = args.state.check_finite.then_some(names.as_slice());
     let runner = Runner { client: &client, program: &program, fed: &fed, checked };
     let shown = report::shown(interface);
-    // An error of the user's own manual computations names them.
+    // An error caused by the program's own manual computations names them.
     let attributed = |error| match job::original(source, &args.input.annotations) {
         Ok(original) => source.explain(&attribute_disagreement(&original, error)),
         Err(_) => source.explain(&error),
@@ -114,18 +115,18 @@ fn document(steps: Option<&[Step]>, rows: &[Row], memory: Option<&DeviceMemory>)
     document
 }
 
-/// A program that is run again and again.
+/// A program that runs once or several times.
 struct Runner<'a> {
     client: &'a Client,
     program: &'a Program,
-    /// Results that are arguments of the next step.
+    /// Pairs of a result and the argument of the next step that it becomes.
     fed: &'a [(usize, usize)],
-    /// The names of the results, if their elements have to be finite.
+    /// The names of the results, if they are checked for NaN and infinity.
     checked: Option<&'a [String]>,
 }
 
 impl Runner<'_> {
-    /// Runs so many steps; returns what each took and gave, and the results of the last.
+    /// Runs `count` steps; returns the time and the scalars of each, and the results of the last.
     fn run(
         &self,
         arguments: Vec<ShardedArray>,
@@ -169,7 +170,7 @@ impl Runner<'_> {
     }
 }
 
-/// An output as a whole. Devices that hold the same block have to agree on it but for rounding.
+/// Gathers an output on the host. Devices with the same block must agree on it, up to rounding.
 fn gathered(
     index: usize,
     array: &ShardedArray,

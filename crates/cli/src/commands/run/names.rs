@@ -1,4 +1,4 @@
-//! What arguments and results are called in checkpoints and files.
+//! The names of arguments and results in checkpoints and files.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use shardc::Interface;
 
 use crate::failure::usage;
 
-/// A name as a path: `params['w']`, `params/w` and `params.w` are `params.w`.
+/// Converts a name to a path: `params['w']`, `params/w` and `params.w` become `params.w`.
 pub(super) fn path(name: &str) -> String {
     let mut path = String::with_capacity(name.len());
     for character in name.chars() {
@@ -22,7 +22,7 @@ pub(super) fn path(name: &str) -> String {
     path
 }
 
-/// The name of each result: that of the argument whose memory it takes, or its own, or `outN`; each once.
+/// The name of each result: that of the argument donated to it, or its own, or `outN`; no name occurs twice.
 pub(super) fn results(interface: &Interface) -> Vec<String> {
     let argument = |(i, name): (usize, Option<&str>)| name.map_or_else(|| format!("arg{i}"), str::to_owned);
     let aliased: BTreeMap<usize, String> = interface
@@ -46,12 +46,12 @@ pub(super) fn results(interface: &Interface) -> Vec<String> {
     names
 }
 
-/// What `--map` says: how arguments are called elsewhere.
+/// The rules of `--map`: names of arguments in the sources of `--load`.
 pub(super) struct Map(Vec<(String, String)>);
 
 impl Map {
     /// # Errors
-    /// Wrong usage: no `=`, several stars on a side, or a star on the right alone.
+    /// Wrong usage: no `=`, several stars on one side, or a star only on the right.
     pub(super) fn new(given: &[String]) -> Result<Map> {
         let rule = |text: &String| {
             let (ours, theirs) = text
@@ -60,7 +60,7 @@ impl Map {
             let (ours, stars) = (path(ours), |side: &str| side.matches('*').count());
             if stars(&ours) > 1 || stars(theirs) > stars(&ours) {
                 return Err(usage(format!(
-                    "--map: {text}: one * at most on each side, and none on the right alone"
+                    "--map: {text}: each side may have one *, and the right side only if the left has one"
                 )));
             }
             Ok((ours, theirs.to_owned()))
@@ -68,7 +68,7 @@ impl Map {
         Ok(Map(given.iter().map(rule).collect::<Result<_>>()?))
     }
 
-    /// What an argument is called elsewhere, as a path; `None` where no rule is about it. The last rule counts.
+    /// The name of an argument in the sources, as a path; `None` if no rule matches. The last matching rule wins.
     pub(super) fn of(&self, name: &str) -> Option<String> {
         self.0.iter().rev().find_map(|(ours, theirs)| {
             let found = match ours.split_once('*') {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn maps_take_the_last_rule() {
+    fn the_last_matching_map_rule_wins() {
         let map = |rules: &[&str]| Map::new(&rules.iter().map(|&rule| rule.to_owned()).collect::<Vec<_>>());
         let both = map(&["params['*']=model.*", "params.b=bias"]).unwrap();
         assert_eq!(both.of("params.w").as_deref(), Some("model.w"));

@@ -1,4 +1,4 @@
-//! What is told of a run.
+//! The report of a run.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// Numbers that are not finite are null.
+    /// Numbers that are not finite become null.
     pub(super) fn json(&self) -> Value {
         let scalars: serde_json::Map<String, Value> =
             self.scalars.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
@@ -26,13 +26,13 @@ impl Step {
     }
 }
 
-/// The results whose values are told of each step: those without dimensions, with their names.
+/// The results without dimensions, whose values are reported for each step, with their names.
 pub(super) fn shown(interface: &Interface) -> Vec<(usize, String)> {
     let all = names::results(interface).into_iter().enumerate();
     all.filter(|(i, _)| interface.outputs[*i].global.shape.is_empty()).collect()
 }
 
-/// What is told of an output.
+/// The type and statistics of an output.
 pub(super) struct Row {
     name: Option<String>,
     ty: String,
@@ -54,7 +54,7 @@ impl Row {
         }
     }
 
-    /// Numbers that are not finite are null.
+    /// Numbers that are not finite become null.
     pub(super) fn json(&self) -> Value {
         json!({
             "name": self.name,
@@ -66,17 +66,17 @@ impl Row {
     }
 }
 
-/// Memory of the device that used most of it, so far.
+/// The memory of the device with the highest peak.
 pub(super) struct DeviceMemory {
     peak: u64,
     limit: Option<u64>,
 }
 
 impl DeviceMemory {
-    /// `None` where the plugin keeps no such numbers, as the CPU plugin does not.
+    /// `None` if the plugin does not report memory, as the CPU plugin.
     pub(super) fn of(client: &Client) -> Option<DeviceMemory> {
         let stats = client.devices().iter().filter_map(|device| device.memory_stats().ok());
-        // A pool that takes memory as it is asked for has a limit of 0.
+        // A pool that grows on demand reports the limit 0.
         let limit = |limit: Option<u64>| limit.filter(|&bytes| bytes > 0);
         let used =
             stats.filter_map(|stats| Some(DeviceMemory { peak: stats.peak?, limit: limit(stats.limit) }));
@@ -88,8 +88,8 @@ impl DeviceMemory {
     }
 
     fn text(&self) -> String {
-        let limit = self.limit.map(|limit| format!(", of {}", bytes(limit))).unwrap_or_default();
-        format!("memory in use on a device: {} at the peak, compilation included{limit}\n", bytes(self.peak))
+        let limit = self.limit.map(|limit| format!(" of {}", bytes(limit))).unwrap_or_default();
+        format!("peak memory of a device: {}{limit}, including compilation\n", bytes(self.peak))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where results go: `--save`.
+//! The target of `--save`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,19 +22,19 @@ use crate::state_dict::{self, Destination, Wrapping};
 use crate::ui::Ui;
 use crate::ui::table::bytes;
 
-/// How the names of files end that are no checkpoints.
+/// Extensions of files that are no checkpoints.
 const FILES: [&str; 5] = ["safetensors", "pth", "pt", "bin", "ckpt"];
 
-/// Where results go.
+/// The target of results.
 pub(super) enum Target {
     File(Destination),
     Checkpoint { store: Store, name: String, place: String },
 }
 
-/// The target that a place means.
+/// Parses the target.
 ///
 /// # Errors
-/// There is a checkpoint already (SH1306), the store does not answer (SH1301), or the place is none.
+/// A checkpoint exists already (SH1306), the store does not respond (SH1301), or the place is invalid.
 pub(super) fn target(place: &str, args: &StateArgs) -> Result<Target> {
     let path = Path::new(place);
     if path.extension().is_some_and(|ending| FILES.iter().any(|file| ending == *file)) {
@@ -46,15 +46,15 @@ pub(super) fn target(place: &str, args: &StateArgs) -> Result<Target> {
         Err(CheckpointError::NotFound { .. }) => {
             Ok(Target::Checkpoint { store, name: name.to_owned(), place: place.to_owned() })
         }
-        // Whether there is one cannot be said.
+        // It is unknown whether a checkpoint exists.
         Err(error @ CheckpointError::Store { .. }) => Err(failure(error)),
-        // One that is damaged, or of a kind that is not read, is one, too.
+        // A damaged checkpoint, or one of an unsupported kind, exists nevertheless.
         Ok(_) | Err(_) => Err(failure(CheckpointError::Exists { path: place.to_owned() })),
     }
 }
 
-/// What a checkpoint says of itself: the step that it is of, counted from the one that was loaded, and the tree of names. What was loaded
-/// says more of the tree than names do.
+/// The metadata of a checkpoint: its step, counted on from the loaded one, and the name tree. A loaded tree has more
+/// information than names.
 pub(super) fn info(
     loaded: Option<u64>,
     steps: usize,
@@ -68,7 +68,7 @@ pub(super) fn info(
     Info { step: Some(loaded.unwrap_or(0) + steps as u64), tree: Some(tree), ..Info::default() }
 }
 
-/// Saves results by name, each once. In a job all processes have to do this.
+/// Saves the results by name. In a job all processes must call this.
 pub(super) fn save(
     target: &Target,
     interface: &Interface,

@@ -1,7 +1,7 @@
-//! The axes along which all operands and results of an operation can be sharded alike.
+//! The common shardings of the factors of an operation, for all its operands and results.
 //!
-//! The choice is Shardy's: the sharding of a factor that comes from the largest tensors wins, then that of a factor along
-//! which splitting costs least, then the one over more devices.
+//! The heuristic is Shardy's: candidates are ordered by the number of elements of the tensors that have the sharding, then by
+//! factor kind (the cheapest communication first), then by the number of shards.
 
 use shardc_ir::{AxisRef, Mesh, MeshId, Module, OpId, ValueId};
 use shardc_passes::internal::sub_axes::overlaps;
@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 type Axes = SmallVec<[AxisRef; 2]>;
 
-/// The axes of each factor of the rule.
+/// Finds the axes of each factor of the rule.
 pub(super) fn find(
     module: &Module,
     op: OpId,
@@ -44,7 +44,7 @@ pub(super) fn find(
     out
 }
 
-/// Gives every tensor the axes of each factor; tells which changed.
+/// Sets the axes of each factor in every tensor; returns which tensors changed.
 pub(super) fn update(projection: &mut Projection, axes: &[Axes]) -> Vec<bool> {
     let change = |tensor: &mut TensorFactors| {
         let mut changed = false;
@@ -59,7 +59,7 @@ pub(super) fn update(projection: &mut Projection, axes: &[Axes]) -> Vec<bool> {
     projection.tensors.iter_mut().map(change).collect()
 }
 
-/// The axes, where all agree already, no axis is on two factors and nothing is split that has to be whole.
+/// The axes, if all tensors already agree, no axis is on two factors, and no factor that needs replication is sharded.
 fn agreed(rule: &ShardingRule, projection: &Projection) -> Option<Vec<Axes>> {
     let mut out: Vec<Axes> = Vec::new();
     for (f, factor) in rule.factors.iter().enumerate() {
@@ -84,8 +84,8 @@ fn has_overflow(tensor: &TensorFactors, f: usize) -> bool {
     tensor.factors[f].as_ref().is_some_and(|s| !s.overflow.is_empty())
 }
 
-/// With two tensors one keeps its sharding: the one that splits nothing that costs an exchange, the larger one, the one
-/// that is split more.
+/// With two tensors, one keeps its sharding: the one without sharded permutation factors, then the larger one, then the one
+/// with more shards.
 fn of_two(
     mesh: &Mesh,
     rule: &ShardingRule,
@@ -120,7 +120,7 @@ fn of_two(
         .collect()
 }
 
-/// Cuts a list where it first meets one of `others`; tells whether it did.
+/// Truncates a list before it first overlaps one of `others`; returns whether it did.
 fn truncate(axes: &mut Axes, others: &[AxisRef]) -> bool {
     for i in 0..axes.len() {
         let axis = axes[i];
@@ -133,13 +133,13 @@ fn truncate(axes: &mut Axes, others: &[AxisRef]) -> bool {
     false
 }
 
-/// A factor and axes that some tensor splits it by.
+/// A factor, and axes with which some tensor shards it.
 struct Candidate {
     factor: usize,
     axes: Axes,
-    /// Elements of the tensors that are split so.
+    /// The elements of the tensors with this sharding.
     elements: i64,
-    /// How many times more than chosen so far.
+    /// The number of shards, divided by that of the axes already chosen.
     shards: i64,
 }
 
@@ -147,7 +147,7 @@ struct Search<'a> {
     mesh: &'a Mesh,
     rule: &'a ShardingRule,
     candidates: Vec<Candidate>,
-    /// Which factors have to be fully split before each factor may be.
+    /// The factors that must be fully sharded before each factor.
     before: Vec<Vec<bool>>,
     chosen: Vec<Axes>,
 }
@@ -235,7 +235,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// What splits a factor that has to be whole splits factors that all tensors have instead, where it fits.
+/// Moves axes of factors that need replication to factors that all tensors have, if they divide them.
 fn move_to_batch(mesh: &Mesh, rule: &ShardingRule, chosen: &mut [Axes]) {
     let in_all = |f: usize| {
         let tensors = rule.tensors().filter(|m| !m.dims.is_empty());

@@ -1,4 +1,12 @@
-//! The result of a matrix product that asks for the axes of the contracted dimension.
+//! Matmuls whose result is sharded along the axes of the contracting dimension.
+//!
+//! ```mlir
+//! // %a: [{}, {"x"}], %b: [{"x"}, {"y"}]
+//! %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x"}]>]>}
+//! // becomes
+//! %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"y"}]>]>}
+//! %1 = sdy.reshard %0 <@mesh, [{}, {"x"}]>
+//! ```
 
 use shardc_ir::{AxisRef, InsertionPoint, MeshId, OpId, OpKind, ShardingId, ValueId};
 use shardc_passes::internal::Projection;
@@ -8,14 +16,14 @@ use shardc_passes::rules::sharding_rule::{FactorKind, ShardingRule};
 use super::Inserter;
 
 impl Inserter<'_> {
-    /// Lets a product make its result as its operands are sharded, and reshards the result, where that is less than
-    /// resharding an operand:
+    /// Computes a matmul with the shardings of its operands, and reshards the result, if this costs less than resharding an
+    /// operand:
     ///
-    /// * both operands are sharded alike along factors that they share, and along different axes elsewhere;
-    /// * the result disagrees with an operand on one factor only, along which the operand is split;
-    /// * the result is not larger than the operand, and asks there for the axes of the contracted dimensions.
+    /// * the operands have equal shardings on common factors, and do not share axes on other factors;
+    /// * the result conflicts with an operand on one factor only, and the operand is sharded along it;
+    /// * the result is not larger than the operand, and is sharded there along the axes of the contracting dimensions.
     ///
-    /// The product is split along more axes then, and the reduction is over a smaller tensor.
+    /// The matmul is then sharded along more axes, and the all-reduce is of a smaller tensor.
     pub(super) fn dot(
         &mut self,
         op: OpId,
@@ -51,7 +59,7 @@ impl Inserter<'_> {
 
 type Axes = smallvec::SmallVec<[AxisRef; 2]>;
 
-/// The factor on which the result disagrees, and the axes that it has in the operand.
+/// The factor with the conflict, and its axes in the operand.
 fn conflict(rule: &ShardingRule, projection: &Projection, sizes: [i64; 3]) -> Option<(usize, Axes)> {
     let [lhs_size, rhs_size, result_size] = sizes;
     let mut found: Option<(usize, Axes)> = None;

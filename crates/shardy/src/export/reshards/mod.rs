@@ -1,9 +1,11 @@
-//! `sdy-insert-explicit-reshards`, as far as XLA's partitioner wants it: what it does better itself stays implicit.
+//! `sdy-insert-explicit-reshards`, as far as XLA's partitioner needs it; reshards that XLA chooses better stay implicit.
 //!
-//! Explicit become: pending reductions where a use wants them complete, and what has to be pending; arguments of calls
-//! as the function wants them; concatenations of parts that are sharded differently; the result of a matrix product
-//! that asks for the axes of the contracted dimension, where it is better to reduce first; and values that are on one
-//! device.
+//! The following become explicit:
+//! * all-reduces of unreduced values whose users expect reduced values, and conversions to unreduced values;
+//! * reshards of call arguments to the parameters' shardings;
+//! * reshards of concatenation operands with different shardings;
+//! * the reshard of a `dot_general` result to the axes of the contracting dimension, if this is cheaper (`dot.rs`);
+//! * transfers to and from single devices.
 
 mod common_axes;
 mod dot;
@@ -23,16 +25,16 @@ use shardc_passes::rules::sharding_rule::{FactorKind, ShardingRule};
 
 use crate::shardings::{self, equivalent, through_barriers};
 
-/// Whether every operation gets operands and results that fit; shardc's own `plan` does that.
+/// Reshard operands and results of every operation. Not supported here: the pass `plan` does that.
 pub(super) const FULL: PassOption = PassOption::flag("enable-full-version");
 
 /// Inserts reshards and collectives.
 ///
 /// # Errors
-/// An argument or result of a function is on one device; an operation has results on several single devices.
+/// An argument or result of a function is on a single device, or an operation has results on different single devices.
 pub(super) fn insert(module: &mut Module, full: bool) -> Result<(), Vec<Diagnostic>> {
     if full {
-        let message = "sdy-insert-explicit-reshards does not make every reshard explicit";
+        let message = "sdy-insert-explicit-reshards cannot make every reshard explicit";
         let error = Diagnostic::unsupported("SH0823", message);
         return Err(vec![error.hint("shardc's own pass `plan` does, on a program without calls")]);
     }
@@ -60,7 +62,7 @@ struct Inserter<'m> {
     module: &'m mut Module,
     places: ShardingAccess,
     insertions: Insertions,
-    /// What stands for values that were resharded or completed.
+    /// The replacements of values that were resharded or reduced.
     forward: ValueMap,
     /// Reshards that were replaced.
     gone: Vec<OpId>,
@@ -91,7 +93,7 @@ fn insert_in(module: &mut Module, func: FuncId, body: RegionId) -> Vec<Diagnosti
 impl Inserter<'_> {
     fn visit(&mut self, op: OpId) {
         match &self.module.ops[op].kind {
-            // What reduces or exchanges says itself what becomes of its operand.
+            // Return and explicit collectives define the sharding of their operand themselves.
             OpKind::Return | OpKind::MeshCollective(_) => return,
             OpKind::While
             | OpKind::Case
@@ -120,7 +122,7 @@ impl Inserter<'_> {
         }
     }
 
-    /// All results of an operation are pending alike.
+    /// Inserts all-reduces of operands along unreduced axes that the first result does not have.
     fn complete_operands(&mut self, op: OpId) {
         let first = self.module.ops[op].results.first().copied();
         let target = first.and_then(|v| self.sharding(v));
@@ -130,7 +132,7 @@ impl Inserter<'_> {
         }
     }
 
-    /// What flows into an operation's regions and results gets the sharding of what it becomes there.
+    /// Gives the operands of control flow, and the values that its regions return, the unreduced axes of their targets.
     fn data_flow(&mut self, op: OpId) {
         let (kind, results) = (self.module.ops[op].kind.clone(), self.module.ops[op].results.clone());
         let ends: Vec<OpId> =
@@ -166,7 +168,7 @@ impl Inserter<'_> {
         }
     }
 
-    /// Arguments of a call are resharded, so that one function serves all its calls.
+    /// Reshards the arguments of a call, so that all calls share one function.
     fn call(&mut self, op: OpId) {
         let OpKind::Call { callee } = &self.module.ops[op].kind else { return };
         let Some(&func) = self.module.func_names.get(callee) else { return };
@@ -189,7 +191,7 @@ impl Inserter<'_> {
             let have = self.sharding(value);
             if !equivalent(self.module, have, Some(target)) {
                 let mut at = InsertionPoint::behind(self.module, operands[operand]);
-                // What `satisfy` put behind the value comes first.
+                // After the operations that `satisfy` inserted.
                 if let (InsertionPoint::After(_, i) | InsertionPoint::Start(_, i), true) =
                     (&mut at, value != operands[operand])
                 {
@@ -201,7 +203,7 @@ impl Inserter<'_> {
         }
     }
 
-    /// What a function returns gets the sharding of its result.
+    /// Gives the returned values of a function the unreduced axes of its results.
     fn returned(&mut self, func: FuncId, body: RegionId) {
         let Some(end) = self.module.terminator(body) else { return };
         let mut at = InsertionPoint::Before(end);
@@ -211,7 +213,7 @@ impl Inserter<'_> {
         }
     }
 
-    /// Completes and makes pending what `target` asks for, at `at` or right behind the value.
+    /// Adds or removes unreduced axes as `target` requires, at `at` or directly after the value.
     fn satisfy(&mut self, used: Use, target: Option<ShardingId>, at: Option<&mut InsertionPoint>) {
         if self.module.ops[used.op].operands.len() <= used.operand {
             return;
@@ -222,7 +224,7 @@ impl Inserter<'_> {
         self.make_pending(used, target, at);
     }
 
-    /// What the rule of an operation asks for.
+    /// Inserts the reshards and reductions that the sharding rule of an operation requires.
     fn by_rule(&mut self, op: OpId) {
         let Some(rule) = rule_of(self.module, op).filter(|rule| !rule.custom) else { return };
         let data = &self.module.ops[op];
@@ -276,7 +278,7 @@ impl Inserter<'_> {
         self.complete_results(op, mesh, &reduced);
     }
 
-    /// A result keeps its sharding for its uses, but the operation makes it with `new`.
+    /// Computes a result with the sharding `new`, and reshards it to its old sharding for its users.
     fn reshard_result(&mut self, result: ValueId, new: TensorSharding, mesh: MeshId) {
         let wanted = match self.sharding(result) {
             Some(id) => id,
@@ -294,8 +296,8 @@ impl Inserter<'_> {
         self.places.set(self.module, result, new);
     }
 
-    /// The axes along which the results of an operation are pending before anything completes them, if they are to stay
-    /// pending along some. Without that, completing them is left to XLA.
+    /// The unreduced axes of an operation's results before any all-reduce, if the results must stay unreduced along some axis.
+    /// Otherwise the reduction is left to XLA.
     fn reduced(&mut self, op: OpId, rule: &ShardingRule, projection: &Projection) -> Vec<shardc_ir::AxisRef> {
         let first = self.module.ops[op].results.first().copied();
         if first.is_none_or(|v| self.unreduced(v).is_empty()) {
@@ -306,8 +308,7 @@ impl Inserter<'_> {
             let mut axes = projection.tensors.iter().filter_map(|t| t.factors[f].as_ref()).map(|s| &s.axes);
             let Some(first) = axes.next() else { continue };
             if axes.any(|axes| axes != first) {
-                let message =
-                    "its result is pending, but its operands are not sharded alike along what it sums over";
+                let message = "its result is unreduced, but its operands have different shardings along a reduction dimension";
                 let error = Diagnostic::unsupported("SH0824", message).at(self.module.ops[op].span);
                 self.errors.push(error);
                 return Vec::new();
@@ -327,8 +328,8 @@ impl Inserter<'_> {
         operands.into_iter().any(|v| self.sharding(v) != of_result)
     }
 
-    /// The mesh of an operation whose values are all on meshes of the same axes: of those with the order of devices that
-    /// most values that are split have.
+    /// The mesh of an operation whose values are all on meshes with the same axes. If they differ in device order, it is the
+    /// mesh of most sharded values.
     fn mesh_for(&self, given: &[Option<ShardingId>]) -> Option<MeshId> {
         let meshes = &self.module.meshes;
         let is_empty = |mesh: &Mesh| mesh.axes.is_empty() && mesh.device_ids.is_none();
@@ -390,12 +391,12 @@ impl Inserter<'_> {
         self.module.ops[used.op].operands[used.operand] = self.module.ops[op].results[0];
     }
 
-    /// All who read `value` read the result of `new` instead, which itself reads `value`.
+    /// Makes all users of `value` read the result of `new`, which reads `value`.
     fn replace(&mut self, value: ValueId, new: OpId) {
         let result = self.module.ops[new].results[0];
         let reader = self.module.def_op(self.forward.get(value)).filter(|_| self.forward.get(value) != value);
         match reader {
-            // What already stands for the value reads what is new.
+            // The existing replacement reads the new operation.
             Some(reader) => self.module.ops[reader].operands[0] = result,
             None => self.forward.insert(value, result),
         }
@@ -408,7 +409,7 @@ impl Inserter<'_> {
         self.set_value(used, new);
     }
 
-    /// An operation that reads one value and gives one of its type, at the place in the source where that is made.
+    /// Creates an operation from a value to a value of its type, with the source location of its producer.
     fn new_op(&mut self, value: ValueId, kind: OpKind) -> OpId {
         let ty = self.module.values[value].ty;
         let new = self.module.add_op(kind, &[value], &[ty], &[]);

@@ -1,4 +1,4 @@
-//! Values that are on one device alone.
+//! Values on a single device (maximal sharding).
 
 use shardc_ir::{
     Diagnostic, FuncId, InsertionPoint, MeshId, Module, OpId, OpKind, ShardingId, TensorSharding,
@@ -7,7 +7,7 @@ use shardc_ir::{
 use super::{Inserter, Use};
 use crate::shardings::equivalent;
 
-/// Arguments and results of functions must not be on one device.
+/// Checks that no argument or result of a function is on a single device.
 pub(super) fn check(module: &Module, func: FuncId) -> Vec<Diagnostic> {
     let data = &module.funcs[func];
     let args = data.body.map_or(&[][..], |body| &module.regions[body].args);
@@ -17,7 +17,7 @@ pub(super) fn check(module: &Module, func: FuncId) -> Vec<Diagnostic> {
     args.chain(results)
         .filter(|&(.., id)| id.is_some_and(|id| is_on_one_device(module, id)))
         .map(|(what, i, _)| {
-            let message = format!("{what} {i} of @{} must not be on one device alone", data.name);
+            let message = format!("{what} {i} of @{} must not be on a single device", data.name);
             Diagnostic::invalid("SH0822", message).at(data.span)
         })
         .collect()
@@ -28,8 +28,8 @@ fn is_on_one_device(module: &Module, id: ShardingId) -> bool {
 }
 
 impl Inserter<'_> {
-    /// An operation with a result on one device gets its operands there, by way of copies on all devices, and what uses
-    /// its results gets them as before. Gives whether the operation is one.
+    /// For an operation with a result on a single device: replicates its operands, then transfers them to that device, and
+    /// reshards its results back. Returns whether the operation has such a result.
     pub(super) fn one_device(&mut self, op: OpId) -> bool {
         let results = self.module.ops[op].results.clone();
         let given: Vec<Option<ShardingId>> = results.iter().map(|&v| self.sharding(v)).collect();
@@ -102,7 +102,7 @@ impl Inserter<'_> {
         self.reshard(used, self.value(used), on_device.clone(), at);
     }
 
-    /// The first mesh that has a name and axes.
+    /// The first named mesh with axes.
     fn mesh_of_all(&self) -> Option<MeshId> {
         let mut named = self.module.mesh_names.values().copied();
         named.find(|&mesh| !self.module.meshes[mesh].axes.is_empty())

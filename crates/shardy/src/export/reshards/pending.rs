@@ -1,4 +1,4 @@
-//! Where something is pending and its use wants it complete, and the other way round.
+//! Conversions between reduced and unreduced values at a use.
 
 use shardc_ir::{
     AxisList, InsertionPoint, Mesh, MeshCollective, MeshCollectiveKind, OpId, OpKind, ShardingId,
@@ -8,7 +8,7 @@ use shardc_passes::internal::sub_axes::{Prefix, minus, part, pre, prefix_of, pus
 
 use super::{Inserter, Use};
 
-/// The parts of `axes` that none of `others` touches.
+/// The sub-axes of `axes` that overlap none of `others`.
 pub(super) fn difference(
     mesh: &Mesh,
     axes: &[shardc_ir::AxisRef],
@@ -17,7 +17,7 @@ pub(super) fn difference(
     axes.iter().flat_map(|&axis| minus(mesh, axis, others)).collect()
 }
 
-/// In the order of the mesh, neighbours joined.
+/// Sorts axes in the order of the mesh, and merges neighbouring sub-axes.
 pub(super) fn sorted(mesh: &Mesh, mut axes: AxisList) -> AxisList {
     axes.sort_unstable_by_key(|&axis| (axis.axis, pre(axis)));
     let mut out = AxisList::new();
@@ -28,7 +28,7 @@ pub(super) fn sorted(mesh: &Mesh, mut axes: AxisList) -> AxisList {
 }
 
 impl Inserter<'_> {
-    /// Completes, for one use, what is pending and must not be for `target`.
+    /// Inserts, for one use, an all-reduce along the unreduced axes that `target` does not have.
     pub(super) fn complete(&mut self, used: Use, target: Option<ShardingId>, at: &mut InsertionPoint) {
         let value = self.value(used);
         let Some(id) = self.sharding(value) else { return };
@@ -50,7 +50,7 @@ impl Inserter<'_> {
         self.collective(used, value, MeshCollectiveKind::AllReduce(axes, kind), out, at);
     }
 
-    /// Makes pending, for one use, what has to be so for `target` and is not; gives whether it did.
+    /// Converts a value, for one use, to the unreduced axes of `target`; returns whether it did.
     pub(super) fn make_pending(
         &mut self,
         used: Use,
@@ -114,7 +114,7 @@ impl Inserter<'_> {
         true
     }
 
-    /// Completes the reductions over split factors of an operation's results that are not pending.
+    /// Inserts all-reduces of an operation's results along sharded reduction factors that must not stay unreduced.
     pub(super) fn complete_results(
         &mut self,
         op: OpId,
@@ -145,7 +145,7 @@ impl Inserter<'_> {
         }
     }
 
-    /// What is pending of a value.
+    /// The unreduced axes of a value.
     pub(super) fn unreduced(&mut self, value: ValueId) -> AxisList {
         self.sharding(value).map_or_else(AxisList::new, |id| self.module.shardings.get(id).unreduced.clone())
     }
@@ -170,7 +170,7 @@ impl Inserter<'_> {
     }
 }
 
-/// What follows `first` in `axes`, of which it is the major part.
+/// The axes in `axes` after its prefix `first`.
 fn rest_behind(mesh: &Mesh, axes: &[shardc_ir::AxisRef], first: &[shardc_ir::AxisRef]) -> AxisList {
     let mut out = AxisList::new();
     if let Some(&last) = first.last()

@@ -1,11 +1,11 @@
-//! Which values count along their first dimension: `value[i, ...] = i`.
+//! Values that are an iota along their first dimension: `value[i, ...] = i`.
 
 use shardc_ir::{CompareDirection, DTypeClass, Dense, Module, OpKind, TensorType, ValueId};
 
-/// Whether element `[i, ...]` of a value is `i`, by what the value is computed from.
+/// Whether element `[i, ...]` of a value is `i`, by the operations that compute it.
 ///
-/// Reshapes and broadcasts that leave the first dimension alone are looked through, and what front ends put around
-/// indices: a clamp that cuts nothing off, and `select(i < 0, i + n, i)`.
+/// It looks through reshapes and broadcasts that keep the first dimension, and through the index normalization of front ends: a
+/// clamp without effect, and `select(i < 0, i + n, i)`.
 pub(super) fn counts(module: &Module, value: ValueId) -> bool {
     let mut value = value;
     loop {
@@ -33,7 +33,7 @@ pub(super) fn counts(module: &Module, value: ValueId) -> bool {
     }
 }
 
-/// Whether the element type can hold every number below `size`.
+/// Whether the element type can represent every number below `size`.
 fn fits(tensor: &TensorType, size: i64) -> bool {
     let bits = match tensor.dtype.class() {
         DTypeClass::Signed => tensor.dtype.bits() - 1,
@@ -43,7 +43,7 @@ fn fits(tensor: &TensorType, size: i64) -> bool {
     size >= 0 && (bits >= 63 || size <= 1 << bits)
 }
 
-/// Whether a predicate is `i < 0` for a value that counts.
+/// Whether a predicate is `i < 0` for an iota.
 fn is_never(module: &Module, value: ValueId) -> bool {
     let Some(op) = module.def_op(value).map(|op| &module.ops[op]) else { return false };
     match (&op.kind, op.operands.as_slice()) {
@@ -55,7 +55,7 @@ fn is_never(module: &Module, value: ValueId) -> bool {
     }
 }
 
-/// The number that every element of a value is.
+/// The integer that all elements of a value are equal to.
 fn constant(module: &Module, value: ValueId) -> Option<i64> {
     let mut value = value;
     loop {

@@ -1,7 +1,15 @@
-//! Batch dimensions of gathers and scatters that indices only imply.
+//! `sdy-explicit-gather-scatter-batching`: makes implicit batching dimensions of gathers and scatters explicit.
 //!
-//! `operand[iota, j]` reads row `i` for index `i`: nothing goes from row to row. Said by an index, this is a gather
-//! along a dimension that no sharding can follow; said by batching dimensions, the dimension is split like any other.
+//! `operand[iota, j]` reads row `i` for index `i`, so rows are independent. As an index, the iota makes this a gather along a
+//! dimension that cannot be sharded. As a batching dimension, it can be sharded like any other.
+//!
+//! ```mlir
+//! %indices = stablehlo.concatenate %j, %iota, dim = 1
+//! "stablehlo.gather"(%x, %indices) <{#stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [1, 0]>}>
+//! // becomes
+//! "stablehlo.gather"(%x, %j) <{#stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0],
+//!                              start_indices_batching_dims = [0], start_index_map = [1]>}>
+//! ```
 
 mod identity;
 
@@ -12,7 +20,7 @@ use shardc_ir::{
 };
 use shardc_passes::driver::passes::PassResult;
 
-/// Turns the first dimension of operand and indices into batching dimensions where an index says nothing else.
+/// Makes the first dimension of operand and indices a batching dimension, if a component of the indices is an iota along it.
 pub(super) fn run(module: &mut Module) -> PassResult {
     for body in module.bodies().collect::<Vec<_>>() {
         let mut left: Vec<ValueId> = Vec::new();
@@ -35,17 +43,17 @@ pub(super) fn run(module: &mut Module) -> PassResult {
     Ok(Vec::new())
 }
 
-/// What a gather and a scatter have in common.
+/// The common attributes of gathers and scatters.
 struct Indexing<'a> {
-    /// The dimension of the operand that each component of an index is for.
+    /// The operand dimension of each index component.
     map: &'a DimList,
-    /// Dimensions of the operand that each index fixes.
+    /// The operand dimensions that each index fixes.
     fixed: &'a DimList,
     batching: &'a DimList,
     vector_dim: u32,
 }
 
-/// Rewrites a gather or a scatter; returns the indices that it had.
+/// Rewrites a gather or a scatter; returns its old indices.
 fn batch(rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
     let module = &*rw.module;
     let (indexing, at) = match &module.ops[op].kind {
@@ -93,7 +101,7 @@ fn indexing<'a>(
     Indexing { map, fixed, batching, vector_dim }
 }
 
-/// The component of the indices that only counts the rows of the operand.
+/// The index component that is an iota over the rows of the operand.
 fn implied_batch(
     module: &Module,
     indexing: &Indexing<'_>,
@@ -102,7 +110,7 @@ fn implied_batch(
 ) -> Option<usize> {
     let (rows, shape) = (*module.shape(operand).first()?, module.shape(indices));
     let vector_dim = indexing.vector_dim as usize;
-    // Of a single component nothing would be left.
+    // With a single component, no indices would be left.
     let several = vector_dim > 0 && shape.get(vector_dim).is_some_and(|&n| n > 1);
     let component = indexing.map.iter().position(|&dim| dim == 0)?;
     let fits = several
@@ -117,7 +125,7 @@ fn implied_batch(
     identity::counts(module, source).then_some(component)
 }
 
-/// Of what a value is put together from along a dimension, the part with the element at `position`.
+/// If a value is a concatenation along a dimension, the operand with the element at `position`.
 fn part_with(module: &Module, value: ValueId, along: usize, position: usize) -> Option<ValueId> {
     let op = &module.ops[module.def_op(value)?];
     if !matches!(op.kind, OpKind::Concatenate { dim } if dim as usize == along) {
@@ -132,7 +140,7 @@ fn part_with(module: &Module, value: ValueId, along: usize, position: usize) -> 
     })
 }
 
-/// Indices without one component.
+/// Removes one component from the indices.
 fn without_component(
     rw: &mut Rewriter<'_>,
     indices: ValueId,
@@ -146,7 +154,7 @@ fn without_component(
     let parts = parts.filter(|op| matches!(op.kind, OpKind::Concatenate { dim } if dim == vector_dim));
     let parts = parts.map(|op| op.operands.clone()).filter(|parts| parts.len() as i64 == size);
     let kept: Vec<ValueId> = match parts {
-        // A part for each component.
+        // The concatenation has one operand for each component.
         Some(mut parts) => {
             parts.remove(component);
             parts.into_vec()
@@ -183,14 +191,14 @@ fn slice(
     rw.infer1(OpKind::Slice(Box::new(spec)), &[value]).ok()
 }
 
-/// Drops what computed these values, as far as nothing else needs it.
+/// Removes the producers of these values that are now dead.
 fn drop_unused(module: &mut Module, body: RegionId, mut values: Vec<ValueId>) {
     let mut uses = UseCounts::under(module, body);
     let mut dead: FxHashSet<OpId> = FxHashSet::default();
     while let Some(value) = values.pop() {
         let Some(op) = module.def_op(value) else { continue };
         let data = &module.ops[op];
-        // Constraints that nobody reads still say something.
+        // A constraint without users still has an effect.
         let removable = data.regions.is_empty()
             && module.is_pure(data)
             && !matches!(data.kind, OpKind::ShardingConstraint(_));

@@ -140,7 +140,7 @@ fn compare(
         .with_context(|| format!("starting {}", process::shown(&grad)))?;
     if !done.status.success() {
         let said = String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned();
-        return Ok(Err(format!("shardc does not differentiate it: {said}")));
+        return Ok(Err(format!("shardc cannot differentiate it: {said}")));
     }
     both(cost, &output, &file("gradient")?)
 }
@@ -265,14 +265,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_no_more_than_anything() {
+    fn a_zero_cost_of_both_has_the_ratio_one() {
         let costs = Costs { ours: vec![3.0, 0.0, 0.0, f64::NAN], jax: vec![2.0, 0.0, 8.0, f64::NAN] };
         assert_eq!(costs.ratios(), [Some(1.5), Some(1.0), None, None]);
         assert_eq!(costs.worst(), 1.5);
     }
 
     #[test]
-    fn what_was_not_compared_is_told_under_the_table() {
+    fn skipped_programs_are_listed_under_the_table() {
         let rows = [
             Row {
                 name: "a".to_owned(),

@@ -62,7 +62,7 @@ pub(super) fn write(
     let done = grad.output().with_context(|| format!("starting {}", process::shown(&grad)))?;
     if !done.status.success() {
         let said = String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned();
-        return Ok(Err(format!("shardc does not differentiate it: {said}")));
+        return Ok(Err(format!("shardc cannot differentiate it: {said}")));
     }
     let mut with_ours = step.with(read(&output)?, &replaced)?;
     // As in the original, no call separates a gradient from its users.
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gradient_takes_the_place_of_the_steps_own() {
+    fn a_gradient_replaces_that_of_the_step() {
         let module = shardc_stablehlo::parse(STEP).unwrap();
         let step = Step::of(&module).unwrap();
         let gradient = "

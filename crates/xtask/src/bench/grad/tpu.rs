@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_verdict_is_numbers_or_a_reason() {
+    fn a_result_is_numbers_or_a_reason() {
         let said = read(r#"{"flops": 2, "bytes": 8, "temp": 0, "cycles": 5}"#).unwrap();
         assert_eq!(said, Ok(vec![2.0, 8.0, 0.0, 5.0]));
         let said = read(r#"{"flops": 2, "bytes": 8, "temp": 0, "cycles": null}"#).unwrap().unwrap();
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_check_is_the_reason_of_an_end() {
+    fn a_failed_check_is_reported_as_the_cause() {
         let stderr =
             "W: dumping\nF1 a.cc:5] Check failed: pad == 0 no padding.\nE2 b.cc:7] RAW: Raising signal 6\n";
         assert_eq!(ended(stderr), "the compiler ended: pad == 0 no padding.");

@@ -42,7 +42,9 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
             // libtpu 0.0.51 reports no temporaries for most forward-only programs, though its own buffer assignments have some.
             let kept = &program["compiler"]["temporaries"];
             if answer["temporaries"] == 0 && kept.as_u64().is_some_and(|bytes| bytes > 0) {
-                println!("`{name}`: the compiler tells no temporaries; those of tests/memory.json stay");
+                println!(
+                    "`{name}`: the compiler does not report temporaries; those of tests/memory.json are kept"
+                );
                 answer["temporaries"] = kept.clone();
             }
             program["compiler"] = answer;
@@ -72,7 +74,7 @@ fn file_of(workspace: &Workspace, program: &Value) -> Result<PathBuf> {
     let file = program["file"].as_str().context("a program has no file")?;
     let file =
         if file.starts_with("tests/") { workspace.root.join(file) } else { shared(workspace).join(file) };
-    ensure!(file.is_file(), "{} is not there", file.display());
+    ensure!(file.is_file(), "{} is missing", file.display());
     Ok(file)
 }
 

@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_verdict_is_numbers_or_a_reason() {
+    fn a_result_is_numbers_or_a_reason() {
         let json = r#"{"temp": 8, "cycles": 5, "sent": 512, "sent_once": 384,
             "collectives_once": {"all-reduce": [2, 384]}}"#;
         let verdict = read(json).unwrap().unwrap();

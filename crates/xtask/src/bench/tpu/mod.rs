@@ -40,7 +40,7 @@ type Side = Result<Verdict, String>;
 
 pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let tool = shared(workspace).join("tools/tpu_compile.py");
-    ensure!(tool.is_file(), "{} is not there: it compiles for TPUs", tool.display());
+    ensure!(tool.is_file(), "{} is missing: it compiles for TPUs", tool.display());
     let python = python::with_jax(args.python.as_deref())?;
     ensure!(
         python::version_of(&python, "libtpu").is_some(),
@@ -77,7 +77,7 @@ fn compare(subject: &Subject, shardc: &Path, compiler: &Compiler, dir: &Path) ->
     let done = partition.output().with_context(|| format!("starting {}", process::shown(&partition)))?;
     if !done.status.success() {
         let said = String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned();
-        println!("{name}: shardc does not partition it: {said}");
+        println!("{name}: shardc cannot partition it: {said}");
         return Ok(None);
     }
     // The program that `shardc compile` passes to the compiler.
@@ -92,7 +92,7 @@ fn compare(subject: &Subject, shardc: &Path, compiler: &Compiler, dir: &Path) ->
     let manifest: Value = serde_json::from_str(&text).context("reading the manifest")?;
     let devices = manifest["num_devices"].as_u64().unwrap_or(0);
     let Some(topology) = topology(devices) else {
-        println!("{name}: no slice has {devices} devices");
+        println!("{name}: there is no slice with {devices} devices");
         return Ok(None);
     };
     let xla = compiler.compile(topology, subject.mode, file, devices)?;

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn means_and_what_is_over_are_told() {
+    fn means_and_exceeded_bounds_are_printed() {
         let rows = [row("a", 2e9, Ok(sending(1e9))), row("b", 1e9, Ok(sending(2e9)))];
         let page = page(&rows);
         assert!(page.contains("| `a` | v5e:2x4 | 1.00 GB | 2.00 GB | 2.000 |"), "{page}");
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_one_side_compiles_is_told_apart() {
+    fn programs_that_one_compiler_rejects_are_separate() {
         let page = page(&[row("a", 2e6, Err("out of memory".to_owned()))]);
         assert!(
             page.contains("XLA's own partition does not compile: out of memory. Ours sends 2.00 MB"),

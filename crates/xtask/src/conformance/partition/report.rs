@@ -146,7 +146,7 @@ impl<'e> Report<'e> {
         }
         let file = dir.join("said.txt");
         fs::write(&file, &self.said).with_context(|| format!("writing {}", file.display()))?;
-        println!("What those said that are not equal is in {}", file.display());
+        println!("the messages of the runs that are not equal are in {}", file.display());
         self.wrong.sort();
         for line in &self.wrong {
             println!("   {line}");

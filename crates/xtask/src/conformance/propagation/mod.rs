@@ -80,7 +80,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     let mut paths = files(&root.join("corpus/jax"), "mlir").context("reading the corpus")?;
     let relative = |path: &Path| path.strip_prefix(root).unwrap_or(path).display().to_string();
     paths.retain(|path| args.wants(&relative(path)));
-    let title = format!("propagate {} programs beside Shardy", paths.len());
+    let title = format!("propagate {} programs, and compare with Shardy", paths.len());
     let outcomes =
         process::step(&title, || Ok(in_parallel(&paths, |_, path: &PathBuf| compare(&peer, path))))?;
 
@@ -179,17 +179,17 @@ impl Tally {
             "\narguments, results and constraints equal, with the rules that Shardy has: {} of {} programs",
             self.equal_by_its_rules, self.compared
         );
-        println!("of these Shardy had to be given without calls: {}", self.without_calls.len());
+        println!("of these, given to Shardy with calls inlined: {}", self.without_calls.len());
         all(&self.without_calls);
         println!("with all rules: {} of {}", self.equal, self.compared);
-        println!("others whose results are as XLA shards them with Shardy: {}", self.as_xla.len());
+        println!("others with results sharded as by XLA with Shardy: {}", self.as_xla.len());
         all(&self.as_xla);
         println!("differences that are listed: {}; not listed: {}", self.listed, self.unexpected.len());
         all(&self.unexpected);
-        println!("programs that Shardy refuses: {}", self.refused.len());
+        println!("programs that Shardy rejects: {}", self.refused.len());
         all(&self.refused);
         let differ: usize = self.classes.values().map(|(count, _)| count).sum();
-        println!("values in between that differ: {differ} of {}; by class:", self.values);
+        println!("intermediate values that differ: {differ} of {}; by class:", self.values);
         let mut by_count: Vec<_> = self.classes.iter().collect();
         by_count.sort_by_key(|(class, (count, _))| (Reverse(*count), *class));
         for (class, (count, examples)) in by_count {
@@ -199,14 +199,14 @@ impl Tally {
             }
         }
         println!(
-            "of {} programs with such values, bytes sent with our shardings and with Shardy's:",
+            "bytes sent with our shardings and with Shardy's, for {} programs with such values:",
             self.costs.len()
         );
         for (name, (ours, theirs)) in &self.costs {
             println!("   {ours:>14} {theirs:>14}  {name}");
         }
         if !self.not_planned.is_empty() {
-            println!("of others the planner refuses one side:");
+            println!("others, of which the planner rejects one side:");
             all(&self.not_planned);
         }
     }

@@ -191,7 +191,7 @@ func.func @main(%a: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
     }
 
     #[test]
-    fn shardings_are_taken_over_by_number() {
+    fn shardings_are_transferred_by_index() {
         let mut module = parse(PROGRAM).unwrap();
         number(&mut module);
         let mut other = module.clone();

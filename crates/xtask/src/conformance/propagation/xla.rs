@@ -18,7 +18,7 @@ pub(super) fn agreeing_results(peer: &Peer, path: &Path, ours: &Module) -> Resul
     let mut ours = ours.clone();
     export_gspmd(&mut ours).map_err(|errors| anyhow!("{}: {errors:?}", path.display()))?;
     let Some(devices) = ours.num_partitions() else {
-        bail!("{}: how many devices?", path.display());
+        bail!("{}: the number of devices is unknown", path.display());
     };
     let script = peer.dir.join("xla_results.py");
     fs::write(&script, SCRIPT).with_context(|| format!("writing {}", script.display()))?;

@@ -1,13 +1,12 @@
-//! Compiles StableHLO files and prints what the compiler says of each, one line of JSON per file.
+//! Compiles StableHLO files and prints the compiler's report of each as one line of JSON.
 //!
 //! ```text
 //! cargo run -p shardc-runtime --example compile_report -- TARGET MODE DEVICES FILE...
 //! cargo run -p shardc-runtime --example compile_report -- tpu:v5e:2x4 replica 8 model.mlir
 //! ```
 //!
-//! `TARGET` is `cpu`, `cuda` or a TPU slice, which need not be there; `MODE` is `replica`, `partition`, or `shardy`
-//! (XLA partitions the program by its annotations). Each file is compiled in a process of its own: the TPU compiler
-//! aborts on some wrong programs.
+//! `TARGET` is `cpu`, `cuda` or a TPU slice; the slice need not exist. `MODE` is `replica`, `partition`, or `shardy` (XLA partitions the
+//! program by its annotations). Each file is compiled in its own process, because the TPU compiler aborts on some invalid programs.
 
 #![allow(clippy::print_stdout)]
 

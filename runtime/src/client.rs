@@ -1,4 +1,4 @@
-//! Clients: a set of devices, and their compiler.
+//! Clients: a set of devices and their compiler.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use crate::plugin::{Plugin, PluginKind};
 use crate::plugin_options::{self, MAX_CPU_DEVICES, PluginOptions, Value};
 use crate::processes::Processes;
 
-/// A set of devices of one kind, and their compiler. Cheap to clone; usable from any thread. Dropping the last clone waits for runs
-/// in flight: a process that exits while a plugin's threads run crashes in them.
+/// A set of devices of one kind, and their compiler. Cheap to clone; usable from any thread. Dropping the last clone waits for runs in
+/// flight: a process that exits while a plugin's threads run would crash.
 #[derive(Clone)]
 pub struct Client {
     raw: Arc<RawClient>,

@@ -403,7 +403,7 @@ impl RuntimeError {
         Err(RuntimeError::Inputs { mismatches: mismatch::distinct(mismatches), parameters })
     }
 
-    /// Who has to act.
+    /// The class of the error.
     #[must_use]
     pub fn class(&self) -> ErrorClass {
         match self {
@@ -492,7 +492,7 @@ impl RuntimeError {
         }
     }
 
-    /// The next step, if there is one.
+    /// The next step for the user, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {

@@ -236,9 +236,9 @@ impl LoadedExecutable {
 
     /// Runs the program on all its devices and waits until all are done, half an hour at most.
     ///
-    /// `arguments[d][i]` is argument `i` of the `d`-th of [`LoadedExecutable::devices`], on that device; the answer
     /// `arguments[d][i]` is argument `i` of the `d`-th of [`LoadedExecutable::devices`], on that device; results are in the same order.
     /// Arguments stay valid: the program's donations are ignored.
+    ///
     /// # Errors
     ///
     /// Those of [`LoadedExecutable::execute_with`].

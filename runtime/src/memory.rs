@@ -1,22 +1,22 @@
-//! This machine's memory: how much there is for a run, and the error where that is too little.
+//! Memory of this machine: the amount available for a run, and the error if it is too little.
 //!
-//! The system gives memory out before it has it, and ends processes when it has none left. So what a run needs is
-//! compared first with what the system says is available (`MemAvailable`), and with what is left of the limit that the
-//! process runs under (a container's, or a batch system's: control groups of version 2 or 1).
+//! Linux overcommits memory, and kills processes when it runs out. So the memory that a run needs is first compared with the available
+//! memory (`MemAvailable`), and with the rest of the limit of the process's control group (a container's or a batch system's; version 2 or
+//! 1).
 
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How much of this machine's memory a run may take.
+/// The limit of the memory of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryLimit {
-    /// What is available when it starts.
+    /// The memory available at its start.
     #[default]
     Available,
-    /// So many bytes.
+    /// This number of bytes.
     Bytes(u64),
-    /// Whatever it takes.
+    /// No limit.
     Unlimited,
 }
 

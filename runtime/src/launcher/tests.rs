@@ -6,7 +6,7 @@ use super::*;
 use crate::error::PjrtCode;
 
 const GRACE: Duration = Duration::from_millis(50);
-/// What a test may take that waits for [`GRACE`] on a busy machine, and far less than a device that hangs.
+/// Time limit of a test that waits for [`GRACE`] on a busy machine; much shorter than a hung device.
 const SOON: Duration = Duration::from_secs(10);
 
 fn patience(limit: Option<Duration>) -> Patience<'static> {
@@ -42,7 +42,7 @@ fn run(
     launch(launcher, patience, start)?.wait()
 }
 
-/// A launch of which device 1 fails. Device 3 waits for it in a collective: for ever, or until `end`.
+/// A launch in which device 1 fails. Device 3 waits for it in a collective: forever, or until `end`.
 fn device_1_fails(reporter: &Reporter, end: Option<Duration>) {
     reporter.launched(Ok(()));
     reporter.finished(0, Ok(()), ());
@@ -50,7 +50,7 @@ fn device_1_fails(reporter: &Reporter, end: Option<Duration>) {
     reporter.finished(2, Ok(()), ());
     let reporter = reporter.clone();
     std::thread::spawn(move || {
-        // The plugin holds the callback of an event that does not come.
+        // The plugin holds the callback of an event that is never ready.
         std::thread::sleep(end.unwrap_or(Duration::from_secs(3600)));
         reporter.finished(3, Ok(()), ());
     });
@@ -61,7 +61,7 @@ fn all_finish(reporter: &Reporter) {
     reporter.launched(Ok(()));
 }
 
-/// A launch that is over when the sender says so or is dropped.
+/// A launch that finishes when the sender sends or is dropped.
 fn until_told(end: mpsc::Receiver<()>) -> impl FnOnce(&Reporter) + Send + 'static {
     move |reporter: &Reporter| {
         reporter.launched(Ok(()));
@@ -116,7 +116,7 @@ fn a_time_limit_tells_who_is_done() {
     let launcher = Launcher::default();
     let hangs = |reporter: &Reporter| {
         reporter.finished(2, Ok(()), ());
-        // Stands for a plugin that does not return from the call.
+        // A fake of a plugin that does not return from the call.
         std::thread::sleep(Duration::from_secs(3600));
     };
     let error = run(&launcher, &patience(Some(GRACE)), hangs).unwrap_err();
@@ -153,7 +153,7 @@ fn no_more_are_on_their_way_than_may_be() {
     let first = launch(&launcher, &two, until_told(first)).unwrap();
     let second = launch(&launcher, &two, until_told(second)).unwrap();
     assert!(!first.is_over() && !second.is_over() && first.times().is_none());
-    // There is no place for a third, and it is not started; the client stays.
+    // A third launch is not allowed, and is not started; the client stays usable.
     let soon = Patience { limit: Some(GRACE), ..two };
     let error = launch(&launcher, &soon, |_| unreachable!("there is no place")).unwrap_err();
     assert_eq!(error.code(), "RT0204", "{error}");
@@ -199,14 +199,14 @@ fn what_follows_a_failure_tells_the_first_one() {
     };
     let nothing: AtEnd = Box::new(|failed, _| failed);
     let (second, _) = launcher.launch(&patience, vec![first.clone()], nothing, fails).unwrap();
-    // Whoever asks, and however often.
+    // Every waiter gets the error, however often it asks.
     for _ in 0..2 {
         assert!(second.wait().unwrap_err().to_string().contains("device 10: out of order"));
         assert!(first.wait().unwrap_err().to_string().contains("device 10: out of order"));
     }
 }
 
-/// The limit of a launch counts from when the devices are free for it.
+/// The time limit of a launch starts when the devices are free for it.
 #[test]
 fn a_launch_behind_another_has_its_own_time() {
     let launcher = Launcher::default();

@@ -1,63 +1,63 @@
-//! How inputs differ from what a program takes.
+//! Mismatches between inputs and a program's parameters.
 
 use std::fmt;
 
 use crate::array_type::ArrayType;
 
-/// How many mismatches a message lists.
+/// Maximum number of mismatches in a message.
 const SHOWN: usize = 20;
 
-/// One input that is not what the program takes.
+/// One input that does not match the program's parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     /// Its number, from 0.
     pub index: usize,
-    /// The program's name of it, where it has one.
+    /// The program's name for it, if it has one.
     pub name: Option<String>,
-    /// The device on which it is wrong, where it is not wrong on all.
+    /// The device on which it does not match; `None` for all devices.
     pub device: Option<i32>,
-    /// What is wrong with it.
+    /// The mismatch.
     pub problem: Problem,
 }
 
-/// What is wrong with an input.
+/// The kind of mismatch of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// It was not given.
+    /// The input is missing.
     Missing {
-        /// What the program takes.
+        /// The parameter's type.
         expected: ArrayType,
     },
-    /// The program does not take so many.
+    /// The program has fewer parameters.
     Extra {
-        /// What was given.
+        /// The input's type.
         given: ArrayType,
     },
     /// It has another element type or shape.
     Type {
-        /// What the program takes.
+        /// The parameter's type.
         expected: ArrayType,
-        /// What was given.
+        /// The input's type.
         given: ArrayType,
     },
-    /// It is an array whose data does not have the size that its type asks for.
+    /// The size of its data does not match its type.
     Data {
         /// The sizes.
         reason: String,
     },
     /// It is on another device.
     Device {
-        /// The number of the device that the program reads it on.
+        /// The number of the device on which the program reads it.
         expected: i32,
         /// The number of the device that has it.
         given: i32,
     },
-    /// It is spread over the devices in another way.
+    /// It has another sharding.
     Layout {
-        /// How the program takes it.
+        /// The sharding that the program expects.
         expected: String,
-        /// How it was given.
+        /// The sharding of the input.
         given: String,
     },
 }
@@ -69,7 +69,7 @@ impl Mismatch {
         Mismatch { index, name: None, device: None, problem }
     }
 
-    /// An input on another device.
+    /// A mismatch of an input on another device.
     pub(crate) fn elsewhere(index: usize, expected: i32, given: i32) -> Mismatch {
         Mismatch::new(index, Problem::Device { expected, given })
     }
@@ -79,7 +79,7 @@ impl Mismatch {
         self
     }
 
-    /// Gives the input its name in the program.
+    /// Sets the input's name in the program.
     #[must_use]
     pub fn named(mut self, name: Option<&str>) -> Mismatch {
         self.name = name.map(str::to_owned);
@@ -111,7 +111,7 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// Compares the number and the types of inputs with those that a program takes.
+/// Compares the number and types of inputs with a program's parameters.
 #[must_use]
 pub fn compare(expected: &[ArrayType], given: &[ArrayType]) -> Vec<Mismatch> {
     let problem = |i: usize| match (expected.get(i), given.get(i)) {
@@ -125,7 +125,7 @@ pub fn compare(expected: &[ArrayType], given: &[ArrayType]) -> Vec<Mismatch> {
     (0..expected.len().max(given.len())).filter_map(|i| Some(Mismatch::new(i, problem(i)?))).collect()
 }
 
-/// What is wrong, by number of the input. What is wrong with an input on several devices in the same way is said once.
+/// Sorts mismatches by input. An equal mismatch of an input on several devices is kept once.
 pub(crate) fn distinct(mismatches: Vec<Mismatch>) -> Vec<Mismatch> {
     let mut distinct: Vec<Mismatch> = Vec::new();
     for mismatch in mismatches {
@@ -139,7 +139,7 @@ pub(crate) fn distinct(mismatches: Vec<Mismatch>) -> Vec<Mismatch> {
     distinct
 }
 
-/// The message of an error with such mismatches.
+/// The message of an error with these mismatches.
 pub(crate) fn describe(mismatches: &[Mismatch], parameters: usize) -> String {
     let mut inputs: Vec<usize> = mismatches.iter().map(|mismatch| mismatch.index).collect();
     inputs.dedup();

@@ -1,6 +1,6 @@
 //! Ahead-of-time compilation in this process and in a child.
 //!
-//! This test has its own `main`, because the child is this very program, run as `aot __aot-compile REQUEST`.
+//! This test has its own `main`, because the child is this same program, run as `aot __aot-compile REQUEST`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -31,11 +31,11 @@ fn cpu_here_and_in_a_child() {
     let mut here = aot::compile(&request).unwrap();
     let mut there = in_child(&request).unwrap();
     (here.compile_seconds, there.compile_seconds) = (0.0, 0.0);
-    // The two serialise with different time stamps or names at most.
+    // The serialized executables differ at most in time stamps or names.
     there.executable_bytes = here.executable_bytes;
     assert_eq!(here, there);
     assert_eq!((here.devices, here.argument_bytes, here.bytes_sent()), (8, 16, 28));
-    // What the CPU compiler does not say is left out, rather than 0.
+    // Statistics that the CPU compiler does not report are absent, not 0.
     let json = serde_json::to_value(&here).unwrap();
     assert!(json.get("generated_code_bytes").is_none() && json.get("flops").is_some(), "{json}");
     assert!(json.get("peak_bytes").is_none_or(|n| n.as_u64() > Some(0)), "{json}");
@@ -56,7 +56,7 @@ fn tpu_in_a_child() {
     }
 }
 
-/// No GPU is needed, nor is a driver.
+/// Needs neither a GPU nor a driver.
 fn gpus_that_are_not_here() {
     for (target, program, options) in [
         ("cuda:h100:8", ALL_REDUCE_REPLICAS, CompileOptions::replicas(8)),
@@ -73,7 +73,7 @@ fn gpus_that_are_not_here() {
     }
 }
 
-/// The compiler for GPUs takes any size; the report refuses it.
+/// The GPU compiler accepts any size; the report rejects it.
 fn what_no_gpu_has_the_memory_for_is_refused() {
     const DOUBLED: &str = r#"
         func.func public @main(%x: tensor<4294967296xf32>) -> tensor<4294967296xf32> {
@@ -111,7 +111,7 @@ fn wrong_replica_groups_are_the_programs_fault() {
     for target in ["cpu", "tpu:v5e:2x4", "cuda:h100:8"] {
         let Some(request) = request(target, &program, CompileOptions::replicas(8)) else { continue };
         let error = in_child(&request).unwrap_err();
-        // A TPU compiler of another version may rather abort.
+        // A TPU compiler of another version may abort instead.
         let rejected = error.code() == "RT0202" && error.class() == ErrorClass::InvalidInput;
         assert!(rejected || error.code() == "RT0502", "{target}: {} {error}", error.code());
     }
@@ -139,7 +139,7 @@ fn a_child_that_answers_nothing_is_an_error() {
     assert_eq!(error.code(), "RT0601");
 }
 
-/// A shared library whose initialiser kills the process is told, and kills a child.
+/// A shared library whose initializer kills the process is reported; it kills only a child.
 fn a_plugin_that_crashes_is_told() {
     use std::os::unix::fs::PermissionsExt;
     let directory = tempfile::tempdir().unwrap();
@@ -185,7 +185,7 @@ fn main() -> ExitCode {
         ("a_child_that_answers_nothing_is_an_error", a_child_that_answers_nothing_is_an_error),
         ("a_plugin_that_crashes_is_told", a_plugin_that_crashes_is_told),
     ];
-    // The options of Rust's own test programs that matter here: a filter, and a list for tools.
+    // The relevant options of Rust's own test programs: a filter, and a list for tools.
     if arguments.iter().any(|a| a == "--list") {
         tests.iter().for_each(|(name, _)| eprintln!("{name}: test"));
         return ExitCode::SUCCESS;

@@ -1,4 +1,4 @@
-//! Several processes of one job, here as threads: what they exchange, and what they notice of each other.
+//! Several processes of one job, here as threads: exchange of bytes, and detection of each other's state.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -24,7 +24,7 @@ fn options(index: usize, count: usize, coordinator: &str) -> ProcessOptions {
     }
 }
 
-/// Runs each process on a thread of its own; returns what each of them gives.
+/// Runs each process on its own thread; returns their results.
 fn job<R: Send>(count: usize, process: impl Fn(Processes) -> R + Sync) -> Vec<R> {
     let at = coordinator();
     std::thread::scope(|scope| {
@@ -72,7 +72,7 @@ fn the_store_is_waited_for() {
 fn one_that_does_not_come_is_named() {
     let errors = job(2, |processes| {
         if processes.index() == 1 {
-            // Comes to another barrier, and is alive.
+            // Reaches another barrier, and stays alive.
             std::thread::sleep(Duration::from_secs(5));
             return None;
         }

@@ -1,13 +1,13 @@
-//! Whether a file can be a shared library of this machine, by its headers.
+//! Checks by its headers whether a file can be a shared library for this machine.
 //!
-//! The dynamic loader maps a file by what its headers say, and a process that touches a part that the file does not have
-//! is killed by SIGBUS. So a file that was cut short is found out before.
+//! The dynamic loader maps a file according to its headers, and a process that accesses a mapped part beyond the end of the file is killed
+//! by SIGBUS. So a truncated file is detected first.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// `e_machine` of the processor that this program is for, where the numbers are known here.
+/// `e_machine` of this program's processor, if its number is known here.
 const MACHINE: Option<u16> = if cfg!(target_arch = "x86_64") {
     Some(62)
 } else if cfg!(target_arch = "aarch64") {
@@ -17,18 +17,18 @@ const MACHINE: Option<u16> = if cfg!(target_arch = "x86_64") {
 };
 /// `ET_DYN`: a shared library.
 const SHARED: u16 = 3;
-/// `PT_LOAD`: a part that is mapped.
+/// `PT_LOAD`: a segment that is mapped.
 const LOADED: u32 = 1;
 const HEADER: usize = 64;
 const PROGRAM_HEADER: usize = 56;
 
-/// Looks at the headers of a file.
+/// Checks the headers of a file.
 ///
 /// # Errors
 ///
-/// What is wrong with it, as the end of a sentence about it.
+/// The defect, as the end of a sentence about the file.
 pub(super) fn check(path: &Path) -> Result<(), String> {
-    // Other systems have other formats.
+    // Other systems use other formats.
     if !cfg!(all(target_os = "linux", target_pointer_width = "64", target_endian = "little")) {
         return Ok(());
     }
@@ -73,7 +73,7 @@ pub(super) fn check(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Where a table ends.
+/// The end offset of a table.
 fn end(start: u64, size: u16, count: u16) -> u64 {
     start.saturating_add(u64::from(size) * u64::from(count))
 }
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
     use crate::plugin::Plugin;
 
-    /// A library that this very process has loaded.
+    /// A library that this process has loaded.
     fn library() -> Vec<u8> {
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         let path =
@@ -138,7 +138,7 @@ mod tests {
         assert!(changed(18, 183).contains("another processor"));
     }
 
-    /// The loader would map the file, and the process would be killed as it reads it.
+    /// The loader would map the file, and the process would be killed when it reads it.
     #[test]
     fn a_plugin_that_is_cut_short_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
@@ -148,7 +148,7 @@ mod tests {
         let error = Plugin::load(&path).unwrap_err();
         assert_eq!(error.code(), "RT0102");
         assert!(error.to_string().contains("it is cut short"), "{error}");
-        // A library that is no plugin: the loader's own words.
+        // A library that is not a plugin: the error is the loader's message.
         std::fs::write(&path, &whole).unwrap();
         let error = Plugin::load(&path).unwrap_err().to_string();
         assert!(error.contains("it is no PJRT plugin") && error.contains("GetPjrtApi"), "{error}");

@@ -348,12 +348,12 @@ impl ShardedArray {
         self.layout.check_replicas_at(&self.places, &self.shards()?)
     }
 
-    /// The argument lists for [`crate::LoadedExecutable::execute`] on `devices` devices of this process: one list for each
-    /// device, with one block of each array.
+    /// The argument lists for [`crate::LoadedExecutable::execute`] on `devices` devices of this process: one list per device, with one
+    /// block of each array.
     ///
     /// # Errors
     ///
-    /// An array has another number of blocks here.
+    /// An array has another number of blocks in this process.
     pub fn argument_lists(arrays: &[ShardedArray], devices: usize) -> Result<Vec<Vec<Buffer>>> {
         if let Some(array) = arrays.iter().find(|array| array.buffers.len() != devices) {
             let have = array.buffers.len();
@@ -363,17 +363,16 @@ impl ShardedArray {
         Ok((0..devices).map(list).collect())
     }
 
-    /// The arrays that [`crate::LoadedExecutable::execute`] answered, one for each layout, where all devices are this
-    /// process's.
+    /// Wraps the results of [`crate::LoadedExecutable::execute`], one array per layout, if all devices belong to this process.
     ///
     /// # Errors
     ///
-    /// The number of results, of devices, or a shape is not the layouts'.
+    /// The number of results or devices, or a shape, does not match the layouts.
     pub fn from_results(results: &[Vec<Buffer>], layouts: &[ShardLayout]) -> Result<Vec<ShardedArray>> {
         ShardedArray::of_results(results, layouts, (0..results.len()).collect(), results.len())
     }
 
-    /// The arrays that a program left on its devices, which `devices` are.
+    /// Wraps the results of a program on `devices`.
     ///
     /// # Errors
     ///
@@ -418,7 +417,7 @@ fn request(layout: &ShardLayout, place: usize) -> Result<BlockRequest> {
     }
 }
 
-/// The places that a message of blocks begins with, and the blocks.
+/// Decodes the positions at the beginning of a message, and returns the rest, which are the blocks.
 fn read_places(message: &[u8]) -> Option<(Vec<usize>, &[u8])> {
     let number = |bytes: &[u8]| usize::try_from(u64::from_le_bytes(bytes.try_into().ok()?)).ok();
     let (count, rest) = message.split_at_checked(8)?;

@@ -17,7 +17,7 @@ use crate::mismatch::{self, Mismatch};
 /// Shorthand for a result of this crate.
 pub type Result<T, E = RuntimeError> = std::result::Result<T, E>;
 
-/// Who has to act on an error.
+/// The party that has to act on an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorClass {
@@ -624,7 +624,7 @@ impl MemoryNeed {
     ///
     /// # Errors
     ///
-    /// [`RuntimeError::Memory`] with the figures, where the limit is below the need.
+    /// [`RuntimeError::Memory`] with the figures if the limit is below the need.
     pub fn check(self, doing: &str, limit: MemoryLimit) -> Result<()> {
         match limit.bytes() {
             Some(bytes) if bytes < self.total() => {
@@ -641,8 +641,7 @@ fn is_out_of_memory(message: &str) -> bool {
     message.contains("Out of memory allocating")
 }
 
-/// The bytes that a message about too little memory says were asked for: `allocate 1024 bytes`, `allocating 1.50GiB`,
-/// `reserve 9.75G`.
+/// The number of requested bytes in an out-of-memory message: `allocate 1024 bytes`, `allocating 1.50GiB`, `reserve 9.75G`.
 fn bytes_asked(message: &str) -> Option<u64> {
     let words: Vec<&str> = message.split_whitespace().collect();
     let verbs = ["allocate", "allocating", "reserve"];

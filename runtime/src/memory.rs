@@ -21,7 +21,7 @@ pub enum MemoryLimit {
 }
 
 impl MemoryLimit {
-    /// The limit in bytes; `None` where there is none, or where the system does not say what is available.
+    /// The limit in bytes; `None` if there is none, or if the system does not report the available memory.
     #[must_use]
     pub fn bytes(self) -> Option<u64> {
         match self {

@@ -135,7 +135,7 @@ pub(crate) fn launch(
         }
         let error = failed?;
         let Some(across) = across else { return Some(error) };
-        // If a process was lost, that is the cause of the error. Otherwise the other processes are told of the error.
+        // If a process was lost, that is the cause of the error. Otherwise the other processes are notified of the error.
         let lost = across.job.check().err();
         across.job.fail(&error.to_string());
         Some(lost.unwrap_or(error))

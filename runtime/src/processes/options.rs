@@ -89,7 +89,7 @@ impl ProcessOptions {
     /// |---|---|
     /// | `SHARDC_PROCESS_ID` | the index; `SLURM_PROCID` if it is not set |
     /// | `SHARDC_NUM_PROCESSES` | the count; `SLURM_NTASKS` if it is not set |
-    /// | `SHARDC_COORDINATOR` | the address at which process 0 listens, `host:port`; under SLURM, the first node of the list and port 12355 |
+    /// | `SHARDC_COORDINATOR` | the address at which process 0 listens, `host:port`; under SLURM, the first node and port 12355 |
     /// | `SHARDC_SECRET` | the secret |
     ///
     /// SLURM's variables are used only if `SHARDC_SECRET` is set, so that a program that SLURM merely starts once per node is not changed.

@@ -197,7 +197,7 @@ impl ShardedArray {
         &self.layout
     }
 
-    /// The blocks on this process's devices, in the layout's order of devices where these are all.
+    /// The blocks on this process's devices; if these are all devices, in the layout's order.
     #[must_use]
     pub fn buffers(&self) -> &[Buffer] {
         &self.buffers

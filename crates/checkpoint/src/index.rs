@@ -66,7 +66,7 @@ struct IndexEntry {
 }
 
 impl Index {
-    /// The index of a checkpoint, with the checksums of the files of metadata.
+    /// Creates the index of a checkpoint, with the checksums of metadata files.
     pub(crate) fn new(
         info: &Info,
         entries: &[Entry],
@@ -97,7 +97,7 @@ impl Index {
         }
     }
 
-    /// The text of the file: its checksum on a line of its own, then JSON.
+    /// The text of the file: its checksum on a separate line, then JSON.
     pub(crate) fn text(&self) -> Result<String, String> {
         let json = serde_json::to_string_pretty(self).map_err(|error| error.to_string())?;
         Ok(format!("{{\"file_crc32c\": {},\n\"index\": {json}}}\n", crc32c(json.as_bytes())))
@@ -129,7 +129,7 @@ impl Index {
         self.processes
     }
 
-    /// The checksums of files of metadata but `zarr.json`.
+    /// The checksums of metadata files other than `zarr.json`.
     pub(crate) fn checksums(&self) -> &BTreeMap<String, u32> {
         &self.crc32c
     }
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!((read.info(), read.processes()), (info, 2));
         assert_eq!(read.entries().unwrap()[0].0, entry);
         assert_eq!(read.entries().unwrap()[0].1, 2 * 2 * 2 + 4);
-        // It is JSON, too.
+        // It is also JSON.
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(json["index"]["entries"][0]["dtype"], "bf16");
         for (from, to) in [("\"w\"", "\"v\""), ("file_crc32c\": ", "file_crc32c\": 1"), ("}\n", "}")] {

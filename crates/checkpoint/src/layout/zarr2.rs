@@ -1,11 +1,11 @@
-//! The metadata of arrays in Zarr v2, as the metadata of Zarr v3 that means the same.
+//! Conversion of Zarr v2 array metadata to Zarr v3.
 
 use serde_json::{Value, json};
 
 /// The file of an array's metadata.
 pub(crate) const METADATA: &str = ".zarray";
 
-/// The metadata in Zarr v3. Errors say what is not read.
+/// Converts metadata to Zarr v3. Errors name the unsupported property.
 pub(crate) fn to_v3(metadata: &Value) -> Result<Value, String> {
     if metadata["zarr_format"] != 2 {
         return Err(format!("zarr_format is {} and not 2", metadata["zarr_format"]));
@@ -70,7 +70,7 @@ fn data_type(dtype: &Value) -> Result<(&str, &'static str), String> {
     Ok((name, endian))
 }
 
-/// The codec of a compressor; none for `null`.
+/// The codec of a compressor; `None` for `null`.
 fn compressor(compressor: &Value) -> Result<Option<Value>, String> {
     if compressor.is_null() {
         return Ok(None);

@@ -3,7 +3,7 @@
 /// The rest of an encoded body. Every read is checked against its end.
 pub(super) struct Cursor<'a> {
     rest: &'a [u8],
-    /// How many bytes lie before `rest`.
+    /// The number of bytes before `rest`.
     at: usize,
 }
 
@@ -54,12 +54,12 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// So many numbers.
+    /// Reads `count` numbers.
     pub(super) fn varints(&mut self, count: usize) -> Result<Vec<u64>, String> {
         (0..count).map(|_| self.varint()).collect()
     }
 
-    /// So many lengths of bytes.
+    /// Reads `count` lengths in bytes.
     pub(super) fn lengths(&mut self, count: usize) -> Result<Vec<usize>, String> {
         let length = |n: u64| usize::try_from(n).map_err(|_| format!("a length of {n} bytes"));
         self.varints(count)?.into_iter().map(length).collect()

@@ -78,7 +78,7 @@ fn decompress(body: &[u8], room: u64) -> Result<Bytes, String> {
 pub(super) mod tests {
     use super::*;
 
-    /// An encoded object around a body.
+    /// Encodes a body as an object.
     pub(in crate::ocdbt) fn encode(kind: Kind, body: &[u8], compress: bool) -> Bytes {
         let body = if compress { zstd::encode_all(body, 0).unwrap() } else { body.to_vec() };
         let mut bytes = kind.magic().to_vec();
@@ -105,7 +105,7 @@ pub(super) mod tests {
                 assert!(open(&bad.into(), Kind::Manifest, 100).is_err(), "{at}");
             }
         }
-        // A stream of zeros is small.
+        // A compressed stream of zeros is small.
         let bomb = encode(Kind::BtreeNode, &vec![0; 64 << 20], true);
         assert!(open(&bomb, Kind::BtreeNode, 1 << 20).unwrap_err().contains("more than"));
     }

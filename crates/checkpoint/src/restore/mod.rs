@@ -204,7 +204,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// From a folder or not, where the largest region has so many bytes.
+    /// For a folder or another store; `largest` is the size of the largest region in bytes.
     fn new(is_folder: bool, largest: usize) -> Reading {
         let limit = largest.saturating_mul(2).saturating_sub(OWN).max(largest);
         if is_folder {

@@ -193,7 +193,7 @@ impl Store {
         }
     }
 
-    /// Reads an object; `None` where there is none.
+    /// Reads an object; `None` if it does not exist.
     pub(crate) fn get(&self, path: &str) -> Result<Option<Bytes>> {
         self.request("reading", path, |store, path| async move {
             absent(async { store.get(&path).await?.bytes().await }.await)
@@ -302,7 +302,7 @@ pub(crate) const fn part_size() -> usize {
 /// The maximum wait before a retry.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// `None` where the object is not there.
+/// Returns `None` if the object does not exist.
 fn absent<T>(outcome: object_store::Result<T>) -> object_store::Result<Option<T>> {
     match outcome {
         Ok(value) => Ok(Some(value)),
@@ -311,7 +311,7 @@ fn absent<T>(outcome: object_store::Result<T>) -> object_store::Result<Option<T>
     }
 }
 
-/// The error with its sources.
+/// The message of an error with its sources.
 fn reason(error: &Error) -> String {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);

@@ -1,7 +1,6 @@
 //! The same tests for each kind of store: memory, a folder, and a local S3.
 //!
-//! S3 is moto's server, one for each process of tests: with the feature `s3`, and where `SHARDC_PYTHON` names a Python that has
-//! it.
+//! S3 is moto's server, one per test process, if the feature `s3` is enabled and `SHARDC_PYTHON` names a Python with moto.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

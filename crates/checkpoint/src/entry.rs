@@ -115,7 +115,7 @@ pub(crate) fn check_entries(entries: &[Entry]) -> Result<()> {
 /// The file with the index of a checkpoint.
 pub(crate) const INDEX: &str = "shardc.json";
 
-/// Files of the checkpoint itself, and files that Orbax puts beside entries.
+/// Files of the checkpoint itself, and files that Orbax writes next to entries.
 const RESERVED: [&str; 8] = [
     "_METADATA",
     "_sharding",

@@ -209,7 +209,7 @@ fn block(
         let mut write = |out: &mut File| {
             let file = BlockFile::new(entry, &elements, &region.shape);
             let mut tiles = file.count();
-            // Without its end, a block leaves room for another one beside it.
+            // The end is written first and its memory is released, which leaves memory for another block.
             if let Some(cut) = file.cut(OWN) {
                 out.seek(SeekFrom::Start(cut.position))?;
                 file.pieces(cut.tile..tiles, &mut |piece| out.write_all(piece))?;

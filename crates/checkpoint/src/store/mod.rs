@@ -40,7 +40,7 @@ impl Store {
     /// Any object store; paths begin below `root`, which may be empty.
     ///
     /// # Errors
-    /// `root` is no path, or the system has no threads left.
+    /// `root` is not a valid path, or the system has no threads left.
     pub fn new(inner: Arc<dyn ObjectStore>, root: &str) -> Result<Store> {
         let root = Path::parse(root).map_err(|error| CheckpointError::Settings(error.to_string()))?;
         Ok(Store { inner, root, folder: None, retry: Retry::default(), driver: Arc::new(Driver::start()?) })

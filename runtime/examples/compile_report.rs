@@ -45,12 +45,16 @@ fn report(target: &str, mode: &str, devices: &str, file: &str) -> Result<String>
     let target = Target::parse(target)?;
     let count = devices
         .parse()
-        .map_err(|_| RuntimeError::Argument(format!("`{devices}` is no number of devices")))?;
+        .map_err(|_| RuntimeError::Argument(format!("`{devices}` is not a number of devices")))?;
     let options = match mode {
         "replica" => CompileOptions::replicas(count),
         "partition" => CompileOptions::partitions(count),
         "shardy" => CompileOptions { shardy: true, ..CompileOptions::partitions(count) },
-        _ => return Err(RuntimeError::Argument(format!("`{mode}` is none of replica, partition, shardy"))),
+        _ => {
+            return Err(RuntimeError::Argument(format!(
+                "unknown mode `{mode}`: must be replica, partition or shardy"
+            )));
+        }
     };
     let io = |path: &Path| {
         let path = path.to_owned();

@@ -47,10 +47,9 @@ impl Device {
     pub fn in_memory(&self, kind: &str) -> Result<Device> {
         match self.raw.in_memory(kind)? {
             Some(raw) => Ok(Device { raw }),
-            None => Err(RuntimeError::NotAvailable {
-                what: "memory of another kind",
-                kind: self.kind().to_owned(),
-            }),
+            None => {
+                Err(RuntimeError::NotAvailable { what: "memory of this kind", kind: self.kind().to_owned() })
+            }
         }
     }
 
@@ -69,10 +68,7 @@ impl Device {
     pub fn memory_stats(&self) -> Result<DeviceMemory> {
         let stats = self.raw.memory_stats().map_err(|error| match error {
             RuntimeError::Pjrt { code: PjrtCode::UNIMPLEMENTED, .. } | RuntimeError::PluginLacks { .. } => {
-                RuntimeError::NotAvailable {
-                    what: "memory statistics of a device",
-                    kind: self.kind().to_owned(),
-                }
+                RuntimeError::NotAvailable { what: "device memory statistics", kind: self.kind().to_owned() }
             }
             other => other,
         })?;

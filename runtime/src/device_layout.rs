@@ -119,7 +119,9 @@ impl DeviceLayout {
     /// Reorders `data`, the elements of an array of this type and shape in this layout without tiles, to row-major order.
     pub(crate) fn to_row_major(&self, dtype: DType, shape: &[usize], data: Vec<u8>) -> Result<Vec<u8>> {
         if self.rank() != shape.len() || data.len() != HostArray::byte_size(dtype, shape)? {
-            return Err(RuntimeError::Layout(format!("a layout {self} for an array of shape {shape:?}")));
+            return Err(RuntimeError::Layout(format!(
+                "layout {self} does not match an array of shape {shape:?}"
+            )));
         }
         if self.has_same_order(&DeviceLayout::row_major(shape.len()), shape) || data.is_empty() {
             return Ok(data);

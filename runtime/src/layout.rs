@@ -72,7 +72,7 @@ fn rounding(dtype: DType) -> f64 {
     (ROUNDING * last_place).min(MOST_ROUNDING)
 }
 
-/// The number of shards of each dimension, the number of devices and of partial sums: `split [4, 1] over 8 devices, as 2 addends`.
+/// The number of shards of each dimension, the number of devices and of partial sums: `split [4, 1] over 8 devices, as 2 partial sums`.
 impl std::fmt::Display for ShardLayout {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let devices = match self.num_devices() {
@@ -80,14 +80,14 @@ impl std::fmt::Display for ShardLayout {
             n => format!("{n} devices"),
         };
         if self.shards.iter().all(|&k| k == 1) {
-            write!(f, "whole on {devices}")?;
+            write!(f, "replicated on {devices}")?;
         } else {
             write!(f, "split {:?} over {devices}", self.shards)?;
         }
         match (self.num_addends(), self.combined_by) {
             (1, _) => Ok(()),
-            (n, ReductionKind::Add) => write!(f, ", as {n} addends"),
-            (n, by) => write!(f, ", as {n} parts of a pending {}", by.word()),
+            (n, ReductionKind::Add) => write!(f, ", as {n} partial sums"),
+            (n, by) => write!(f, ", as {n} partial results of a {}", by.word()),
         }
     }
 }
@@ -104,13 +104,13 @@ impl ShardLayout {
     pub fn new(global_shape: &[usize], shards: &[usize], blocks: Vec<Vec<usize>>) -> Result<ShardLayout> {
         let bad = |text: String| Err(RuntimeError::Layout(text));
         if shards.len() != global_shape.len() {
-            return bad(format!("{} splits for {} dimensions", shards.len(), global_shape.len()));
+            return bad(format!("{} shard counts for {} dimensions", shards.len(), global_shape.len()));
         }
         if blocks.is_empty() {
             return bad("no devices".to_owned());
         }
         if let Some(dim) = shards.iter().position(|&k| k == 0) {
-            return bad(format!("dimension {dim} is split into 0 blocks"));
+            return bad(format!("dimension {dim} has 0 blocks"));
         }
         for (device, block) in blocks.iter().enumerate() {
             if block.len() != shards.len() {
@@ -147,7 +147,7 @@ impl ShardLayout {
     pub fn with_addends(self, addends: Vec<usize>, by: ReductionKind) -> Result<ShardLayout> {
         let bad = |text: String| Err(RuntimeError::Layout(text));
         if addends.len() != self.num_devices() {
-            return bad(format!("{} addends for {} devices", addends.len(), self.num_devices()));
+            return bad(format!("{} partial sums for {} devices", addends.len(), self.num_devices()));
         }
         let count = addends.iter().max().map_or(0, |&last| last.saturating_add(1));
         let held: BTreeSet<(&[usize], usize)> =
@@ -155,7 +155,7 @@ impl ShardLayout {
         let blocks: BTreeSet<&[usize]> = self.blocks.iter().map(Vec::as_slice).collect();
         if blocks.len().checked_mul(count) != Some(held.len()) {
             return bad(format!(
-                "the devices hold {} addends of {} blocks, of {count} each",
+                "the devices hold {} partial sums of {} blocks, expected {count} of each",
                 held.len(),
                 blocks.len()
             ));
@@ -250,12 +250,15 @@ impl ShardLayout {
     pub fn shard_padded(&self, array: &HostArray, device: usize, padding: f64) -> Result<HostArray> {
         if array.shape != self.global_shape {
             return Err(RuntimeError::Layout(format!(
-                "an array of shape {:?} for a layout of {:?}",
+                "an array of shape {:?} does not match a layout of {:?}",
                 array.shape, self.global_shape
             )));
         }
         let offsets = self.offsets(device).ok_or_else(|| {
-            RuntimeError::Layout(format!("device {device} of a layout for {} devices", self.num_devices()))
+            RuntimeError::Layout(format!(
+                "device {device} is not in a layout of {} devices",
+                self.num_devices()
+            ))
         })?;
         if self.addend(device) != 0
             && let Some(nothing) = HostArray::neutral(array.dtype, &self.local_shape, self.combined_by)
@@ -367,7 +370,7 @@ impl ShardLayout {
         let is_known = places.iter().all(|&device| device < self.blocks.len());
         let Some(first) = shards.first().filter(|_| shards.len() == places.len() && is_known) else {
             return Err(RuntimeError::Layout(format!(
-                "{} blocks for {} devices of a layout of {}",
+                "{} blocks do not match {} devices of a layout of {}",
                 shards.len(),
                 places.len(),
                 self.blocks.len()
@@ -376,7 +379,7 @@ impl ShardLayout {
         for (device, shard) in places.iter().zip(shards) {
             if shard.shape != self.local_shape || shard.dtype != first.dtype {
                 return Err(RuntimeError::Layout(format!(
-                    "device {device} has a block of {}{:?} where {}{:?} is expected",
+                    "device {device} has a block of {}{:?}, expected {}{:?}",
                     shard.dtype, shard.shape, first.dtype, self.local_shape
                 )));
             }
@@ -438,7 +441,7 @@ mod tests {
         let blocks = vec![vec![0], vec![1], vec![0], vec![1]];
         let layout = ShardLayout::new(&[3], &[2], blocks).unwrap();
         let layout = layout.with_addends(vec![0, 0, 1, 1], ReductionKind::Add).unwrap();
-        assert_eq!(layout.to_string(), "split [2] over 4 devices, as 2 addends");
+        assert_eq!(layout.to_string(), "split [2] over 4 devices, as 2 partial sums");
         let array = HostArray::from_f64(DType::F32, &[3], &[1.0, 2.0, 4.0]).unwrap();
         let mut shards: Vec<_> = (0..4).map(|d| layout.shard_padded(&array, d, 9.0).unwrap()).collect();
         assert_eq!(shards[0].to_f64_vec(), [1.0, 2.0]);

@@ -71,7 +71,7 @@ impl fmt::Display for Shortage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let has = match self.limit {
             MemoryLimit::Bytes(_) => "the limit is",
-            MemoryLimit::Available | MemoryLimit::Unlimited => "what is available is",
+            MemoryLimit::Available | MemoryLimit::Unlimited => "the available memory is",
         };
         let (total, bytes) = (Bytes(self.need.total()), Bytes(self.bytes));
         write!(f, "{} needs about {total} of this machine's memory, and {has} {bytes}:", self.doing)?;

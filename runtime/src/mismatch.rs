@@ -97,15 +97,15 @@ impl fmt::Display for Mismatch {
             write!(f, " on device {device}")?;
         }
         match &self.problem {
-            Problem::Missing { expected } => write!(f, ": {expected} is expected, and it is missing"),
-            Problem::Extra { given } => write!(f, ": {given} was given, and the program has no such input"),
-            Problem::Type { expected, given } => write!(f, ": {expected} is expected, and {given} was given"),
+            Problem::Missing { expected } => write!(f, ": expected {expected}, but it is missing"),
+            Problem::Extra { given } => write!(f, ": got {given}, but the program has no such input"),
+            Problem::Type { expected, given } => write!(f, ": expected {expected}, got {given}"),
             Problem::Data { reason } => write!(f, ": {reason}"),
             Problem::Device { expected, given } => {
-                write!(f, ": it is read on device {expected}, and is on device {given}")
+                write!(f, ": expected on device {expected}, got it on device {given}")
             }
             Problem::Layout { expected, given } => {
-                write!(f, ": {expected} is expected, and it is {given}")
+                write!(f, ": expected {expected}, got {given}")
             }
         }
     }
@@ -144,8 +144,8 @@ pub(crate) fn describe(mismatches: &[Mismatch], parameters: usize) -> String {
     let mut inputs: Vec<usize> = mismatches.iter().map(|mismatch| mismatch.index).collect();
     inputs.dedup();
     let mut text = match inputs.len() {
-        1 => format!("one input does not fit the program, which takes {parameters}:"),
-        n => format!("{n} inputs do not fit the program, which takes {parameters}:"),
+        1 => format!("1 input does not match the program, which has {parameters} parameters:"),
+        n => format!("{n} inputs do not match the program, which has {parameters} parameters:"),
     };
     for mismatch in mismatches.iter().take(SHOWN) {
         text.push_str(&format!("\n  {mismatch}"));
@@ -175,12 +175,12 @@ mod tests {
         assert_eq!(error.code(), "RT0303");
         assert_eq!(
             error.to_string(),
-            "2 inputs do not fit the program, which takes 3:\n  \
-             input 0: tensor<4x8xf32> is expected, and tensor<4x8xi32> was given\n  \
-             input 2: tensor<2xf32> is expected, and it is missing"
+            "2 inputs do not match the program, which has 3 parameters:\n  \
+             input 0: expected tensor<4x8xf32>, got tensor<4x8xi32>\n  \
+             input 2: expected tensor<2xf32>, but it is missing"
         );
         let extra = RuntimeError::unless_fitting(compare(&[], &given[..1]), 0).unwrap_err();
-        assert!(extra.to_string().ends_with("tensor<4x8xi32> was given, and the program has no such input"));
+        assert!(extra.to_string().ends_with("got tensor<4x8xi32>, but the program has no such input"));
         RuntimeError::unless_fitting(compare(&expected, &expected), 3).unwrap();
     }
 

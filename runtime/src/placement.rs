@@ -29,7 +29,7 @@ impl Placement {
             || sorted.last().is_some_and(|&last| last >= count)
         {
             return Err(RuntimeError::Layout(format!(
-                "{} devices at the places {places:?} of {count}",
+                "{} devices do not match the positions {places:?} of {count}",
                 devices.len()
             )));
         }

@@ -106,14 +106,14 @@ impl CudaOptions {
         }
         if let Some(part) = self.memory_fraction {
             if !(part > 0.0 && part <= 1.0) {
-                let text = format!("{part} of a GPU's memory: more than 0 of it, and 1 at most");
+                let text = format!("memory_fraction must be above 0 and at most 1, got {part}");
                 return Err(RuntimeError::Argument(text));
             }
             values.push(("memory_fraction", Value::Float(part)));
         }
         values.extend(self.preallocate.map(|yes| ("preallocate", Value::Bool(yes))));
         if let Some(bytes) = self.collective_memory {
-            let text = || RuntimeError::Argument(format!("{bytes} bytes are set aside for collectives"));
+            let text = || RuntimeError::Argument(format!("cannot reserve {bytes} bytes for collectives"));
             values.push(("collective_memory_size", Value::Int(i64::try_from(bytes).map_err(|_| text())?)));
         }
         if !self.visible_devices.is_empty() {

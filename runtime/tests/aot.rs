@@ -83,7 +83,10 @@ fn what_no_gpu_has_the_memory_for_is_refused() {
     let Some(request) = request("cuda:rtx4090:1", DOUBLED, CompileOptions::replicas(1)) else { return };
     let error = in_child(&request).unwrap().require_fit().unwrap_err();
     assert_eq!(error.code(), "RT0503");
-    assert_eq!(error.to_string(), "a device needs 32.0 GiB, and one of cuda:rtx4090:1 has 23.6 GiB");
+    assert_eq!(
+        error.to_string(),
+        "the program needs 32.0 GiB on a device, but a device of cuda:rtx4090:1 has 23.6 GiB"
+    );
 }
 
 fn errors_cross_from_the_child() {
@@ -155,7 +158,7 @@ fn a_plugin_that_crashes_is_told() {
         }
     };
     let said = broken(&std::env::current_exe().unwrap());
-    assert!(said.contains("it is no shared library"), "{said}");
+    assert!(said.contains("it is not a shared library"), "{said}");
     let crashes = directory.path().join("crashes");
     std::fs::write(&crashes, "#!/bin/sh\nkill -BUS $$\n").unwrap();
     std::fs::set_permissions(&crashes, std::fs::Permissions::from_mode(0o755)).unwrap();

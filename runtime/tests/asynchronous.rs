@@ -256,7 +256,7 @@ fn memory_of_devices_is_told_or_is_not_there() {
         Ok(memory) => assert!(memory.limit.is_none_or(|limit| limit >= memory.in_use), "{memory:?}"),
         Err(error) => {
             assert_eq!((error.code(), error.class()), ("RT0206", ErrorClass::Unsupported), "{error}");
-            assert_eq!(error.to_string(), "a plugin for cpu has no memory statistics of a device");
+            assert_eq!(error.to_string(), "a plugin for cpu has no device memory statistics");
         }
     }
 }

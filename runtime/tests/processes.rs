@@ -131,5 +131,5 @@ fn nobody_comes() {
         ..self::options(0, 3, &coordinator())
     };
     let error = Processes::connect(options).unwrap_err();
-    assert!(error.to_string().contains("process 1 does not reach process 0"), "{error}");
+    assert!(error.to_string().contains("process 1 cannot reach process 0"), "{error}");
 }

@@ -72,7 +72,7 @@ fn a_run_that_is_refused_leaves_the_client_usable() {
     swapped.swap(2, 5);
     let error = program.execute(&swapped).unwrap_err();
     assert_eq!(problems(&error).len(), 2, "{error}");
-    assert!(error.to_string().contains("it is read on device 2, and is on device 5"), "{error}");
+    assert!(error.to_string().contains("expected on device 2, got it on device 5"), "{error}");
     check(&program, &good);
     assert_eq!(program.execute(&good[..7]).unwrap_err().code(), "RT0301");
     check(&program, &good);

@@ -104,7 +104,7 @@ fn a_loop_without_an_end_ends_with_the_time_limit() {
     let error = program.execute_with(arguments, &limit(0.5)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the program did not finish within 0.5 s: none is done, device 0 is running or waiting for others"
+        "the program did not finish within 0.5 s: no device is done, device 0 is running or waiting for others"
     );
 }
 

@@ -260,7 +260,7 @@ fn how_it_ended(status: ExitStatus) -> String {
                 4 => " (SIGILL)",
                 6 => " (SIGABRT)",
                 7 => " (SIGBUS)",
-                9 => " (SIGKILL: often the system's answer to a lack of memory)",
+                9 => " (SIGKILL: often because the system ran out of memory)",
                 11 => " (SIGSEGV)",
                 _ => "",
             };

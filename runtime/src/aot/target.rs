@@ -70,16 +70,16 @@ impl Target {
             ("cuda", Some(topology)) => {
                 if gpus(topology).is_none() {
                     return fail(format!(
-                        "GPUs that need not be there are KIND:GPUS or KIND:HOSTSxGPUS, such as h100:8 or h100:2x8; the \
+                        "a GPU target is KIND:GPUS or KIND:HOSTSxGPUS, such as h100:8 or h100:2x8; the \
                          kinds are {}",
                         Gpu::names()
                     ));
                 }
                 Ok(Target { kind: PluginKind::Cuda, topology: Some(topology.to_owned()) })
             }
-            ("tpu", None) => fail("it does not say which TPU slice".to_owned()),
+            ("tpu", None) => fail("it names no TPU slice, such as tpu:v5e:4x4".to_owned()),
             ("cpu", Some(_)) => fail("cpu takes no topology".to_owned()),
-            _ => fail(format!("`{kind}` is no kind of device")),
+            _ => fail(format!("unknown kind of device `{kind}`")),
         }
     }
 

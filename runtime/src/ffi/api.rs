@@ -51,7 +51,7 @@ impl Api {
         // SAFETY: every PJRT plugin exports this function with this signature.
         let entry: Symbol<'_, unsafe extern "C" fn() -> *const ApiTable> =
             unsafe { library.get(b"GetPjrtApi\0") }
-                .map_err(|e| fail(format!("it is no PJRT plugin: {}", with_source(&e))))?;
+                .map_err(|e| fail(format!("it is not a PJRT plugin: {}", with_source(&e))))?;
         // SAFETY: the function takes nothing and returns a table that lives as long as the library.
         let table = unsafe { entry() };
         // The plugin starts threads that are never joined: unloading it would unmap their code.
@@ -81,7 +81,7 @@ impl Api {
         let (major, minor) = api.version();
         if major != MAJOR_VERSION {
             return Err(fail(format!(
-                "its C API has version {major}.{minor}, and shardc knows {MAJOR_VERSION}.x"
+                "its C API has version {major}.{minor}, but shardc supports {MAJOR_VERSION}.x"
             )));
         }
         let lacking: Vec<&str> =

@@ -97,7 +97,7 @@ pub(crate) fn launch(
     let devices = program.devices().len();
     if arguments.len() != devices {
         return Err(RuntimeError::Argument(format!(
-            "the program runs on {devices} devices and got arguments for {}",
+            "the program runs on {devices} devices, but got arguments for {}",
             arguments.len()
         )));
     }

@@ -86,7 +86,7 @@ impl RawClient {
         let expected = HostArray::byte_size(*dtype, shape)?;
         if data.len() != expected {
             return Err(RuntimeError::Argument(format!(
-                "an array of {dtype}{shape:?} takes {expected} bytes and has {}",
+                "the data of an array of {dtype}{shape:?} must have {expected} bytes, got {}",
                 data.len()
             )));
         }

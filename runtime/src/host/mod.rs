@@ -132,7 +132,7 @@ impl HostArray {
             return Ok(());
         }
         Err(RuntimeError::Argument(format!(
-            "an array of {}{:?} takes {expected} bytes and has {}",
+            "the data of an array of {}{:?} must have {expected} bytes, got {}",
             self.dtype,
             self.shape,
             self.data.len()
@@ -202,7 +202,7 @@ impl HostArray {
         self.check_rank("a block", &block.shape)?;
         if block.dtype != self.dtype {
             return Err(RuntimeError::Argument(format!(
-                "a block of {} in an array of {}",
+                "a block of {} does not match an array of {}",
                 block.dtype, self.dtype
             )));
         }
@@ -227,7 +227,7 @@ impl HostArray {
         got.check()?;
         if reference.dtype != got.dtype || reference.shape != got.shape {
             return Err(RuntimeError::Argument(format!(
-                "{}{:?} was expected and {}{:?} came",
+                "expected {}{:?}, got {}{:?}",
                 reference.dtype, reference.shape, got.dtype, got.shape
             )));
         }
@@ -239,7 +239,7 @@ impl HostArray {
             return Ok(());
         }
         Err(RuntimeError::Argument(format!(
-            "{what} have {} dimensions where the array has {}",
+            "{what} must have the rank of the array: got {}, expected {}",
             list.len(),
             self.shape.len()
         )))

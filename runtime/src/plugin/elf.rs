@@ -35,10 +35,10 @@ pub(super) fn check(path: &Path) -> Result<(), String> {
     let mut file = File::open(path).map_err(|e| e.to_string())?;
     let length = file.metadata().map_err(|e| e.to_string())?.len();
     let mut header = [0u8; HEADER];
-    let short = |_| format!("it is no shared library: it has {length} bytes");
+    let short = |_| format!("it is not a shared library: it has {length} bytes");
     file.read_exact(&mut header).map_err(short)?;
     if &header[..4] != b"\x7fELF" {
-        return Err("it is no shared library: it does not begin as an ELF file does".to_owned());
+        return Err("it is not a shared library: it does not begin like an ELF file".to_owned());
     }
     if header[4] != 2 || header[5] != 1 {
         return Err(
@@ -47,7 +47,7 @@ pub(super) fn check(path: &Path) -> Result<(), String> {
     }
     let kind = half(&header, 16);
     if kind != SHARED {
-        return Err(format!("it is an ELF file of type {kind}, and no shared library"));
+        return Err(format!("it is an ELF file of type {kind}, not a shared library"));
     }
     let machine = half(&header, 18);
     if MACHINE.is_some_and(|here| here != machine) {
@@ -68,7 +68,7 @@ pub(super) fn check(path: &Path) -> Result<(), String> {
         }
     }
     if needed > length {
-        return Err(format!("it is cut short: it has {length} bytes, and its headers speak of {needed}"));
+        return Err(format!("it is truncated: it has {length} bytes, but its headers require {needed}"));
     }
     Ok(())
 }
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(said(&whole), "");
         for length in [64, 1000, 4096, whole.len() / 2, whole.len() - 1] {
             assert!(
-                said(&whole[..length]).contains("it is cut short"),
+                said(&whole[..length]).contains("it is truncated"),
                 "{length}: {}",
                 said(&whole[..length])
             );
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn files_of_other_kinds_are_told() {
         assert!(said(b"").contains("it has 0 bytes"));
-        assert!(said(&[b'x'; 100]).contains("does not begin as an ELF file"));
+        assert!(said(&[b'x'; 100]).contains("does not begin like an ELF file"));
         let changed = |at: usize, value: u8| {
             let mut bytes = library();
             bytes[at] = value;
@@ -147,10 +147,10 @@ mod tests {
         std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
         let error = Plugin::load(&path).unwrap_err();
         assert_eq!(error.code(), "RT0102");
-        assert!(error.to_string().contains("it is cut short"), "{error}");
+        assert!(error.to_string().contains("it is truncated"), "{error}");
         // A library that is not a plugin: the error is the loader's message.
         std::fs::write(&path, &whole).unwrap();
         let error = Plugin::load(&path).unwrap_err().to_string();
-        assert!(error.contains("it is no PJRT plugin") && error.contains("GetPjrtApi"), "{error}");
+        assert!(error.contains("it is not a PJRT plugin") && error.contains("GetPjrtApi"), "{error}");
     }
 }

@@ -73,7 +73,7 @@ impl FromStr for PluginKind {
 
     fn from_str(text: &str) -> Result<PluginKind> {
         PluginKind::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or_else(|| {
-            RuntimeError::Argument(format!("`{text}` is no kind of plugin: there are cpu, tpu and cuda"))
+            RuntimeError::Argument(format!("unknown kind of plugin `{text}`: must be cpu, tpu or cuda"))
         })
     }
 }

@@ -30,7 +30,7 @@ impl Meeting<'_> {
 
     fn operand(&self, device: usize, i: usize) -> Result<&HostArray> {
         self.operands.get(&device).and_then(|arrays| arrays.get(i)).ok_or_else(|| {
-            RuntimeError::Argument(format!("device {device} came to a collective without operand {i}"))
+            RuntimeError::Argument(format!("device {device} reached a collective without operand {i}"))
         })
     }
 
@@ -59,7 +59,9 @@ impl Meeting<'_> {
         let count = self.order().len();
         let mut sizes = shape.to_vec();
         let size = sizes.get_mut(dim).filter(|size| **size % count == 0).ok_or_else(|| {
-            RuntimeError::Argument(format!("{shape:?} in {count} blocks along dimension {dim}"))
+            RuntimeError::Argument(format!(
+                "cannot divide shape {shape:?} into {count} blocks along dimension {dim}"
+            ))
         })?;
         *size /= count;
         Ok(sizes)
@@ -233,7 +235,7 @@ impl Meeting<'_> {
 }
 
 fn no_dimension(dim: usize) -> RuntimeError {
-    RuntimeError::Argument(format!("a collective along dimension {dim}, which there is not"))
+    RuntimeError::Argument(format!("a collective along dimension {dim}, which does not exist"))
 }
 
 /// The rest of a message.
@@ -256,7 +258,7 @@ impl Cursor<'_> {
 
     fn unfitting(&self) -> RuntimeError {
         RuntimeError::Argument(format!(
-            "process {} came to a collective with arrays of other shapes: it runs another program",
+            "process {} reached a collective with arrays of other shapes: it runs another program",
             self.process
         ))
     }

@@ -64,7 +64,7 @@ pub(super) fn connect_all(options: &ProcessOptions) -> Result<Vec<Option<Connect
 }
 
 fn broken(process: usize) -> impl Fn(io::Error) -> RuntimeError {
-    move |error| RuntimeError::Processes(format!("the connection with process {process}: {error}"))
+    move |error| RuntimeError::Processes(format!("the connection to process {process}: {error}"))
 }
 
 fn listen(options: &ProcessOptions) -> Result<TcpListener> {
@@ -83,7 +83,7 @@ fn call(options: &ProcessOptions, process: usize, at: &str, deadline: Instant) -
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(RuntimeError::Processes(format!(
-                "process {} does not reach process {process} at {at} within {} s: {last}",
+                "process {} cannot reach process {process} at {at} within {} s: {last}",
                 options.index,
                 options.connect_timeout.as_secs()
             )));
@@ -93,7 +93,7 @@ fn call(options: &ProcessOptions, process: usize, at: &str, deadline: Instant) -
             Err(Refusal::Io(error)) => last = error.to_string(),
             Err(refusal) => {
                 return Err(RuntimeError::Processes(format!(
-                    "process {} and what listens at {at} do not belong together: {refusal}",
+                    "process {} and the listener at {at} do not belong to the same job: {refusal}",
                     options.index
                 )));
             }
@@ -108,7 +108,7 @@ fn call_once(
     at: &str,
     left: Duration,
 ) -> std::result::Result<Connection, Refusal> {
-    let mut last = io::Error::other(format!("{at} is no address"));
+    let mut last = io::Error::other(format!("{at} is not an address"));
     for address in at.to_socket_addrs()? {
         match TcpStream::connect_timeout(&address, left.min(HANDSHAKE)) {
             Ok(mut stream) => {
@@ -153,12 +153,12 @@ fn accept(
         }
         if Instant::now() >= deadline {
             let mut what = format!(
-                "process {} waited {} s for the processes {missing:?}, which did not call",
+                "process {} waited {} s for the processes {missing:?}, which did not connect",
                 options.index,
                 options.connect_timeout.as_secs()
             );
             if refused > 0 {
-                what.push_str(&format!("; it refused {refused} connections, the last because {last}"));
+                what.push_str(&format!("; it rejected {refused} connections, the last because {last}"));
             }
             return Err(RuntimeError::Processes(what));
         }
@@ -181,7 +181,7 @@ fn accept(
                 match place {
                     Some(place) => *place = Some(connection),
                     None => {
-                        (refused, last) = (refused + 1, format!("process {process} is there already"));
+                        (refused, last) = (refused + 1, format!("process {process} is already connected"));
                     }
                 }
             }
@@ -251,14 +251,13 @@ fn introduction(
     let mut length = [0u8; 4];
     first.stream.read_exact(&mut length).map_err(|error| {
         RuntimeError::Processes(format!(
-            "process {} reached process 0, which did not say where the others are: {error}",
+            "process {} reached process 0, which did not send the addresses of the others: {error}",
             options.index
         ))
     })?;
     // An entry is a length, an address of at most 255 bytes, and a port.
     let length = u32::from_le_bytes(length) as usize;
-    let bad =
-        || RuntimeError::Processes("process 0 said something else than where the others are".to_owned());
+    let bad = || RuntimeError::Processes("process 0 sent an invalid list of addresses".to_owned());
     if length > options.count * 258 {
         return Err(bad());
     }

@@ -181,12 +181,12 @@ impl Exchange {
         };
         let group = spec.group_of(device).filter(|_| spec.process_of(device) == self.process);
         let Some(group) = group else {
-            return Err(RuntimeError::Argument(format!("device {device} has no part in `{text}`")));
+            return Err(RuntimeError::Argument(format!("device {device} does not participate in `{text}`")));
         };
         let types = operands.iter().map(|array| array.dtype);
         if !types.eq(spec.types.iter().copied()) {
             return Err(RuntimeError::Argument(format!(
-                "device {device} came to `{text}` with other operands"
+                "device {device} reached `{text}` with operands of other types"
             )));
         }
         let visit = state.visits.entry((launch, spec.channel, device)).or_default();

@@ -74,7 +74,7 @@ pub(super) fn shake_hands(
     let mut theirs = [0u8; GREETING];
     stream.read_exact(&mut theirs)?;
     if theirs[..8] != *MAGIC {
-        return Err(Refusal::Job("it is no process of shardc, or one of another version".to_owned()));
+        return Err(Refusal::Job("it is not a process of shardc, or of another version".to_owned()));
     }
     let number = |at: usize| u32::from_le_bytes([theirs[at], theirs[at + 1], theirs[at + 2], theirs[at + 3]]);
     let (their_index, their_count) = (number(8) as usize, number(12) as usize);

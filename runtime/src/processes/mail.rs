@@ -120,7 +120,7 @@ impl State {
     fn check_process(&self, process: usize) -> Result<()> {
         match self.ended.get(&process) {
             Some(who) => {
-                let reason = format!("{who} has ended, and this one still waits for it");
+                let reason = format!("{who} has ended, but this process waits for it");
                 Err(RuntimeError::ProcessLost { process, reason })
             }
             None => Ok(()),

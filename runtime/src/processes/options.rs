@@ -26,7 +26,7 @@ impl Secret {
         let bytes = bytes.as_ref();
         if bytes.len() < MIN_SECRET {
             return Err(RuntimeError::Processes(format!(
-                "the secret of the job has {} bytes, and at least {MIN_SECRET} are asked for",
+                "the secret of the job must have at least {MIN_SECRET} bytes, got {}",
                 bytes.len()
             )));
         }
@@ -111,12 +111,14 @@ impl ProcessOptions {
         }
         let missing = |name: &str| {
             RuntimeError::Processes(format!(
-                "{name} is not set, and other variables ask for several processes"
+                "{name} is not set, but other variables describe a job of several processes"
             ))
         };
         let number = |name: &str, text: Option<String>| -> Result<usize> {
             let text = text.ok_or_else(|| missing(name))?;
-            text.trim().parse().map_err(|_| RuntimeError::Processes(format!("{name} is {text:?}, no number")))
+            text.trim()
+                .parse()
+                .map_err(|_| RuntimeError::Processes(format!("{name} must be a number, got {text:?}")))
         };
         let index = number("SHARDC_PROCESS_ID", index)?;
         let count = number("SHARDC_NUM_PROCESSES", count)?;
@@ -130,13 +132,13 @@ impl ProcessOptions {
     pub(super) fn check(&self) -> Result<()> {
         let bad = |text: String| Err(RuntimeError::Processes(text));
         if self.count == 0 || self.count > MAX_PROCESSES {
-            return bad(format!("a job of {} processes: there may be 1 to {MAX_PROCESSES}", self.count));
+            return bad(format!("a job must have 1 to {MAX_PROCESSES} processes, got {}", self.count));
         }
         if self.index >= self.count {
-            return bad(format!("process {} of {}: numbers begin with 0", self.index, self.count));
+            return bad(format!("process {} of {}: indices begin with 0", self.index, self.count));
         }
         if self.patience < Duration::from_millis(100) {
-            return bad(format!("a patience of {:?}: 100 ms at least", self.patience));
+            return bad(format!("the patience must be at least 100 ms, got {:?}", self.patience));
         }
         Ok(())
     }

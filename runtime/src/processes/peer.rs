@@ -72,7 +72,7 @@ fn why(error: &io::Error, job: &Job) -> String {
         io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
             "is gone: the connection was closed without a goodbye".to_owned()
         }
-        _ => format!("cannot be heard any more: {error}"),
+        _ => format!("cannot be reached any more: {error}"),
     }
 }
 

@@ -59,8 +59,9 @@ impl Spec {
         let name = words.next().unwrap_or_default();
         let fields: BTreeMap<&str, &str> = words.filter_map(|word| word.split_once('=')).collect();
         let field = |name: &str| fields.get(name).copied().ok_or_else(|| format!("`{text}` has no {name}"));
-        let number =
-            |name: &str| field(name)?.parse::<usize>().map_err(|_| format!("`{text}`: {name} is no number"));
+        let number = |name: &str| {
+            field(name)?.parse::<usize>().map_err(|_| format!("`{text}`: {name} is not a number"))
+        };
         let by = || reduction(field("by")?).ok_or_else(|| format!("`{text}`: an unknown reduction"));
         let action = match name {
             "all_reduce" => Action::AllReduce { by: by()? },
@@ -68,7 +69,7 @@ impl Spec {
             "reduce_scatter" => Action::ReduceScatter { by: by()?, dim: number("dim")? },
             "all_to_all" => Action::AllToAll { split: number("split")?, concat: number("concat")? },
             "collective_permute" => Action::Permute,
-            _ => return Err(format!("`{text}` is no collective")),
+            _ => return Err(format!("`{text}` is not a collective")),
         };
         let types = field("types")?.split(',').map(dtype).collect::<Option<Vec<DType>>>();
         let groups: Result<Vec<Vec<usize>>, _> = field("groups")?
@@ -81,7 +82,7 @@ impl Spec {
             channel: number("channel")? as u64,
             per: number("per")?,
             types: types.ok_or_else(|| format!("`{text}`: an unknown element type"))?,
-            groups: groups.map_err(|_| format!("`{text}`: a device that is no number"))?,
+            groups: groups.map_err(|_| format!("`{text}`: a device is not a number"))?,
         };
         spec.check().map_err(|why| format!("`{text}`: {why}"))?;
         Ok(spec)
@@ -89,27 +90,27 @@ impl Spec {
 
     fn check(&self) -> Result<(), &'static str> {
         if self.per == 0 {
-            return Err("processes without devices");
+            return Err("a process has no devices");
         }
         if self.groups.iter().flatten().any(|&device| device >= MAX_DEVICES) {
-            return Err("a device of too high a number");
+            return Err("a device number is too large");
         }
         if self.groups.iter().any(Vec::is_empty) {
-            return Err("an empty group");
+            return Err("a group is empty");
         }
         if self.action == Action::Permute {
             if self.groups.iter().any(|pair| pair.len() != 2) {
-                return Err("a pair of other than two devices");
+                return Err("a pair does not have two devices");
             }
             let targets: BTreeSet<usize> = self.groups.iter().map(|pair| pair[1]).collect();
             if targets.len() != self.groups.len() {
-                return Err("a device that two others send to");
+                return Err("two devices send to the same device");
             }
             return Ok(());
         }
         let all: BTreeSet<usize> = self.groups.iter().flatten().copied().collect();
         if all.len() != self.groups.iter().map(Vec::len).sum::<usize>() {
-            return Err("a device in two groups");
+            return Err("a device is in two groups");
         }
         Ok(())
     }

@@ -32,7 +32,7 @@ impl ShardedArray {
         let size = HostArray::byte_size(dtype, layout.global_shape())? as u64;
         let length = file.metadata().map_err(RuntimeError::io(path))?.len();
         if start.checked_add(size).is_none_or(|end| end > length) {
-            let why = format!("an array of {size} bytes from byte {start} on, in a file of {length}");
+            let why = format!("an array of {size} bytes at byte {start} exceeds a file of {length} bytes");
             return Err(RuntimeError::io(path)(std::io::Error::new(std::io::ErrorKind::UnexpectedEof, why)));
         }
         let shape = layout.global_shape().to_vec();

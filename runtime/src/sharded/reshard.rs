@@ -29,7 +29,7 @@ impl ShardedArray {
         let placement = devices.into();
         if layout.global_shape() != self.layout.global_shape() {
             return Err(RuntimeError::Layout(format!(
-                "an array of shape {:?} for a layout of {:?}",
+                "an array of shape {:?} does not match a layout of {:?}",
                 self.layout.global_shape(),
                 layout.global_shape()
             )));

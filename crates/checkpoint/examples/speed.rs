@@ -7,7 +7,7 @@
 //!
 //! It prints JSON: seconds, bytes of the state, and the peak growth of the process's memory in bytes.
 
-#![allow(clippy::print_stdout, reason = "what it says is its output")]
+#![allow(clippy::print_stdout, reason = "its output is JSON on standard output")]
 
 use std::fs::File;
 use std::io::Write as _;
@@ -153,7 +153,8 @@ impl Memory {
 fn status(key: &str) -> Result<usize, Failure> {
     let text = std::fs::read_to_string("/proc/self/status")?;
     let line = text.lines().find_map(|line| line.strip_prefix(key));
-    let kib =
-        line.and_then(|line| line.split_whitespace().next()).ok_or("the system does not say its memory")?;
+    let kib = line
+        .and_then(|line| line.split_whitespace().next())
+        .ok_or("the system does not report the process's memory")?;
     Ok(kib.parse::<usize>()? << 10)
 }

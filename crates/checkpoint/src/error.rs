@@ -24,7 +24,7 @@ pub enum CheckpointError {
     #[error("the state cannot be saved: {}", .0.join("; "))]
     Entries(Vec<String>),
     /// The slices of all processes together are not the entries; one line for each entry.
-    #[error("the slices do not make up the state: {}", .0.join("; "))]
+    #[error("the slices of all processes do not match the state: {}", .0.join("; "))]
     Slices(Vec<String>),
     /// The values of a slice could not be read or were rejected.
     #[error("{entry}: {reason}")]
@@ -53,13 +53,13 @@ pub enum CheckpointError {
         items: Vec<String>,
     },
     /// A checkpoint already exists.
-    #[error("there is a checkpoint at {path} already")]
+    #[error("a checkpoint already exists at {path}")]
     Exists {
         /// The path.
         path: String,
     },
     /// A metadata file is invalid.
-    #[error("{path} cannot be read: {reason}")]
+    #[error("cannot read {path}: {reason}")]
     Metadata {
         /// The file.
         path: String,
@@ -70,7 +70,7 @@ pub enum CheckpointError {
     #[error("the checkpoint is damaged: {}", lines(.0))]
     Damaged(Vec<Damage>),
     /// The checkpoint does not match the request; all mismatches.
-    #[error("the checkpoint does not fit: {0}")]
+    #[error("the checkpoint does not match the request: {0}")]
     Mismatch(Mismatch),
     /// Another process failed, or does not answer.
     #[error("{0}")]
@@ -87,7 +87,7 @@ pub enum CheckpointError {
     #[error("{0}")]
     Settings(String),
     /// A background save failed.
-    #[error("the save of step {step} in the background failed: {error}")]
+    #[error("the background save of step {step} failed: {error}")]
     Background {
         /// The step.
         step: u64,
@@ -164,30 +164,28 @@ impl CheckpointError {
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             CheckpointError::Store { .. } => {
-                "checkpoints that were whole before are whole still; see to the store, and save again"
+                "existing checkpoints are unchanged; fix the storage error and save again"
             }
             CheckpointError::Entries(_) => {
-                "names are paths without empty parts, `.` and `..`, each once; a block has at least one element \
+                "names are unique paths without empty parts, `.` and `..`; a block has at least one element \
                  in each dimension"
             }
             CheckpointError::Slices(_) => {
-                "each process saves blocks of the entry's grid, and each block is saved by one process"
+                "each process must save blocks of the entry's grid, and each block exactly once"
             }
             CheckpointError::Values { .. } | CheckpointError::Settings(_) => return None,
             CheckpointError::NotFound { .. } => {
-                "a save that was interrupted does not count; list what there is"
+                "an interrupted save is not a checkpoint; list the existing checkpoints"
             }
-            CheckpointError::Item { .. } => "name one of the items, or the folder of one",
-            CheckpointError::Exists { .. } => "delete it first, or save to another place",
+            CheckpointError::Item { .. } => "name one of the items, or open the folder of one",
+            CheckpointError::Exists { .. } => "delete it first, or save to another path",
             CheckpointError::Metadata { .. } | CheckpointError::Damaged(_) => {
-                "restore an earlier step: each is whole by itself"
+                "restore an earlier step: steps do not depend on each other"
             }
-            CheckpointError::Mismatch(_) => {
-                "give names that differ in the map of names, and ask for a part of the state where only that is wanted"
-            }
-            CheckpointError::Process(_) => "look at what that process says; nothing was committed",
+            CheckpointError::Mismatch(_) => "map the names that differ, or restore only a part of the state",
+            CheckpointError::Process(_) => "check the error of that process; nothing was committed",
             CheckpointError::Unsupported { .. } => {
-                "save it again with Orbax, which writes OCDBT and Zarr with zstd unless told otherwise"
+                "save it again with Orbax's default format (OCDBT, Zarr with zstd)"
             }
             CheckpointError::Background { error, .. } => return error.hint(),
         })
@@ -220,7 +218,7 @@ fn listed(steps: &[u64]) -> String {
 fn item_text(path: &str, asked: Option<&str>, items: &[String]) -> String {
     let list = items.join(", ");
     match (asked, items.is_empty()) {
-        (Some(asked), true) => format!("{path} has no item {asked}: it is one state"),
+        (Some(asked), true) => format!("{path} has no item {asked}: it is a single state"),
         (Some(asked), false) => format!("{path} has no item {asked}; there are {list}"),
         (None, _) => format!("{path} has several items: {list}"),
     }

@@ -110,13 +110,16 @@ impl Index {
             .strip_prefix("{\"file_crc32c\": ")
             .and_then(|rest| rest.split_once(",\n\"index\": "))
             .and_then(|(sum, rest)| Some((sum.parse::<u32>().ok()?, rest.strip_suffix("}\n")?)));
-        let (sum, json) = parts.ok_or("it is no index of a checkpoint, or cut off")?;
+        let (sum, json) = parts.ok_or("it is not an index of a checkpoint, or it is truncated")?;
         if crc32c(json.as_bytes()) != sum {
             return Err("its checksum is wrong".to_owned());
         }
         let index: Index = serde_json::from_str(json).map_err(|error| error.to_string())?;
         if index.version > VERSION {
-            return Err(format!("it has version {}, and {VERSION} is the last that is known", index.version));
+            return Err(format!(
+                "it has version {}, but {VERSION} is the newest supported version",
+                index.version
+            ));
         }
         Ok(index)
     }

@@ -60,7 +60,7 @@ pub(crate) fn block(
                 }
                 Ok(())
             }
-            (None, true) => Err(damage("is missing, and its fill value is not read".to_owned())),
+            (None, true) => Err(damage("is missing, and its fill value is not supported".to_owned())),
             (_, false) => Err(damage("is missing".to_owned())),
         };
     };
@@ -68,7 +68,7 @@ pub(crate) fn block(
     if let Some(expected) = *block_bytes
         && size != expected
     {
-        return Err(damage(format!("has {size} bytes of {expected}")));
+        return Err(damage(format!("has {size} bytes, expected {expected}")));
     }
     let origin: Vec<usize> = index.iter().zip(&array.block).map(|(&i, &b)| i * b).collect();
     let target = Target { wanted, elements, width: entry.dtype.bytes() };
@@ -362,7 +362,7 @@ impl Reader<'_> {
         let checksum = if plain.has_checksum { CRC } else { 0 };
         let length = tile.at.end - tile.at.start - tile.before as u64;
         if length != (elements + checksum) as u64 {
-            return Err(self.bad(tile, &format!("it has {length} bytes of {}", elements + checksum)));
+            return Err(self.bad(tile, &format!("it has {length} bytes, expected {}", elements + checksum)));
         }
         Ok((elements, checksum))
     }
@@ -384,7 +384,7 @@ impl Reader<'_> {
     }
 
     fn bad(&self, tile: &Tile, what: &str) -> Fault {
-        (self.damage)(format!("is bad at {}: {what}", tile.region))
+        (self.damage)(format!("is damaged at {}: {what}", tile.region))
     }
 
     fn seek(&self, to: u64) -> Result<(), Fault> {
@@ -411,6 +411,6 @@ impl Reader<'_> {
             length.ok_or_else(|| (self.damage)(format!("has {size} bytes, fewer than its index")))?;
         let bytes = self.bytes(if tiles.index_at_end { size - length..size } else { 0..length })?;
         let index = tiles.decode_index(bytes.into(), block);
-        index.map_err(|error| (self.damage)(format!("has a bad index: {error}")))
+        index.map_err(|error| (self.damage)(format!("has an invalid index: {error}")))
     }
 }

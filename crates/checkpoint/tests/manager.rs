@@ -88,7 +88,7 @@ fn values_are_copied_and_written_behind_the_run() {
     let error = manager.wait().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the save of step 2 in the background failed: there is a checkpoint at run/2 already"
+        "the background save of step 2 failed: a checkpoint already exists at run/2"
     );
     assert_eq!((error.code(), manager.wait()), ("SH1313", Ok(())));
     save_async(&manager, 4).unwrap();

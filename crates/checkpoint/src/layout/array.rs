@@ -93,12 +93,12 @@ impl StoredArray {
         let name = metadata["data_type"].as_str().unwrap_or_default().to_owned();
         let attribute = metadata["attributes"][dtype::ATTRIBUTE].as_str().map(str::to_owned);
         let dtype = dtype::from_zarr(&name, attribute.as_deref())
-            .ok_or_else(|| format!("the data type {} is not known", metadata["data_type"]))?;
+            .ok_or_else(|| format!("unknown data type {}", metadata["data_type"]))?;
         let fill = fill::bytes(dtype, &metadata["fill_value"]);
         let block = sizes(&metadata["chunk_grid"]["configuration"]["chunk_shape"]);
         let block = block.filter(|_| metadata["chunk_grid"]["name"] == "regular");
         let block = block.ok_or("the chunk grid is not regular")?;
-        let shape = sizes(&metadata["shape"]).ok_or("the shape is no list of sizes")?;
+        let shape = sizes(&metadata["shape"]).ok_or("the shape is not a list of sizes")?;
         let (carrier, zero) = dtype::carrier(dtype);
         metadata["data_type"] = json!(carrier);
         metadata["fill_value"] = zero;
@@ -108,7 +108,9 @@ impl StoredArray {
         let zarr = Array::new_with_metadata(std::sync::Arc::new(()), "/", metadata);
         let zarr = zarr.map_err(|error| error.to_string())?;
         if block.len() != shape.len() || block.contains(&0) {
-            return Err(format!("the shape is {shape:?} and that of chunks {block:?}"));
+            return Err(format!(
+                "the shape {shape:?} and the shape of chunks {block:?} have different ranks"
+            ));
         }
         let size = block.iter().chain(&shape).try_fold(16usize, |all, &n| all.checked_mul(n.max(1)));
         size.ok_or("the array is larger than an address space")?;
@@ -156,7 +158,7 @@ impl Tiles {
         }
         let configuration = &codec["configuration"];
         let tile = sizes(&configuration["chunk_shape"]).filter(|tile| tile.len() == block.len());
-        let tile = tile.ok_or("the shape of inner chunks is no list of sizes")?;
+        let tile = tile.ok_or("the shape of inner chunks is not a list of sizes")?;
         if tile.contains(&0) || tile.iter().zip(block).any(|(&t, &b)| b % t != 0) {
             return Err(format!("inner chunks of {tile:?} do not divide chunks of {block:?}"));
         }
@@ -167,7 +169,7 @@ impl Tiles {
         let index_at_end = match configuration["index_location"].as_str() {
             None | Some("end") => true,
             Some("start") => false,
-            Some(other) => return Err(format!("the index of inner chunks is at {other:?}")),
+            Some(other) => return Err(format!("unknown location {other:?} of the index of inner chunks")),
         };
         Ok(Some(Tiles {
             tile,

@@ -119,7 +119,7 @@ mod tests {
         assert!(!waiter.is_finished(), "there is no room while the first is written");
         release.send(()).unwrap();
         let error = waiter.join().unwrap().unwrap_err();
-        assert_eq!(error.to_string(), "the save of step 1 in the background failed: one");
+        assert_eq!(error.to_string(), "the background save of step 1 failed: one");
         assert_eq!(background.check(), Ok(()));
         background.begin(2, || panic!("on purpose"));
         assert_eq!(background.wait().unwrap_err().code(), "SH1313");

@@ -42,7 +42,7 @@ impl<'a> Cursor<'a> {
                 return Ok(value);
             }
         }
-        Err("a number has more than 64 bits".to_owned())
+        Err("an integer has more than 64 bits".to_owned())
     }
 
     /// A number of elements that take at least one byte each: more than the bytes that are left is an error.
@@ -50,7 +50,7 @@ impl<'a> Cursor<'a> {
         let count = self.varint()?;
         match usize::try_from(count) {
             Ok(count) if count <= self.rest.len() => Ok(count),
-            _ => Err(format!("a node has {} bytes left and would have {count} entries", self.rest.len())),
+            _ => Err(format!("a node has {} bytes left, but {count} entries", self.rest.len())),
         }
     }
 

@@ -39,12 +39,12 @@ impl Manifest {
         match cursor.varint()? {
             0 => {}
             1 => drop(cursor.take(4)?),
-            other => return Err(format!("compression method {other} is not known")),
+            other => return Err(format!("unknown compression method {other}")),
         }
         match kind {
             0 => {}
             1 => return Ok(Manifest::Numbered),
-            other => return Err(format!("manifests of kind {other} are not known")),
+            other => return Err(format!("unknown kind of manifest {other}")),
         }
         let files = table::read(&mut cursor, "")?;
         // Versions are stored in columns, oldest first. Earlier versions are in version tree nodes, which are not needed.

@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
         let files = self.store.list(self.folder)?;
         let newest = files.into_iter().map(|(name, _)| name).filter(|name| is_number(name)).max();
         newest.ok_or_else(|| {
-            self.damaged(&join(self.folder, MANIFEST), "refers to numbered manifests, and there is none")
+            self.damaged(&join(self.folder, MANIFEST), "refers to numbered manifests, but there is none")
         })
     }
 
@@ -176,7 +176,7 @@ impl<'a> Reader<'a> {
             inline @ Value::Inline(_) => inline,
         };
         if self.values.len() >= MOST_KEYS {
-            return Err(self.damaged(path, format!("belongs to more than {MOST_KEYS} keys")));
+            return Err(self.damaged(path, format!("has more than {MOST_KEYS} keys")));
         }
         match self.values.insert(key.clone(), value) {
             None => Ok(()),

@@ -32,7 +32,7 @@ impl Node {
         let mut cursor = Cursor::new(body);
         let height = cursor.byte()?;
         if height != link.height {
-            return Err(format!("it has height {height} where {} is expected", link.height));
+            return Err(format!("it has height {height}, expected {}", link.height));
         }
         let files = table::read(&mut cursor, &link.file.base)?;
         let count = cursor.count()?;
@@ -66,7 +66,7 @@ impl Node {
         let lengths = cursor.lengths(count)?;
         let kinds = cursor.varints(count)?;
         if let Some(other) = kinds.iter().find(|&&kind| kind > 1) {
-            return Err(format!("a value of kind {other} is not known"));
+            return Err(format!("unknown kind of value {other}"));
         }
         let indirect = kinds.iter().filter(|&&kind| kind == 1).count();
         let numbers = cursor.varints(indirect)?;

@@ -46,7 +46,10 @@ impl Processes for Folder {
     fn gather(&self, name: &str, value: Vec<u8>) -> Result<Vec<Vec<u8>>> {
         let name = &self.made.next(name);
         let failed = |error: std::io::Error| {
-            CheckpointError::Process(format!("processes cannot meet in {}: {error}", self.folder.display()))
+            CheckpointError::Process(format!(
+                "processes cannot communicate in {}: {error}",
+                self.folder.display()
+            ))
         };
         std::fs::create_dir_all(&self.folder).map_err(failed)?;
         // The file is renamed after it is written, so that others never see an incomplete file.

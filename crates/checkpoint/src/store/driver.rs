@@ -22,7 +22,7 @@ pub(super) struct Answer<T>(mpsc::Receiver<T>);
 impl Driver {
     pub(super) fn start() -> Result<Driver> {
         let runtime = Builder::new_multi_thread().worker_threads(THREADS).enable_all().build();
-        let runtime = runtime.map_err(|e| CheckpointError::Settings(format!("starting threads: {e}")))?;
+        let runtime = runtime.map_err(|e| CheckpointError::Settings(format!("cannot start threads: {e}")))?;
         Ok(Driver { runtime: Some(runtime) })
     }
 

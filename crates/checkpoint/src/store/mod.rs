@@ -97,7 +97,7 @@ impl Store {
         let mut waits = self.retry.waits(self.folder.is_none());
         loop {
             let done = self.driver.wait_for(make(Arc::clone(&self.inner), whole.clone()));
-            match done.ok_or_else(|| failed("the store's threads are gone".to_owned()))? {
+            match done.ok_or_else(|| failed("the store's threads have ended".to_owned()))? {
                 Ok(value) => return Ok(value),
                 Err(error) => match waits.next().filter(|_| retry::may_pass(&error)) {
                     Some(wait) => std::thread::sleep(wait),
@@ -134,7 +134,7 @@ impl Store {
         let gone = || CheckpointError::Store {
             action: "writing",
             path: self.shown(path),
-            reason: "the store's threads are gone".to_owned(),
+            reason: "the store's threads have ended".to_owned(),
         };
         let whole = self.path(path)?;
         let mut waits = self.retry.waits(self.folder.is_none());

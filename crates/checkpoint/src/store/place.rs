@@ -104,7 +104,7 @@ fn cloud(scheme: &str, _url: &str, _options: &[(String, String)]) -> Result<Stor
 
 fn unknown(scheme: &str) -> CheckpointError {
     CheckpointError::Settings(format!(
-        "no store for {scheme}:// is built in: there are file, memory, and those of the features s3, gcs and azure"
+        "no store for {scheme}:// is built in: the stores are file, memory, and those of the features s3, gcs and azure"
     ))
 }
 

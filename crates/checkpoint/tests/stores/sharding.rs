@@ -106,7 +106,7 @@ pub(crate) fn a_checkpoint_is_not_written_over(place: &Place) {
     let error = save_own(&place.store, "s", &other, &Info::default(), &Alone).unwrap_err();
     let text = error.to_string();
     assert_eq!(error.code(), "SH1306");
-    assert!(text.starts_with("there is a checkpoint at ") && text.ends_with("/s already"), "{text}");
+    assert!(text.starts_with("a checkpoint already exists at ") && text.ends_with("/s"), "{text}");
     check(&Checkpoint::open(&place.store, "s").unwrap(), &arrays, &[1, 1], 0, 1);
 }
 

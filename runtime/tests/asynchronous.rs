@@ -263,7 +263,7 @@ fn memory_of_devices_is_told_or_is_not_there() {
 
 /// All bits of all element types survive a copy to a device and back.
 #[test]
-#[expect(clippy::print_stderr, reason = "which types the plugin refuses is worth knowing")]
+#[expect(clippy::print_stderr, reason = "reports the types that the plugin rejects")]
 fn every_bit_of_every_element_type_survives_a_device() {
     let Some(client) = cpu_client(1) else { return };
     let device = &client.devices()[0];

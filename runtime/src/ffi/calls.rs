@@ -199,7 +199,7 @@ impl Pending {
     fn write(&mut self, arrays: &[HostArray]) -> Result<()> {
         let sizes = arrays.iter().map(|array| array.data.len());
         if !sizes.eq(self.results.iter().map(|(_, size)| *size)) {
-            return Err(protocol("results of other sizes than the collective gives"));
+            return Err(protocol("results of other sizes than those of the collective"));
         }
         for (array, &(to, size)) in arrays.iter().zip(&self.results) {
             if size > 0 {
@@ -241,7 +241,7 @@ impl Pending {
 impl Drop for Pending {
     fn drop(&mut self) {
         if !self.is_done {
-            self.tell(Err(protocol("a collective that was given up")));
+            self.tell(Err(protocol("an abandoned collective")));
         }
     }
 }
@@ -258,7 +258,7 @@ unsafe extern "C" fn collective(frame: *mut CallFrame) -> *mut XlaError {
 
 fn begin_collective(incoming: &mut Incoming<'_>) -> Result<()> {
     if incoming.stage() != xla::STAGE_EXECUTE {
-        return Err(protocol("a call at another stage than that of execution"));
+        return Err(protocol("a call at another stage than execution"));
     }
     let launch = launch(incoming)?;
     let arguments = incoming.arguments()?;
@@ -297,10 +297,12 @@ unsafe extern "C" fn first_device(frame: *mut CallFrame) -> *mut XlaError {
         answer(frame, |incoming| {
             let launch = launch(incoming)?;
             let results = incoming.results()?;
-            let [result] = results.as_slice() else { return Err(protocol("not one result")) };
+            let [result] = results.as_slice() else {
+                return Err(protocol("another number of results than one"));
+            };
             let ((to, size), dtype) = (result.place()?, result.dtype()?);
             if dtype != DType::UI32 || size != size_of::<u32>() {
-                return Err(protocol("a result that is no number"));
+                return Err(protocol("a result that is not a scalar"));
             }
             // SAFETY: the result has space for one number, and only this call writes it.
             to.cast::<u32>().write_unaligned(launch.first_device);

@@ -205,7 +205,7 @@ impl<'a> Incoming<'a> {
                 let text = value.map(|value| unsafe { slice(value.start, value.size) });
                 return text
                     .and_then(|text| std::str::from_utf8(text).ok())
-                    .ok_or_else(|| protocol("an attribute that is no text"));
+                    .ok_or_else(|| protocol("an attribute that is not a string"));
             }
         }
         Err(protocol("no description of the collective"))
@@ -246,7 +246,7 @@ unsafe fn sized<'a, T>(start: *const T, size: i64) -> Result<&'a [T]> {
         Ok(0) => Ok(&[]),
         // SAFETY: the caller guarantees it.
         Ok(size) if !start.is_null() => Ok(unsafe { slice(start, size) }),
-        _ => Err(protocol("a list of a length that cannot be")),
+        _ => Err(protocol("a list of invalid length")),
     }
 }
 
@@ -259,7 +259,7 @@ unsafe fn blocks<'a>(list: &xla::Buffers) -> Result<Vec<Block<'a>>> {
     // SAFETY: the lists have as many kinds and pointers as their size says, for the duration of the call.
     let (kinds, buffers) = unsafe { (sized(list.kinds, list.size)?, sized(list.buffers, list.size)?) };
     if kinds.iter().any(|&kind| kind != xla::KIND_BUFFER) {
-        return Err(protocol("an operand or result that is no array"));
+        return Err(protocol("an operand or result that is not an array"));
     }
     buffers
         .iter()
@@ -295,7 +295,7 @@ impl Block<'_> {
         let buffer = self.buffer();
         // SAFETY: there are as many sizes as the rank says.
         let dims = unsafe { sized(buffer.dims, buffer.rank) }?;
-        let size = |&n: &i64| usize::try_from(n).map_err(|_| protocol("a dimension below zero"));
+        let size = |&n: &i64| usize::try_from(n).map_err(|_| protocol("a negative dimension"));
         dims.iter().map(size).collect()
     }
 
@@ -424,17 +424,17 @@ mod tests {
         let good = || buffer(data, &dims);
         let read = array(&good(), &[xla::KIND_BUFFER], 1).unwrap();
         assert_eq!((read.shape.as_slice(), read.to_f64_vec()), (&[2][..], vec![1.5, -2.0]));
-        assert!(refused(&XlaBuffer { rank: -1, ..good() }).contains("a length that cannot be"));
-        assert!(refused(&XlaBuffer { dims: ptr::null(), ..good() }).contains("a length that cannot be"));
+        assert!(refused(&XlaBuffer { rank: -1, ..good() }).contains("invalid length"));
+        assert!(refused(&XlaBuffer { dims: ptr::null(), ..good() }).contains("invalid length"));
         assert!(refused(&XlaBuffer { data: ptr::null_mut(), ..good() }).contains("without memory"));
-        assert!(refused(&XlaBuffer { dims: below.as_ptr(), ..good() }).contains("below zero"));
+        assert!(refused(&XlaBuffer { dims: below.as_ptr(), ..good() }).contains("negative dimension"));
         assert!(refused(&XlaBuffer { struct_size: 40, ..good() }).contains("too short"));
         let unknown = XlaBuffer { dtype: 17, ..good() };
         assert!(array(&unknown, &[xla::KIND_BUFFER], 1).is_err_and(|e| e.to_string().contains("number 17")));
         // Without kinds the types of the pointers are unknown.
-        assert!(array(&good(), &[], 1).is_err_and(|e| e.to_string().contains("a length that cannot be")));
+        assert!(array(&good(), &[], 1).is_err_and(|e| e.to_string().contains("invalid length")));
         assert!(array(&good(), &[xla::KIND_BUFFER], -1).is_err());
-        assert!(array(&good(), &[2], 1).is_err_and(|e| e.to_string().contains("no array")));
+        assert!(array(&good(), &[2], 1).is_err_and(|e| e.to_string().contains("not an array")));
     }
 
     #[test]

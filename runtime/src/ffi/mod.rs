@@ -14,7 +14,7 @@
 //!
 //! No code outside this directory sees a raw pointer.
 
-#![allow(unsafe_code, reason = "plugins are C, and nothing checks what crosses to C but what stands here")]
+#![allow(unsafe_code, reason = "the PJRT C API; only this module checks what crosses the boundary")]
 
 mod abi;
 mod api;

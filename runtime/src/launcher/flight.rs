@@ -39,7 +39,7 @@ pub(crate) struct FlightTimes {
 
 impl std::fmt::Debug for Flight {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Flight({})", if self.is_over() { "over" } else { "on its way" })
+        write!(f, "Flight({})", if self.is_over() { "finished" } else { "in flight" })
     }
 }
 

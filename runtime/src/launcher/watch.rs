@@ -120,7 +120,7 @@ impl Watch {
                 let Some(watched) = self.take(number) else { return };
                 let devices = watched.flight.devices.len();
                 if devices > 1 && watched.refusal_is_final {
-                    let reason = format!("a launch on its {devices} devices was refused: {error}");
+                    let reason = format!("a launch on its {devices} devices was rejected: {error}");
                     self.give_up(watched, error, reason);
                 } else {
                     self.end(watched, Some(error));
@@ -142,7 +142,7 @@ impl Watch {
                     let error = watched.failed.take().map(|(error, _)| error);
                     let error = error.unwrap_or_else(|| RuntimeError::Protocol {
                         call: watched.call,
-                        what: "events that were dropped before they happened".to_owned(),
+                        what: "events that were dropped before they were ready".to_owned(),
                     });
                     let reason = error.to_string();
                     self.give_up(watched, error, reason);

@@ -60,7 +60,7 @@ pub(super) fn download(
         .build()
         .into();
     let refused =
-        |url: &str, status: ureq::http::StatusCode| fail(format!("{url}: the server says {status}"));
+        |url: &str, status: ureq::http::StatusCode| fail(format!("{url}: the server responded {status}"));
     let index = environment.variable("PIP_INDEX_URL").and_then(|url| url.to_str()).unwrap_or(INDEX);
     let page_url = format!("{}/{}/", index.trim_end_matches('/'), pin.project);
     progress(InstallProgress::Looking { url: page_url.clone() });

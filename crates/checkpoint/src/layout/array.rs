@@ -108,9 +108,7 @@ impl StoredArray {
         let zarr = Array::new_with_metadata(std::sync::Arc::new(()), "/", metadata);
         let zarr = zarr.map_err(|error| error.to_string())?;
         if block.len() != shape.len() || block.contains(&0) {
-            return Err(format!(
-                "the shape {shape:?} and the shape of chunks {block:?} have different ranks"
-            ));
+            return Err(format!("chunks of shape {block:?} do not fit the shape {shape:?}"));
         }
         let size = block.iter().chain(&shape).try_fold(16usize, |all, &n| all.checked_mul(n.max(1)));
         size.ok_or("the array is larger than an address space")?;

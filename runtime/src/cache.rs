@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_go_first() {
+    fn oldest_entries_are_removed_first() {
         let folder = tempfile::tempdir().unwrap();
         let cache = CompileCache::new(folder.path()).unwrap().max_bytes(400);
         let entries: Vec<PathBuf> = (0u8..4).map(|i| cache.entry(&[&[i]])).collect();

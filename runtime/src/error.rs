@@ -719,7 +719,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn too_little_memory_is_an_error_of_its_own() {
+    fn out_of_memory_has_its_own_error() {
         let says = |code, message: &str| RuntimeError::of_call("execute", PjrtCode(code), message.to_owned());
         for (code, message, bytes) in [
             (13, "INTERNAL: Out of memory allocating 1099511627776 bytes.", Some(1 << 40)),
@@ -743,7 +743,7 @@ mod tests {
     }
 
     #[test]
-    fn debug_says_what_display_says() {
+    fn debug_equals_display() {
         let error =
             RuntimeError::TimeLimit { limit: Duration::from_secs(2), done: vec![0], waiting: vec![1] };
         assert_eq!(format!("{error:?}"), error.to_string());

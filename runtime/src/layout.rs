@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn uneven_arrays_come_back() {
+    fn uneven_arrays_round_trip() {
         for shape in [[4, 6], [5, 7], [1, 1], [3, 4], [0, 5], [2, 9]] {
             let layout = grid(&shape);
             let array = HostArray::random(1, DType::F32, &shape).unwrap();
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_is_loud_and_left_out() {
+    fn padding_is_conspicuous_and_ignored() {
         let layout = ShardLayout::new(&[5], &[4], (0..4).map(|d| vec![d]).collect()).unwrap();
         let array = HostArray::from_f64(DType::I32, &[5], &[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
         assert_eq!(layout.shard(&array, 2).unwrap().to_f64_vec(), [5.0, 7.0]);
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn addends_are_given_to_the_first_and_added_up() {
+    fn partial_sums_are_sharded_and_gathered() {
         let blocks = vec![vec![0], vec![1], vec![0], vec![1]];
         let layout = ShardLayout::new(&[3], &[2], blocks).unwrap();
         let layout = layout.with_addends(vec![0, 0, 1, 1], ReductionKind::Add).unwrap();
@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_of_equal_parts_is_the_whole() {
+    fn maximum_of_equal_partial_results() {
         let layout = ShardLayout::replicated(&[2], 2).unwrap();
         let layout = layout.with_addends(vec![0, 1], ReductionKind::Max).unwrap();
         let array = HostArray::from_f64(DType::F32, &[2], &[-1.0, 2.0]).unwrap();
@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn addends_that_do_not_add_up_to_each_block_are_rejected() {
+    fn incomplete_partial_sums_are_rejected() {
         let layout = || ShardLayout::new(&[4], &[2], vec![vec![0], vec![1], vec![0]]).unwrap();
         assert!(layout().with_addends(vec![0, 0, 1], ReductionKind::Add).is_err());
         assert!(layout().with_addends(vec![0, 0], ReductionKind::Add).is_err());
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_blocks_are_noticed() {
+    fn missing_blocks_are_detected() {
         let layout = ShardLayout::new(&[4], &[2], vec![vec![0], vec![0]]).unwrap();
         let shard = HostArray::zeros(DType::F32, &[2]).unwrap();
         assert!(matches!(layout.gather(&[shard.clone(), shard]), Err(RuntimeError::Layout(_))));

@@ -196,7 +196,7 @@ mod tests {
     const MEMINFO: (&str, &str) = ("proc/meminfo", "MemTotal: 9000 kB\nMemAvailable:    4000 kB\n");
 
     #[test]
-    fn the_least_of_machine_and_groups_is_available() {
+    fn available_memory_is_the_minimum() {
         assert_eq!(system(&[]), None);
         assert_eq!(system(&[MEMINFO]), Some(4000 * 1024));
         let v2 = |max: &'static str| {
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shortage_says_what_for() {
+    fn memory_shortage_lists_purposes() {
         let mut need = MemoryNeed::default();
         need.add("inputs", 3 << 30);
         need.add("nothing", 0);

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn all_mismatches_are_said_at_once() {
+    fn all_mismatches_are_reported_together() {
         let expected = [ty(DType::F32, &[4, 8]), ty(DType::I32, &[]), ty(DType::F32, &[2])];
         let given = [ty(DType::I32, &[4, 8]), ty(DType::I32, &[])];
         let error = RuntimeError::unless_fitting(compare(&expected, &given), 3).unwrap_err();
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_everywhere_is_said_once() {
+    fn mismatch_on_all_devices_is_reported_once() {
         let wrong = |device| {
             let expected = [ty(DType::F32, &[4]), ty(DType::F32, &[4])];
             let given = [ty(DType::F32, &[4]), ty(DType::F64, &[4])];
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_list_is_cut() {
+    fn long_lists_are_truncated() {
         let expected = vec![ty(DType::F32, &[4]); 300];
         let text = RuntimeError::unless_fitting(compare(&expected, &[]), 300).unwrap_err().to_string();
         assert!(text.ends_with("and 280 more"), "{text}");

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_dropped_is_forgotten() {
+    fn dropped_files_leave_the_list() {
         let scratch = Scratch::new(tempfile::tempdir).unwrap();
         let path = scratch.path().to_owned();
         assert!(path.is_dir() && list().contains(&path));

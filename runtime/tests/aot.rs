@@ -57,7 +57,7 @@ fn tpu_in_a_child() {
 }
 
 /// Needs neither a GPU nor a driver.
-fn gpus_that_are_not_here() {
+fn absent_gpus() {
     for (target, program, options) in [
         ("cuda:h100:8", ALL_REDUCE_REPLICAS, CompileOptions::replicas(8)),
         ("cuda:a100-40gb:8", ALL_REDUCE_PARTITIONS, CompileOptions::partitions(8)),
@@ -74,7 +74,7 @@ fn gpus_that_are_not_here() {
 }
 
 /// The GPU compiler accepts any size; the report rejects it.
-fn what_no_gpu_has_the_memory_for_is_refused() {
+fn programs_exceeding_gpu_memory_are_rejected() {
     const DOUBLED: &str = r#"
         func.func public @main(%x: tensor<4294967296xf32>) -> tensor<4294967296xf32> {
           %0 = stablehlo.add %x, %x : tensor<4294967296xf32>
@@ -106,7 +106,7 @@ fn tpu_slices_are_checked() {
     assert!(["RT0501", "RT0502"].contains(&error.code()), "{error}");
 }
 
-fn wrong_replica_groups_are_the_programs_fault() {
+fn wrong_replica_groups_are_invalid_input() {
     let program = ALL_REDUCE_REPLICAS.replace(
         "dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>",
         "dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>",
@@ -143,7 +143,7 @@ fn a_child_that_answers_nothing_is_an_error() {
 }
 
 /// A shared library whose initializer kills the process is reported; it kills only a child.
-fn a_plugin_that_crashes_is_told() {
+fn plugin_crash_is_reported() {
     use std::os::unix::fs::PermissionsExt;
     let directory = tempfile::tempdir().unwrap();
     let plugin = directory.path().join("plugin.so");
@@ -179,14 +179,14 @@ fn main() -> ExitCode {
     let tests: [(&str, fn()); 10] = [
         ("cpu_here_and_in_a_child", cpu_here_and_in_a_child),
         ("tpu_in_a_child", tpu_in_a_child),
-        ("gpus_that_are_not_here", gpus_that_are_not_here),
-        ("what_no_gpu_has_the_memory_for_is_refused", what_no_gpu_has_the_memory_for_is_refused),
+        ("absent_gpus", absent_gpus),
+        ("programs_exceeding_gpu_memory_are_rejected", programs_exceeding_gpu_memory_are_rejected),
         ("errors_cross_from_the_child", errors_cross_from_the_child),
         ("tpu_slices_are_checked", tpu_slices_are_checked),
-        ("wrong_replica_groups_are_the_programs_fault", wrong_replica_groups_are_the_programs_fault),
+        ("wrong_replica_groups_are_invalid_input", wrong_replica_groups_are_invalid_input),
         ("a_compiler_that_aborts_is_an_error", a_compiler_that_aborts_is_an_error),
         ("a_child_that_answers_nothing_is_an_error", a_child_that_answers_nothing_is_an_error),
-        ("a_plugin_that_crashes_is_told", a_plugin_that_crashes_is_told),
+        ("plugin_crash_is_reported", plugin_crash_is_reported),
     ];
     // The relevant options of Rust's own test programs: a filter, and a list for tools.
     if arguments.iter().any(|a| a == "--list") {

@@ -53,7 +53,7 @@ fn arguments(client: &Client, program: &LoadedExecutable, times: i32) -> Vec<Vec
 
 /// Results of consecutive runs, each on the results of the previous one, with the maximum number in flight.
 #[test]
-fn runs_follow_each_other_on_what_is_not_there_yet() {
+fn runs_use_results_in_flight() {
     let Some(client) = cpu_client(2) else { return };
     let program = slow(&client);
     let times = LONG / 4;
@@ -111,7 +111,7 @@ fn the_bound_of_runs_is_settable() {
 
 /// The host's array and the buffer's handle may be dropped while a transfer is in flight.
 #[test]
-fn what_is_sent_may_be_dropped() {
+fn sent_arrays_may_be_dropped() {
     let Some(client) = cpu_client(4) else { return };
     for round in 0..20 {
         let array = HostArray::random(round, DType::F32, &[1 << 18]).unwrap();
@@ -140,7 +140,7 @@ fn what_is_sent_may_be_dropped() {
 }
 
 #[test]
-fn the_host_keeps_nothing_that_was_sent() {
+fn sent_arrays_are_released() {
     let Some(client) = cpu_client(1) else { return };
     let array = Arc::new(HostArray::zeros(DType::F32, &[1 << 16]).unwrap());
     let buffer = client.send(array.clone(), &client.devices()[0]).unwrap();
@@ -175,7 +175,7 @@ func.func public @main(%x: tensor<i32>) -> tensor<i32> {
 "#;
 
 #[test]
-fn what_fails_on_its_way_is_told_where_it_is_used() {
+fn failures_in_flight_are_reported_at_use() {
     let Some(client) = cpu_client(1) else { return };
     let program = client.compile(TOO_LARGE.as_bytes(), &CompileOptions::replicas(1)).unwrap();
     let options = ExecuteOptions { in_flight: 3, ..ExecuteOptions::default() };
@@ -216,7 +216,7 @@ fn cause(error: &RuntimeError) -> String {
 }
 
 #[test]
-fn what_was_given_back_is_an_error() {
+fn freed_buffers_are_errors() {
     let Some(client) = cpu_client(1) else { return };
     let program = slow(&client);
     let lists = arguments(&client, &program, LONG / 8);
@@ -240,7 +240,7 @@ fn what_was_given_back_is_an_error() {
 
 /// A client is dropped when its last run is finished.
 #[test]
-fn all_handles_may_go_while_it_runs() {
+fn handles_may_be_dropped_during_a_run() {
     let Some(client) = cpu_client(2) else { return };
     let program = slow(&client);
     let (results, run) =
@@ -250,7 +250,7 @@ fn all_handles_may_go_while_it_runs() {
 }
 
 #[test]
-fn memory_of_devices_is_told_or_is_not_there() {
+fn device_memory_stats_or_not_available() {
     let Some(client) = cpu_client(1) else { return };
     match client.devices()[0].memory_stats() {
         Ok(memory) => assert!(memory.limit.is_none_or(|limit| limit >= memory.in_use), "{memory:?}"),

@@ -224,7 +224,7 @@ fn a_client_takes_some_devices_and_not_all_numbers() {
 }
 
 #[test]
-fn a_missing_custom_call_says_so() {
+fn missing_custom_calls_are_reported() {
     let Some(client) = cpu_client(1) else { return };
     let text = r#"
 func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -273,7 +273,7 @@ func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 /// The CPU plugin's devices have several kinds of memory, all in host memory.
 #[test]
-fn buffers_lie_in_the_memory_that_is_asked_for() {
+fn buffers_are_in_the_requested_memory() {
     let Some(client) = cpu_client(1) else { return };
     let device = &client.devices()[0];
     let array = HostArray::from_f64(DType::F32, &[2], &[1., 2.]).unwrap();

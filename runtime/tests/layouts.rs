@@ -137,7 +137,7 @@ fn donated_state_keeps_its_layout() {
 }
 
 #[test]
-fn arrays_are_put_in_the_layout_that_a_device_is_asked_for() {
+fn arrays_use_the_requested_device_layout() {
     let Some(client) = cpu_client(2) else { return };
     let x = counted(DType::F32, &[4, 3]);
     let columns = Arc::new(layout(&[0, 1]));

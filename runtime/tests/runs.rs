@@ -38,7 +38,7 @@ fn problems(error: &RuntimeError) -> Vec<(usize, Option<i32>, &Problem)> {
 
 /// In the CPU plugin, a launch that is rejected on one device blocks every later one.
 #[test]
-fn a_run_that_is_refused_leaves_the_client_usable() {
+fn rejected_run_leaves_the_client_usable() {
     let _watchdog = Watchdog::start(60);
     let Some((client, program, good)) = sum() else { return };
     assert_eq!(program.parameters().unwrap()[0].to_string(), "tensor<4xf32>");
@@ -80,7 +80,7 @@ fn a_run_that_is_refused_leaves_the_client_usable() {
 
 /// A failure on the devices, after the launch, does not block later runs either.
 #[test]
-fn a_run_that_fails_leaves_the_client_usable() {
+fn failed_run_leaves_the_client_usable() {
     let _watchdog = Watchdog::start(60);
     let Some((client, program, good)) = sum() else { return };
     let huge = ALL_REDUCE_REPLICAS.replace("tensor<4xf32> {\n    %0", "tensor<4x1000000000000xf32> {\n    %0").replace(
@@ -120,7 +120,7 @@ fn runs_from_several_threads_keep_their_values() {
 
 /// The CPU plugin takes higher device numbers as those of other processes, and its message does not help.
 #[test]
-fn more_devices_than_the_plugin_takes_are_refused_with_the_limit() {
+fn device_limit_of_the_plugin_is_reported() {
     let Some(found) = common::found(PluginKind::Cpu) else { return };
     let plugin = Plugin::load(&found.path).unwrap();
     let client = |n| Client::new(&plugin, ClientOptions { cpu_device_count: Some(n) });

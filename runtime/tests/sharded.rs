@@ -24,7 +24,7 @@ fn turned(shape: &[usize], devices: usize) -> ShardLayout {
 }
 
 #[test]
-fn blocks_are_made_without_the_whole() {
+fn blocks_are_created_without_the_full_array() {
     let Some(client) = cpu_client(8) else { return };
     let shape = [6, 9];
     let whole = HostArray::random(1, DType::BF16, &shape).unwrap();
@@ -117,7 +117,7 @@ fn arrays_move_between_layouts() {
 }
 
 #[test]
-fn memory_that_was_given_back_is_not_used() {
+fn freed_memory_is_not_used() {
     let Some(client) = cpu_client(8) else { return };
     let _watchdog = Watchdog::start(100);
     let program = client.compile(ALL_REDUCE_REPLICAS.as_bytes(), &CompileOptions::replicas(8)).unwrap();

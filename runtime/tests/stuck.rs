@@ -52,7 +52,7 @@ fn limit(seconds: f64) -> ExecuteOptions {
     ExecuteOptions { time_limit: Some(Duration::from_secs_f64(seconds)), ..ExecuteOptions::default() }
 }
 
-fn devices_that_wait_are_named() {
+fn waiting_devices_are_named() {
     let Some(client) = cpu_client(4) else { return };
     let program = client.compile(SOME_COME.as_bytes(), &CompileOptions::replicas(4)).unwrap();
     let arguments = |come: [f64; 4]| {
@@ -97,7 +97,7 @@ fn devices_that_wait_are_named() {
     assert_eq!(results[0][0].to_host().unwrap().to_f64_vec(), [8.0; 4]);
 }
 
-fn a_loop_without_an_end_ends_with_the_time_limit() {
+fn infinite_loop_ends_with_the_time_limit() {
     let Some(client) = cpu_client(1) else { return };
     let program = client.compile(ENDLESS.as_bytes(), &CompileOptions::replicas(1)).unwrap();
     let arguments = place(&client, &program, &[vec![HostArray::filled(DType::I32, &[], 1.0).unwrap()]]);
@@ -111,7 +111,7 @@ fn a_loop_without_an_end_ends_with_the_time_limit() {
 fn main() {
     assert!(plugin::quiet_plugin_logs(), "this is the only thread so far");
     let _watchdog = Watchdog::start(100);
-    devices_that_wait_are_named();
-    a_loop_without_an_end_ends_with_the_time_limit();
+    waiting_devices_are_named();
+    infinite_loop_ends_with_the_time_limit();
     eprintln!("test result: ok");
 }

@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_that_of_the_standard() {
+    fn checksum_equals_the_standard() {
         // RFC 3720, B.4.
         assert_eq!(crc32c(&[0; 32]), 0x8a91_36aa);
         assert_eq!(crc32c(b"123456789"), 0xe306_9283);

@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_paths_of_their_own() {
+    fn names_are_unique_valid_paths() {
         let entry = |name: &str| Entry::whole(name, DType::F32, &[2]);
         check_entries(&[entry("a.b"), entry("params['w']"), entry("h/x"), entry("h.0/y"), entry("ä b")])
             .unwrap();

@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_index_comes_back_and_a_changed_one_does_not() {
+    fn index_round_trips_and_changes_are_detected() {
         let sharding = Sharding { mesh: vec![("x".into(), 2)], spec: vec![vec!["x".into()], vec![]] };
         let entry = Entry { sharding: Some(sharding), ..Entry::split("w", DType::BF16, &[4, 2], &[2, 1]) };
         let info = Info {

@@ -152,7 +152,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn blocks_that_are_touched_are_those_that_overlap(
+        fn touched_blocks_are_those_that_overlap(
             (shape, block, offset, size) in (1usize..4).prop_flat_map(|rank| (
                 prop::collection::vec(1usize..9, rank),
                 prop::collection::vec(1usize..5, rank),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_block_is_cut_off() {
+    fn last_block_is_truncated() {
         let grid = Grid::new(&[5], &[2]);
         assert_eq!(grid.counts(), [3]);
         assert_eq!(grid.region(&[2]), Region { offset: vec![4], shape: vec![1] });

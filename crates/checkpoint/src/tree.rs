@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_known_tree_stays() {
+    fn known_tree_is_kept() {
         let mut tree = Tree::of_paths(["a['0']", "gone", "b[0]"]);
         tree.leaves[2].kind = "scalar".to_owned();
         for (index, kind) in [(1, "None"), (2, "Tuple")] {

@@ -50,7 +50,7 @@ fn wanted(name: &str, dtype: DType, shape: &[usize]) -> Wanted {
 }
 
 #[test]
-fn all_that_does_not_fit_is_said_at_once() {
+fn all_mismatches_are_reported_together() {
     let (store, _) = saved();
     let checkpoint = Checkpoint::open(&store, "s").unwrap();
     let list = [

@@ -38,7 +38,7 @@ fn options() -> Options {
 }
 
 #[test]
-fn options_that_make_no_sense_are_refused() {
+fn invalid_options_are_rejected() {
     let store = Store::memory().unwrap();
     let keep = |newest, every| Options { keep: Keep { newest, every }, ..options() };
     for bad in [
@@ -55,7 +55,7 @@ fn options_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn values_are_copied_and_written_behind_the_run() {
+fn values_are_copied_and_written_in_the_background() {
     let store = Store::memory().unwrap();
     let told = Arc::new(AtomicU64::new(0));
     let (release, released) = mpsc::channel::<()>();
@@ -99,7 +99,7 @@ fn values_are_copied_and_written_behind_the_run() {
 }
 
 #[test]
-fn what_was_interrupted_is_not_listed_and_goes() {
+fn interrupted_saves_are_not_listed_and_removed() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::folder(folder.path()).unwrap();
     save(&CheckpointManager::new(&store, "", options()).unwrap(), 7).unwrap();
@@ -117,7 +117,7 @@ fn what_was_interrupted_is_not_listed_and_goes() {
 
 #[cfg(unix)]
 #[test]
-fn a_signal_to_one_process_is_heard_by_all() {
+fn signal_to_one_process_reaches_all() {
     let store = Store::memory().unwrap();
     let heard = Mutex::new(Vec::new());
     let options = || Options { save_interval: 100, ..Options::default() };

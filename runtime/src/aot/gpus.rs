@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn descriptions_say_what_the_table_does() {
+    fn descriptions_match_the_table() {
         let text = Gpu::named("h100").unwrap().target_config();
         for line in [
             "major: 9 minor: 0 feature_extension: ACCELERATED_FEATURES",

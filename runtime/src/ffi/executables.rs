@@ -382,7 +382,7 @@ mod tests {
 
     /// A plugin newer than these definitions may have larger elements.
     #[test]
-    fn named_values_are_as_far_apart_as_they_are_large() {
+    fn named_values_use_their_size_as_stride() {
         let element = |size: usize, words: usize, mark: usize| {
             let mut element = vec![0; words];
             (element[0], element[6]) = (size, mark);

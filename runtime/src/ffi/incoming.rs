@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_that_cannot_be_are_not_read() {
+    fn invalid_arrays_are_rejected() {
         let mut data = [1.5f32, -2.0];
         let (data, dims, below) = (&raw mut data, [2], [-2]);
         let good = || buffer(data, &dims);
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_or_table_that_is_too_short_is_an_error() {
+    fn short_frames_and_tables_are_errors() {
         let whole = table(size_of::<XlaApi>());
         let short = table(offset_of!(XlaApi, future_create));
         let mut without_attributes = frame(&whole);
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn the_version_is_told_as_far_as_there_is_room() {
+    fn version_is_written_if_there_is_space() {
         let table = table(size_of::<XlaApi>());
         let told = |size: usize| {
             // SAFETY: the fields are integers and nullable pointers.

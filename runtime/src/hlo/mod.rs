@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn asynchronous_ones_count_their_result() {
+    fn asynchronous_collectives_count_their_result() {
         let both = tuple(&[array(&[4]), array(&[32])]);
         assert_eq!(one(op("all-gather-start", both)), stat("all-gather", 1, 128 * 7 / 8));
         let with_context = tuple(&[array(&[4]), array(&[4]), array(&[]), array(&[])]);
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn an_all_reduce_of_which_each_device_keeps_its_part() {
+    fn sliced_all_reduce_counts_as_reduce_scatter() {
         let sum = |shape| Instruction { id: 1, ..op("all-reduce", shape) };
         let reads = |opcode: &str, from: i64, id: i64, n: i64| Instruction {
             id,
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_of_a_chain_count_once() {
+    fn chained_collectives_count_once() {
         let map = [("chain_id".to_owned(), "0".to_owned())].into_iter().collect();
         let gather = || Instruction {
             frontend_attributes: Some(FrontendAttributes { map: HashMap::clone(&map) }),
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_module_is_an_error() {
+    fn invalid_modules_are_errors() {
         assert!(collectives("hlo", &[0xff; 16], 8).is_err());
         assert!(collectives("mlir", b"module {}", 8).is_err());
         assert!(collectives("hlo_with_config", &[], 8).unwrap().is_empty());

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_followed() {
+    fn loop_counters_are_evaluated() {
         assert_eq!(trips(0, 1, "LT", 32), Some(32));
         assert_eq!(trips(31, -1, "GE", 0), Some(32));
         assert_eq!(trips(0, 2, "LT", 5), Some(3));
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn circles_end() {
+    fn cyclic_modules_terminate() {
         let condition =
             computation(1, vec![op(11, "parameter", &[]), element(12, 11, 0), op(13, "copy", &[13])]);
         let body = computation(2, vec![op(21, "add", &[21, 21])]);

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neutral_changes_nothing() {
+    fn neutral_elements_change_nothing() {
         let array = HostArray::random(3, DType::C64, &[4]).unwrap();
         for by in [ReductionKind::Add, ReductionKind::Mul] {
             let nothing = HostArray::neutral(DType::C64, &[4], by).unwrap().unwrap();

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finite_must_be_the_same() {
+    fn non_finite_values_must_match() {
         let nan = f64::NAN;
         let inf = f64::INFINITY;
         let d = difference(DType::BF16, &[nan, inf, 1.0, 1.0], &[nan, inf, 1.0, nan]);

@@ -54,7 +54,7 @@ mod tests {
     use crate::HostArray;
 
     #[test]
-    fn elements_come_back() {
+    fn elements_round_trip() {
         let array = HostArray::from_slice(&[1.5f32, -2.0], &[2]).unwrap();
         assert_eq!(array.to_vec::<f32>(), Some(vec![1.5, -2.0]));
         assert_eq!(array.to_vec::<i32>(), None);

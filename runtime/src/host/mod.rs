@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_scalars_and_of_nothing() {
+    fn blocks_of_scalars_and_empty_arrays() {
         let scalar = HostArray::from_f64(DType::I32, &[], &[5.0]).unwrap();
         assert_eq!(scalar.slice_block(&[], &[], 7.0).unwrap(), scalar);
         let empty = HostArray::zeros(DType::F32, &[0, 4]).unwrap();

@@ -74,7 +74,7 @@ fn until_told(end: mpsc::Receiver<()>) -> impl FnOnce(&Reporter) + Send + 'stati
 }
 
 #[test]
-fn a_failing_device_ends_those_that_wait_for_it() {
+fn device_failure_fails_waiting_devices() {
     let launcher = Launcher::default();
     let started = Instant::now();
     let error = run(&launcher, &patience(None), |reporter| device_1_fails(reporter, None)).unwrap_err();
@@ -93,7 +93,7 @@ fn a_failing_device_ends_those_that_wait_for_it() {
 }
 
 #[test]
-fn the_client_stays_where_the_others_end_in_time() {
+fn client_stays_usable_if_other_devices_finish_in_time() {
     let launcher = Launcher::default();
     let patience = Patience { grace: SOON, ..patience(None) };
     let soon = Some(Duration::from_millis(1));
@@ -104,7 +104,7 @@ fn the_client_stays_where_the_others_end_in_time() {
 }
 
 #[test]
-fn a_failure_before_the_time_limit_is_what_is_told() {
+fn failure_before_the_time_limit_is_reported() {
     let launcher = Launcher::default();
     let patience = Patience { grace: SOON, ..patience(Some(Duration::from_millis(20))) };
     let error = run(&launcher, &patience, |reporter| device_1_fails(reporter, None)).unwrap_err();
@@ -112,7 +112,7 @@ fn a_failure_before_the_time_limit_is_what_is_told() {
 }
 
 #[test]
-fn a_time_limit_tells_who_is_done() {
+fn time_limit_lists_finished_devices() {
     let launcher = Launcher::default();
     let hangs = |reporter: &Reporter| {
         reporter.finished(2, Ok(()), ());
@@ -126,7 +126,7 @@ fn a_time_limit_tells_who_is_done() {
 }
 
 #[test]
-fn a_refused_launch_costs_the_client_only_where_the_plugin_then_waits() {
+fn rejected_launch_abandons_the_client_only_if_the_plugin_would_hang() {
     for refusal_is_final in [false, true] {
         let launcher = Launcher::default();
         let patience = Patience { refusal_is_final, ..patience(None) };
@@ -137,7 +137,7 @@ fn a_refused_launch_costs_the_client_only_where_the_plugin_then_waits() {
 }
 
 #[test]
-fn events_that_never_come_are_not_waited_for() {
+fn dropped_events_end_a_launch() {
     let launcher = Launcher::default();
     let error = run(&launcher, &patience(None), |reporter| reporter.launched(Ok(()))).unwrap_err();
     assert_eq!(error.code(), "RT0203", "{error}");
@@ -145,7 +145,7 @@ fn events_that_never_come_are_not_waited_for() {
 }
 
 #[test]
-fn no_more_are_on_their_way_than_may_be() {
+fn launches_in_flight_are_limited() {
     let launcher = Launcher::default();
     let two = Patience { in_flight: 2, ..patience(None) };
     let (end_first, first) = mpsc::channel();
@@ -173,7 +173,7 @@ fn no_more_are_on_their_way_than_may_be() {
 }
 
 #[test]
-fn what_follows_a_failure_tells_the_first_one() {
+fn later_failures_report_the_first() {
     let launcher = Launcher::default();
     let patience = Patience { grace: SOON, ..patience(None) };
     let (end, told) = mpsc::channel::<()>();
@@ -208,7 +208,7 @@ fn what_follows_a_failure_tells_the_first_one() {
 
 /// The time limit of a launch starts when the devices are free for it.
 #[test]
-fn a_launch_behind_another_has_its_own_time() {
+fn time_limit_excludes_earlier_launches() {
     let launcher = Launcher::default();
     let (end_first, first) = mpsc::channel();
     let (end_second, second) = mpsc::channel();
@@ -227,7 +227,7 @@ fn a_launch_behind_another_has_its_own_time() {
 }
 
 #[test]
-fn what_must_not_go_on_the_plugins_thread_goes_on_another() {
+fn release_drops_on_another_thread() {
     struct Tells(mpsc::Sender<Option<String>>);
     impl Drop for Tells {
         fn drop(&mut self) {
@@ -241,7 +241,7 @@ fn what_must_not_go_on_the_plugins_thread_goes_on_another() {
 }
 
 #[test]
-fn it_settles_once_all_launches_are_over() {
+fn settle_waits_for_all_launches() {
     let launcher = Launcher::default();
     launcher.settle();
     let (send, receive) = mpsc::channel::<Reporter>();

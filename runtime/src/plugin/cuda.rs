@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_libraries_are_named() {
         let root = tempfile::tempdir().unwrap();
         let plugin = root.path().join("jax_plugins/xla_cuda12/xla_cuda_plugin.so");
         for (folder, name) in LIBRARIES {

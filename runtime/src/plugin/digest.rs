@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_damaged_plugin_is_told_before_it_is_loaded() {
+    fn damaged_plugin_is_rejected_before_loading() {
         let directory = tempfile::tempdir().unwrap();
         let plugin = directory.path().join("x.so");
         fs::write(&plugin, b"abc").unwrap();

@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_sends_nothing_is_not_waited_for() {
+    fn silent_server_times_out() {
         let started = std::time::Instant::now();
         for stuck in ["/simple/pkg/", "/files/pkg-1.whl"] {
             let error = fetch(&TIGHT, move |path, stream| {
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_download_goes_on_where_it_was_cut_off() {
+    fn interrupted_download_resumes() {
         let directory = tempfile::tempdir().unwrap();
         let part = directory.path().join("part");
         for (ranges, begun, sent) in [

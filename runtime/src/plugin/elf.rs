@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_cut_short_are_told() {
+    fn truncated_files_are_rejected() {
         let whole = library();
         assert_eq!(said(&whole), "");
         for length in [64, 1000, 4096, whole.len() / 2, whole.len() - 1] {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_other_kinds_are_told() {
+    fn other_files_are_rejected() {
         assert!(said(b"").contains("it has 0 bytes"));
         assert!(said(&[b'x'; 100]).contains("does not begin like an ELF file"));
         let changed = |at: usize, value: u8| {
@@ -140,7 +140,7 @@ mod tests {
 
     /// The loader would map the file, and the process would be killed when it reads it.
     #[test]
-    fn a_plugin_that_is_cut_short_is_an_error() {
+    fn truncated_plugin_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("plugin.so");
         let whole = library();

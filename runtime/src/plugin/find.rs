@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn explicit_goes_before_variable_before_python_before_cache() {
+    fn search_order_is_explicit_variable_python_cache() {
         let root = tempfile::tempdir().unwrap();
         let in_venv =
             root.path().join("venv/lib/python3.12/site-packages").join(package_files(PluginKind::Tpu)[0]);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_file_says_what_it_is_for() {
+    fn plugin_kind_is_inferred_from_the_file_name() {
         let kind = |name: &str| FoundPlugin::named(Path::new(name)).kind;
         assert_eq!(kind("/opt/libtpu.so"), PluginKind::Tpu);
         assert_eq!(kind("pjrt_c_api_tpu_plugin.so"), PluginKind::Tpu);

@@ -258,7 +258,7 @@ mod tests {
     const WHEEL: Wheel = Wheel { project: "pkg", version: "1", file: "pkg-1.whl", size: 1, sha256: "" };
 
     #[test]
-    fn what_does_not_fit_is_refused_before_it_is_fetched() {
+    fn disk_space_is_checked_before_a_download() {
         assert!(enough(&WHEEL, 10, Some(10)).is_ok() && enough(&WHEEL, 10, None).is_ok());
         let error = enough(&WHEEL, 5_600_000_000, Some(1_000_000_000)).unwrap_err();
         assert_eq!(error.code(), "RT0105");

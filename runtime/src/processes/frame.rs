@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_come_back() {
+    fn frames_round_trip() {
         let frame = Frame::new(Kind::Collective, b"key", vec![1, 2, 3]);
         let mut bytes = Vec::new();
         frame.write(&mut bytes).unwrap();
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_not_believed() {
+    fn announced_lengths_are_checked() {
         let mut head = vec![1];
         head.extend_from_slice(&u32::MAX.to_le_bytes());
         head.extend_from_slice(&0u64.to_le_bytes());

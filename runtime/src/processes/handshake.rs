@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_refused() {
+    fn strangers_are_rejected() {
         let (caller, listener) = meet(("another secret of many bytes", 1, 2), (SECRET, 0, 2));
         assert!(matches!(caller, Err(Refusal::Secret)), "{caller:?}");
         assert!(matches!(listener, Err(Refusal::Secret)), "{listener:?}");
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_cannot_be_sent_back() {
+    fn proofs_cannot_be_reflected() {
         let (mut calling, mut listening) = pair();
         let thread = std::thread::spawn(move || {
             // Reflects all messages.

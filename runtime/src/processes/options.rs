@@ -195,7 +195,7 @@ mod tests {
     const SECRET: (&str, &str) = ("SHARDC_SECRET", "0123456789abcdef");
 
     #[test]
-    fn variables_give_options_or_say_what_is_missing() {
+    fn variables_give_options_or_name_what_is_missing() {
         assert_eq!(of(&[]).unwrap(), None);
         // SLURM's variables alone do not create a job.
         assert_eq!(of(&[("SLURM_NTASKS", "4"), ("SLURM_PROCID", "1")]).unwrap(), None);
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_local_job_needs_an_index_alone() {
+    fn local_job_needs_only_an_index() {
         let variables = local_job(3).unwrap();
         let of = |name: &str| match name {
             "SHARDC_PROCESS_ID" => Some("2".to_owned()),
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn slurm_says_the_rest() {
+    fn slurm_variables_are_defaults() {
         let options = of(&[
             ("SLURM_PROCID", "3"),
             ("SLURM_NTASKS", "4"),
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_long_and_not_shown() {
+    fn secrets_have_a_minimum_length_and_are_not_printed() {
         assert!(Secret::new("short").is_err());
         let secret = Secret::new("0123456789abcdef").unwrap();
         assert_eq!(format!("{secret:?}"), "Secret");

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_permute_hears_from_some_and_tells_others() {
+    fn permute_sources_and_targets() {
         let spec = Spec::parse("collective_permute channel=1 per=2 types=f32 groups=0,2;1,0;3,4").unwrap();
         assert_eq!(spec.targets(0, 0), BTreeSet::from([1]));
         assert!(spec.sources(0, 0).is_empty());
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn invalid_specs_are_rejected() {
         for text in [
             "",
             "sum channel=1 per=1 types=f32 groups=0",

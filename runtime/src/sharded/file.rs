@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_are_what_slicing_the_whole_gives() {
+    fn file_blocks_equal_slices_of_the_array() {
         let shape = [4, 6, 5];
         let values: Vec<f64> = (0..120).map(f64::from).collect();
         let whole = HostArray::from_f64(DType::I16, &shape, &values).unwrap();

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_type_has_a_way_back() {
+    fn every_type_round_trips() {
         for &dtype in DType::ALL {
             let attribute = (!is_named(dtype)).then(|| dtype.as_str());
             assert_eq!(from_zarr(zarr_name(dtype), attribute), Some(dtype), "{dtype}");

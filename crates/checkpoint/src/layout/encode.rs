@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn zarrs_reads_what_is_written() {
+    fn zarrs_reads_written_files() {
         let entries = [
             Entry::whole("a", DType::F32, &[]),
             Entry::split("a", DType::BF16, &[5, 3], &[2, 1]),
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flipped_byte_is_noticed_wherever_it_is() {
+    fn flipped_bytes_are_detected() {
         for entry in [Entry::whole("a", DType::F32, &[3]), Entry::whole("a", DType::F32, &[3, 1 << 18])] {
             let array = StoredArray::read(metadata(&entry)).unwrap();
             let (file, _) = written(&entry);
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_that_is_not_read_is_said() {
+    fn unsupported_metadata_is_reported() {
         let good = metadata(&Entry::whole("a", DType::F32, &[3, 1 << 18]));
         let mut bad = good.clone();
         bad["data_type"] = serde_json::json!("string");

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_comes_back() {
+    fn tree_round_trips() {
         let entries = [entry("opt.1.mu"), entry("step"), entry("it's")];
         let mut known = Tree::default();
         let keys = vec![Key::Name("name".to_owned())];
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn shardings_come_back() {
+    fn shardings_round_trip() {
         let mesh = vec![("data".to_owned(), 2), ("model".to_owned(), 2)];
         let spec = vec![vec!["data".to_owned(), "model".to_owned()], vec![]];
         let sharding = Sharding { mesh, spec };

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_says_the_same() {
+    fn zarr2_metadata_converts_to_zarr3() {
         let with = |key: &str, value: Value| {
             let mut metadata = metadata();
             metadata[key] = value;

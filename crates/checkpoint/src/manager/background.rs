@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn saves_wait_for_room_and_errors_are_told_once() {
+    fn saves_are_bounded_and_errors_returned_once() {
         let background = Arc::new(Background::new(1));
         let (release, released) = mpsc::channel::<()>();
         background.begin(1, move || {

@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_ones_and_every_nth_are_kept() {
+    fn newest_steps_and_every_nth_are_kept() {
         let steps = [0, 5, 10, 15, 20, 25];
         let expired = |newest, every| Keep { newest, every }.expired(&steps);
         assert_eq!(expired(None, None), Vec::<u64>::new());

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn all_hear_all() {
+    fn all_processes_receive_all_values() {
         let patience = Duration::from_secs(30);
         let threads = Threads::group(3, patience).into_iter().map(|t| Box::new(t) as Box<dyn Processes>);
         together(threads.collect());
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_come_is_named() {
+    fn missing_process_is_named() {
         let short = Duration::from_millis(5);
         let error = Threads::group(2, short)[0].barrier("x").unwrap_err();
         assert_eq!(error.to_string(), "no answer from process 1 at x 1");

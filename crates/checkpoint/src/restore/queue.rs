@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bands_end_where_tiles_do() {
+    fn bands_end_at_tile_boundaries() {
         let of = |offset: &[usize], shape: &[usize]| Region { offset: offset.into(), shape: shape.into() };
         let cut = bands(&of(&[0, 3, 0], &[1, 10, 8]), &[1, 4, 8], 2, 128);
         assert_eq!(cut, [of(&[0, 3, 0], &[1, 5, 8]), of(&[0, 8, 0], &[1, 5, 8])]);

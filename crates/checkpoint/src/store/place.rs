@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_may_be_named_by_way_of_others() {
+    fn folder_paths_may_contain_parent_components() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(folder.path().join("a/b")).unwrap();
         let put = |path: &str| {
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_an_error() {
+    fn write_failures_are_errors() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("file"), "").unwrap();
         let error = Store::folder(&folder.path().join("file")).unwrap().put("x", Bytes::new()).unwrap_err();

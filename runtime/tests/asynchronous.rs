@@ -291,7 +291,7 @@ fn every_bit_of_every_element_type_survives_a_device() {
         }
     }
     refused.dedup();
-    eprintln!("the plugin refuses elements of the types {refused:?}");
+    eprintln!("the plugin rejects elements of the types {refused:?}");
     let needed = [
         DType::I1,
         DType::I4,

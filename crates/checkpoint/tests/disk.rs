@@ -142,7 +142,7 @@ fn fill(mount: &Mount, store: &Store) {
     assert_eq!(run.all_steps().unwrap(), [1, 51]);
     let mut left = files(&mount.path().join("run"));
     left.retain(|file| !["/run/1/", "/run/51/"].iter().any(|step| file.to_string_lossy().contains(step)));
-    assert!(left.is_empty(), "{left:?} are left of what was refused");
+    assert!(left.is_empty(), "rejected saves left {left:?}");
 }
 
 #[test]

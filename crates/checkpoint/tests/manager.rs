@@ -73,7 +73,7 @@ fn values_are_copied_and_written_in_the_background() {
     let options = Options { progress: Some(Arc::new(progress)), ..options() };
     let manager = CheckpointManager::new(&store, "run", options).unwrap();
     save_async(&manager, 1).unwrap();
-    assert!(manager.all_steps().unwrap().is_empty(), "it is not whole yet");
+    assert!(manager.all_steps().unwrap().is_empty(), "it is not complete yet");
     release.send(()).unwrap();
     // Only one save runs at a time: the second waits for the first.
     save_async(&manager, 2).unwrap();

@@ -69,8 +69,11 @@ fn saving_and_restoring_need_no_more_than_two_shards() {
         grown(|| restore(&checkpoint, entry.blocks(), &mut |elements| kept.push(std::mem::take(elements))));
     let beside = all.saturating_sub(SHARDS * SHARD);
     assert!(kept.iter().all(|elements| *elements == data));
-    assert!(beside <= 2 * SHARD, "a restore needs {beside} bytes beside the state, and a shard has {SHARD}");
+    assert!(
+        beside <= 2 * SHARD,
+        "a restore needs {beside} bytes in addition to the state, and a shard has {SHARD}"
+    );
 
     let verified = grown(|| assert_eq!(checkpoint.verify(None).unwrap(), []));
-    assert!(verified <= 2 * SHARD, "looking at all needs {verified} bytes, and a shard has {SHARD}");
+    assert!(verified <= 2 * SHARD, "verifying needs {verified} bytes, and a shard has {SHARD}");
 }

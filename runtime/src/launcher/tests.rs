@@ -257,7 +257,7 @@ fn settle_waits_for_all_launches() {
             launcher.settle();
             let _ = tell.send(());
         });
-        assert!(told.recv_timeout(GRACE).is_err(), "it is on its way");
+        assert!(told.recv_timeout(GRACE).is_err(), "a run is in flight");
         (0..4).for_each(|device| reporter.finished(device, Ok(()), ()));
         assert!(told.recv_timeout(SOON).is_ok());
     });

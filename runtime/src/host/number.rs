@@ -69,7 +69,7 @@ impl SmallFloat {
         if negative { -value } else { value }
     }
 
-    /// The nearest number, to even on a tie. Out-of-range values become the largest finite number, and NaN stays NaN if the format has one.
+    /// The nearest finite number, to even on a tie; out-of-range values become the largest one. NaN becomes NaN, or zero if the format has none.
     fn encode(&self, value: f64) -> u8 {
         let patterns = 0..=((1u32 << (1 + self.exponent_bits + self.mantissa_bits)) - 1) as u8;
         if value.is_nan() {

@@ -253,8 +253,8 @@ impl Job {
         Ok(answer.and_then(|answer| store::read_answer(&answer)))
     }
 
-    /// Says goodbye to all, and waits briefly until this is sent. If a process was lost, this one does not end normally: processes that
-    /// have not noticed the loss are notified first.
+    /// Says goodbye to all, and waits briefly until this is sent. If a process was lost, the others are notified of that first, because
+    /// they must not take this goodbye as a normal end.
     pub(super) fn leave(&self) {
         self.leaving.store(true, Ordering::Relaxed);
         if let Err(lost) = self.mail.check() {

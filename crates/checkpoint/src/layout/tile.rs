@@ -4,11 +4,11 @@
 /// stores.
 const TILE: usize = 1 << 20;
 
-/// The last dimension is not divided further if a row of a tile has at most this many bytes. Longer rows contain many elements that another
+/// The last dimension is divided first only if a row of a tile has more bytes than this. Longer rows contain many elements that another
 /// sharding does not need; shorter rows take longer to copy.
 const ROW: usize = 8 << 10;
 
-/// Maximum bytes of a row per number of rows.
+/// And only if the row has more bytes than this times the size of the largest other dimension.
 const LONG: usize = 16;
 
 /// Maximum number of parts of one division.

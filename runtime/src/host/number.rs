@@ -69,7 +69,7 @@ impl SmallFloat {
         if negative { -value } else { value }
     }
 
-    /// The nearest finite number, to even on a tie; out-of-range values become the largest one. NaN becomes NaN, or zero if the format has none.
+    /// The nearest finite number, to even on a tie; out-of-range values become the largest one. NaN becomes NaN, or zero if there is none.
     fn encode(&self, value: f64) -> u8 {
         let patterns = 0..=((1u32 << (1 + self.exponent_bits + self.mantissa_bits)) - 1) as u8;
         if value.is_nan() {

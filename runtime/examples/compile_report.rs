@@ -1,13 +1,12 @@
-//! Compiles StableHLO files and prints what the compiler says of each, one line of JSON per file.
+//! Compiles StableHLO files and prints the compiler's report of each as one line of JSON.
 //!
 //! ```text
 //! cargo run -p shardc-runtime --example compile_report -- TARGET MODE DEVICES FILE...
 //! cargo run -p shardc-runtime --example compile_report -- tpu:v5e:2x4 replica 8 model.mlir
 //! ```
 //!
-//! `TARGET` is `cpu`, `cuda` or a TPU slice, which need not be there; `MODE` is `replica`, `partition`, or `shardy`
-//! (XLA partitions the program by its annotations). Each file is compiled in a process of its own: the TPU compiler
-//! aborts on some wrong programs.
+//! `TARGET` is `cpu`, `cuda` or a TPU slice; the slice need not exist. `MODE` is `replica`, `partition`, or `shardy` (XLA partitions the
+//! program by its annotations). Each file is compiled in its own process, because the TPU compiler aborts on some invalid programs.
 
 #![allow(clippy::print_stdout)]
 
@@ -46,12 +45,16 @@ fn report(target: &str, mode: &str, devices: &str, file: &str) -> Result<String>
     let target = Target::parse(target)?;
     let count = devices
         .parse()
-        .map_err(|_| RuntimeError::Argument(format!("`{devices}` is no number of devices")))?;
+        .map_err(|_| RuntimeError::Argument(format!("`{devices}` is not a number of devices")))?;
     let options = match mode {
         "replica" => CompileOptions::replicas(count),
         "partition" => CompileOptions::partitions(count),
         "shardy" => CompileOptions { shardy: true, ..CompileOptions::partitions(count) },
-        _ => return Err(RuntimeError::Argument(format!("`{mode}` is none of replica, partition, shardy"))),
+        _ => {
+            return Err(RuntimeError::Argument(format!(
+                "unknown mode `{mode}`: must be replica, partition or shardy"
+            )));
+        }
     };
     let io = |path: &Path| {
         let path = path.to_owned();

@@ -1,15 +1,15 @@
-//! What an array is, apart from its elements.
+//! Types of arrays.
 
 use std::fmt;
 
 use shardc_ir::DType;
 
-/// Element type and sizes of an array; printed as in MLIR, `tensor<4x8xf32>`.
+/// Element type and shape of an array; printed as in MLIR, `tensor<4x8xf32>`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ArrayType {
     /// The element type.
     pub dtype: DType,
-    /// Sizes of the dimensions; empty for a scalar.
+    /// The dimension sizes; empty for a scalar.
     pub shape: Vec<usize>,
 }
 

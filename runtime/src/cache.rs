@@ -1,10 +1,10 @@
-//! A folder of compiled programs.
+//! Compilation cache: a folder of compiled executables.
 //!
-//! A program is known by everything that its executable follows from: its text, the options, the plugin's build, the devices,
-//! and, for the CPU plugin, which compiles for the processor at hand, what that processor can do. An entry is written beside its
-//! place and moved there, so that several processes may share a folder; one that is torn or damaged is compiled again.
+//! The key covers all inputs of a compilation: the program's text, the options, the plugin's build, the devices and, for the CPU plugin,
+//! which compiles for the host's processor, the features of that processor. An entry is written to a temporary file and renamed, so several
+//! processes can share a folder. A damaged entry is compiled again.
 //!
-//! Executables are code: whoever can write to the folder can have it run.
+//! Executables are code: anyone who can write to the folder can have code executed.
 
 use std::fs;
 use std::io::Write;
@@ -16,11 +16,11 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Result, RuntimeError};
 
-/// What an entry begins with: the number goes up when anything about entries or keys changes.
+/// The start of an entry. The number is increased when the format of entries or keys changes.
 const MAGIC: &[u8; 16] = b"shardc compiled1";
 const DIGEST: usize = 32;
 
-/// A folder of compiled programs, for [`Client::with_cache`](crate::Client::with_cache).
+/// A compilation cache in a folder, for [`Client::with_cache`](crate::Client::with_cache).
 #[derive(Debug)]
 pub struct CompileCache {
     folder: PathBuf,
@@ -31,11 +31,12 @@ pub struct CompileCache {
 }
 
 impl CompileCache {
-    /// The cache in this folder, which is made if it is not there. It holds 10 GiB, or what [`CompileCache::max_bytes`] says.
+    /// Opens the cache in this folder, which is created if it does not exist. The limit is 10 GiB unless [`CompileCache::max_bytes`] sets
+    /// it.
     ///
     /// # Errors
     ///
-    /// The folder cannot be made.
+    /// The folder cannot be created.
     pub fn new(folder: impl Into<PathBuf>) -> Result<CompileCache> {
         let folder = folder.into();
         fs::create_dir_all(&folder).map_err(RuntimeError::io(&folder))?;
@@ -43,33 +44,33 @@ impl CompileCache {
         Ok(CompileCache { folder, salt: String::new(), max_bytes: 10 << 30, hits, misses })
     }
 
-    /// Programs compiled under another `salt` are others: for what the plugin reads itself, such as `XLA_FLAGS`.
+    /// Adds `salt` to the key of every entry: for inputs that the plugin reads itself, such as `XLA_FLAGS`.
     #[must_use]
     pub fn salt(mut self, salt: impl Into<String>) -> CompileCache {
         self.salt = salt.into();
         self
     }
 
-    /// How many bytes entries may take together: the oldest go first.
+    /// Sets the maximum total size of the entries. The least recently used are removed first.
     #[must_use]
     pub fn max_bytes(mut self, bytes: u64) -> CompileCache {
         self.max_bytes = bytes;
         self
     }
 
-    /// How many programs were found.
+    /// The number of programs found in the cache.
     #[must_use]
     pub fn hits(&self) -> u64 {
         self.hits.load(Ordering::Relaxed)
     }
 
-    /// How many programs had to be compiled.
+    /// The number of programs that had to be compiled.
     #[must_use]
     pub fn misses(&self) -> u64 {
         self.misses.load(Ordering::Relaxed)
     }
 
-    /// The file of a program; `parts` are what its executable follows from.
+    /// The file of a program; `parts` are the inputs of its compilation.
     pub(crate) fn entry(&self, parts: &[&[u8]]) -> PathBuf {
         let mut digest = Sha256::new();
         for part in [MAGIC, self.salt.as_bytes()].into_iter().chain(parts.iter().copied()) {
@@ -80,7 +81,7 @@ impl CompileCache {
         self.folder.join(name).with_extension("xla")
     }
 
-    /// The executable of an entry, if there is one and it is whole. Counts.
+    /// Reads the executable of an entry, if it exists and is intact. Counts hits and misses.
     pub(crate) fn read(&self, entry: &Path) -> Option<Vec<u8>> {
         let found = fs::read(entry).ok().and_then(|bytes| {
             let (head, body) = bytes.split_at_checked(MAGIC.len() + DIGEST)?;
@@ -89,7 +90,7 @@ impl CompileCache {
             is_whole.then(|| body.to_vec())
         });
         if found.is_some() {
-            // So that the oldest entry is the one that was not used for longest.
+            // Marks the entry as used: the entry with the oldest modification time is the least recently used.
             let _ = fs::File::open(entry).and_then(|file| file.set_modified(SystemTime::now()));
         }
         let count = if found.is_some() { &self.hits } else { &self.misses };
@@ -97,7 +98,7 @@ impl CompileCache {
         found
     }
 
-    /// Writes an entry, and takes away old ones where there is too much.
+    /// Writes an entry, and removes the oldest ones if the limit is exceeded.
     pub(crate) fn write(&self, entry: &Path, executable: &[u8]) -> Result<()> {
         if executable.len() as u64 > self.max_bytes {
             return Ok(());
@@ -118,7 +119,7 @@ impl CompileCache {
         for entry in fs::read_dir(&self.folder)? {
             let path = entry?.path();
             if path.extension().is_some_and(|extension| extension == "xla")
-                // Another process may have taken it away.
+                // Another process may have removed it.
                 && let Ok(metadata) = path.metadata()
             {
                 entries.push((metadata.modified()?, metadata.len(), path));
@@ -137,7 +138,7 @@ impl CompileCache {
     }
 }
 
-/// What the processor at hand can do, as far as the system says.
+/// The features of the host's processor, as the operating system reports them.
 pub(crate) fn processor() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let is_one = |line: &&str| {
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_go_first() {
+    fn oldest_entries_are_removed_first() {
         let folder = tempfile::tempdir().unwrap();
         let cache = CompileCache::new(folder.path()).unwrap().max_bytes(400);
         let entries: Vec<PathBuf> = (0u8..4).map(|i| cache.entry(&[&[i]])).collect();
@@ -182,7 +183,7 @@ mod tests {
             let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(i as u64 + 1);
             fs::File::options().write(true).open(entry).unwrap().set_modified(time).unwrap();
             if i == 1 {
-                // Used last.
+                // This entry is used last.
                 assert!(cache.read(&entries[0]).is_some());
             }
         }

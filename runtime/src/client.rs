@@ -1,4 +1,4 @@
-//! Clients: a set of devices, and their compiler.
+//! Clients: a set of devices and their compiler.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use crate::plugin::{Plugin, PluginKind};
 use crate::plugin_options::{self, MAX_CPU_DEVICES, PluginOptions, Value};
 use crate::processes::Processes;
 
-/// A set of devices of one kind, and their compiler. Cheap to clone; usable from any thread. Dropping the last clone waits for runs
-/// in flight: a process that exits while a plugin's threads run crashes in them.
+/// A set of devices of one kind, and their compiler. Cheap to clone; usable from any thread. Dropping the last clone waits for runs in
+/// flight: a process that exits while a plugin's threads run would crash.
 #[derive(Clone)]
 pub struct Client {
     raw: Arc<RawClient>,
@@ -83,7 +83,7 @@ impl Client {
         let counts = processes.all_gather("shardc/devices", &count)?;
         if let Some(other) = counts.iter().position(|other| *other != count) {
             return Err(RuntimeError::Processes(format!(
-                "process {} has {} devices, and process {other} another number",
+                "all processes must have the same number of devices: process {} has {}, process {other} another number",
                 processes.index(),
                 client.devices.len()
             )));
@@ -152,7 +152,9 @@ impl Client {
         let place = |device: &RawDevice| ids.iter().position(|&id| id == device.id);
         let places = raw.devices().iter().map(place).collect::<Option<Vec<_>>>();
         let places = places.ok_or_else(|| {
-            RuntimeError::Argument("the plugin runs the program on devices that it was not given".to_owned())
+            RuntimeError::Argument(
+                "the plugin placed the program on devices that were not requested".to_owned(),
+            )
         })?;
         LoadedExecutable::new(raw, places, ids.len())
     }
@@ -167,7 +169,9 @@ impl Client {
     /// Those of [`Client::compile`]; [`RuntimeError::Argument`] for a client of one process.
     pub fn compile_across(&self, program: &[u8], options: &CompileOptions) -> Result<LoadedExecutable> {
         let Some(processes) = &self.processes else {
-            return Err(RuntimeError::Argument("a program across processes for a client of one".to_owned()));
+            return Err(RuntimeError::Argument(
+                "cannot compile a program across processes: the client belongs to one process".to_owned(),
+            ));
         };
         let (raw, _) = self.compile_raw(program, options)?;
         let devices = options.num_devices();

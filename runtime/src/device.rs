@@ -1,4 +1,4 @@
-//! Devices, and the arrays on them.
+//! Devices, and arrays on them.
 
 pub(crate) mod relayout;
 
@@ -32,25 +32,24 @@ impl Device {
         self.raw.id
     }
 
-    /// What the plugin calls this kind of device: `cpu`, `TPU v5 lite`, `NVIDIA H100`.
+    /// The plugin's name for this kind of device: `cpu`, `TPU v5 lite`, `NVIDIA H100`.
     #[must_use]
     pub fn kind(&self) -> &str {
         &self.raw.kind
     }
 
-    /// The same device, with what is sent to it in its memory of another kind than it has by default: `pinned_host` is the memory
-    /// of the host that it reads and writes by itself.
+    /// The same device, with new arrays placed in its memory of this kind instead of the default memory. `pinned_host` is host memory that
+    /// the device accesses directly.
     ///
     /// # Errors
     ///
-    /// [`RuntimeError::NotAvailable`] (RT0206) where it has no memory of that kind.
+    /// [`RuntimeError::NotAvailable`] (RT0206) if the device has no memory of that kind.
     pub fn in_memory(&self, kind: &str) -> Result<Device> {
         match self.raw.in_memory(kind)? {
             Some(raw) => Ok(Device { raw }),
-            None => Err(RuntimeError::NotAvailable {
-                what: "memory of another kind",
-                kind: self.kind().to_owned(),
-            }),
+            None => {
+                Err(RuntimeError::NotAvailable { what: "memory of this kind", kind: self.kind().to_owned() })
+            }
         }
     }
 
@@ -61,18 +60,15 @@ impl Device {
         Device { raw: self.raw.with_layout(Some(layout)) }
     }
 
-    /// What the plugin says of the device's memory.
+    /// The plugin's memory statistics of the device.
     ///
     /// # Errors
     ///
-    /// [`RuntimeError::NotAvailable`] (RT0206) where the plugin keeps no such numbers, as the CPU plugin does not.
+    /// [`RuntimeError::NotAvailable`] (RT0206) if the plugin has no statistics, as the CPU plugin.
     pub fn memory_stats(&self) -> Result<DeviceMemory> {
         let stats = self.raw.memory_stats().map_err(|error| match error {
             RuntimeError::Pjrt { code: PjrtCode::UNIMPLEMENTED, .. } | RuntimeError::PluginLacks { .. } => {
-                RuntimeError::NotAvailable {
-                    what: "memory statistics of a device",
-                    kind: self.kind().to_owned(),
-                }
+                RuntimeError::NotAvailable { what: "device memory statistics", kind: self.kind().to_owned() }
             }
             other => other,
         })?;
@@ -87,31 +83,31 @@ impl Device {
     }
 }
 
-/// What a plugin says of a device's memory, now.
+/// A device's current memory statistics, as the plugin reports them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceMemory {
-    /// Bytes that are in use.
+    /// Bytes in use.
     pub in_use: u64,
-    /// The most bytes that were; `None`, here and below, where the plugin does not say.
+    /// The peak of bytes in use. Here and below, `None` if the plugin does not report the number.
     pub peak: Option<u64>,
-    /// Bytes that can be had in all.
+    /// Bytes that can be allocated in total.
     pub limit: Option<u64>,
-    /// Bytes of the largest piece that is free.
+    /// Bytes of the largest free block.
     pub largest_free: Option<u64>,
-    /// How often memory was asked for.
+    /// The number of allocations.
     pub allocations: Option<u64>,
 }
 
-/// An array on a device. Cheap to clone: clones share the device's memory. Its content may not be there yet.
+/// An array on a device. Cheap to clone: clones share the device's memory. Its content may still be being computed.
 #[derive(Clone)]
 pub struct Buffer {
-    /// The run that makes its content.
+    /// The run that produces its content.
     flight: Option<Arc<Flight>>,
     raw: Arc<RawBuffer>,
     dtype: DType,
     shape: Vec<usize>,
     device: i32,
-    /// How it is stored, where that is not the plugin's default for its type.
+    /// Its layout; `None` for the plugin's default for its type.
     layout: Option<Arc<DeviceLayout>>,
 }
 
@@ -127,28 +123,28 @@ impl Buffer {
         Ok(Buffer { flight: None, raw: Arc::new(raw), dtype, shape, device, layout: None })
     }
 
-    /// What a launch leaves on a device.
+    /// A result of a launch on a device.
     pub(crate) fn of_launch(raw: RawBuffer, device: i32, flight: &Arc<Flight>) -> Result<Buffer> {
         Ok(Buffer { flight: Some(flight.clone()), ..Buffer::new(raw, device)? })
     }
 
-    /// The same array, which is stored in this layout; `None` for the plugin's default.
+    /// The same array, marked as stored in this layout; `None` for the plugin's default.
     pub(crate) fn in_layout(self, layout: Option<Arc<DeviceLayout>>) -> Buffer {
         Buffer { layout, ..self }
     }
 
-    /// The layout in which it is stored, where that is not the plugin's default for its type.
+    /// Its memory layout; `None` for the plugin's default for its type.
     #[must_use]
     pub fn device_layout(&self) -> Option<&Arc<DeviceLayout>> {
         self.layout.as_ref()
     }
 
-    /// How it is stored, as the plugin reports it.
+    /// Its layout as the plugin reports it.
     pub(crate) fn reported_layout(&self) -> Result<Option<DeviceLayout>> {
         self.raw.layout()
     }
 
-    /// The launch that makes its content.
+    /// The launch that produces its content.
     pub(crate) fn flight(&self) -> Option<&Arc<Flight>> {
         self.flight.as_ref()
     }
@@ -161,7 +157,7 @@ impl Buffer {
         self.raw.is_of(client)
     }
 
-    /// The number of the device that has it, as [`Device::id`].
+    /// The number of its device, as [`Device::id`].
     #[must_use]
     pub fn device_id(&self) -> i32 {
         self.device
@@ -173,36 +169,37 @@ impl Buffer {
         self.dtype
     }
 
-    /// Sizes of the dimensions.
+    /// The dimension sizes.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// Element type and sizes together.
+    /// Element type and shape.
     #[must_use]
     pub fn ty(&self) -> ArrayType {
         ArrayType { dtype: self.dtype, shape: self.shape.clone() }
     }
 
-    /// The kind of the memory that it lies in: `device`, `pinned_host`.
+    /// The kind of memory that contains it: `device`, `pinned_host`.
     ///
     /// # Errors
     ///
-    /// The client was given up, or the plugin does not say.
+    /// The client was abandoned, or the plugin does not report it.
     pub fn memory_kind(&self) -> Result<String> {
         self.raw.memory_kind()
     }
 
-    /// A copy in the memory of `kind` of the device that has it. Waits for the content.
+    /// Returns a copy in the memory of this kind of its device. Waits for the content.
     ///
     /// # Errors
     ///
-    /// What should have made the content failed; the device has no such memory, or no room in it; the plugin does not do this.
+    /// The run or transfer that produces the content failed; the device has no such memory, or not enough of it; the plugin does not
+    /// support the copy.
     pub fn copied_to(&self, device: &Device, kind: &str) -> Result<Buffer> {
         self.wait()?;
         let there = device.in_memory(kind)?;
-        // Plugins copy from one memory to another, and not within one.
+        // Plugins copy between memories, but not within one.
         if self.memory_kind()? != kind {
             let copy = Buffer::new(self.raw.copy_to(&there.raw)?, self.device)?;
             return Ok(copy.in_layout(self.layout.clone()));
@@ -210,7 +207,7 @@ impl Buffer {
         self.copied_in(&there, self.layout.as_ref())
     }
 
-    /// A copy on a device in a layout, or in the plugin's default layout, by way of the host.
+    /// Returns a copy on a device in a layout, or in the plugin's default layout. It is copied through the host.
     pub(crate) fn copied_in(&self, device: &Device, layout: Option<&Arc<DeviceLayout>>) -> Result<Buffer> {
         let array = self.to_host()?;
         match layout {
@@ -222,21 +219,21 @@ impl Buffer {
         }
     }
 
-    /// Gives the memory back now, also where there are clones: to use any of them is
-    /// [`RuntimeError::Deleted`] from then on. A run that reads it goes on.
+    /// Frees the memory now, even if there are clones: any later use of one is [`RuntimeError::Deleted`]. A run that reads the buffer
+    /// continues.
     ///
     /// # Errors
     ///
-    /// The client was given up, or the plugin does not do this.
+    /// The client was abandoned, or the plugin does not support this.
     pub fn delete(&self) -> Result<()> {
         self.raw.delete()
     }
 
-    /// Whether the content is there. Does not wait.
+    /// Whether the content is available. Does not wait.
     ///
     /// # Errors
     ///
-    /// What should have made the content failed; [`RuntimeError::Deleted`].
+    /// The error of the run or transfer that produces the content; [`RuntimeError::Deleted`].
     pub fn is_ready(&self) -> Result<bool> {
         match self.flight.as_ref().map(|flight| flight.outcome()) {
             Some(None) => self.raw.check_deleted().map(|()| false),
@@ -245,17 +242,17 @@ impl Buffer {
         }
     }
 
-    /// Waits until the content is there.
+    /// Waits until the content is available.
     ///
     /// # Errors
     ///
-    /// What should have made the content failed; [`RuntimeError::Deleted`].
+    /// The error of the run or transfer that produces the content; [`RuntimeError::Deleted`].
     pub fn wait(&self) -> Result<()> {
         self.wait_for_run()?;
         self.raw.wait()
     }
 
-    /// The run has a time limit, which waiting for the buffer alone has not.
+    /// Waits for the run, which has a time limit; waiting for the buffer alone has none.
     fn wait_for_run(&self) -> Result<()> {
         let Some(flight) = &self.flight else { return Ok(()) };
         if !flight.is_over() {

@@ -1,4 +1,4 @@
-//! The order in which a device stores the elements of an array.
+//! Memory layouts of arrays on a device.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ pub struct DeviceLayout {
 const COMBINED: i64 = i64::MIN;
 
 impl DeviceLayout {
-    /// An untiled layout; `None` where the list is not a permutation of the dimensions.
+    /// Creates an untiled layout; `None` if the list is not a permutation of the dimensions.
     #[must_use]
     pub fn untiled(minor_to_major: &[usize]) -> Option<DeviceLayout> {
         let mut sorted = minor_to_major.to_vec();
@@ -39,7 +39,7 @@ impl DeviceLayout {
         DeviceLayout { minor_to_major: (0..rank).rev().collect(), tiles: Vec::new() }
     }
 
-    /// Reads XLA's text of a layout. Memory spaces, alignments and element sizes are not part of [`DeviceLayout`] and are skipped.
+    /// Parses XLA's text of a layout. Memory spaces, alignments and element sizes are not part of [`DeviceLayout`] and are skipped.
     #[must_use]
     pub fn parse(text: &str) -> Option<DeviceLayout> {
         let inner = text.trim().strip_prefix('{')?.strip_suffix('}')?;
@@ -95,20 +95,20 @@ impl DeviceLayout {
         self.minor_to_major.len()
     }
 
-    /// The sizes of the tiles as the C API passes them: all sizes in a row, and how many belong to each tile.
+    /// The sizes of the tiles as the C API passes them: all sizes in one list, and the number of sizes of each tile.
     pub(crate) fn flat_tiles(&self) -> (Vec<i64>, Vec<usize>) {
         let size = |n: &Option<u64>| n.map_or(COMBINED, |n| i64::try_from(n).unwrap_or(i64::MAX));
         (self.tiles.iter().flatten().map(size).collect(), self.tiles.iter().map(Vec::len).collect())
     }
 
-    /// Whether both layouts store the elements of an array of this shape in the same order of dimensions. Tiles are left to the plugin:
-    /// those that have tiles compare them when a program is launched.
+    /// Whether both layouts store an array of this shape in the same order of dimensions. Tiles are not compared: plugins that use tiles
+    /// compare them at launch.
     #[must_use]
     pub fn has_same_order(&self, other: &DeviceLayout, shape: &[usize]) -> bool {
         if self.rank() != shape.len() || other.rank() != shape.len() {
             return false;
         }
-        // The position of a dimension of size 1 has no meaning; tiles, however, are of the two most minor dimensions.
+        // A dimension of size 1 may have any position. With tiles its position counts, because tiles cover the two most minor dimensions.
         let is_free = self.tiles.is_empty() && other.tiles.is_empty();
         let counted = |layout: &DeviceLayout| -> Vec<usize> {
             layout.minor_to_major.iter().copied().filter(|&dim| !is_free || shape[dim] != 1).collect()
@@ -116,10 +116,12 @@ impl DeviceLayout {
         counted(self) == counted(other)
     }
 
-    /// The elements of an array of this type and shape in row-major order, from `data`, which is in this layout without tiles.
+    /// Reorders `data`, the elements of an array of this type and shape in this layout without tiles, to row-major order.
     pub(crate) fn to_row_major(&self, dtype: DType, shape: &[usize], data: Vec<u8>) -> Result<Vec<u8>> {
         if self.rank() != shape.len() || data.len() != HostArray::byte_size(dtype, shape)? {
-            return Err(RuntimeError::Layout(format!("a layout {self} for an array of shape {shape:?}")));
+            return Err(RuntimeError::Layout(format!(
+                "layout {self} does not match an array of shape {shape:?}"
+            )));
         }
         if self.has_same_order(&DeviceLayout::row_major(shape.len()), shape) || data.is_empty() {
             return Ok(data);
@@ -154,7 +156,7 @@ impl fmt::Display for DeviceLayout {
     }
 }
 
-/// The elements of `WIDTH` bytes at all indices, the last dimension first; `strides` are in elements.
+/// Gathers the elements of `WIDTH` bytes at all indices, the last dimension fastest; `strides` are in elements.
 fn gathered<const WIDTH: usize>(data: &[u8], shape: &[usize], strides: &[usize]) -> Vec<u8> {
     let (elements, _) = data.as_chunks::<WIDTH>();
     let mut result = Vec::with_capacity(data.len());

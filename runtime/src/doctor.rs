@@ -1,4 +1,4 @@
-//! Which plugins there are, and what is wrong with them.
+//! Health checks of plugins.
 
 use std::path::Path;
 
@@ -8,23 +8,22 @@ pub use crate::health::Health;
 use crate::health::look;
 use crate::plugin::{Environment, FoundPlugin, PluginKind, list};
 
-/// What a check of one plugin found.
+/// The result of a check of one plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What it is for.
+    /// The kind of plugin.
     pub kind: PluginKind,
-    /// The plugin, or `None` where there is none of this kind.
+    /// The plugin, or `None` if there is none of this kind.
     pub found: Option<FoundPlugin>,
-    /// What it is good for.
+    /// Its health.
     pub health: Health,
 }
 
-/// Looks at every plugin that can be found; one entry for each, and one for each kind that has none.
+/// Checks every plugin that can be found. Returns one entry for each, and one for each kind without a plugin.
 ///
-/// Each plugin is loaded in a process of its own, so that one that crashes is told, and not the end of the caller.
-/// `program` is as for [`crate::aot::compile_in_child`]; without it, plugins are loaded in this process. The TPU plugin is
-/// not asked for devices unless the machine has TPU device files, because looking for a TPU that is not there may end the
-/// process.
+/// Each plugin is loaded in its own process, so a plugin that crashes is reported and does not end the caller. `program` is as for
+/// [`crate::aot::compile_in_child`]; without it, plugins are loaded in this process. The TPU plugin is asked for devices only if the
+/// machine has TPU device files, because a search for an absent TPU may end the process.
 #[must_use]
 pub fn doctor(environment: &Environment, program: Option<&Path>) -> Vec<Check> {
     let mut checks: Vec<Check> = list(environment).into_iter().map(|found| check(found, program)).collect();
@@ -39,7 +38,7 @@ pub fn doctor(environment: &Environment, program: Option<&Path>) -> Vec<Check> {
     checks
 }
 
-/// Looks at one plugin; `program` is as for [`doctor`].
+/// Checks one plugin; `program` is as for [`doctor`].
 #[must_use]
 pub fn check(found: FoundPlugin, program: Option<&Path>) -> Check {
     let health = match program {

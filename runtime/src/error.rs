@@ -17,7 +17,7 @@ use crate::mismatch::{self, Mismatch};
 /// Shorthand for a result of this crate.
 pub type Result<T, E = RuntimeError> = std::result::Result<T, E>;
 
-/// Who has to act on an error.
+/// The party that has to act on an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorClass {
@@ -137,7 +137,7 @@ pub enum RuntimeError {
         reason: String,
     },
     /// The checksum of a download differs from the pinned one.
-    #[error("{package} has sha256 {got}, and {expected} was expected")]
+    #[error("{package} has sha256 {got}, expected {expected}")]
     Digest {
         /// The file.
         package: String,
@@ -203,7 +203,7 @@ pub enum RuntimeError {
         message: String,
     },
     /// The plugin returned a value that its API rules out.
-    #[error("{call} answered {what}")]
+    #[error("{call} returned {what}")]
     Protocol {
         /// The function of the C API.
         call: &'static str,
@@ -230,7 +230,7 @@ pub enum RuntimeError {
     #[error("{0}")]
     Argument(String),
     /// The program needs another number of devices than there are.
-    #[error("the program is for {program} devices, and there are {available}")]
+    #[error("the program needs {program} devices, but there are {available}")]
     Devices {
         /// The number of devices of the program.
         program: usize,
@@ -238,7 +238,7 @@ pub enum RuntimeError {
         available: usize,
     },
     /// The number of virtual devices is zero or exceeds the maximum of a process.
-    #[error("{wanted} virtual devices: the CPU plugin runs programs on 1 to {limit}")]
+    #[error("cannot use {wanted} virtual devices: the CPU plugin supports 1 to {limit}")]
     DeviceLimit {
         /// The requested number.
         wanted: usize,
@@ -254,7 +254,7 @@ pub enum RuntimeError {
         parameters: usize,
     },
     /// The array's memory was freed.
-    #[error("the memory of an array was given back: it cannot be read or passed to a program any more")]
+    #[error("the memory of the array was freed: it cannot be read or passed to a program any more")]
     Deleted,
     /// The plugin does not support the layout that a program requests for an argument.
     #[error("the plugin cannot store a {ty} in the memory layout {layout} that the program requests")]
@@ -268,7 +268,7 @@ pub enum RuntimeError {
     #[error("{0}")]
     Memory(Box<Shortage>),
     /// An element type that the runtime or the device does not support.
-    #[error("{what} does not take elements of type {dtype}")]
+    #[error("{what} does not support elements of type {dtype}")]
     ElementType {
         /// The component that does not support it.
         what: &'static str,
@@ -280,7 +280,7 @@ pub enum RuntimeError {
     Layout(String),
     /// Other processes hold shards of the array.
     #[error(
-        "{here} of the {devices} devices that hold {ty} are this process's, and not all of it is on them"
+        "this process has {here} of the {devices} devices of an array {ty}, and they do not hold all of it"
     )]
     Elsewhere {
         /// Type of the array.
@@ -307,7 +307,7 @@ pub enum RuntimeError {
         stderr_tail: String,
     },
     /// A compiled program needs more memory than a device of its target has.
-    #[error("a device needs {}, and one of {target} has {}", Bytes(*.needed), Bytes(*.memory))]
+    #[error("the program needs {} on a device, but a device of {target} has {}", Bytes(*.needed), Bytes(*.memory))]
     DoesNotFit {
         /// The target.
         target: String,
@@ -340,7 +340,7 @@ pub enum RuntimeError {
         reason: String,
     },
     /// Other processes of the job did not reach a barrier or provide a value in time.
-    #[error("{what:?}: nothing came within {}{}", seconds(*.limit), absent(.missing))]
+    #[error("{what:?}: timed out after {}{}", seconds(*.limit), absent(.missing))]
     ProcessTimeout {
         /// The name of the barrier, or the key.
         what: String,
@@ -403,7 +403,7 @@ impl RuntimeError {
         Err(RuntimeError::Inputs { mismatches: mismatch::distinct(mismatches), parameters })
     }
 
-    /// Who has to act.
+    /// The class of the error.
     #[must_use]
     pub fn class(&self) -> ErrorClass {
         match self {
@@ -492,7 +492,7 @@ impl RuntimeError {
         }
     }
 
-    /// The next step, if there is one.
+    /// The next step for the user, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -501,10 +501,10 @@ impl RuntimeError {
                 kind.to_uppercase()
             )),
             RuntimeError::PluginLoad { reason, .. } if reason.contains("lockfile") => Some(
-                "another process has the TPU plugin loaded; where there is no TPU to share, set ALLOW_MULTIPLE_LIBTPU_LOAD=1"
+                "another process has the TPU plugin loaded; if there is no TPU to share, set ALLOW_MULTIPLE_LIBTPU_LOAD=1"
                     .to_owned(),
             ),
-            RuntimeError::PluginLoad { .. } => Some("`shardc plugin doctor` shows what is wrong with it".to_owned()),
+            RuntimeError::PluginLoad { .. } => Some("`shardc plugin doctor` reports the problem".to_owned()),
             RuntimeError::PluginLacks { .. } => Some("install a newer plugin".to_owned()),
             RuntimeError::NotInstallable { kind, .. } => {
                 Some(format!("name the plugin's file in SHARDC_PJRT_{}", kind.to_uppercase()))
@@ -515,10 +515,10 @@ impl RuntimeError {
             RuntimeError::Digest { .. } => {
                 Some("the download is damaged or was tampered with; nothing was installed".to_owned())
             }
-            RuntimeError::Damaged { .. } => Some("`shardc plugin install` installs it again".to_owned()),
+            RuntimeError::Damaged { .. } => Some("reinstall it with `shardc plugin install`".to_owned()),
             RuntimeError::NoGpu { .. } => Some(
-                "`nvidia-smi` has to list the GPU: install NVIDIA's driver, which brings libcuda.so.1, give a container its \
-                 devices (`--gpus all`), and look at CUDA_VISIBLE_DEVICES; docs/GPU.md"
+                "`nvidia-smi` must list the GPU: install NVIDIA's driver, which includes libcuda.so.1, give a container its \
+                 devices (`--gpus all`), and check CUDA_VISIBLE_DEVICES; see docs/GPU.md"
                     .to_owned(),
             ),
             RuntimeError::Pjrt { message, .. } | RuntimeError::Compile { message, .. }
@@ -530,15 +530,15 @@ impl RuntimeError {
                 )
             }
             RuntimeError::OutOfMemory { .. } => Some(
-                "it does not fit in the device's memory: shard more, use more devices or smaller batches, donate what is not \
-                 needed any more, or have fewer steps in flight; `Device::memory_stats` tells what is in use"
+                "it does not fit in the device's memory: shard more, use more devices or smaller batches, donate arguments that are not \
+                 needed any more, or have fewer steps in flight; `Device::memory_stats` reports the memory in use"
                     .to_owned(),
             ),
             RuntimeError::Compile { message, .. } if message.contains("libdevice not found") => {
-                Some("`shardc plugin install cuda --compiler-only` fetches it".to_owned())
+                Some("install it with `shardc plugin install cuda --compiler-only`".to_owned())
             }
             RuntimeError::DoesNotFit { .. } => Some(
-                "shard more, use more devices or smaller batches, or compute activations again (checkpointing)".to_owned(),
+                "shard more, use more devices or smaller batches, or rematerialize activations (checkpointing)".to_owned(),
             ),
             RuntimeError::Compile { code, message }
                 if *code == PjrtCode::RESOURCE_EXHAUSTED || is_out_of_memory(message) =>
@@ -546,27 +546,27 @@ impl RuntimeError {
                 Some("the program does not fit in the device's memory: shard more, or use more devices".to_owned())
             }
             RuntimeError::TimeLimit { .. } => Some(
-                "give it more time, if the program is that slow; a device that waits for ever is in a collective that \
-                 another one never comes to"
+                "raise the time limit if the program is slow; a device that waits forever is in a collective that \
+                 another device never reaches"
                     .to_owned(),
             ),
             RuntimeError::ClientLost { .. } => Some("create another client".to_owned()),
             RuntimeError::Devices { program, .. } => Some(format!(
-                "use a target or a client of {program} devices, or partition the program for as many as there are"
+                "use a target or a client of {program} devices, or partition the program for the available devices"
             )),
             RuntimeError::DeviceLimit { limit, .. } => Some(format!(
                 "run it on a mesh of at most {limit} devices with the same axes; partitioning has no such limit, nor has \
                  compiling for a TPU"
             )),
             RuntimeError::Inputs { .. } => Some(
-                "give the inputs in the program's order, with its element types and shapes: nothing is converted"
+                "pass the inputs in the program's order, with its element types and shapes: nothing is converted"
                     .to_owned(),
             ),
             RuntimeError::DeviceLayout { .. } => {
                 Some("remove `mhlo.layout_mode` from the argument, or update the plugin".to_owned())
             }
             RuntimeError::Deleted => {
-                Some("keep it until its last use, or pass it on to the program that takes it (donation)".to_owned())
+                Some("free it after its last use only, or donate it to its last user".to_owned())
             }
             RuntimeError::Memory(_) => Some(
                 "try it with smaller sizes or fewer layers; `shardc compile --target` reports memory and collectives \
@@ -574,7 +574,7 @@ impl RuntimeError {
                     .to_owned(),
             ),
             RuntimeError::Elsewhere { .. } => Some(
-                "read this process's blocks (`ShardedArray::shard`), or have all processes put the array together \
+                "read this process's blocks (`ShardedArray::shard`), or assemble the array on all processes \
                  (`ShardedArray::to_host_across`)"
                     .to_owned(),
             ),
@@ -582,20 +582,20 @@ impl RuntimeError {
                 Some("targets are `cpu`, `cuda`, `cuda:KIND:GPUS` such as `cuda:h100:8`, and `tpu:TOPOLOGY` such as `tpu:v5e:4x4`".to_owned())
             }
             RuntimeError::ChildDied { .. } => Some(
-                "the TPU compiler aborts on malformed programs, wrong replica groups above all: run `shardc verify` first"
+                "the TPU compiler aborts on malformed programs, most often wrong replica groups: run `shardc verify` first"
                     .to_owned(),
             ),
             RuntimeError::Child { hint, .. } => hint.clone(),
             RuntimeError::Processes(_) => Some(
-                "every process needs the same count, coordinator (`host:port`, where process 0 listens) and secret, and an \
-                 index of its own: docs/PROCESSES.md"
+                "every process needs the same count, coordinator (`host:port`, where process 0 listens) and secret, and its own \
+                 index; see docs/PROCESSES.md"
                     .to_owned(),
             ),
             RuntimeError::ProcessLost { .. } => Some(
-                "look at what that process wrote last; start all processes again, from the last checkpoint".to_owned(),
+                "check the last output of that process, then restart all processes from the last checkpoint".to_owned(),
             ),
             RuntimeError::ProcessTimeout { .. } => {
-                Some("every process has to make the same calls in the same order".to_owned())
+                Some("every process must make the same calls in the same order".to_owned())
             }
             RuntimeError::Pjrt { .. }
             | RuntimeError::Compile { .. }
@@ -624,7 +624,7 @@ impl MemoryNeed {
     ///
     /// # Errors
     ///
-    /// [`RuntimeError::Memory`] with the figures, where the limit is below the need.
+    /// [`RuntimeError::Memory`] with the figures if the limit is below the need.
     pub fn check(self, doing: &str, limit: MemoryLimit) -> Result<()> {
         match limit.bytes() {
             Some(bytes) if bytes < self.total() => {
@@ -641,8 +641,7 @@ fn is_out_of_memory(message: &str) -> bool {
     message.contains("Out of memory allocating")
 }
 
-/// The bytes that a message about too little memory says were asked for: `allocate 1024 bytes`, `allocating 1.50GiB`,
-/// `reserve 9.75G`.
+/// The number of requested bytes in an out-of-memory message: `allocate 1024 bytes`, `allocating 1.50GiB`, `reserve 9.75G`.
 fn bytes_asked(message: &str) -> Option<u64> {
     let words: Vec<&str> = message.split_whitespace().collect();
     let verbs = ["allocate", "allocating", "reserve"];
@@ -669,7 +668,7 @@ fn bytes_asked(message: &str) -> Option<u64> {
 
 /// The requested number of bytes, in words.
 fn size_asked(bytes: Option<u64>) -> String {
-    bytes.map(|bytes| format!(" ({} were asked for)", Bytes(bytes))).unwrap_or_default()
+    bytes.map(|bytes| format!(" ({} requested)", Bytes(bytes))).unwrap_or_default()
 }
 
 fn seconds(limit: Duration) -> String {
@@ -681,15 +680,15 @@ fn seconds(limit: Duration) -> String {
 fn absent(processes: &[usize]) -> String {
     match processes {
         [] => String::new(),
-        [only] => format!(" from process {only}"),
-        _ => format!(" from the processes {processes:?}"),
+        [only] => format!(", waiting for process {only}"),
+        _ => format!(", waiting for processes {processes:?}"),
     }
 }
 
 /// The finished and unfinished devices, in words.
 fn progress(done: &[i32], waiting: &[i32]) -> String {
     if done.is_empty() {
-        return format!("none is done, {} running or waiting for others", devices(waiting));
+        return format!("no device is done, {} running or waiting for others", devices(waiting));
     }
     format!("{} done, {} running or waiting for others", devices(done), devices(waiting))
 }
@@ -720,7 +719,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn too_little_memory_is_an_error_of_its_own() {
+    fn out_of_memory_has_its_own_error() {
         let says = |code, message: &str| RuntimeError::of_call("execute", PjrtCode(code), message.to_owned());
         for (code, message, bytes) in [
             (13, "INTERNAL: Out of memory allocating 1099511627776 bytes.", Some(1 << 40)),
@@ -738,15 +737,13 @@ mod tests {
         }
         assert_eq!(says(13, "something else").code(), "RT0201");
         assert!(
-            says(8, "allocate 1024 bytes")
-                .to_string()
-                .starts_with("out of memory (1.0 KiB were asked for): ")
+            says(8, "allocate 1024 bytes").to_string().starts_with("out of memory (1.0 KiB requested): ")
         );
         assert_eq!(says(8, "no memory").in_compilation().code(), "RT0202");
     }
 
     #[test]
-    fn debug_says_what_display_says() {
+    fn debug_equals_display() {
         let error =
             RuntimeError::TimeLimit { limit: Duration::from_secs(2), done: vec![0], waiting: vec![1] };
         assert_eq!(format!("{error:?}"), error.to_string());

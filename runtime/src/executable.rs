@@ -236,8 +236,8 @@ impl LoadedExecutable {
 
     /// Runs the program on all its devices and waits until all are done, half an hour at most.
     ///
-    /// `arguments[d][i]` is argument `i` of the `d`-th of [`LoadedExecutable::devices`], on that device; the answer
-    /// is laid out in the same way. Arguments stay valid, whatever the program says about donation.
+    /// `arguments[d][i]` is argument `i` of the `d`-th of [`LoadedExecutable::devices`], on that device; results are in the same order.
+    /// Arguments stay valid: the program's donations are ignored.
     ///
     /// # Errors
     ///
@@ -269,20 +269,20 @@ impl LoadedExecutable {
         Ok(results)
     }
 
-    /// Starts the program on all its devices and returns before they are done: the results are arrays whose content may not be
-    /// there yet. They can be passed to other programs; reading them waits. `arguments` as for [`LoadedExecutable::execute`].
+    /// Starts the program on all its devices and returns before they are done: the content of the results may not be available yet. Results
+    /// can be passed to other programs; reading one waits. `arguments` as for [`LoadedExecutable::execute`].
     ///
-    /// Waits first where [`ExecuteOptions::in_flight`] runs are on their way. A plugin may run a cheap program before this returns.
-    /// The arguments may be dropped at once. Of several runs on their way, one that fails may cost the client, because devices of
-    /// the next one wait for those that have failed.
+    /// If [`ExecuteOptions::in_flight`] runs are in flight, this waits first. A plugin may run a cheap program before this returns. The
+    /// arguments may be dropped at once. If one of several runs in flight fails, the client may be lost, because devices of the next run
+    /// wait for the failed ones.
     ///
     /// # Errors
     ///
     /// - Those of [`LoadedExecutable::execute_with`] that are found before anything is started.
-    /// - What made an argument has failed: with that error.
-    /// - [`RuntimeError::TimeLimit`] where there is no place within the time limit.
+    /// - The error of the run that produces an argument, if it failed.
+    /// - [`RuntimeError::TimeLimit`] if the maximum number of runs stays in flight for the whole time limit.
     ///
-    /// What happens later is an error of [`Execution::wait`], and of whatever reads the results.
+    /// Later errors are returned by [`Execution::wait`] and by reads of the results.
     pub fn launch(
         &self,
         arguments: Vec<Vec<Buffer>>,
@@ -313,7 +313,7 @@ impl LoadedExecutable {
         Ok((results, Execution { flight: launch.flight, waited: launch.waited }))
     }
 
-    /// Compares arguments with what the program takes.
+    /// Compares arguments with the program's parameters.
     fn check(&self, arguments: &[Vec<Buffer>]) -> Result<()> {
         let Some(parameters) = self.parameters() else { return Ok(()) };
         let mut wrong: Vec<Mismatch> = Vec::new();
@@ -328,11 +328,11 @@ impl LoadedExecutable {
         RuntimeError::unless_fitting(wrong, parameters.len())
     }
 
-    /// What the compiler says of the program's memory.
+    /// The compiler's memory statistics of the program.
     ///
     /// # Errors
     ///
-    /// The plugin does not say.
+    /// The plugin has no statistics.
     pub fn memory_stats(&self) -> Result<MemoryStats> {
         memory_stats(self.info())
     }
@@ -341,16 +341,16 @@ impl LoadedExecutable {
     ///
     /// # Errors
     ///
-    /// The plugin does not say.
+    /// The plugin has no estimate.
     pub fn cost(&self) -> Result<Cost> {
         cost(self.info())
     }
 
-    /// The collectives of the optimised program.
+    /// The collectives of the optimized program.
     ///
     /// # Errors
     ///
-    /// The plugin does not give the program, or gives it in a form that shardc cannot read.
+    /// The plugin does not provide the program, or not in a form that shardc can read.
     pub fn optimized_hlo_collectives(&self) -> Result<Collectives> {
         collectives(self.info(), self.placement.count())
     }
@@ -359,7 +359,7 @@ impl LoadedExecutable {
     ///
     /// # Errors
     ///
-    /// The plugin cannot write this executable.
+    /// The plugin cannot serialize this executable.
     pub fn serialize(&self) -> Result<Vec<u8>> {
         self.info().serialize()
     }
@@ -369,7 +369,7 @@ impl LoadedExecutable {
     }
 }
 
-/// Sizes come as signed numbers, of which -1 may mean "not known".
+/// Converts a size. The API uses signed numbers; -1 may mean "unknown".
 fn unsigned(bytes: i64) -> u64 {
     u64::try_from(bytes).unwrap_or(0)
 }
@@ -379,7 +379,7 @@ pub(crate) fn memory_stats(executable: &RawExecutable) -> Result<MemoryStats> {
     let code = if stats.generated_code > 0 {
         stats.generated_code
     } else {
-        // The CPU plugin leaves it out of the statistics; a plugin that does not say at all has none.
+        // The CPU plugin omits it from the statistics. A plugin that does not report it at all gives 0.
         executable.code_size().unwrap_or(0)
     };
     let host_bytes = unsigned(stats.host_argument)
@@ -388,7 +388,7 @@ pub(crate) fn memory_stats(executable: &RawExecutable) -> Result<MemoryStats> {
     let on_device =
         unsigned(stats.argument).saturating_add(unsigned(stats.output)).saturating_add(unsigned(stats.temp));
     let peak = match unsigned(stats.peak) {
-        // libtpu 0.0.51 counts the host's memory in the peak of the device's.
+        // libtpu 0.0.51 includes host memory in the peak of the device's memory.
         peak if host_bytes > 0 => peak.saturating_sub(host_bytes).min(on_device),
         peak => peak,
     };

@@ -1,4 +1,4 @@
-//! What one plugin is good for.
+//! The health of one plugin.
 
 use std::path::Path;
 
@@ -9,35 +9,35 @@ use crate::error::{Result, RuntimeError};
 use crate::plugin::{Environment, Plugin, PluginKind, cuda, has_tpu};
 use crate::plugin_options::PluginOptions;
 
-/// What a plugin is good for.
+/// The health of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Health {
-    /// No plugin of this kind.
+    /// There is no plugin of this kind.
     Absent {
-        /// What to do about it.
+        /// The next step for the user.
         hint: String,
     },
-    /// The file does not load.
+    /// The file cannot be loaded.
     Broken {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// It loads.
+    /// The plugin can be loaded.
     Loads {
-        /// Version of its C API.
+        /// The version of its C API.
         api_version: (i32, i32),
-        /// Functions that shardc may call and that it lacks.
+        /// Functions that shardc may call and that the plugin lacks.
         missing_functions: Vec<String>,
-        /// Libraries that it loads when it needs them, and that are not where it looks.
+        /// Libraries that it loads on demand, and that are missing in the places that it searches.
         missing_libraries: Vec<String>,
-        /// Its platform and number of devices, or why it has none here. A TPU or CUDA plugin without its hardware
-        /// compiles ahead of time and runs nothing.
+        /// Its platform and number of devices, or the reason why it has none on this machine. Without its hardware, a TPU or CUDA plugin
+        /// can only compile ahead of time.
         devices: Result<(String, usize), String>,
     },
 }
 
-/// Loads a plugin in this process.
+/// Loads a plugin in this process and checks it.
 pub(crate) fn look(kind: PluginKind, path: &Path) -> Health {
     match Plugin::load(path) {
         Err(error) => Health::Broken { reason: error.to_string() },

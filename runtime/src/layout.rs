@@ -1,11 +1,10 @@
-//! Which block of a global array each device holds.
+//! The block of a global array on each device.
 //!
-//! A dimension of `n` elements that is split `k` ways has blocks of `ceil(n / k)` elements. The tail of the last
-//! block, and whole blocks beyond the end, are padding whose value is unspecified: sharding fills it loudly, gathering
-//! and comparing leave it out.
+//! A dimension of `n` elements that is sharded `k` ways has blocks of `ceil(n / k)` elements. The tail of the last block, and whole blocks
+//! beyond the end, are padding whose value is unspecified. Sharding fills it with a conspicuous value; gathering and comparing ignore it.
 //!
-//! An array may also be a sum that is still to be completed: devices then hold addends of a block. Such an array is spread by
-//! giving the block to the first of them and zeros to the others, and gathered by adding up.
+//! An array may also be unreduced: devices then hold partial sums of a block. Such an array is sharded by giving the block to the first
+//! device and zeros to the others, and gathered by adding the partial sums.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,36 +13,36 @@ use shardc_ir::{DType, ReductionKind};
 use crate::error::{Result, RuntimeError};
 use crate::host::{Difference, HostArray};
 
-/// What [`ShardLayout::shard`] fills padding with: a value that shows in a result that it leaks into.
+/// The padding value of [`ShardLayout::shard`]: it is conspicuous in a result that padding leaks into.
 pub const LOUD_PADDING: f64 = 7.0;
 
-/// Which block of a global array each device holds.
+/// The block of a global array on each device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShardLayout {
     global_shape: Vec<usize>,
     local_shape: Vec<usize>,
     shards: Vec<usize>,
     blocks: Vec<Vec<usize>>,
-    /// Which addend of its block each device holds; empty where devices hold the blocks themselves.
+    /// The index of each device's partial sum of its block; empty if devices hold the blocks themselves.
     addends: Vec<usize>,
     combined_by: ReductionKind,
 }
 
-/// Two devices that should hold the same block and do not.
+/// Two devices that should hold the same block but differ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplicaDisagreement {
-    /// The first device that holds the block, and the one that differs from it most: positions in the layout.
+    /// The first device that holds the block, and the one that differs most from it: positions in the layout.
     pub devices: (usize, usize),
-    /// The block's number in each dimension.
+    /// The block's index in each dimension.
     pub block: Vec<usize>,
-    /// How far they are apart, the first device's block being the reference; padding does not count.
+    /// The difference, with the first device's block as reference; padding is ignored.
     pub difference: Difference,
-    /// Whether that is no more than rounding: compilers are free to compute one value in two ways on two devices, such as at the end of
-    /// a block and in its middle.
+    /// Whether the difference is within rounding error. A compiler may compute the same value differently on two devices, for example at
+    /// the end of a block and in its middle.
     pub is_rounding: bool,
 }
 
-/// Which devices differ on which block, and how far: `devices 0 and 3 differ by 2.500e-1 in block [1, 0]`.
+/// The devices, their difference and the block: `devices 0 and 3 differ by 2.500e-1 in block [1, 0]`.
 impl std::fmt::Display for ReplicaDisagreement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let ((first, second), Difference { max_abs, mismatches, .. }) = (self.devices, self.difference);
@@ -57,10 +56,10 @@ impl std::fmt::Display for ReplicaDisagreement {
     }
 }
 
-/// How far rounding may bring two blocks apart, in units in the last place of the largest value.
+/// Tolerance for rounding between two blocks, in units in the last place of the largest value.
 const ROUNDING: f64 = 1024.0;
 
-/// The same as a share of that value; of narrow types, of which it would be all, this.
+/// Upper bound of that tolerance, relative to the value. For narrow types `ROUNDING` units would be the whole value.
 const MOST_ROUNDING: f64 = 1.0 / 16.0;
 
 fn rounding(dtype: DType) -> f64 {
@@ -73,8 +72,7 @@ fn rounding(dtype: DType) -> f64 {
     (ROUNDING * last_place).min(MOST_ROUNDING)
 }
 
-/// How often each dimension is split, over how many devices, and in how many addends: `split [4, 1] over 8 devices, as 2
-/// addends`.
+/// The number of shards of each dimension, the number of devices and of partial sums: `split [4, 1] over 8 devices, as 2 partial sums`.
 impl std::fmt::Display for ShardLayout {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let devices = match self.num_devices() {
@@ -82,37 +80,37 @@ impl std::fmt::Display for ShardLayout {
             n => format!("{n} devices"),
         };
         if self.shards.iter().all(|&k| k == 1) {
-            write!(f, "whole on {devices}")?;
+            write!(f, "replicated on {devices}")?;
         } else {
             write!(f, "split {:?} over {devices}", self.shards)?;
         }
         match (self.num_addends(), self.combined_by) {
             (1, _) => Ok(()),
-            (n, ReductionKind::Add) => write!(f, ", as {n} addends"),
-            (n, by) => write!(f, ", as {n} parts of a pending {}", by.word()),
+            (n, ReductionKind::Add) => write!(f, ", as {n} partial sums"),
+            (n, by) => write!(f, ", as {n} partial results of a {}", by.word()),
         }
     }
 }
 
 impl ShardLayout {
-    /// A layout from plain data.
+    /// Creates a layout from plain data.
     ///
-    /// `shards[dim]` says into how many blocks a dimension is split; `blocks[device][dim]` which of them a device
-    /// holds. Devices may hold the same block (replicas).
+    /// `shards[dim]` is the number of blocks of a dimension; `blocks[device][dim]` is the index of a device's block. Devices may hold the
+    /// same block (replicas).
     ///
     /// # Errors
     ///
-    /// Ranks disagree, there are no devices, a dimension is split into no blocks, or a block does not exist.
+    /// Ranks differ, there are no devices, a dimension has no blocks, or a block index is out of range.
     pub fn new(global_shape: &[usize], shards: &[usize], blocks: Vec<Vec<usize>>) -> Result<ShardLayout> {
         let bad = |text: String| Err(RuntimeError::Layout(text));
         if shards.len() != global_shape.len() {
-            return bad(format!("{} splits for {} dimensions", shards.len(), global_shape.len()));
+            return bad(format!("{} shard counts for {} dimensions", shards.len(), global_shape.len()));
         }
         if blocks.is_empty() {
             return bad("no devices".to_owned());
         }
         if let Some(dim) = shards.iter().position(|&k| k == 0) {
-            return bad(format!("dimension {dim} is split into 0 blocks"));
+            return bad(format!("dimension {dim} has 0 blocks"));
         }
         for (device, block) in blocks.iter().enumerate() {
             if block.len() != shards.len() {
@@ -140,16 +138,16 @@ impl ShardLayout {
         })
     }
 
-    /// The layout in which device `d` holds addend `addends[d]` of its block, from 0: the block is the sum of its addends, or
-    /// what else `by` makes of them. Devices may hold the same addend of the same block.
+    /// The layout in which device `d` holds partial sum `addends[d]` of its block, counted from 0. The block is the sum of its partial
+    /// sums, or their reduction with `by`. Devices may hold the same partial sum of the same block.
     ///
     /// # Errors
     ///
-    /// There are not as many numbers as devices, or some block has no addend 0, or not those of another block.
+    /// The number of indices is not that of devices, or some block has no partial sum 0, or not the same ones as another block.
     pub fn with_addends(self, addends: Vec<usize>, by: ReductionKind) -> Result<ShardLayout> {
         let bad = |text: String| Err(RuntimeError::Layout(text));
         if addends.len() != self.num_devices() {
-            return bad(format!("{} addends for {} devices", addends.len(), self.num_devices()));
+            return bad(format!("{} partial sums for {} devices", addends.len(), self.num_devices()));
         }
         let count = addends.iter().max().map_or(0, |&last| last.saturating_add(1));
         let held: BTreeSet<(&[usize], usize)> =
@@ -157,29 +155,29 @@ impl ShardLayout {
         let blocks: BTreeSet<&[usize]> = self.blocks.iter().map(Vec::as_slice).collect();
         if blocks.len().checked_mul(count) != Some(held.len()) {
             return bad(format!(
-                "the devices hold {} addends of {} blocks, of {count} each",
+                "the devices hold {} partial sums of {} blocks, expected {count} of each",
                 held.len(),
                 blocks.len()
             ));
         }
-        // A sum of one addend is that addend.
+        // A single partial sum is the block itself.
         let addends = if count == 1 { Vec::new() } else { addends };
         Ok(ShardLayout { addends, combined_by: by, ..self })
     }
 
-    /// Which addend of its block a device holds; 0 where devices hold the blocks themselves.
+    /// The index of a device's partial sum; 0 if devices hold the blocks themselves.
     #[must_use]
     pub fn addend(&self, device: usize) -> usize {
         self.addends.get(device).copied().unwrap_or(0)
     }
 
-    /// Of how many addends each block is the sum; 1 where devices hold the blocks themselves.
+    /// The number of partial sums of each block; 1 if devices hold the blocks themselves.
     #[must_use]
     pub fn num_addends(&self) -> usize {
         self.addends.iter().max().map_or(1, |&last| last + 1)
     }
 
-    /// The layout in which every device holds all of the array.
+    /// The layout in which the array is replicated on all devices.
     ///
     /// # Errors
     ///
@@ -192,7 +190,7 @@ impl ShardLayout {
         )
     }
 
-    /// The shape of the whole array.
+    /// The shape of the global array.
     #[must_use]
     pub fn global_shape(&self) -> &[usize] {
         &self.global_shape
@@ -204,47 +202,47 @@ impl ShardLayout {
         &self.local_shape
     }
 
-    /// Into how many blocks each dimension is split.
+    /// The number of blocks of each dimension.
     #[must_use]
     pub fn shards(&self) -> &[usize] {
         &self.shards
     }
 
-    /// How many devices the layout speaks of.
+    /// The number of devices.
     #[must_use]
     pub fn num_devices(&self) -> usize {
         self.blocks.len()
     }
 
-    /// The number of the block in each dimension that a device holds; `None` for a device that there is not.
+    /// The index in each dimension of a device's block; `None` if the device does not exist.
     #[must_use]
     pub fn block(&self, device: usize) -> Option<&[usize]> {
         self.blocks.get(device).map(Vec::as_slice)
     }
 
-    /// Where a device's block begins in the global array; `None` for a device that there is not.
+    /// The offsets of a device's block in the global array; `None` if the device does not exist.
     #[must_use]
     pub fn offsets(&self, device: usize) -> Option<Vec<usize>> {
         Some(self.span(self.block(device)?).0)
     }
 
-    /// The sizes of a device's block without its padding; `None` for a device that there is not.
+    /// The sizes of a device's block without padding; `None` if the device does not exist.
     #[must_use]
     pub fn extent(&self, device: usize) -> Option<Vec<usize>> {
         Some(self.span(self.block(device)?).1)
     }
 
-    /// The block of `array` that a device holds, with padding filled with [`LOUD_PADDING`]. Of devices that hold addends, the
-    /// first of each block is given the block, the others what adds nothing.
+    /// The block of `array` on a device, with padding filled with [`LOUD_PADDING`]. If devices hold partial sums, the first device of each
+    /// block gets the block, and the others get neutral elements.
     ///
     /// # Errors
     ///
-    /// The array does not have the layout's global shape, or there is no such device.
+    /// The array does not have the layout's global shape, or the device does not exist.
     pub fn shard(&self, array: &HostArray, device: usize) -> Result<HostArray> {
         self.shard_padded(array, device, LOUD_PADDING)
     }
 
-    /// Cuts a device's block as [`ShardLayout::shard`] does, with padding of the caller's choice.
+    /// The block of a device as in [`ShardLayout::shard`], with this padding value.
     ///
     /// # Errors
     ///
@@ -252,12 +250,15 @@ impl ShardLayout {
     pub fn shard_padded(&self, array: &HostArray, device: usize, padding: f64) -> Result<HostArray> {
         if array.shape != self.global_shape {
             return Err(RuntimeError::Layout(format!(
-                "an array of shape {:?} for a layout of {:?}",
+                "an array of shape {:?} does not match a layout of {:?}",
                 array.shape, self.global_shape
             )));
         }
         let offsets = self.offsets(device).ok_or_else(|| {
-            RuntimeError::Layout(format!("device {device} of a layout for {} devices", self.num_devices()))
+            RuntimeError::Layout(format!(
+                "device {device} is not in a layout of {} devices",
+                self.num_devices()
+            ))
         })?;
         if self.addend(device) != 0
             && let Some(nothing) = HostArray::neutral(array.dtype, &self.local_shape, self.combined_by)
@@ -267,22 +268,22 @@ impl ShardLayout {
         array.slice_block(&offsets, &self.local_shape, padding)
     }
 
-    /// Puts the blocks of all devices together, and adds up addends. Of replicas, the first one's block is taken; see
+    /// Assembles the array from the blocks of all devices, and adds partial sums. The first block of replicas is used; see
     /// [`ShardLayout::check_replicas`].
     ///
     /// # Errors
     ///
-    /// Blocks of the wrong number, type or shape, or a part of the array that no device holds.
+    /// Blocks have the wrong number, type or shape, or a part of the array is on no device.
     pub fn gather(&self, shards: &[HostArray]) -> Result<HostArray> {
         self.gather_at(&(0..self.num_devices()).collect::<Vec<_>>(), shards)
     }
 
-    /// Puts the blocks of some devices together, as [`ShardLayout::gather`] does with those of all: `shards[i]` is the block
-    /// of device `places[i]`.
+    /// Assembles the array from the blocks of some devices, as [`ShardLayout::gather`] does from those of all: `shards[i]` is the block of
+    /// device `places[i]`.
     ///
     /// # Errors
     ///
-    /// Those of [`ShardLayout::gather`]; a part of the array, or an addend of one, that none of these devices holds.
+    /// Those of [`ShardLayout::gather`]; a part of the array, or a partial sum of one, is on none of these devices.
     pub fn gather_at(&self, places: &[usize], shards: &[HostArray]) -> Result<HostArray> {
         let dtype = self.check_shards(places, shards)?;
         let mut blocks: BTreeMap<&[usize], BTreeMap<usize, &HostArray>> = BTreeMap::new();
@@ -309,7 +310,7 @@ impl ShardLayout {
         Ok(array)
     }
 
-    /// Where a block begins in the global array, and its sizes without its padding.
+    /// The offsets of a block in the global array, and its sizes without padding.
     fn span(&self, block: &[usize]) -> (Vec<usize>, Vec<usize>) {
         let offsets: Vec<usize> =
             block.iter().zip(&self.local_shape).map(|(&i, &n)| i.saturating_mul(n)).collect();
@@ -318,8 +319,8 @@ impl ShardLayout {
         (offsets, extent)
     }
 
-    /// Compares the blocks of devices that hold the same one, padding left out. Returns the worst disagreement, if
-    /// there is any: mismatches first, then the error relative to the block's scale.
+    /// Compares the blocks of replicas, without padding. Returns the worst disagreement, if there is any: by mismatches first, then by the
+    /// error relative to the block's scale.
     ///
     /// # Errors
     ///
@@ -328,8 +329,8 @@ impl ShardLayout {
         self.check_replicas_at(&(0..self.num_devices()).collect::<Vec<_>>(), shards)
     }
 
-    /// Compares the blocks of some devices, as [`ShardLayout::check_replicas`] does with those of all: `shards[i]` is the
-    /// block of device `places[i]`.
+    /// Compares the blocks of replicas among some devices, as [`ShardLayout::check_replicas`] does among all: `shards[i]` is the block of
+    /// device `places[i]`.
     ///
     /// # Errors
     ///
@@ -369,7 +370,7 @@ impl ShardLayout {
         let is_known = places.iter().all(|&device| device < self.blocks.len());
         let Some(first) = shards.first().filter(|_| shards.len() == places.len() && is_known) else {
             return Err(RuntimeError::Layout(format!(
-                "{} blocks for {} devices of a layout of {}",
+                "{} blocks do not match {} devices of a layout of {}",
                 shards.len(),
                 places.len(),
                 self.blocks.len()
@@ -378,7 +379,7 @@ impl ShardLayout {
         for (device, shard) in places.iter().zip(shards) {
             if shard.shape != self.local_shape || shard.dtype != first.dtype {
                 return Err(RuntimeError::Layout(format!(
-                    "device {device} has a block of {}{:?} where {}{:?} is expected",
+                    "device {device} has a block of {}{:?}, expected {}{:?}",
                     shard.dtype, shard.shape, first.dtype, self.local_shape
                 )));
             }
@@ -398,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn uneven_arrays_come_back() {
+    fn uneven_arrays_round_trip() {
         for shape in [[4, 6], [5, 7], [1, 1], [3, 4], [0, 5], [2, 9]] {
             let layout = grid(&shape);
             let array = HostArray::random(1, DType::F32, &shape).unwrap();
@@ -409,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_is_loud_and_left_out() {
+    fn padding_is_conspicuous_and_ignored() {
         let layout = ShardLayout::new(&[5], &[4], (0..4).map(|d| vec![d]).collect()).unwrap();
         let array = HostArray::from_f64(DType::I32, &[5], &[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
         assert_eq!(layout.shard(&array, 2).unwrap().to_f64_vec(), [5.0, 7.0]);
@@ -436,11 +437,11 @@ mod tests {
     }
 
     #[test]
-    fn addends_are_given_to_the_first_and_added_up() {
+    fn partial_sums_are_sharded_and_gathered() {
         let blocks = vec![vec![0], vec![1], vec![0], vec![1]];
         let layout = ShardLayout::new(&[3], &[2], blocks).unwrap();
         let layout = layout.with_addends(vec![0, 0, 1, 1], ReductionKind::Add).unwrap();
-        assert_eq!(layout.to_string(), "split [2] over 4 devices, as 2 addends");
+        assert_eq!(layout.to_string(), "split [2] over 4 devices, as 2 partial sums");
         let array = HostArray::from_f64(DType::F32, &[3], &[1.0, 2.0, 4.0]).unwrap();
         let mut shards: Vec<_> = (0..4).map(|d| layout.shard_padded(&array, d, 9.0).unwrap()).collect();
         assert_eq!(shards[0].to_f64_vec(), [1.0, 2.0]);
@@ -451,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_of_equal_parts_is_the_whole() {
+    fn maximum_of_equal_partial_results() {
         let layout = ShardLayout::replicated(&[2], 2).unwrap();
         let layout = layout.with_addends(vec![0, 1], ReductionKind::Max).unwrap();
         let array = HostArray::from_f64(DType::F32, &[2], &[-1.0, 2.0]).unwrap();
@@ -460,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn addends_that_do_not_add_up_to_each_block_are_rejected() {
+    fn incomplete_partial_sums_are_rejected() {
         let layout = || ShardLayout::new(&[4], &[2], vec![vec![0], vec![1], vec![0]]).unwrap();
         assert!(layout().with_addends(vec![0, 0, 1], ReductionKind::Add).is_err());
         assert!(layout().with_addends(vec![0, 0], ReductionKind::Add).is_err());
@@ -469,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_blocks_are_noticed() {
+    fn missing_blocks_are_detected() {
         let layout = ShardLayout::new(&[4], &[2], vec![vec![0], vec![0]]).unwrap();
         let shard = HostArray::zeros(DType::F32, &[2]).unwrap();
         assert!(matches!(layout.gather(&[shard.clone(), shard]), Err(RuntimeError::Layout(_))));

@@ -2,29 +2,29 @@
 //!
 //! Internal: this crate may change in any release. Front ends use the crate `shardc`.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`plugin`] | finds, installs and loads PJRT plugins (the shared libraries that hold XLA for one kind of device) |
-//! | [`Client`], [`Device`], [`Buffer`] | one set of devices and the arrays on them |
+//! | [`plugin`] | finds, installs and loads PJRT plugins (the shared libraries with XLA for one kind of device) |
+//! | [`Client`], [`Device`], [`Buffer`] | a set of devices, and arrays on them |
 //! | [`LoadedExecutable`], [`CompileOptions`] | a program compiled for those devices, and its execution |
-//! | [`Execution`] | a run that was started and may not be over |
-//! | [`aot`] | compiles for devices that are not there, and reports memory, cost and collectives |
-//! | [`CompileCache`] | a folder of compiled programs |
-//! | [`doctor`] | says which plugins there are and what is wrong with them |
+//! | [`Execution`] | a started run, which may be unfinished |
+//! | [`aot`] | compiles for devices that this machine need not have, and reports memory, cost and collectives |
+//! | [`CompileCache`] | a cache of compiled programs in a folder |
+//! | [`doctor`] | checks the health of plugins |
 //! | [`HostArray`] | an array in this process's memory: generation, slicing, comparison |
-//! | [`ShardLayout`] | which block of a global array each device holds; sharding and gathering |
+//! | [`ShardLayout`] | the block of a global array on each device; sharding and gathering |
 //! | [`ShardedArray`] | a global array as blocks on devices |
-//! | [`processes`] | jobs of several processes: finding each other, noticing that one is gone, exchanging bytes |
-//! | [`memory`] | this machine's memory, and what a run needs of it |
-//! | [`mismatch`] | how inputs differ from what a program takes |
-//! | [`hlo`] | the collectives of an optimised program, with the bytes that one device sends |
+//! | [`processes`] | jobs of several processes: finding each other, detecting lost processes, exchanging bytes |
+//! | [`memory`] | this machine's memory, and the memory that a run needs |
+//! | [`mismatch`] | differences between inputs and a program's parameters |
+//! | [`hlo`] | the collectives of an optimized program, with the bytes that one device sends |
 //!
 //! # Invariants
 //!
 //! - `unsafe` is only in `ffi`; the layers above own their handles and cannot outlive their plugin, because a loaded plugin is
 //!   never unloaded.
 //! - Every public type is `Send + Sync` if its C API is thread-safe: clients, buffers, executables.
-//! - Nothing here reads the process's environment implicitly, except the plugins themselves; look-ups take an explicit
+//! - Nothing here reads the process's environment implicitly, except the plugins themselves; lookups take an explicit
 //!   [`Environment`].
 //! - An invalid program, a missing plugin or a truncated file is a [`RuntimeError`], never a panic. A TPU compiler that aborts ends
 //!   its process, so [`aot::compile_in_child`] runs it in a process of its own.

@@ -1,27 +1,27 @@
-//! This machine's memory: how much there is for a run, and the error where that is too little.
+//! Memory of this machine: the amount available for a run, and the error if it is too little.
 //!
-//! The system gives memory out before it has it, and ends processes when it has none left. So what a run needs is
-//! compared first with what the system says is available (`MemAvailable`), and with what is left of the limit that the
-//! process runs under (a container's, or a batch system's: control groups of version 2 or 1).
+//! Linux overcommits memory, and kills processes when it runs out. So the memory that a run needs is first compared with the available
+//! memory (`MemAvailable`), and with the rest of the limit of the process's control group (a container's or a batch system's; version 2 or
+//! 1).
 
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How much of this machine's memory a run may take.
+/// The limit of the memory of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryLimit {
-    /// What is available when it starts.
+    /// The memory available at its start.
     #[default]
     Available,
-    /// So many bytes.
+    /// This number of bytes.
     Bytes(u64),
-    /// Whatever it takes.
+    /// No limit.
     Unlimited,
 }
 
 impl MemoryLimit {
-    /// The limit in bytes; `None` where there is none, or where the system does not say what is available.
+    /// The limit in bytes; `None` if there is none, or if the system does not report the available memory.
     #[must_use]
     pub fn bytes(self) -> Option<u64> {
         match self {
@@ -32,36 +32,36 @@ impl MemoryLimit {
     }
 }
 
-/// What something needs of this machine's memory.
+/// The memory that an activity needs on this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemoryNeed {
-    /// Bytes, and what they are for.
+    /// Purposes, each with its number of bytes.
     pub parts: Vec<(String, u64)>,
 }
 
 impl MemoryNeed {
-    /// Adds bytes for something; nothing if they are none.
+    /// Adds bytes for a purpose; zero bytes are not listed.
     pub fn add(&mut self, what: impl Into<String>, bytes: u64) {
         if bytes > 0 {
             self.parts.push((what.into(), bytes));
         }
     }
 
-    /// All bytes.
+    /// The total number of bytes.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.parts.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes))
     }
 }
 
-/// A need that is above a limit.
+/// A need that exceeds a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shortage {
-    /// What needs the memory.
+    /// The activity.
     pub doing: String,
-    /// What for.
+    /// Its need by purpose.
     pub need: MemoryNeed,
-    /// What the limit is.
+    /// The kind of limit.
     pub limit: MemoryLimit,
     /// The limit in bytes.
     pub bytes: u64,
@@ -71,7 +71,7 @@ impl fmt::Display for Shortage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let has = match self.limit {
             MemoryLimit::Bytes(_) => "the limit is",
-            MemoryLimit::Available | MemoryLimit::Unlimited => "what is available is",
+            MemoryLimit::Available | MemoryLimit::Unlimited => "the available memory is",
         };
         let (total, bytes) = (Bytes(self.need.total()), Bytes(self.bytes));
         write!(f, "{} needs about {total} of this machine's memory, and {has} {bytes}:", self.doing)?;
@@ -82,7 +82,7 @@ impl fmt::Display for Shortage {
     }
 }
 
-/// A number of bytes in the largest unit of which there is one.
+/// A number of bytes, printed in the largest unit that gives at least 1.
 pub(crate) struct Bytes(pub(crate) u64);
 
 impl fmt::Display for Bytes {
@@ -95,27 +95,27 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// The bytes that this process can still take, where the system says.
+/// The memory in bytes that this process can still allocate, if the system reports it.
 #[must_use]
 pub fn available() -> Option<u64> {
     available_in(Path::new("/"))
 }
 
-/// Computes what [`available`] does, with the system's files under `root`.
+/// Computes [`available`], with the system's files under `root`.
 fn available_in(root: &Path) -> Option<u64> {
     let machine = machine(&root.join("proc/meminfo"));
     let group = groups(root).into_iter().filter_map(|group| group.left()).min();
     machine.into_iter().chain(group).min()
 }
 
-/// `MemAvailable`, which the kernel gives in KiB.
+/// `MemAvailable`, which the kernel reports in KiB.
 fn machine(meminfo: &Path) -> Option<u64> {
     let text = fs::read_to_string(meminfo).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The control groups that this process is in, with those that they are in.
+/// The control groups of this process and their ancestors.
 fn groups(root: &Path) -> Vec<Group> {
     let text = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
     let mut groups = Vec::new();
@@ -146,12 +146,12 @@ struct Group {
     files: Files,
 }
 
-/// What the files of a control group are called.
+/// The names of a control group's files.
 #[derive(Clone, Copy)]
 struct Files {
     limit: &'static str,
     usage: &'static str,
-    /// What `memory.stat` calls pages of files that the kernel can drop.
+    /// The name in `memory.stat` of file pages that the kernel can drop.
     droppable: &'static str,
 }
 
@@ -163,7 +163,7 @@ const VERSION_1: Files = Files {
 };
 
 impl Group {
-    /// The bytes that its processes can still take; `None` where it has no limit.
+    /// The bytes that its processes can still allocate; `None` if it has no limit.
     fn left(&self) -> Option<u64> {
         let read = |file: &str| fs::read_to_string(self.directory.join(file)).ok();
         let number = |file: &str| read(file)?.trim().parse::<u64>().ok();
@@ -196,7 +196,7 @@ mod tests {
     const MEMINFO: (&str, &str) = ("proc/meminfo", "MemTotal: 9000 kB\nMemAvailable:    4000 kB\n");
 
     #[test]
-    fn the_least_of_machine_and_groups_is_available() {
+    fn available_memory_is_the_minimum() {
         assert_eq!(system(&[]), None);
         assert_eq!(system(&[MEMINFO]), Some(4000 * 1024));
         let v2 = |max: &'static str| {
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shortage_says_what_for() {
+    fn memory_shortage_lists_purposes() {
         let mut need = MemoryNeed::default();
         need.add("inputs", 3 << 30);
         need.add("nothing", 0);

@@ -1,63 +1,63 @@
-//! How inputs differ from what a program takes.
+//! Mismatches between inputs and a program's parameters.
 
 use std::fmt;
 
 use crate::array_type::ArrayType;
 
-/// How many mismatches a message lists.
+/// Maximum number of mismatches in a message.
 const SHOWN: usize = 20;
 
-/// One input that is not what the program takes.
+/// One input that does not match the program's parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     /// Its number, from 0.
     pub index: usize,
-    /// The program's name of it, where it has one.
+    /// The program's name for it, if it has one.
     pub name: Option<String>,
-    /// The device on which it is wrong, where it is not wrong on all.
+    /// The device on which it does not match; `None` for all devices.
     pub device: Option<i32>,
-    /// What is wrong with it.
+    /// The mismatch.
     pub problem: Problem,
 }
 
-/// What is wrong with an input.
+/// The kind of mismatch of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// It was not given.
+    /// The input is missing.
     Missing {
-        /// What the program takes.
+        /// The parameter's type.
         expected: ArrayType,
     },
-    /// The program does not take so many.
+    /// The program has fewer parameters.
     Extra {
-        /// What was given.
+        /// The input's type.
         given: ArrayType,
     },
     /// It has another element type or shape.
     Type {
-        /// What the program takes.
+        /// The parameter's type.
         expected: ArrayType,
-        /// What was given.
+        /// The input's type.
         given: ArrayType,
     },
-    /// It is an array whose data does not have the size that its type asks for.
+    /// The size of its data does not match its type.
     Data {
         /// The sizes.
         reason: String,
     },
     /// It is on another device.
     Device {
-        /// The number of the device that the program reads it on.
+        /// The number of the device on which the program reads it.
         expected: i32,
         /// The number of the device that has it.
         given: i32,
     },
-    /// It is spread over the devices in another way.
+    /// It has another sharding.
     Layout {
-        /// How the program takes it.
+        /// The sharding that the program expects.
         expected: String,
-        /// How it was given.
+        /// The sharding of the input.
         given: String,
     },
 }
@@ -69,7 +69,7 @@ impl Mismatch {
         Mismatch { index, name: None, device: None, problem }
     }
 
-    /// An input on another device.
+    /// A mismatch of an input on another device.
     pub(crate) fn elsewhere(index: usize, expected: i32, given: i32) -> Mismatch {
         Mismatch::new(index, Problem::Device { expected, given })
     }
@@ -79,7 +79,7 @@ impl Mismatch {
         self
     }
 
-    /// Gives the input its name in the program.
+    /// Sets the input's name in the program.
     #[must_use]
     pub fn named(mut self, name: Option<&str>) -> Mismatch {
         self.name = name.map(str::to_owned);
@@ -97,21 +97,21 @@ impl fmt::Display for Mismatch {
             write!(f, " on device {device}")?;
         }
         match &self.problem {
-            Problem::Missing { expected } => write!(f, ": {expected} is expected, and it is missing"),
-            Problem::Extra { given } => write!(f, ": {given} was given, and the program has no such input"),
-            Problem::Type { expected, given } => write!(f, ": {expected} is expected, and {given} was given"),
+            Problem::Missing { expected } => write!(f, ": expected {expected}, but it is missing"),
+            Problem::Extra { given } => write!(f, ": got {given}, but the program has no such input"),
+            Problem::Type { expected, given } => write!(f, ": expected {expected}, got {given}"),
             Problem::Data { reason } => write!(f, ": {reason}"),
             Problem::Device { expected, given } => {
-                write!(f, ": it is read on device {expected}, and is on device {given}")
+                write!(f, ": expected on device {expected}, got it on device {given}")
             }
             Problem::Layout { expected, given } => {
-                write!(f, ": {expected} is expected, and it is {given}")
+                write!(f, ": expected {expected}, got {given}")
             }
         }
     }
 }
 
-/// Compares the number and the types of inputs with those that a program takes.
+/// Compares the number and types of inputs with a program's parameters.
 #[must_use]
 pub fn compare(expected: &[ArrayType], given: &[ArrayType]) -> Vec<Mismatch> {
     let problem = |i: usize| match (expected.get(i), given.get(i)) {
@@ -125,7 +125,7 @@ pub fn compare(expected: &[ArrayType], given: &[ArrayType]) -> Vec<Mismatch> {
     (0..expected.len().max(given.len())).filter_map(|i| Some(Mismatch::new(i, problem(i)?))).collect()
 }
 
-/// What is wrong, by number of the input. What is wrong with an input on several devices in the same way is said once.
+/// Sorts mismatches by input. An equal mismatch of an input on several devices is kept once.
 pub(crate) fn distinct(mismatches: Vec<Mismatch>) -> Vec<Mismatch> {
     let mut distinct: Vec<Mismatch> = Vec::new();
     for mismatch in mismatches {
@@ -139,13 +139,13 @@ pub(crate) fn distinct(mismatches: Vec<Mismatch>) -> Vec<Mismatch> {
     distinct
 }
 
-/// The message of an error with such mismatches.
+/// The message of an error with these mismatches.
 pub(crate) fn describe(mismatches: &[Mismatch], parameters: usize) -> String {
     let mut inputs: Vec<usize> = mismatches.iter().map(|mismatch| mismatch.index).collect();
     inputs.dedup();
     let mut text = match inputs.len() {
-        1 => format!("one input does not fit the program, which takes {parameters}:"),
-        n => format!("{n} inputs do not fit the program, which takes {parameters}:"),
+        1 => format!("1 input does not match the program, which has {parameters} parameters:"),
+        n => format!("{n} inputs do not match the program, which has {parameters} parameters:"),
     };
     for mismatch in mismatches.iter().take(SHOWN) {
         text.push_str(&format!("\n  {mismatch}"));
@@ -168,24 +168,24 @@ mod tests {
     }
 
     #[test]
-    fn all_mismatches_are_said_at_once() {
+    fn all_mismatches_are_reported_together() {
         let expected = [ty(DType::F32, &[4, 8]), ty(DType::I32, &[]), ty(DType::F32, &[2])];
         let given = [ty(DType::I32, &[4, 8]), ty(DType::I32, &[])];
         let error = RuntimeError::unless_fitting(compare(&expected, &given), 3).unwrap_err();
         assert_eq!(error.code(), "RT0303");
         assert_eq!(
             error.to_string(),
-            "2 inputs do not fit the program, which takes 3:\n  \
-             input 0: tensor<4x8xf32> is expected, and tensor<4x8xi32> was given\n  \
-             input 2: tensor<2xf32> is expected, and it is missing"
+            "2 inputs do not match the program, which has 3 parameters:\n  \
+             input 0: expected tensor<4x8xf32>, got tensor<4x8xi32>\n  \
+             input 2: expected tensor<2xf32>, but it is missing"
         );
         let extra = RuntimeError::unless_fitting(compare(&[], &given[..1]), 0).unwrap_err();
-        assert!(extra.to_string().ends_with("tensor<4x8xi32> was given, and the program has no such input"));
+        assert!(extra.to_string().ends_with("got tensor<4x8xi32>, but the program has no such input"));
         RuntimeError::unless_fitting(compare(&expected, &expected), 3).unwrap();
     }
 
     #[test]
-    fn what_is_wrong_everywhere_is_said_once() {
+    fn mismatch_on_all_devices_is_reported_once() {
         let wrong = |device| {
             let expected = [ty(DType::F32, &[4]), ty(DType::F32, &[4])];
             let given = [ty(DType::F32, &[4]), ty(DType::F64, &[4])];
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_list_is_cut() {
+    fn long_lists_are_truncated() {
         let expected = vec![ty(DType::F32, &[4]); 300];
         let text = RuntimeError::unless_fitting(compare(&expected, &[]), 300).unwrap_err().to_string();
         assert!(text.ends_with("and 280 more"), "{text}");

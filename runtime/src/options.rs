@@ -1,6 +1,6 @@
 //! Compile options, and their encoding as XLA's `CompileOptionsProto`.
 //!
-//! The messages hold the fields that shardc sets; numbers are those of `xla/pjrt/proto/compile_options.proto` and
+//! The messages have only the fields that shardc sets; field numbers are from `xla/pjrt/proto/compile_options.proto` and
 //! `xla/xla_data.proto`.
 
 use std::collections::{BTreeMap, HashMap};
@@ -70,7 +70,7 @@ impl CompileOptions {
         self.num_replicas.saturating_mul(self.num_partitions)
     }
 
-    /// The bytes for PJRT; `ids` has one device for each replica and partition, replica-major.
+    /// Encodes the options for PJRT; `ids` has one device for each replica and partition, replica-major.
     pub(crate) fn encode(&self, ids: &[i32]) -> Vec<u8> {
         let computation_devices = (0..self.num_partitions)
             .map(|partition| ComputationDevice {
@@ -155,7 +155,7 @@ struct OptionOverrideProto {
     value: Option<override_value::Value>,
 }
 
-/// The alternatives of [`OptionOverrideProto`].
+/// The variants of [`OptionOverrideProto`].
 mod override_value {
     #[derive(Clone, PartialEq, prost::Oneof)]
     pub(super) enum Value {

@@ -1,4 +1,4 @@
-//! Which devices of a program this process has.
+//! This process's devices of a program.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::device::Device;
 use crate::device_layout::DeviceLayout;
 use crate::error::{Result, RuntimeError};
 
-/// The devices of a program that this process has, and their places among all of them. In a job of one process these are all.
+/// This process's devices of a program, and their positions among all devices of the program. A job of one process has all of them.
 #[derive(Clone, Debug)]
 pub struct Placement {
     devices: Vec<Device>,
@@ -15,11 +15,11 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Devices with their places in a program of `count`.
+    /// Creates a placement from devices and their positions in a program of `count` devices.
     ///
     /// # Errors
     ///
-    /// There are not as many places as devices, or a place twice or beyond the last.
+    /// The numbers of positions and devices differ, or a position is repeated or out of range.
     pub fn new(devices: Vec<Device>, places: Vec<usize>, count: usize) -> Result<Placement> {
         let mut sorted = places.clone();
         sorted.sort_unstable();
@@ -29,7 +29,7 @@ impl Placement {
             || sorted.last().is_some_and(|&last| last >= count)
         {
             return Err(RuntimeError::Layout(format!(
-                "{} devices at the places {places:?} of {count}",
+                "{} devices do not match the positions {places:?} of {count}",
                 devices.len()
             )));
         }
@@ -42,7 +42,7 @@ impl Placement {
         &self.devices
     }
 
-    /// The same places, with what is put there in the devices' memory of a kind ([`Device::in_memory`]).
+    /// The same positions, with new arrays in the devices' memory of this kind ([`Device::in_memory`]).
     ///
     /// # Errors
     ///
@@ -52,20 +52,20 @@ impl Placement {
         Ok(Placement { devices, ..self.clone() })
     }
 
-    /// The same places, with what is put there stored in a layout ([`Device::with_layout`]).
+    /// The same positions, with new arrays stored in this layout ([`Device::with_layout`]).
     #[must_use]
     pub fn with_layout(&self, layout: &Arc<DeviceLayout>) -> Placement {
         let devices = self.devices.iter().map(|device| device.with_layout(layout.clone())).collect();
         Placement { devices, ..self.clone() }
     }
 
-    /// The place of each of [`Placement::devices`] among all devices of the program.
+    /// The position of each of [`Placement::devices`] among all devices of the program.
     #[must_use]
     pub fn places(&self) -> &[usize] {
         &self.places
     }
 
-    /// How many devices the program runs on in all processes.
+    /// The number of devices of the program in all processes.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count

@@ -1,52 +1,51 @@
-//! What clients of plugins are started with.
+//! Options of plugins' clients.
 
 use std::borrow::Cow;
 use std::path::Path;
 
 use crate::error::{Result, RuntimeError};
 
-/// The most virtual devices of the CPU plugin that one program can run on: the plugin takes devices of higher numbers for
-/// those of another process, and refuses programs for them.
+/// Maximum number of the CPU plugin's virtual devices for one program. The plugin takes devices with higher numbers as those of another
+/// process, and rejects programs for them.
 pub const MAX_CPU_DEVICES: usize = 2048;
 
-/// What a client of the CPU plugin is started with.
+/// Options of a client of the CPU plugin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientOptions {
-    /// How many virtual devices the CPU plugin makes; its own choice (4) where `None`. For CPU plugins only: others
-    /// reject it.
+    /// The number of virtual devices; `None` for the plugin's default (4). Other plugins reject this option.
     pub cpu_device_count: Option<usize>,
 }
 
-/// What a client of the CUDA plugin is started with; what is `None` or empty is the plugin's choice.
+/// Options of a client of the CUDA plugin; `None` or an empty list is the plugin's default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CudaOptions {
-    /// Who gives out a GPU's memory.
+    /// The allocator of a GPU's memory.
     pub allocator: Option<CudaAllocator>,
-    /// The part of a GPU's memory that a pool may take, above 0 and 1 at most.
+    /// The maximum fraction of a GPU's memory for a pool, above 0 and at most 1.
     pub memory_fraction: Option<f32>,
-    /// Whether a pool takes it at once.
+    /// Whether a pool allocates it at the start.
     pub preallocate: Option<bool>,
-    /// Bytes of each GPU that are set aside for collectives.
+    /// Bytes of each GPU that are reserved for collectives.
     pub collective_memory: Option<u64>,
-    /// The GPUs of this machine that are used, by number; all where it is empty.
+    /// The numbers of this machine's GPUs to use; all if empty.
     pub visible_devices: Vec<u32>,
 }
 
-/// Who gives out a GPU's memory.
+/// An allocator of a GPU's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CudaAllocator {
-    /// A pool of XLA's: best fit with coalescing.
+    /// XLA's pool: best fit with coalescing.
     Bfc,
     /// The driver's pool (`cudaMallocAsync`).
     CudaAsync,
-    /// The driver, each time: slow, and nothing is kept.
+    /// The driver, for each allocation: slow, and no memory is kept.
     Platform,
 }
 
-/// What a client is started with, by kind of plugin.
+/// Options of a client, by kind of plugin.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum PluginOptions {
-    /// The plugin's own choices.
+    /// The plugin's defaults.
     #[default]
     Default,
     /// For the CPU plugin.
@@ -67,7 +66,7 @@ impl From<CudaOptions> for PluginOptions {
     }
 }
 
-/// The value of an option, in the types that plugins know.
+/// The value of an option, in the types that plugins support.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
     Text(Cow<'static, str>),
@@ -78,7 +77,7 @@ pub(crate) enum Value {
 }
 
 impl PluginOptions {
-    /// The options by the plugin's names.
+    /// The options under the plugin's names.
     pub(crate) fn values(&self) -> Result<Vec<(&'static str, Value)>> {
         match self {
             PluginOptions::Default => Ok(Vec::new()),
@@ -107,14 +106,14 @@ impl CudaOptions {
         }
         if let Some(part) = self.memory_fraction {
             if !(part > 0.0 && part <= 1.0) {
-                let text = format!("{part} of a GPU's memory: more than 0 of it, and 1 at most");
+                let text = format!("memory_fraction must be above 0 and at most 1, got {part}");
                 return Err(RuntimeError::Argument(text));
             }
             values.push(("memory_fraction", Value::Float(part)));
         }
         values.extend(self.preallocate.map(|yes| ("preallocate", Value::Bool(yes))));
         if let Some(bytes) = self.collective_memory {
-            let text = || RuntimeError::Argument(format!("{bytes} bytes are set aside for collectives"));
+            let text = || RuntimeError::Argument(format!("cannot reserve {bytes} bytes for collectives"));
             values.push(("collective_memory_size", Value::Int(i64::try_from(bytes).map_err(|_| text())?)));
         }
         if !self.visible_devices.is_empty() {
@@ -125,7 +124,7 @@ impl CudaOptions {
     }
 }
 
-/// What XLA says where there is no GPU or no driver.
+/// XLA's messages if there is no GPU or no driver.
 const NO_GPU: [&str; 5] = [
     "CUDA_ERROR_NO_DEVICE",
     "no CUDA-capable device",
@@ -134,7 +133,7 @@ const NO_GPU: [&str; 5] = [
     "Failed to load libcuda",
 ];
 
-/// An error of the start of a client, with the reason where it is that the machine lacks the hardware or its driver.
+/// Converts an error of a client's creation: if the machine lacks the hardware or its driver, the error says so.
 pub(crate) fn without_hardware(error: RuntimeError, plugin: &Path) -> RuntimeError {
     match error {
         RuntimeError::Pjrt { message, .. } if NO_GPU.iter().any(|words| message.contains(words)) => {

@@ -1,7 +1,7 @@
-//! Files and folders that live no longer than the process that made them.
+//! Temporary files and folders of this process.
 //!
-//! Each goes when its [`Scratch`] is dropped. A process that a signal ends drops nothing, so every path is in a list
-//! too, and the thread of a program that waits for signals empties it with [`remove_all`].
+//! Each is removed when its [`Scratch`] is dropped. A process that is ended by a signal drops nothing, so every path is also in a list. A
+//! program's signal-handling thread removes the files in the list with [`remove_all`].
 
 use std::collections::BTreeSet;
 use std::io;
@@ -15,10 +15,10 @@ fn list() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     LIST.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A temporary file or folder that a signal takes away as well.
+/// A temporary file or folder that is also removed on a signal.
 #[derive(Debug)]
 pub struct Scratch<T> {
-    // Dropped in this order: what is gone may be forgotten, not the other way round.
+    // Dropped in this order: the file must be removed before its path leaves the list.
     held: T,
     _entry: Entry,
 }
@@ -33,12 +33,12 @@ impl Drop for Entry {
 }
 
 impl<T: AsRef<Path>> Scratch<T> {
-    /// Makes a temporary file or folder and puts it on the list.
+    /// Creates a temporary file or folder and adds it to the list.
     ///
     /// # Errors
-    /// What `make` says.
+    /// The error of `make`.
     pub fn new(make: impl FnOnce() -> io::Result<T>) -> io::Result<Scratch<T>> {
-        // Held while it is made, so that no signal falls between the file and its entry.
+        // The lock is held during creation, so that a signal cannot come between the file and its entry.
         let mut list = list();
         let held = make()?;
         let path = held.as_ref().to_owned();
@@ -55,21 +55,20 @@ impl<T> Deref for Scratch<T> {
     }
 }
 
-/// A guard: while it lives, [`remove_all`] waits.
+/// A guard that blocks [`remove_all`].
 #[must_use]
 pub struct Undisturbed(#[allow(dead_code, reason = "held, not read")] MutexGuard<'static, BTreeSet<PathBuf>>);
 
-/// Keeps [`remove_all`] waiting while several files take their places. No [`Scratch`] may be made or dropped by this
-/// thread meanwhile.
+/// Blocks [`remove_all`] while several files are renamed to their final paths. Meanwhile this thread must not create or drop a [`Scratch`].
 pub fn undisturbed() -> Undisturbed {
     Undisturbed(list())
 }
 
-/// Removes all that is temporary. Nothing temporary can be made after that: the process has to end.
+/// Removes all temporary files. No [`Scratch`] can be created afterwards: the process must exit.
 pub fn remove_all() {
     let list = list();
     for path in list.iter() {
-        // What cannot be removed stays: nobody is left to be told.
+        // Errors are ignored, because the process is about to end.
         let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
     }
     std::mem::forget(list);
@@ -80,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_dropped_is_forgotten() {
+    fn dropped_files_leave_the_list() {
         let scratch = Scratch::new(tempfile::tempdir).unwrap();
         let path = scratch.path().to_owned();
         assert!(path.is_dir() && list().contains(&path));

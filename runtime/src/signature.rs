@@ -1,4 +1,4 @@
-//! What a compiled program takes, by its optimised form.
+//! The signature of a compiled program, from its optimized form.
 
 use prost::Message;
 use shardc_ir::DType;
@@ -6,8 +6,8 @@ use shardc_ir::DType;
 use crate::array_type::ArrayType;
 use crate::device_layout::DeviceLayout;
 
-/// The types of the parameters of a program as `PJRT_Executable_OptimizedProgram` gives it; `None` for a format or an
-/// element type that shardc does not read. Numbers are those of `xla/service/hlo.proto` and `xla/xla_data.proto`.
+/// The parameter types of a program from `PJRT_Executable_OptimizedProgram`; `None` for a format or an element type that shardc cannot
+/// read. Field numbers are from `xla/service/hlo.proto` and `xla/xla_data.proto`.
 pub(crate) fn parameters(format: &str, program: &[u8]) -> Option<Vec<ArrayType>> {
     program_shape(format, program)?.parameters.iter().map(array_type).collect()
 }
@@ -21,7 +21,7 @@ fn program_shape(format: &str, program: &[u8]) -> Option<ProgramShape> {
     module.host_program_shape
 }
 
-/// The memory layouts of the parameters, in the same cases.
+/// The memory layouts of the parameters; `None` as for [`parameters`].
 pub(crate) fn parameter_layouts(format: &str, program: &[u8]) -> Option<Vec<DeviceLayout>> {
     let layout = |shape: &Shape| {
         let layout = shape.layout.as_ref()?;
@@ -37,7 +37,7 @@ fn array_type(shape: &Shape) -> Option<ArrayType> {
     Some(ArrayType { dtype, shape })
 }
 
-/// `xla.PrimitiveType`, which has other numbers than `PJRT_Buffer_Type`.
+/// `xla.PrimitiveType`, whose numbers differ from `PJRT_Buffer_Type`.
 const TYPES: &[(i32, DType)] = &[
     (1, DType::I1),
     (2, DType::I8),

@@ -1,7 +1,6 @@
-//! Programs that run in several processes on this machine, with collectives between them, and what happens when one of them
-//! is killed.
+//! Programs in several processes on this machine, with collectives between them, and the behaviour when one of them is killed.
 //!
-//! This test has its own `main`: the processes are this program again, with what they are to do as argument.
+//! This test has its own `main`: the processes run this program again, with their task as argument.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -21,8 +20,8 @@ use shardc_runtime::{
 
 const DEVICES: usize = 2;
 
-/// A step: the mean of all devices' blocks is taken from each, in a loop of `%n` rounds, and the devices' numbers are gathered.
-/// `PER` and `GROUPS` are filled in.
+/// A step: subtracts the mean of all devices' blocks from each, in a loop of `%n` iterations, and gathers the devices' numbers. `PER` and
+/// `GROUPS` are placeholders.
 const STEP: &str = r#"
 module @step attributes {mhlo.num_replicas = 2 : i32, mhlo.num_partitions = 1 : i32} {
   func.func public @main(%x: tensor<2xf32>, %n: tensor<i32>) -> (tensor<2xf32>, tensor<NUMxui32>) {
@@ -59,7 +58,7 @@ fn program(devices: usize) -> String {
     STEP.replace("GROUP", &group.join(",")).replace("NUM", &devices.to_string())
 }
 
-/// What a process of a job does; what it prints is for the test.
+/// Runs the task of a process of a job; the test reads its output.
 #[expect(clippy::print_stdout, reason = "the test reads it")]
 fn process(task: &str, options: ProcessOptions) {
     let plugin = Plugin::load(&found(PluginKind::Cpu).unwrap().path).unwrap();
@@ -100,7 +99,7 @@ fn process(task: &str, options: ProcessOptions) {
     match task {
         "values" => {
             let results = run(3.0).unwrap();
-            // All is on each device.
+            // The result is replicated on each device.
             let numbers: Vec<u32> = results[1].to_host().unwrap().to_vec().unwrap();
             assert_eq!(numbers, (0..devices as u32).collect::<Vec<_>>());
             let error = results[0].to_host().unwrap_err();
@@ -110,7 +109,7 @@ fn process(task: &str, options: ProcessOptions) {
             let expected: Vec<f64> =
                 (0..devices).flat_map(|d| [2.0 * d as f64 - mean, mean - 2.0 * d as f64]).collect();
             assert_eq!(all, expected);
-            // Many runs with many rounds each.
+            // Many runs with many iterations each.
             for _ in 0..50 {
                 run(20.0).unwrap();
             }
@@ -126,14 +125,14 @@ fn process(task: &str, options: ProcessOptions) {
                 }
             };
             println!("{} {error}", error.code());
-            // Nothing of the job goes on, and nothing hangs.
+            // The job cannot continue, and nothing hangs.
             println!("{}", processes.barrier("after").unwrap_err().code());
         }
         _ => panic!("{task}"),
     }
 }
 
-/// One of the processes, seen from the test.
+/// The test's handle of one process.
 struct Running {
     child: Child,
     output: BufReader<ChildStdout>,
@@ -185,7 +184,7 @@ fn values(count: usize) {
     }
 }
 
-/// What ends the others when something happens to the last process, and how long that takes at most.
+/// Checks that the others end when something happens to the last process, within a time limit and with this message.
 fn ends_all(task: &str, count: usize, happens: impl Fn(&Running), within: Duration, says: &str) {
     let mut running = start(task, count);
     for process in &mut running {

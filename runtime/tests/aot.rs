@@ -1,6 +1,6 @@
 //! Ahead-of-time compilation in this process and in a child.
 //!
-//! This test has its own `main`, because the child is this very program, run as `aot __aot-compile REQUEST`.
+//! This test has its own `main`, because the child is this same program, run as `aot __aot-compile REQUEST`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -31,11 +31,11 @@ fn cpu_here_and_in_a_child() {
     let mut here = aot::compile(&request).unwrap();
     let mut there = in_child(&request).unwrap();
     (here.compile_seconds, there.compile_seconds) = (0.0, 0.0);
-    // The two serialise with different time stamps or names at most.
+    // The serialized executables differ at most in time stamps or names.
     there.executable_bytes = here.executable_bytes;
     assert_eq!(here, there);
     assert_eq!((here.devices, here.argument_bytes, here.bytes_sent()), (8, 16, 28));
-    // What the CPU compiler does not say is left out, rather than 0.
+    // Statistics that the CPU compiler does not report are absent, not 0.
     let json = serde_json::to_value(&here).unwrap();
     assert!(json.get("generated_code_bytes").is_none() && json.get("flops").is_some(), "{json}");
     assert!(json.get("peak_bytes").is_none_or(|n| n.as_u64() > Some(0)), "{json}");
@@ -56,8 +56,8 @@ fn tpu_in_a_child() {
     }
 }
 
-/// No GPU is needed, nor is a driver.
-fn gpus_that_are_not_here() {
+/// Needs neither a GPU nor a driver.
+fn absent_gpus() {
     for (target, program, options) in [
         ("cuda:h100:8", ALL_REDUCE_REPLICAS, CompileOptions::replicas(8)),
         ("cuda:a100-40gb:8", ALL_REDUCE_PARTITIONS, CompileOptions::partitions(8)),
@@ -73,8 +73,8 @@ fn gpus_that_are_not_here() {
     }
 }
 
-/// The compiler for GPUs takes any size; the report refuses it.
-fn what_no_gpu_has_the_memory_for_is_refused() {
+/// The GPU compiler accepts any size; the report rejects it.
+fn programs_exceeding_gpu_memory_are_rejected() {
     const DOUBLED: &str = r#"
         func.func public @main(%x: tensor<4294967296xf32>) -> tensor<4294967296xf32> {
           %0 = stablehlo.add %x, %x : tensor<4294967296xf32>
@@ -83,7 +83,10 @@ fn what_no_gpu_has_the_memory_for_is_refused() {
     let Some(request) = request("cuda:rtx4090:1", DOUBLED, CompileOptions::replicas(1)) else { return };
     let error = in_child(&request).unwrap().require_fit().unwrap_err();
     assert_eq!(error.code(), "RT0503");
-    assert_eq!(error.to_string(), "a device needs 32.0 GiB, and one of cuda:rtx4090:1 has 23.6 GiB");
+    assert_eq!(
+        error.to_string(),
+        "the program needs 32.0 GiB on a device, but a device of cuda:rtx4090:1 has 23.6 GiB"
+    );
 }
 
 fn errors_cross_from_the_child() {
@@ -103,7 +106,7 @@ fn tpu_slices_are_checked() {
     assert!(["RT0501", "RT0502"].contains(&error.code()), "{error}");
 }
 
-fn wrong_replica_groups_are_the_programs_fault() {
+fn wrong_replica_groups_are_invalid_input() {
     let program = ALL_REDUCE_REPLICAS.replace(
         "dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>",
         "dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>",
@@ -111,7 +114,7 @@ fn wrong_replica_groups_are_the_programs_fault() {
     for target in ["cpu", "tpu:v5e:2x4", "cuda:h100:8"] {
         let Some(request) = request(target, &program, CompileOptions::replicas(8)) else { continue };
         let error = in_child(&request).unwrap_err();
-        // A TPU compiler of another version may rather abort.
+        // A TPU compiler of another version may abort instead.
         let rejected = error.code() == "RT0202" && error.class() == ErrorClass::InvalidInput;
         assert!(rejected || error.code() == "RT0502", "{target}: {} {error}", error.code());
     }
@@ -139,8 +142,8 @@ fn a_child_that_answers_nothing_is_an_error() {
     assert_eq!(error.code(), "RT0601");
 }
 
-/// A shared library whose initialiser kills the process is told, and kills a child.
-fn a_plugin_that_crashes_is_told() {
+/// A shared library whose initializer kills the process is reported; it kills only a child.
+fn plugin_crash_is_reported() {
     use std::os::unix::fs::PermissionsExt;
     let directory = tempfile::tempdir().unwrap();
     let plugin = directory.path().join("plugin.so");
@@ -155,7 +158,7 @@ fn a_plugin_that_crashes_is_told() {
         }
     };
     let said = broken(&std::env::current_exe().unwrap());
-    assert!(said.contains("it is no shared library"), "{said}");
+    assert!(said.contains("it is not a shared library"), "{said}");
     let crashes = directory.path().join("crashes");
     std::fs::write(&crashes, "#!/bin/sh\nkill -BUS $$\n").unwrap();
     std::fs::set_permissions(&crashes, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -176,16 +179,16 @@ fn main() -> ExitCode {
     let tests: [(&str, fn()); 10] = [
         ("cpu_here_and_in_a_child", cpu_here_and_in_a_child),
         ("tpu_in_a_child", tpu_in_a_child),
-        ("gpus_that_are_not_here", gpus_that_are_not_here),
-        ("what_no_gpu_has_the_memory_for_is_refused", what_no_gpu_has_the_memory_for_is_refused),
+        ("absent_gpus", absent_gpus),
+        ("programs_exceeding_gpu_memory_are_rejected", programs_exceeding_gpu_memory_are_rejected),
         ("errors_cross_from_the_child", errors_cross_from_the_child),
         ("tpu_slices_are_checked", tpu_slices_are_checked),
-        ("wrong_replica_groups_are_the_programs_fault", wrong_replica_groups_are_the_programs_fault),
+        ("wrong_replica_groups_are_invalid_input", wrong_replica_groups_are_invalid_input),
         ("a_compiler_that_aborts_is_an_error", a_compiler_that_aborts_is_an_error),
         ("a_child_that_answers_nothing_is_an_error", a_child_that_answers_nothing_is_an_error),
-        ("a_plugin_that_crashes_is_told", a_plugin_that_crashes_is_told),
+        ("plugin_crash_is_reported", plugin_crash_is_reported),
     ];
-    // The options of Rust's own test programs that matter here: a filter, and a list for tools.
+    // The relevant options of Rust's own test programs: a filter, and a list for tools.
     if arguments.iter().any(|a| a == "--list") {
         tests.iter().for_each(|(name, _)| eprintln!("{name}: test"));
         return ExitCode::SUCCESS;

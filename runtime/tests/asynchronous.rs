@@ -1,4 +1,4 @@
-//! Transfers and runs that are not over when their call returns.
+//! Transfers and runs that are unfinished when their call returns.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -13,7 +13,7 @@ use shardc_runtime::{
     ShardLayout, ShardedArray,
 };
 
-/// As many doublings modulo a prime as the second argument says: how long it takes is up to whoever runs it.
+/// Doubles modulo a prime as often as the second argument says, so the caller sets the duration.
 const SLOW: &str = r#"
 func.func public @main(%x: tensor<65536xi32> {tf.aliasing_output = 0 : i32}, %n: tensor<i32>) -> (tensor<65536xi32>, tensor<i32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -40,7 +40,7 @@ fn slow(client: &Client) -> LoadedExecutable {
     client.compile(SLOW.as_bytes(), &CompileOptions::replicas(client.devices().len())).unwrap()
 }
 
-/// `times` doublings, as the program does them.
+/// `times` doublings, as in the program.
 fn doubled(start: i64, times: i32) -> i64 {
     (0..times).fold(start, |value, _| (value + value) % 1_000_003)
 }
@@ -51,9 +51,9 @@ fn arguments(client: &Client, program: &LoadedExecutable, times: i32) -> Vec<Vec
     place(client, program, &vec![vec![x, n]; program.devices().len()])
 }
 
-/// What the runs give one after the other, each on what the one before gave, with as many as may be on their way.
+/// Results of consecutive runs, each on the results of the previous one, with the maximum number in flight.
 #[test]
-fn runs_follow_each_other_on_what_is_not_there_yet() {
+fn runs_use_results_in_flight() {
     let Some(client) = cpu_client(2) else { return };
     let program = slow(&client);
     let times = LONG / 4;
@@ -75,7 +75,7 @@ fn runs_follow_each_other_on_what_is_not_there_yet() {
             })
             .collect();
     }
-    // The plugin computes while the host goes on, and the host waits for its place.
+    // The plugin computes while the host continues, and the host waits for the maximum number in flight.
     assert!(!runs[5].is_done() && runs[5].times().is_none());
     assert!(!lists[0][0].is_ready().unwrap());
     for list in &lists {
@@ -83,7 +83,7 @@ fn runs_follow_each_other_on_what_is_not_there_yet() {
     }
     assert!(runs.iter().all(shardc_runtime::Execution::is_done) && lists[0][0].is_ready().unwrap());
     let times: Vec<_> = runs.iter().map(|run| run.wait().unwrap()).collect();
-    // The CPU plugin has a launch on several devices wait for the one before it, so that the host waits there.
+    // In the CPU plugin a launch on several devices waits for the previous one, so the host waits in the launch.
     let waited: std::time::Duration = times.iter().map(|times| times.backpressure + times.enqueue).sum();
     let device: std::time::Duration = times.iter().map(|times| times.device).sum();
     assert!(waited > device / 4, "the host waited {waited:?} of {device:?}");
@@ -109,9 +109,9 @@ fn the_bound_of_runs_is_settable() {
     }
 }
 
-/// The host's memory may go while a transfer is on its way, and the buffer's handle too.
+/// The host's array and the buffer's handle may be dropped while a transfer is in flight.
 #[test]
-fn what_is_sent_may_be_dropped() {
+fn sent_arrays_may_be_dropped() {
     let Some(client) = cpu_client(4) else { return };
     for round in 0..20 {
         let array = HostArray::random(round, DType::F32, &[1 << 18]).unwrap();
@@ -121,7 +121,7 @@ fn what_is_sent_may_be_dropped() {
             client.devices().iter().map(|device| client.send(shared.clone(), device).unwrap()).collect();
         drop(client.send(HostArray::zeros(DType::F32, &[1 << 18]).unwrap(), &client.devices()[0]).unwrap());
         drop(shared);
-        // Memory of the same size is taken and written, as the array's would be if it were free.
+        // Memory of the same size is allocated and written, which would overwrite the array's memory if it were free.
         let other = HostArray::filled(DType::F32, &[1 << 18], f64::from(round as u32)).unwrap();
         for buffer in &buffers {
             assert!(buffer.to_host().unwrap() == copy, "round {round}");
@@ -140,7 +140,7 @@ fn what_is_sent_may_be_dropped() {
 }
 
 #[test]
-fn the_host_keeps_nothing_that_was_sent() {
+fn sent_arrays_are_released() {
     let Some(client) = cpu_client(1) else { return };
     let array = Arc::new(HostArray::zeros(DType::F32, &[1 << 16]).unwrap());
     let buffer = client.send(array.clone(), &client.devices()[0]).unwrap();
@@ -152,7 +152,7 @@ fn the_host_keeps_nothing_that_was_sent() {
     }
 }
 
-/// A run whose temporaries no memory has: it fails when it runs.
+/// A run whose temporaries exceed any memory: it fails during execution.
 const TOO_LARGE: &str = r#"
 func.func public @main(%x: tensor<i32>) -> tensor<i32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -175,11 +175,11 @@ func.func public @main(%x: tensor<i32>) -> tensor<i32> {
 "#;
 
 #[test]
-fn what_fails_on_its_way_is_told_where_it_is_used() {
+fn failures_in_flight_are_reported_at_use() {
     let Some(client) = cpu_client(1) else { return };
     let program = client.compile(TOO_LARGE.as_bytes(), &CompileOptions::replicas(1)).unwrap();
     let options = ExecuteOptions { in_flight: 3, ..ExecuteOptions::default() };
-    // It takes what is not there yet, so that it cannot fail before its launch returns; and the next one takes what it gives.
+    // Its argument is not available yet, so it cannot fail before its launch returns. The next program takes its result.
     let slow = slow(&client);
     let (first, _) = slow.launch(arguments(&client, &slow, LONG), &options).unwrap();
     let (results, run) = program.launch(vec![vec![first[0][1].clone()]], &options).unwrap();
@@ -187,7 +187,7 @@ fn what_fails_on_its_way_is_told_where_it_is_used() {
     assert!(!results[0][0].is_ready().unwrap());
     let error = run.wait().unwrap_err();
     assert!(run.is_done() && run.times().is_none());
-    // Whoever uses what it should have made hears the same, however far behind.
+    // Every user of its results gets the same error, however indirect.
     for told in [
         results[0][0].wait().unwrap_err(),
         results[0][0].to_host().unwrap_err(),
@@ -196,7 +196,7 @@ fn what_fails_on_its_way_is_told_where_it_is_used() {
         run_after.wait().unwrap_err(),
         after[0][0].to_host().unwrap_err(),
     ] {
-        // How far a launch had come is said in front, and depends on which of the two was first.
+        // The start of the message depends on which of the two was first.
         assert_eq!((told.code(), cause(&told)), (error.code(), cause(&error)), "{told}\n{error}");
     }
     assert!(
@@ -204,26 +204,26 @@ fn what_fails_on_its_way_is_told_where_it_is_used() {
         "{error}"
     );
     assert_eq!((error.code(), error.class()), ("RT0207", ErrorClass::InvalidInput));
-    // The client goes on.
+    // The client stays usable.
     let one = HostArray::from_slice(&[1i32], &[]).unwrap();
     assert_eq!(slow.execute(&arguments(&client, &slow, 1)).unwrap()[0][1].to_host().unwrap(), one);
 }
 
-/// The last part of what XLA says.
+/// The last part of XLA's message.
 fn cause(error: &RuntimeError) -> String {
     let told = error.to_string();
     told.rsplit(": ").next().unwrap_or_default().to_owned()
 }
 
 #[test]
-fn what_was_given_back_is_an_error() {
+fn freed_buffers_are_errors() {
     let Some(client) = cpu_client(1) else { return };
     let program = slow(&client);
     let lists = arguments(&client, &program, LONG / 8);
     let (results, run) = program.launch(lists.clone(), &ExecuteOptions::default()).unwrap();
-    // The run goes on with what it reads.
+    // The run continues with the buffer that it reads.
     lists[0][0].delete().unwrap();
-    // What is given back before it is there is an error at once.
+    // A buffer that is freed before its content is available is an error at once.
     results[0][1].delete().unwrap();
     for told in [
         lists[0][0].wait().unwrap_err(),
@@ -238,9 +238,9 @@ fn what_was_given_back_is_an_error() {
     assert_eq!(results[0][0].to_host().unwrap().to_f64_vec()[7], doubled(1, LONG / 8) as f64);
 }
 
-/// A client goes when the last run on it is over, whoever waits.
+/// A client is dropped when its last run is finished.
 #[test]
-fn all_handles_may_go_while_it_runs() {
+fn handles_may_be_dropped_during_a_run() {
     let Some(client) = cpu_client(2) else { return };
     let program = slow(&client);
     let (results, run) =
@@ -250,29 +250,29 @@ fn all_handles_may_go_while_it_runs() {
 }
 
 #[test]
-fn memory_of_devices_is_told_or_is_not_there() {
+fn device_memory_stats_or_not_available() {
     let Some(client) = cpu_client(1) else { return };
     match client.devices()[0].memory_stats() {
         Ok(memory) => assert!(memory.limit.is_none_or(|limit| limit >= memory.in_use), "{memory:?}"),
         Err(error) => {
             assert_eq!((error.code(), error.class()), ("RT0206", ErrorClass::Unsupported), "{error}");
-            assert_eq!(error.to_string(), "a plugin for cpu has no memory statistics of a device");
+            assert_eq!(error.to_string(), "a plugin for cpu has no device memory statistics");
         }
     }
 }
 
-/// All bits of all element types go to a device and back as they are.
+/// All bits of all element types survive a copy to a device and back.
 #[test]
-#[expect(clippy::print_stderr, reason = "which types the plugin refuses is worth knowing")]
+#[expect(clippy::print_stderr, reason = "reports the types that the plugin rejects")]
 fn every_bit_of_every_element_type_survives_a_device() {
     let Some(client) = cpu_client(1) else { return };
     let device = &client.devices()[0];
     let mut refused = Vec::new();
     for &dtype in DType::ALL {
         let array = match dtype.bits() {
-            // One element in a byte: what it can be is what conversion gives.
+            // One element per byte: only values that conversion produces are valid.
             1..8 => HostArray::random(7, dtype, &[4, 64]).unwrap(),
-            // Each byte, wherever it is in an element: numbers that are none among them.
+            // Every byte value at every position of an element, including NaNs.
             _ => {
                 let bytes = dtype.bytes() * 4 * 64;
                 let data = (0..bytes).map(|i| (i * 167 + i / 256) as u8).collect();
@@ -291,7 +291,7 @@ fn every_bit_of_every_element_type_survives_a_device() {
         }
     }
     refused.dedup();
-    eprintln!("the plugin refuses elements of the types {refused:?}");
+    eprintln!("the plugin rejects elements of the types {refused:?}");
     let needed = [
         DType::I1,
         DType::I4,

@@ -31,7 +31,7 @@ fn elementwise_on_one_device() {
     let x = HostArray::from_f64(DType::F32, &[2, 3], &[1., 2., 3., 4., 5., 6.]).unwrap();
     let y = HostArray::filled(DType::F32, &[2, 3], 2.0).unwrap();
     let arguments = place(&client, &program, &[vec![x, y]]);
-    // Twice: the first run must leave the arguments as they are.
+    // Runs twice: the first run must not change the arguments.
     for _ in 0..2 {
         let results = program.execute(&arguments).unwrap();
         assert_eq!(fetch(&results, 0)[0].to_f64_vec(), [2., 4., 6., 8., 10., 12.]);
@@ -224,7 +224,7 @@ fn a_client_takes_some_devices_and_not_all_numbers() {
 }
 
 #[test]
-fn a_missing_custom_call_says_so() {
+fn missing_custom_calls_are_reported() {
     let Some(client) = cpu_client(1) else { return };
     let text = r#"
 func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -271,9 +271,9 @@ func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
     assert_eq!((stat.count, stat.bytes_sent), (5, 80));
 }
 
-/// The CPU plugin's devices have several kinds of memory, all of them the machine's.
+/// The CPU plugin's devices have several kinds of memory, all in host memory.
 #[test]
-fn buffers_lie_in_the_memory_that_is_asked_for() {
+fn buffers_are_in_the_requested_memory() {
     let Some(client) = cpu_client(1) else { return };
     let device = &client.devices()[0];
     let array = HostArray::from_f64(DType::F32, &[2], &[1., 2.]).unwrap();

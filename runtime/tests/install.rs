@@ -7,12 +7,12 @@ use shardc_runtime::doctor::{Health, doctor};
 use shardc_runtime::plugin::{InstallProgress, PluginSource};
 use shardc_runtime::{Environment, Plugin, PluginKind, RuntimeError, plugin};
 
-/// Fetches 60 MB.
+/// Downloads 60 MB.
 #[test]
 fn installing_twice_is_installing_once() {
     let cache = tempfile::tempdir().unwrap();
     let mut environment = Environment::default().with_variable("XDG_CACHE_HOME", cache.path());
-    // A machine may reach packages through a mirror only.
+    // A machine may only reach packages through a mirror.
     if let Some(index) = Environment::from_process().variables.get("PIP_INDEX_URL") {
         environment = environment.with_variable("PIP_INDEX_URL", index);
     }
@@ -32,10 +32,10 @@ fn installing_twice_is_installing_once() {
     let again = plugin::install(PluginKind::Cpu, &environment, &mut |step| steps.push(step)).unwrap();
     assert_eq!((steps, &again), (vec![InstallProgress::AlreadyInstalled], &found));
     assert_eq!(std::fs::metadata(&found.path).unwrap().modified().unwrap(), written);
-    // Nothing is left of the work.
+    // No temporary file is left.
     assert_eq!(std::fs::read_dir(environment.plugin_cache().unwrap()).unwrap().count(), 1);
 
-    // What was damaged since is found out, and installed again.
+    // A later damage is detected, and the plugin is installed again.
     let whole = std::fs::read(&found.path).unwrap();
     std::fs::write(&found.path, &whole[..whole.len() / 2]).unwrap();
     assert_eq!(Plugin::load(&found.path).unwrap_err().code(), "RT0107");

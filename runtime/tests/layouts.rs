@@ -1,4 +1,4 @@
-//! Programs whose parameters and results have other memory layouts than row-major.
+//! Programs whose parameters and results have memory layouts other than row-major.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -47,7 +47,7 @@ fn every_order_of_arguments_and_results() {
     let doubled: Vec<f64> = x.to_f64_vec().iter().map(|v| 2.0 * v).collect();
     for options in [CompileOptions::replicas(2), CompileOptions::partitions(2)] {
         for argument in ORDERS {
-            // One result order for each argument order, so that both cover all.
+            // One result order per argument order, so that both cover all orders.
             let result = [argument[2], argument[0], argument[1]];
             let (from, to) = (layout(&argument).to_string(), layout(&result).to_string());
             let program = doubling(&client, "tensor<2x3x4xf32>", &from, &to, &options);
@@ -79,7 +79,7 @@ fn elements_of_every_width() {
     let Some(client) = cpu_client(1) else { return };
     for dtype in [DType::I4, DType::I8, DType::BF16, DType::F32, DType::F64, DType::C128] {
         let x = HostArray::random(3, dtype, &[4, 6]).unwrap();
-        // XLA's CPU compiler ends the process where it transposes elements of less than a byte.
+        // XLA's CPU compiler aborts the process if it transposes elements smaller than a byte.
         let result = if dtype == DType::I4 { "{0,1}" } else { "{1,0}" };
         let code = format!(
             "func.func public @main(%x: tensor<4x6x{dtype}> {{mhlo.layout_mode = \"{{0,1}}\"}}) -> (tensor<4x6x{dtype}> {{mhlo.layout_mode = \"{result}\"}}) {{\n  \
@@ -88,7 +88,7 @@ fn elements_of_every_width() {
         let program = client.compile(code.as_bytes(), &CompileOptions::replicas(1)).unwrap();
         let arguments = place(&client, &program, &[vec![x.clone()]]);
         if dtype == DType::I4 {
-            // Nor does the plugin store them in another order: an error, and no wrong values.
+            // The plugin cannot store them in another order: this is an error, not wrong values.
             assert_eq!(program.execute(&arguments).unwrap_err().code(), "RT0306");
             continue;
         }
@@ -137,7 +137,7 @@ fn donated_state_keeps_its_layout() {
 }
 
 #[test]
-fn arrays_are_put_in_the_layout_that_a_device_is_asked_for() {
+fn arrays_use_the_requested_device_layout() {
     let Some(client) = cpu_client(2) else { return };
     let x = counted(DType::F32, &[4, 3]);
     let columns = Arc::new(layout(&[0, 1]));

@@ -1,4 +1,4 @@
-//! Several processes of one job, here as threads: what they exchange, and what they notice of each other.
+//! Several processes of one job, here as threads: exchange of bytes, and detection of each other's state.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -24,7 +24,7 @@ fn options(index: usize, count: usize, coordinator: &str) -> ProcessOptions {
     }
 }
 
-/// Runs each process on a thread of its own; returns what each of them gives.
+/// Runs each process on its own thread; returns their results.
 fn job<R: Send>(count: usize, process: impl Fn(Processes) -> R + Sync) -> Vec<R> {
     let at = coordinator();
     std::thread::scope(|scope| {
@@ -38,7 +38,7 @@ fn job<R: Send>(count: usize, process: impl Fn(Processes) -> R + Sync) -> Vec<R>
 }
 
 #[test]
-fn all_give_to_all() {
+fn processes_all_gather() {
     let gathered = job(4, |processes| {
         processes.barrier("start").unwrap();
         let mine = vec![processes.index() as u8; processes.index()];
@@ -52,7 +52,7 @@ fn all_give_to_all() {
 }
 
 #[test]
-fn the_store_is_waited_for() {
+fn store_lookups_wait() {
     job(3, |processes| {
         if processes.index() == 2 {
             assert_eq!(processes.try_get("late").unwrap(), None);
@@ -69,10 +69,10 @@ fn the_store_is_waited_for() {
 }
 
 #[test]
-fn one_that_does_not_come_is_named() {
+fn missing_process_is_named() {
     let errors = job(2, |processes| {
         if processes.index() == 1 {
-            // Comes to another barrier, and is alive.
+            // Reaches another barrier, and stays alive.
             std::thread::sleep(Duration::from_secs(5));
             return None;
         }
@@ -83,7 +83,7 @@ fn one_that_does_not_come_is_named() {
 }
 
 #[test]
-fn one_that_ended_is_not_waited_for() {
+fn ended_process_is_not_awaited() {
     let errors = job(2, |processes| match processes.index() {
         0 => Some((Instant::now(), processes.barrier("end").unwrap_err())),
         _ => None,
@@ -120,7 +120,7 @@ fn another_secret_is_refused_and_a_stranger_does_no_harm() {
 }
 
 #[test]
-fn nobody_comes() {
+fn missing_processes_time_out() {
     let options =
         ProcessOptions { connect_timeout: Duration::from_millis(300), ..options(0, 3, &coordinator()) };
     let error = Processes::connect(options).unwrap_err();
@@ -131,5 +131,5 @@ fn nobody_comes() {
         ..self::options(0, 3, &coordinator())
     };
     let error = Processes::connect(options).unwrap_err();
-    assert!(error.to_string().contains("process 1 does not reach process 0"), "{error}");
+    assert!(error.to_string().contains("process 1 cannot reach process 0"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Runs that fail, and what can run after them.
+//! Runs that fail, and later runs on the same client.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -36,9 +36,9 @@ fn problems(error: &RuntimeError) -> Vec<(usize, Option<i32>, &Problem)> {
     }
 }
 
-/// In the CPU plugin, a launch that is refused on some device keeps every later one waiting.
+/// In the CPU plugin, a launch that is rejected on one device blocks every later one.
 #[test]
-fn a_run_that_is_refused_leaves_the_client_usable() {
+fn rejected_run_leaves_the_client_usable() {
     let _watchdog = Watchdog::start(60);
     let Some((client, program, good)) = sum() else { return };
     assert_eq!(program.parameters().unwrap()[0].to_string(), "tensor<4xf32>");
@@ -47,7 +47,7 @@ fn a_run_that_is_refused_leaves_the_client_usable() {
         place(&client, &program, &vec![vec![array]; 8])
     };
     let wide = other(DType::F64, &[4]);
-    // Of the right size in bytes, which is all that the CPU plugin compares.
+    // They have the right size in bytes, which is all that the CPU plugin compares.
     let integers = other(DType::I32, &[4]);
     let square = other(DType::F32, &[2, 2]);
     for bad in [&wide, &integers, &square] {
@@ -72,15 +72,15 @@ fn a_run_that_is_refused_leaves_the_client_usable() {
     swapped.swap(2, 5);
     let error = program.execute(&swapped).unwrap_err();
     assert_eq!(problems(&error).len(), 2, "{error}");
-    assert!(error.to_string().contains("it is read on device 2, and is on device 5"), "{error}");
+    assert!(error.to_string().contains("expected on device 2, got it on device 5"), "{error}");
     check(&program, &good);
     assert_eq!(program.execute(&good[..7]).unwrap_err().code(), "RT0301");
     check(&program, &good);
 }
 
-/// What fails on the devices, rather than before the launch, does not keep later runs waiting either.
+/// A failure on the devices, after the launch, does not block later runs either.
 #[test]
-fn a_run_that_fails_leaves_the_client_usable() {
+fn failed_run_leaves_the_client_usable() {
     let _watchdog = Watchdog::start(60);
     let Some((client, program, good)) = sum() else { return };
     let huge = ALL_REDUCE_REPLICAS.replace("tensor<4xf32> {\n    %0", "tensor<4x1000000000000xf32> {\n    %0").replace(
@@ -96,7 +96,7 @@ fn a_run_that_fails_leaves_the_client_usable() {
     check(&program, &good);
 }
 
-/// Collectives of different runs do not meet.
+/// Collectives of different runs do not mix.
 #[test]
 fn runs_from_several_threads_keep_their_values() {
     let _watchdog = Watchdog::start(120);
@@ -118,9 +118,9 @@ fn runs_from_several_threads_keep_their_values() {
     });
 }
 
-/// Device numbers above this are those of other processes to the CPU plugin, which then says nothing that helps.
+/// The CPU plugin takes higher device numbers as those of other processes, and its message does not help.
 #[test]
-fn more_devices_than_the_plugin_takes_are_refused_with_the_limit() {
+fn device_limit_of_the_plugin_is_reported() {
     let Some(found) = common::found(PluginKind::Cpu) else { return };
     let plugin = Plugin::load(&found.path).unwrap();
     let client = |n| Client::new(&plugin, ClientOptions { cpu_device_count: Some(n) });

@@ -1,4 +1,4 @@
-//! Arrays that are spread over devices: made of blocks, out of files, moved to other layouts; and executables that are kept.
+//! Sharded arrays: created from blocks, read from files, resharded; and cached executables.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -11,20 +11,20 @@ use common::{ALL_REDUCE_REPLICAS, Watchdog, cpu_client, place};
 use shardc_ir::{DType, ReductionKind};
 use shardc_runtime::{CompileCache, CompileOptions, HostArray, ShardLayout, ShardedArray};
 
-/// The layout of a mesh of `rows` by `columns` devices that splits both dimensions.
+/// The layout of a mesh of `rows` by `columns` devices that shards both dimensions.
 fn grid(shape: &[usize], rows: usize, columns: usize) -> ShardLayout {
     let blocks = (0..rows * columns).map(|device| vec![device / columns, device % columns]).collect();
     ShardLayout::new(shape, &[rows, columns], blocks).unwrap()
 }
 
-/// The layout that splits the second dimension over all devices, in descending order.
+/// The layout that shards the second dimension over all devices, in descending order.
 fn turned(shape: &[usize], devices: usize) -> ShardLayout {
     let blocks = (0..devices).map(|device| vec![0, devices - 1 - device]).collect();
     ShardLayout::new(shape, &[1, devices], blocks).unwrap()
 }
 
 #[test]
-fn blocks_are_made_without_the_whole() {
+fn blocks_are_created_without_the_full_array() {
     let Some(client) = cpu_client(8) else { return };
     let shape = [6, 9];
     let whole = HostArray::random(1, DType::BF16, &shape).unwrap();
@@ -42,7 +42,7 @@ fn blocks_are_made_without_the_whole() {
         assert_eq!(block.offsets, [2, 5]);
         assert_eq!(part, whole.slice_block(&[2, 5], &[2, 4], 0.0).unwrap());
     }
-    // What every device has is made once.
+    // A replicated block is created once.
     let mut made = 0;
     let layout = ShardLayout::replicated(&shape, 8).unwrap();
     ShardedArray::from_callback(&client, client.devices(), layout.clone(), DType::BF16, |_| {
@@ -117,7 +117,7 @@ fn arrays_move_between_layouts() {
 }
 
 #[test]
-fn memory_that_was_given_back_is_not_used() {
+fn freed_memory_is_not_used() {
     let Some(client) = cpu_client(8) else { return };
     let _watchdog = Watchdog::start(100);
     let program = client.compile(ALL_REDUCE_REPLICAS.as_bytes(), &CompileOptions::replicas(8)).unwrap();
@@ -126,7 +126,7 @@ fn memory_that_was_given_back_is_not_used() {
     arguments[3][0].delete().unwrap();
     assert_eq!(arguments[3][0].to_host().unwrap_err().code(), "RT0305");
     assert_eq!(program.execute(&arguments).unwrap_err().code(), "RT0305");
-    // The client is as good as before.
+    // The client is still usable.
     assert_eq!(arguments[2][0].to_host().unwrap().to_f64_vec(), [1.0; 4]);
 }
 

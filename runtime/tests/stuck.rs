@@ -1,7 +1,6 @@
-//! A device that waits for another one that never comes: the time limit, and what is left of the process.
+//! A device that waits forever for another one: the time limit, and the state of the process afterwards.
 //!
-//! This test has its own `main`, because the process must be prepared while it has one thread, and has to end although
-//! devices wait in it.
+//! This test has its own `main`, because the process must be prepared while it has one thread, and must exit although devices wait in it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -13,7 +12,7 @@ use common::{Watchdog, cpu_client, place};
 use shardc_ir::DType;
 use shardc_runtime::{CompileOptions, ExecuteOptions, HostArray, RuntimeError, plugin};
 
-/// A sum that only those devices come to whose `%n` is 1.
+/// An all-reduce in which only devices with `%n` = 1 participate.
 const SOME_COME: &str = r#"
 module @sum attributes {mhlo.num_replicas = 4 : i32, mhlo.num_partitions = 1 : i32} {
   func.func public @main(%x: tensor<4xf32>, %n: tensor<i32>) -> tensor<4xf32> {
@@ -32,7 +31,7 @@ module @sum attributes {mhlo.num_replicas = 4 : i32, mhlo.num_partitions = 1 : i
 }
 "#;
 
-/// A loop without an end, on one device: the plugin does not return from the call. Powers of three are never zero.
+/// An infinite loop on one device: the plugin does not return from the call. Powers of three are never zero.
 const ENDLESS: &str = r#"
 func.func public @main(%x: tensor<i32>) -> tensor<i32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -53,7 +52,7 @@ fn limit(seconds: f64) -> ExecuteOptions {
     ExecuteOptions { time_limit: Some(Duration::from_secs_f64(seconds)), ..ExecuteOptions::default() }
 }
 
-fn devices_that_wait_are_named() {
+fn waiting_devices_are_named() {
     let Some(client) = cpu_client(4) else { return };
     let program = client.compile(SOME_COME.as_bytes(), &CompileOptions::replicas(4)).unwrap();
     let arguments = |come: [f64; 4]| {
@@ -80,13 +79,13 @@ fn devices_that_wait_are_named() {
         error.to_string(),
         "the program did not finish within 2 s: devices 0, 2, 3 are done, device 1 is running or waiting for others"
     );
-    // A later run does not wait for that device, but says at once why it cannot run.
+    // A later run does not wait for that device, but fails at once with the reason.
     let started = Instant::now();
     let error = program.execute(&kept).unwrap_err();
     assert!(started.elapsed() < Duration::from_secs(1));
     assert_eq!(error.code(), "RT0205");
     assert!(error.to_string().contains("device 1 is running or waiting"), "{error}");
-    // Neither buffers nor the client wait when they go; a new client works.
+    // Dropping buffers or the client does not wait; a new client works.
     drop((kept, program, client));
     let Some(client) = cpu_client(4) else { return };
     let program = client.compile(SOME_COME.as_bytes(), &CompileOptions::replicas(4)).unwrap();
@@ -98,21 +97,21 @@ fn devices_that_wait_are_named() {
     assert_eq!(results[0][0].to_host().unwrap().to_f64_vec(), [8.0; 4]);
 }
 
-fn a_loop_without_an_end_ends_with_the_time_limit() {
+fn infinite_loop_ends_with_the_time_limit() {
     let Some(client) = cpu_client(1) else { return };
     let program = client.compile(ENDLESS.as_bytes(), &CompileOptions::replicas(1)).unwrap();
     let arguments = place(&client, &program, &[vec![HostArray::filled(DType::I32, &[], 1.0).unwrap()]]);
     let error = program.execute_with(arguments, &limit(0.5)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the program did not finish within 0.5 s: none is done, device 0 is running or waiting for others"
+        "the program did not finish within 0.5 s: no device is done, device 0 is running or waiting for others"
     );
 }
 
 fn main() {
     assert!(plugin::quiet_plugin_logs(), "this is the only thread so far");
     let _watchdog = Watchdog::start(100);
-    devices_that_wait_are_named();
-    a_loop_without_an_end_ends_with_the_time_limit();
+    waiting_devices_are_named();
+    infinite_loop_ends_with_the_time_limit();
     eprintln!("test result: ok");
 }

@@ -1,15 +1,13 @@
-//! How fast a state is saved and restored, and what memory that takes. One measurement of `cargo xtask bench --only checkpoints`:
+//! Benchmark of saving and restoring a state: duration and memory. `cargo xtask bench --only checkpoints` runs one measurement at a time:
 //!
-//! * `speed save FOLDER GIBIBYTES MEBIBYTES`: saves a state of arrays of so many mebibytes, each one block;
-//! * `speed restore FOLDER leave` or `keep`: restores it, with arrays that are looked at and left, as those that go to devices are,
-//!   or kept;
-//! * `speed async FOLDER GIBIBYTES MEBIBYTES`: a manager saves it in the background; beside it, a plain copy of the state.
-//! * `speed plain FOLDER GIBIBYTES MEBIBYTES`: writes one file block by block, as `dd` does with `conv=fsync`, of bytes that do not
-//!   compress.
+//! * `speed save FOLDER GIBIBYTES MEBIBYTES`: saves a state of arrays of this many mebibytes, each one block;
+//! * `speed restore FOLDER leave` or `keep`: restores it; arrays are either read and left, as those that go to devices, or kept;
+//! * `speed async FOLDER GIBIBYTES MEBIBYTES`: a manager saves it in the background; for comparison, a plain copy of the state;
+//! * `speed plain FOLDER GIBIBYTES MEBIBYTES`: writes one file of incompressible bytes block by block, as `dd` does with `conv=fsync`.
 //!
-//! It prints JSON: seconds, bytes of the state, and by how many bytes the memory of the process grew at most.
+//! It prints JSON: seconds, bytes of the state, and the peak growth of the process's memory in bytes.
 
-#![allow(clippy::print_stdout, reason = "what it says is its output")]
+#![allow(clippy::print_stdout, reason = "its output is JSON on standard output")]
 
 use std::fs::File;
 use std::io::Write as _;
@@ -40,7 +38,7 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Arrays of so many mebibytes, of so many gibibytes together.
+/// Arrays of `block` mebibytes each, `all` gibibytes in total.
 fn state(all: &str, block: &str) -> Result<State, Failure> {
     let block: usize = block.parse()?;
     let count = (all.parse::<usize>()? << 10) / block;
@@ -74,7 +72,7 @@ fn plain(folder: &Path, state: &State) -> Result<String, Failure> {
     Ok(format!(r#"{{"seconds": {seconds}, "bytes": {bytes}}}"#))
 }
 
-/// Saves a state whose arrays are all the same.
+/// Saves a state whose arrays are all equal.
 fn saved(folder: &Path, state: &State) -> Result<String, Failure> {
     let data = elements(state.entries.first().ok_or(USAGE)?);
     let store = Store::folder(folder)?;
@@ -114,14 +112,14 @@ fn restored(folder: &Path, keeps: bool) -> Result<String, Failure> {
     Ok(format!(r#"{{"seconds": {seconds}, "bytes": {bytes}, "extra": {}}}"#, grown.saturating_sub(own)))
 }
 
-/// Saves a state of the host in the background; says how long the call took, and how long a copy of the state takes.
+/// Saves a state of the host in the background; reports the duration of the call, and of a copy of the state.
 fn saved_behind(folder: &Path, state: &State) -> Result<String, Failure> {
     let data = elements(state.entries.first().ok_or(USAGE)?);
     let arrays = vec![data; state.entries.len()];
     let number = |entry: &Entry| entry.name["params.w".len()..].parse::<usize>().unwrap_or(0);
     let read = |entry: &Entry, _: &Region| Ok(arrays[number(entry)].clone());
     let manager = CheckpointManager::new(&Store::folder(folder)?, "steps", Options::default())?;
-    // The first copy finds out what memory the machine has left, which is no part of either.
+    // The first copy includes allocating new memory, which is part of neither measurement.
     drop(arrays.clone());
     let begun = Instant::now();
     let copy = arrays.clone();
@@ -139,14 +137,14 @@ fn saved_behind(folder: &Path, state: &State) -> Result<String, Failure> {
 struct Memory(usize);
 
 impl Memory {
-    /// From here on.
+    /// Starts measuring.
     fn begin() -> Result<Memory, Failure> {
-        // Sets the largest size so far back to what it is now.
+        // Resets the recorded peak to the current size.
         std::fs::write("/proc/self/clear_refs", "5")?;
         Ok(Memory(status("VmRSS:")?))
     }
 
-    /// The bytes that it has grown by at most.
+    /// The peak growth in bytes.
     fn grown(&self) -> Result<usize, Failure> {
         Ok(status("VmHWM:")?.saturating_sub(self.0))
     }
@@ -155,7 +153,8 @@ impl Memory {
 fn status(key: &str) -> Result<usize, Failure> {
     let text = std::fs::read_to_string("/proc/self/status")?;
     let line = text.lines().find_map(|line| line.strip_prefix(key));
-    let kib =
-        line.and_then(|line| line.split_whitespace().next()).ok_or("the system does not say its memory")?;
+    let kib = line
+        .and_then(|line| line.split_whitespace().next())
+        .ok_or("the system does not report the process's memory")?;
     Ok(kib.parse::<usize>()? << 10)
 }

@@ -71,7 +71,8 @@ impl Checkpoint {
             return Err(match store.size(&join(path, orbax::MSGPACK))?.is_some() {
                 true => CheckpointError::Unsupported {
                     path: store.shown(path),
-                    what: "arrays are in one msgpack file, as Flax wrote them, which is not read".to_owned(),
+                    what: "its arrays are in one msgpack file, as written by Flax, which is not supported"
+                        .to_owned(),
                 },
                 false => CheckpointError::NotFound { path: store.shown(path), there: Vec::new() },
             });

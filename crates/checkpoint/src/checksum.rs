@@ -1,4 +1,4 @@
-//! CRC-32C, by the instructions that the processor has for it.
+//! CRC-32C, with the processor's instructions for it.
 
 use crc_fast::{CrcAlgorithm, Digest};
 
@@ -7,7 +7,7 @@ pub(crate) fn crc32c(bytes: &[u8]) -> u32 {
     crc_fast::crc32_iscsi(bytes)
 }
 
-/// The checksum of bytes that come piece by piece.
+/// The checksum of consecutive pieces of bytes.
 pub(crate) struct Crc32c(Digest);
 
 impl Crc32c {
@@ -20,7 +20,7 @@ impl Crc32c {
     }
 
     pub(crate) fn value(&self) -> u32 {
-        // The library has checksums of 32 and of 64 bits in one type.
+        // The library has 32-bit and 64-bit checksums in one type.
         u32::try_from(self.0.finalize()).unwrap_or_default()
     }
 }
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_that_of_the_standard() {
+    fn checksum_equals_the_standard() {
         // RFC 3720, B.4.
         assert_eq!(crc32c(&[0; 32]), 0x8a91_36aa);
         assert_eq!(crc32c(b"123456789"), 0xe306_9283);

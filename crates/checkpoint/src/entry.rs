@@ -87,10 +87,13 @@ pub(crate) fn check_entries(entries: &[Entry]) -> Result<()> {
             faults.push(format!("the name {name:?} {fault}"));
         }
         if !seen.insert(name.as_str()) {
-            faults.push(format!("the name {name:?} comes twice"));
+            faults.push(format!("the name {name:?} is not unique"));
         }
         if entry.block.len() != entry.shape.len() || entry.block.contains(&0) {
-            faults.push(format!("{name} has blocks of {:?} and the shape {:?}", entry.block, entry.shape));
+            faults.push(format!(
+                "{name} has blocks of {:?}, which do not fit its shape {:?}",
+                entry.block, entry.shape
+            ));
         }
         let bytes = |shape: &[usize]| {
             shape.iter().try_fold(entry.dtype.bytes(), |size, &n| size.checked_mul(n.max(1)))
@@ -106,7 +109,7 @@ pub(crate) fn check_entries(entries: &[Entry]) -> Result<()> {
     for name in &seen {
         let mut parents = name.match_indices('/').map(|(at, _)| &name[..at]);
         if let Some(parent) = parents.find(|parent| !parent.is_empty() && seen.contains(parent)) {
-            faults.push(format!("{name} lies within {parent}"));
+            faults.push(format!("{name} is inside of {parent}"));
         }
     }
     if faults.is_empty() { Ok(()) } else { Err(CheckpointError::Entries(faults)) }
@@ -115,7 +118,7 @@ pub(crate) fn check_entries(entries: &[Entry]) -> Result<()> {
 /// The file with the index of a checkpoint.
 pub(crate) const INDEX: &str = "shardc.json";
 
-/// Files of the checkpoint itself, and files that Orbax puts beside entries.
+/// Files of the checkpoint itself, and files that Orbax writes next to entries.
 const RESERVED: [&str; 8] = [
     "_METADATA",
     "_sharding",
@@ -134,7 +137,7 @@ fn name_fault(name: &str) -> Option<&'static str> {
         return Some("is empty");
     }
     if RESERVED.contains(&first) {
-        return Some("is that of a file of checkpoints");
+        return Some("is reserved for a file of checkpoints");
     }
     if name.split('/').any(|part| matches!(part, "" | "." | "..")) {
         return Some("has a part that is empty, `.` or `..`");
@@ -153,13 +156,16 @@ pub(crate) fn check_slices(entries: &[Entry], slices: &[Vec<Slice>]) -> Result<(
     let mut unknown = Vec::new();
     for (process, slice) in slices.iter().enumerate().flat_map(|(p, list)| list.iter().map(move |s| (p, s))) {
         let Some(entry) = entries.get(slice.entry) else {
-            unknown.push(format!("process {process} saves entry {}, which there is not", slice.entry));
+            unknown.push(format!("process {process} saves entry {}, which does not exist", slice.entry));
             continue;
         };
         let (name, region) = (&entry.name, &slice.region);
         match entry.grid().index_of(region) {
             None => {
-                let text = format!("{name}{region} is no block of {:?} of {:?}", entry.block, entry.shape);
+                let text = format!(
+                    "{name}{region} is not a block: blocks have shape {:?} in shape {:?}",
+                    entry.block, entry.shape
+                );
                 faults.entry(slice.entry).or_insert(text);
             }
             Some(index) => {
@@ -187,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_paths_of_their_own() {
+    fn names_are_unique_valid_paths() {
         let entry = |name: &str| Entry::whole(name, DType::F32, &[2]);
         check_entries(&[entry("a.b"), entry("params['w']"), entry("h/x"), entry("h.0/y"), entry("ä b")])
             .unwrap();
@@ -213,7 +219,7 @@ mod tests {
         assert!(text(&[blocks[1..].to_vec()]).contains("w[0..3, 0..2] is saved by no process"));
         assert!(text(&[blocks.clone(), blocks[..1].to_vec()]).contains("by process 0 and by process 1"));
         let odd = Slice { entry: 0, region: Region { offset: vec![0, 1], shape: vec![3, 2] } };
-        assert!(text(&[vec![odd]]).contains("is no block"));
+        assert!(text(&[vec![odd]]).contains("is not a block"));
         assert!(text(&[vec![Slice { entry: 7, ..blocks[0].clone() }]]).contains("entry 7"));
     }
 }

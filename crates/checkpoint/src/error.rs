@@ -1,118 +1,118 @@
-//! Why a checkpoint is not written or not read.
+//! Errors of writing and reading checkpoints.
 
 use std::fmt::Write as _;
 
-/// The result of what this crate does.
+/// The result type of this crate.
 pub type Result<T, E = CheckpointError> = std::result::Result<T, E>;
 
-/// Why a checkpoint is not written or not read. `Display` says what is wrong; [`CheckpointError::code`] and
-/// [`CheckpointError::hint`] are for diagnostics.
+/// An error of writing or reading a checkpoint. `Display` is the message; [`CheckpointError::code`] and [`CheckpointError::hint`] are for
+/// diagnostics.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
-    /// The store refused, and did so again where it was asked again.
+    /// The store failed, also after retries.
     #[error("{action} {path}: {reason}")]
     Store {
-        /// What was done: `writing`, `reading`, `listing`, `deleting`, `renaming`.
+        /// The operation: `writing`, `reading`, `listing`, `deleting`, `renaming`.
         action: &'static str,
         /// The object or folder.
         path: String,
-        /// What the store says.
+        /// The store's message.
         reason: String,
     },
-    /// Names, shapes or grids of entries that cannot be saved; one line each.
+    /// Names, shapes or grids of entries cannot be saved; one line each.
     #[error("the state cannot be saved: {}", .0.join("; "))]
     Entries(Vec<String>),
-    /// The slices that all processes save do not make up the entries; one line for each entry.
-    #[error("the slices do not make up the state: {}", .0.join("; "))]
+    /// The slices of all processes together are not the entries; one line for each entry.
+    #[error("the slices of all processes do not match the state: {}", .0.join("; "))]
     Slices(Vec<String>),
-    /// The values of a slice could not be had, or could not be taken.
+    /// The values of a slice could not be read or were rejected.
     #[error("{entry}: {reason}")]
     Values {
         /// The entry.
         entry: String,
-        /// What is wrong.
+        /// The cause.
         reason: String,
     },
-    /// There is no whole checkpoint at this place.
+    /// There is no complete checkpoint at this path.
     #[error("there is no checkpoint at {path}{}", listed(.there))]
     NotFound {
-        /// The place.
+        /// The path.
         path: String,
-        /// The steps that are there.
+        /// The existing steps.
         there: Vec<u64>,
     },
-    /// A checkpoint has several items, or not the one that is asked for.
+    /// A checkpoint has several items, or not the requested one.
     #[error("{}", item_text(.path, .asked.as_deref(), .items))]
     Item {
         /// The checkpoint.
         path: String,
-        /// The item that is asked for.
+        /// The requested item.
         asked: Option<String>,
-        /// The items that are there.
+        /// The existing items.
         items: Vec<String>,
     },
-    /// A checkpoint is there already.
-    #[error("there is a checkpoint at {path} already")]
+    /// A checkpoint already exists.
+    #[error("a checkpoint already exists at {path}")]
     Exists {
-        /// The place.
+        /// The path.
         path: String,
     },
-    /// A file of metadata is not what it should be.
-    #[error("{path} cannot be read: {reason}")]
+    /// A metadata file is invalid.
+    #[error("cannot read {path}: {reason}")]
     Metadata {
         /// The file.
         path: String,
-        /// What is wrong with it.
+        /// The cause.
         reason: String,
     },
-    /// Bytes are missing or not those that were written; everything that was found.
+    /// Data is missing or corrupted; all damage that was found.
     #[error("the checkpoint is damaged: {}", lines(.0))]
     Damaged(Vec<Damage>),
-    /// The checkpoint does not have what is asked for; everything that does not fit.
-    #[error("the checkpoint does not fit: {0}")]
+    /// The checkpoint does not match the request; all mismatches.
+    #[error("the checkpoint does not match the request: {0}")]
     Mismatch(Mismatch),
     /// Another process failed, or does not answer.
     #[error("{0}")]
     Process(String),
-    /// The checkpoint is of a kind that is not read.
+    /// The kind of checkpoint is not supported.
     #[error("{path}: {what}")]
     Unsupported {
         /// The checkpoint or one of its files.
         path: String,
-        /// What is not read.
+        /// The unsupported property.
         what: String,
     },
-    /// A place or a setting that makes no sense.
+    /// An invalid path or option.
     #[error("{0}")]
     Settings(String),
-    /// A save in the background failed.
-    #[error("the save of step {step} in the background failed: {error}")]
+    /// A background save failed.
+    #[error("the background save of step {step} failed: {error}")]
     Background {
         /// The step.
         step: u64,
-        /// Why.
+        /// The cause.
         error: Box<CheckpointError>,
     },
 }
 
-/// An object of a checkpoint that is not what was written.
+/// A damaged object of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Damage {
-    /// The entry that it belongs to; empty for metadata.
+    /// Its entry; empty for metadata.
     pub entry: String,
     /// The object within the checkpoint.
     pub object: String,
-    /// What is wrong with it.
+    /// The damage.
     pub what: String,
 }
 
-/// How a checkpoint differs from what is asked for. Names are those of the checkpoint.
+/// The differences between a checkpoint and a request. Names are those of the checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mismatch {
-    /// What is asked for and not there.
+    /// Requested entries that do not exist.
     pub missing: Vec<String>,
-    /// What is there and not asked for.
+    /// Entries that were not requested.
     pub unexpected: Vec<String>,
     /// Entries of another type or shape, with both.
     pub misshaped: Vec<String>,
@@ -159,35 +159,33 @@ impl CheckpointError {
         }
     }
 
-    /// What can be done about it.
+    /// The next step for the user.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             CheckpointError::Store { .. } => {
-                "checkpoints that were whole before are whole still; see to the store, and save again"
+                "existing checkpoints are unchanged; fix the storage error and save again"
             }
             CheckpointError::Entries(_) => {
-                "names are paths without empty parts, `.` and `..`, each once; a block has at least one element \
+                "names are unique paths without empty parts, `.` and `..`; a block has at least one element \
                  in each dimension"
             }
             CheckpointError::Slices(_) => {
-                "each process saves blocks of the entry's grid, and each block is saved by one process"
+                "each process must save blocks of the entry's grid, and each block exactly once"
             }
             CheckpointError::Values { .. } | CheckpointError::Settings(_) => return None,
             CheckpointError::NotFound { .. } => {
-                "a save that was interrupted does not count; list what there is"
+                "an interrupted save is not a checkpoint; list the existing checkpoints"
             }
-            CheckpointError::Item { .. } => "name one of the items, or the folder of one",
-            CheckpointError::Exists { .. } => "delete it first, or save to another place",
+            CheckpointError::Item { .. } => "name one of the items, or open the folder of one",
+            CheckpointError::Exists { .. } => "delete it first, or save to another path",
             CheckpointError::Metadata { .. } | CheckpointError::Damaged(_) => {
-                "restore an earlier step: each is whole by itself"
+                "restore an earlier step: steps do not depend on each other"
             }
-            CheckpointError::Mismatch(_) => {
-                "give names that differ in the map of names, and ask for a part of the state where only that is wanted"
-            }
-            CheckpointError::Process(_) => "look at what that process says; nothing was committed",
+            CheckpointError::Mismatch(_) => "map the names that differ, or restore only a part of the state",
+            CheckpointError::Process(_) => "check the error of that process; nothing was committed",
             CheckpointError::Unsupported { .. } => {
-                "save it again with Orbax, which writes OCDBT and Zarr with zstd unless told otherwise"
+                "save it again with Orbax's default format (OCDBT, Zarr with zstd)"
             }
             CheckpointError::Background { error, .. } => return error.hint(),
         })
@@ -195,7 +193,7 @@ impl CheckpointError {
 }
 
 fn lines(damages: &[Damage]) -> String {
-    /// Objects that are listed.
+    /// Maximum number of objects in the message.
     const SHOWN: usize = 8;
     let mut text = String::new();
     for (i, Damage { entry, object, what }) in damages.iter().take(SHOWN).enumerate() {
@@ -220,7 +218,7 @@ fn listed(steps: &[u64]) -> String {
 fn item_text(path: &str, asked: Option<&str>, items: &[String]) -> String {
     let list = items.join(", ");
     match (asked, items.is_empty()) {
-        (Some(asked), true) => format!("{path} has no item {asked}: it is one state"),
+        (Some(asked), true) => format!("{path} has no item {asked}: it is a single state"),
         (Some(asked), false) => format!("{path} has no item {asked}; there are {list}"),
         (None, _) => format!("{path} has several items: {list}"),
     }

@@ -35,7 +35,7 @@ pub(crate) fn open(store: &Store, path: &str) -> Result<Foreign> {
     let tree = orbax::read_tree(&metadata, &json(orbax::STRINGS)?);
     let tree = tree.ok_or_else(|| CheckpointError::Metadata {
         path: format!("{shown}/{}", orbax::TREE),
-        reason: "it lists no tree of arrays".to_owned(),
+        reason: "it has no tree of arrays".to_owned(),
     })?;
     let values = match ocdbt::is_in(store, path)? {
         true => Some(ocdbt::read(store, path)?),
@@ -90,7 +90,7 @@ fn array(store: &Store, path: &str, objects: &Objects, leaf: &Leaf) -> Result<Op
             Err(damaged(&name, &format!("{name}/{}", zarr2::METADATA), "is missing, and so is zarr.json"))
         }
         false => {
-            let what = format!("{name}: a leaf of type {} is not read", leaf.kind);
+            let what = format!("{name}: leaves of type {} are not supported", leaf.kind);
             Err(CheckpointError::Unsupported { path: store.shown(path), what })
         }
     }

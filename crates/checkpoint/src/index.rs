@@ -66,7 +66,7 @@ struct IndexEntry {
 }
 
 impl Index {
-    /// The index of a checkpoint, with the checksums of the files of metadata.
+    /// Creates the index of a checkpoint, with the checksums of metadata files.
     pub(crate) fn new(
         info: &Info,
         entries: &[Entry],
@@ -97,7 +97,7 @@ impl Index {
         }
     }
 
-    /// The text of the file: its checksum on a line of its own, then JSON.
+    /// The text of the file: its checksum on a separate line, then JSON.
     pub(crate) fn text(&self) -> Result<String, String> {
         let json = serde_json::to_string_pretty(self).map_err(|error| error.to_string())?;
         Ok(format!("{{\"file_crc32c\": {},\n\"index\": {json}}}\n", crc32c(json.as_bytes())))
@@ -110,13 +110,16 @@ impl Index {
             .strip_prefix("{\"file_crc32c\": ")
             .and_then(|rest| rest.split_once(",\n\"index\": "))
             .and_then(|(sum, rest)| Some((sum.parse::<u32>().ok()?, rest.strip_suffix("}\n")?)));
-        let (sum, json) = parts.ok_or("it is no index of a checkpoint, or cut off")?;
+        let (sum, json) = parts.ok_or("it is not an index of a checkpoint, or it is truncated")?;
         if crc32c(json.as_bytes()) != sum {
             return Err("its checksum is wrong".to_owned());
         }
         let index: Index = serde_json::from_str(json).map_err(|error| error.to_string())?;
         if index.version > VERSION {
-            return Err(format!("it has version {}, and {VERSION} is the last that is known", index.version));
+            return Err(format!(
+                "it has version {}, but {VERSION} is the newest supported version",
+                index.version
+            ));
         }
         Ok(index)
     }
@@ -129,7 +132,7 @@ impl Index {
         self.processes
     }
 
-    /// The checksums of files of metadata but `zarr.json`.
+    /// The checksums of metadata files other than `zarr.json`.
     pub(crate) fn checksums(&self) -> &BTreeMap<String, u32> {
         &self.crc32c
     }
@@ -160,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_index_comes_back_and_a_changed_one_does_not() {
+    fn index_round_trips_and_changes_are_detected() {
         let sharding = Sharding { mesh: vec![("x".into(), 2)], spec: vec![vec!["x".into()], vec![]] };
         let entry = Entry { sharding: Some(sharding), ..Entry::split("w", DType::BF16, &[4, 2], &[2, 1]) };
         let info = Info {
@@ -176,7 +179,7 @@ mod tests {
         assert_eq!((read.info(), read.processes()), (info, 2));
         assert_eq!(read.entries().unwrap()[0].0, entry);
         assert_eq!(read.entries().unwrap()[0].1, 2 * 2 * 2 + 4);
-        // It is JSON, too.
+        // It is also JSON.
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(json["index"]["entries"][0]["dtype"], "bf16");
         for (from, to) in [("\"w\"", "\"v\""), ("file_crc32c\": ", "file_crc32c\": 1"), ("}\n", "}")] {

@@ -1,14 +1,14 @@
-//! The items of a checkpoint: states that are saved together, each in a folder of its own.
+//! The items of a checkpoint: states that are saved together, each in its own folder.
 
 use crate::error::{CheckpointError, Result};
 use crate::index;
 use crate::layout::orbax;
 use crate::store::{Store, join};
 
-/// The items of the checkpoint at a path that hold arrays, in order. A checkpoint that is one state has none.
+/// The items of the checkpoint at a path that contain arrays, in order. A checkpoint that is a single state has none.
 ///
 /// # Errors
-/// The store refuses (SH1301).
+/// The store fails (SH1301).
 pub fn items(store: &Store, path: &str) -> Result<Vec<String>> {
     let path = path.trim_matches('/');
     if is_state(store, path)? {
@@ -16,7 +16,7 @@ pub fn items(store: &Store, path: &str) -> Result<Vec<String>> {
     }
     let mut items = Vec::new();
     for name in store.folders(path)? {
-        // Steps of a manager are no items of its folder.
+        // Steps of a manager are not items of its folder.
         let is_other = name.ends_with(orbax::UNFINISHED) || step_of(&name).is_some();
         if !is_other && is_state(store, &join(path, &name))? {
             items.push(name);
@@ -25,7 +25,7 @@ pub fn items(store: &Store, path: &str) -> Result<Vec<String>> {
     Ok(items)
 }
 
-/// The folder of the state that is meant: the checkpoint itself, the item of a name, `default`, or the one that there is.
+/// The folder of the requested state: the checkpoint itself, the named item, `default`, or the only item.
 pub(crate) fn folder(store: &Store, path: &str, item: Option<&str>) -> Result<Option<String>> {
     if let Some(item) = item {
         let folder = join(path, item);
@@ -59,7 +59,7 @@ fn is_state(store: &Store, folder: &str) -> Result<bool> {
     Ok(false)
 }
 
-/// The step that a folder's name stands for: digits alone.
+/// The step of a folder whose name consists only of digits.
 pub(crate) fn step_of(name: &str) -> Option<u64> {
     let step: u64 = name.parse().ok()?;
     (step.to_string() == name).then_some(step)

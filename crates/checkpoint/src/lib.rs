@@ -20,7 +20,7 @@
 //!   sizes of files and checksums of all metadata;
 //! * elements of any type of `shardc_ir` are restored bit by bit: see `layout/dtype.rs` for types that Zarr does not name.
 //!
-//! # What counts
+//! # Completeness
 //!
 //! A checkpoint exists only when it is complete. On file systems its folder is renamed as the last step; in object stores
 //! `commit_success.txt` is written last. If a process ends at any time, complete checkpoints are unchanged; an incomplete one is

@@ -8,21 +8,21 @@ use crate::error::{CheckpointError, Damage, Result};
 use crate::ocdbt::{Value, Values};
 use crate::store::{Store, join};
 
-/// How a checkpoint keeps its objects.
+/// The storage of a checkpoint's objects.
 #[derive(Debug, Default)]
 pub(crate) struct Objects {
-    /// The values of the database; `None` where each object is a file.
+    /// The values of the database; `None` if each object is a file.
     values: Option<Values>,
-    /// Whether blocks that have the fill value alone were not written.
+    /// Whether blocks that contain only the fill value were omitted.
     absent_is_fill: bool,
 }
 
-/// An object that was opened.
+/// An opened object.
 pub(crate) struct Opened {
     pub(crate) object: Object,
-    /// The file that it is in.
+    /// The file that contains it.
     pub(crate) path: String,
-    /// Offset of its first byte there.
+    /// Its offset in the file.
     pub(crate) start: u64,
     pub(crate) size: u64,
 }
@@ -43,7 +43,7 @@ impl Objects {
         self.absent_is_fill
     }
 
-    /// Opens an object of the checkpoint in a folder; `None` where there is none.
+    /// Opens an object of the checkpoint in a folder; `None` if it does not exist.
     pub(crate) fn open(&self, store: &Store, folder: &str, object: &str) -> Result<Option<Opened>> {
         let (path, range) = match self.values.as_ref().map(|values| values.get(object)) {
             Some(None) => return Ok(None),
@@ -74,9 +74,9 @@ impl Objects {
         Ok(Some(Opened { object: opened, path, start, size: length }))
     }
 
-    /// The bytes of an object of metadata; `None` where there is none.
+    /// The bytes of a metadata object; `None` if it does not exist.
     pub(crate) fn get(&self, store: &Store, folder: &str, object: &str) -> Result<Option<Bytes>> {
-        /// The largest metadata of an array.
+        /// Maximum size of an array's metadata.
         const LARGEST: u64 = 16 << 20;
         match self.values.as_ref().map(|values| values.get(object)) {
             None => store.get(&join(folder, object)),

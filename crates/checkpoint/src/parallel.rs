@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// How many threads the machine runs at once, within these bounds.
+/// The number of threads that the machine runs in parallel, within these bounds.
 pub(crate) fn threads(least: usize, most: usize) -> usize {
     std::thread::available_parallelism().map_or(least, usize::from).clamp(least, most)
 }
 
-/// Does the jobs 0 to `count` on so many threads, and returns what they return, in order. After an error no job is begun.
+/// Runs jobs 0 to `count` on this many threads, and returns their results in order. After an error no job is started.
 pub(crate) fn each<T: Send, E: Send>(
     threads: usize,
     count: usize,

@@ -1,8 +1,8 @@
-//! Where a checkpoint lies in a store, and what makes it count.
+//! The paths of a checkpoint in a store, and its commit.
 //!
-//! In a folder of a file system a checkpoint is written to a folder beside its own, whose name ends in
-//! `.orbax-checkpoint-tmp`, and renamed when it is whole: Orbax's rule, so that neither it nor shardc takes a half for a whole.
-//! Object stores rename nothing; there the file `commit_success.txt` is written last, and deleted first.
+//! In a file system, a checkpoint is written to a folder next to its own, with the suffix `.orbax-checkpoint-tmp`, and renamed when it is
+//! complete. This is Orbax's rule, so neither Orbax nor shardc takes an incomplete checkpoint as complete. Object stores cannot rename;
+//! there the file `commit_success.txt` is written last, and deleted first.
 
 use bytes::Bytes;
 
@@ -11,26 +11,26 @@ use crate::items::{self, step_of};
 use crate::layout::orbax;
 use crate::store::{Store, join};
 
-/// What a checkpoint that is being deleted ends with.
+/// The suffix of a checkpoint that is being deleted.
 const DELETED: &str = ".deleted.orbax-checkpoint-tmp";
 
-/// Where a checkpoint is written.
+/// The place to which a checkpoint is written.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     path: String,
-    /// The folder of the state within it; empty where that is itself.
+    /// The folder of the state within it; empty if it is the checkpoint itself.
     item: &'static str,
-    /// Whether the folder is renamed in the end.
+    /// Whether the folder is renamed at the end.
     renames: bool,
 }
 
 impl Place {
-    /// The checkpoint is the folder itself.
+    /// A checkpoint that is the folder itself.
     pub(crate) fn plain(path: &str) -> Place {
         Place { path: path.trim_matches('/').to_owned(), item: "", renames: false }
     }
 
-    /// A step of a manager, as Orbax's has them.
+    /// A step of a manager, in Orbax's layout.
     pub(crate) fn step(path: &str, step: u64) -> Place {
         Place { path: join(path, &step.to_string()), item: orbax::ITEM, renames: false }
     }
@@ -39,14 +39,14 @@ impl Place {
         &self.path
     }
 
-    /// The path of a file of the state, while it is written.
+    /// The path of a file of the state during the save.
     pub(crate) fn file(&self, name: &str) -> String {
         let suffix = if self.renames { orbax::UNFINISHED } else { "" };
         let item = if self.item.is_empty() { String::new() } else { format!("/{}", self.item) };
         format!("{}{suffix}{item}/{name}", self.path)
     }
 
-    /// A place as this store has it.
+    /// Adapts the place to the store.
     pub(crate) fn in_store(self, store: &Store) -> Result<Place> {
         if self.path.is_empty() {
             return Err(CheckpointError::Settings("a checkpoint needs a name within its store".to_owned()));
@@ -54,7 +54,7 @@ impl Place {
         Ok(Place { renames: store.is_folder(), ..self })
     }
 
-    /// Makes room: nothing of a save that was interrupted is left.
+    /// Deletes remains of an interrupted save.
     pub(crate) fn begin(&self, store: &Store) -> Result<()> {
         if is_whole(store, &self.path)? {
             return Err(CheckpointError::Exists { path: store.shown(&self.path) });
@@ -62,7 +62,7 @@ impl Place {
         self.abandon(store)
     }
 
-    /// Deletes what is there of a checkpoint that does not count.
+    /// Deletes the remains of an incomplete checkpoint.
     pub(crate) fn abandon(&self, store: &Store) -> Result<()> {
         if is_whole(store, &self.path)? {
             return Ok(());
@@ -71,7 +71,7 @@ impl Place {
         store.delete_all(if self.renames { &unfinished } else { &self.path })
     }
 
-    /// Makes the checkpoint count.
+    /// Commits the checkpoint.
     pub(crate) fn commit(&self, store: &Store) -> Result<()> {
         let top =
             if self.renames { format!("{}{}", self.path, orbax::UNFINISHED) } else { self.path.clone() };
@@ -92,7 +92,7 @@ impl Place {
     }
 }
 
-/// Whether there is a whole checkpoint at a path, of shardc or of Orbax.
+/// Whether there is a complete checkpoint of shardc or Orbax at a path.
 pub(crate) fn is_whole(store: &Store, path: &str) -> Result<bool> {
     if path.ends_with(orbax::UNFINISHED) {
         return Ok(false);
@@ -100,18 +100,18 @@ pub(crate) fn is_whole(store: &Store, path: &str) -> Result<bool> {
     if store.size(&join(path, orbax::COMMIT))?.is_some() {
         return Ok(true);
     }
-    // Releases of Orbax that write no such file rename on file systems, and nowhere else.
+    // Releases of Orbax that do not write this file are supported only on file systems, where they rename.
     if !store.is_folder() {
         return Ok(false);
     }
     if store.size(&join(path, orbax::TREE))?.is_some() {
         return Ok(true);
     }
-    // A folder of steps has folders of states below its own.
+    // In a folder of steps, states are not direct subfolders but one level deeper.
     Ok(!items::items(store, path)?.is_empty())
 }
 
-/// Deletes a checkpoint. Where that is interrupted, it does not count any more.
+/// Deletes a checkpoint. If this is interrupted, the checkpoint no longer counts as complete.
 pub(crate) fn delete(store: &Store, path: &str) -> Result<()> {
     if store.is_folder() {
         let gone = format!("{path}{DELETED}");
@@ -123,10 +123,10 @@ pub(crate) fn delete(store: &Store, path: &str) -> Result<()> {
     store.delete_all(path)
 }
 
-/// The steps of a folder that are whole, in order.
+/// The complete steps in a folder, in order.
 ///
 /// # Errors
-/// The store refuses (SH1301).
+/// The store fails (SH1301).
 pub fn steps(store: &Store, path: &str) -> Result<Vec<u64>> {
     let mut steps = Vec::new();
     for name in store.folders(path)? {
@@ -140,7 +140,7 @@ pub fn steps(store: &Store, path: &str) -> Result<Vec<u64>> {
     Ok(steps)
 }
 
-/// Deletes what interrupted saves and deletions left behind in a folder of steps.
+/// Deletes remains of interrupted saves and deletions in a folder of steps.
 pub(crate) fn clean(store: &Store, path: &str) -> Result<()> {
     for name in store.folders(path)? {
         let below = join(path, &name);

@@ -1,4 +1,4 @@
-//! Reading parts of a block's file: the tiles that are wanted, each checked.
+//! Reads parts of a block's file: the needed tiles, each verified.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, IoSliceMut, Read as _, Seek as _, SeekFrom};
@@ -16,17 +16,17 @@ use crate::region::{Grid, Region};
 use crate::runs::{Runs, Scatter};
 use crate::store::Store;
 
-/// Bytes that are read before their checksum is made.
+/// Bytes that are read before they are added to the checksum.
 const PIECE: usize = 256 << 10;
 
-/// Runs of fewer bytes are copied to where they belong.
+/// Shorter runs are copied to their place from a buffer.
 const LONG: usize = 1 << 10;
 
-/// Why a file could not be read.
+/// A failure to read a file.
 pub(crate) enum Fault {
-    /// It is not what was written.
+    /// The file is damaged.
     Damage(Damage),
-    /// The store refused.
+    /// The store failed.
     Error(CheckpointError),
 }
 
@@ -36,9 +36,9 @@ impl From<CheckpointError> for Fault {
     }
 }
 
-/// Reads what a block has of a box of the array, and puts it where it belongs in the row-major elements of the box; without elements,
-/// it is looked at alone. Tiles are read whole. Elements of a tile that is damaged may have been put already. Tiles that lie
-/// behind each other in an object are asked for together, up to `most` bytes.
+/// Reads the part of a block in a box of the array, and copies it into the row-major elements of the box. Without elements, the part is
+/// only verified. Whole tiles are read. Elements of a damaged tile may already have been copied. Consecutive tiles in an object are
+/// requested together, up to `most` bytes.
 pub(crate) fn block(
     checkpoint: &Checkpoint,
     stored: &Stored,
@@ -60,7 +60,7 @@ pub(crate) fn block(
                 }
                 Ok(())
             }
-            (None, true) => Err(damage("is missing, and its fill value is not read".to_owned())),
+            (None, true) => Err(damage("is missing, and its fill value is not supported".to_owned())),
             (_, false) => Err(damage("is missing".to_owned())),
         };
     };
@@ -68,7 +68,7 @@ pub(crate) fn block(
     if let Some(expected) = *block_bytes
         && size != expected
     {
-        return Err(damage(format!("has {size} bytes of {expected}")));
+        return Err(damage(format!("has {size} bytes, expected {expected}")));
     }
     let origin: Vec<usize> = index.iter().zip(&array.block).map(|(&i, &b)| i * b).collect();
     let target = Target { wanted, elements, width: entry.dtype.bytes() };
@@ -95,7 +95,7 @@ pub(crate) fn block(
     let grid = Grid::new(&array.block, &tiles.tile);
     let counts = grid.counts();
     let number = |tile: &[usize]| tile.iter().zip(&counts).fold(0, |at, (&i, &n)| at * n + i);
-    // The box as the block sees it.
+    // The box relative to the block.
     let own = Region { offset: origin.clone(), shape: array.block.clone() };
     let Some(mut local) = own.overlap(wanted) else { return Ok(()) };
     local.offset.iter_mut().zip(&origin).for_each(|(o, start)| *o -= start);
@@ -109,7 +109,7 @@ pub(crate) fn block(
         let end = end.ok_or_else(|| damage(format!("has an inner chunk {tile:?} beyond its end")))?;
         let first = tile.iter().zip(&tiles.tile).zip(&origin).map(|((&i, &t), &o)| o + i * t).collect();
         let region = Region { offset: first, shape: tiles.tile.clone() };
-        // Files of ours have zeros before a tile, and nothing else.
+        // shardc's files have only zeros before a tile.
         let last = match number(&tile).checked_sub(1) {
             None => Some(0),
             Some(before) => places[before].and_then(|(offset, length)| offset.checked_add(length)),
@@ -121,14 +121,14 @@ pub(crate) fn block(
     reader.finish(&form)
 }
 
-/// The buffer of a thread for tiles of files of which not all is wanted. It stays in the caches of a core.
+/// A thread's buffer for tiles of which only a part is needed. It stays in a core's caches.
 pub(crate) struct Room {
     bytes: Vec<u8>,
     start: usize,
 }
 
 impl Room {
-    /// Processors copy faster to where their cache lines begin.
+    /// Processors copy faster to addresses at the start of a cache line.
     const ALIGNED: usize = 4 << 10;
 
     pub(crate) fn new() -> Room {
@@ -137,13 +137,13 @@ impl Room {
         Room { bytes, start }
     }
 
-    /// As much of it as so many bytes need, or all.
+    /// The first bytes of the buffer: at most `bytes`.
     fn piece(&mut self, bytes: usize) -> &mut [u8] {
         &mut self.bytes[self.start..self.start + bytes.min(PIECE)]
     }
 }
 
-/// Fills parts of a file's elements and adds them to a checksum.
+/// Reads a file's elements into parts, and adds them to a checksum.
 fn place(source: &Object, parts: &mut [&mut [u8]], sum: &mut Crc32c) -> io::Result<()> {
     let mut rest = parts;
     while let Some(first) = rest.first() {
@@ -156,13 +156,13 @@ fn place(source: &Object, parts: &mut [&mut [u8]], sum: &mut Crc32c) -> io::Resu
     Ok(())
 }
 
-/// Fills parts with what follows in a file, one after the other.
+/// Fills consecutive parts with the next bytes of a file.
 fn fill(source: &Object, parts: &mut [&mut [u8]]) -> io::Result<()> {
     let Object::File(file) = source else { return Ok(()) };
     let mut file: &File = file;
     let mut slices: Vec<IoSliceMut<'_>> = parts.iter_mut().map(|part| IoSliceMut::new(part)).collect();
     let mut left = &mut slices[..];
-    // What is empty is filled already.
+    // Skips empty parts.
     IoSliceMut::advance_slices(&mut left, 0);
     while !left.is_empty() {
         match file.read_vectored(left) {
@@ -175,7 +175,7 @@ fn fill(source: &Object, parts: &mut [&mut [u8]]) -> io::Result<()> {
     Ok(())
 }
 
-/// Puts the fill value where a block that was not written has elements of a box.
+/// Fills the elements of a box in a block that was not written with the fill value.
 fn fill_block(stored: &Stored, index: &[usize], wanted: &Region, elements: &mut [u8], fill: &[u8]) {
     let block = stored.entry.grid().region(index);
     for run in Runs::new(&block, wanted, fill.len()) {
@@ -184,11 +184,11 @@ fn fill_block(stored: &Stored, index: &[usize], wanted: &Region, elements: &mut 
     }
 }
 
-/// What tiles are alike in.
+/// The common properties of tiles.
 struct Form<'a> {
     shape: &'a [usize],
     plain: Option<Plain>,
-    /// Gives the elements of one that is not plain.
+    /// Decodes a tile that is not plain.
     decode: &'a dyn Fn(Vec<u8>) -> Result<Vec<u8>, String>,
 }
 
@@ -196,11 +196,11 @@ struct Form<'a> {
 struct Tile {
     region: Region,
     at: Range<u64>,
-    /// How many of the bytes are zeros before it.
+    /// The number of zero bytes before the tile.
     before: usize,
 }
 
-/// Where elements go.
+/// The destination of elements.
 struct Target<'a> {
     wanted: &'a Region,
     elements: Option<&'a mut [u8]>,
@@ -208,8 +208,8 @@ struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// The parts of the elements that are those of a tile, none longer than a piece; `None` where not all of it is wanted, or in parts so
-    /// short that they are better copied.
+    /// The parts of the destination for a tile's elements, none longer than a piece. `None` if only a part of the tile is needed, or the
+    /// parts are so short that copying from a buffer is faster.
     fn place(&mut self, tile: &Tile) -> Option<Vec<&mut [u8]>> {
         let mut runs = Runs::new(&tile.region, self.wanted, self.width).peekable();
         let is_whole = tile.region.overlap(self.wanted)? == tile.region;
@@ -237,12 +237,12 @@ struct Reader<'a> {
     target: Target<'a>,
     room: &'a mut Room,
     most: u64,
-    /// Tiles that follow each other in an object and are still to be asked for.
+    /// Consecutive tiles of an object that have not been requested yet.
     run: Vec<Tile>,
 }
 
 impl Reader<'_> {
-    /// Reads a tile, now or with those that follow it.
+    /// Reads a tile, now or together with those that follow it.
     fn tile(&mut self, form: &Form<'_>, tile: Tile) -> Result<(), Fault> {
         match (&self.source, form.plain) {
             (Object::File(_), Some(plain)) => return self.pass(form, plain, &tile),
@@ -261,7 +261,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Asks for the tiles that are left.
+    /// Requests the remaining tiles.
     fn finish(&mut self, form: &Form<'_>) -> Result<(), Fault> {
         let run = std::mem::take(&mut self.run);
         let (Some(first), Some(last)) = (run.first(), run.last()) else { return Ok(()) };
@@ -301,7 +301,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a tile of a file piece by piece, so that a piece is in the caches of a core still when its checksum is made.
+    /// Reads a tile of a file piece by piece, so that a piece is still in a core's caches when its checksum is computed.
     fn pass(&mut self, form: &Form<'_>, plain: Plain, tile: &Tile) -> Result<(), Fault> {
         let (elements, checksum) = self.lengths(form, plain, tile)?;
         self.seek(tile.at.start)?;
@@ -319,7 +319,7 @@ impl Reader<'_> {
         self.compare(tile, sum.value(), &stored[..checksum])
     }
 
-    /// Reads a tile by way of the room of the thread, and puts what is wanted of it where it belongs.
+    /// Reads a tile through the thread's buffer, and copies the needed part to its place.
     fn scatter(&mut self, tile: &Tile, elements: usize, sum: &mut Crc32c) -> io::Result<()> {
         let mut left = elements;
         let mut scatter = Scatter::new(&tile.region, self.target.wanted, self.target.width);
@@ -336,7 +336,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Checks the bytes of a tile, decodes them and puts them where they belong.
+    /// Verifies the bytes of a tile, decodes them and copies them to their place.
     fn give(&mut self, form: &Form<'_>, tile: &Tile, bytes: &[u8]) -> Result<(), Fault> {
         let (before, bytes) = bytes.split_at(tile.before);
         self.nothing(tile, before)?;
@@ -356,18 +356,18 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The bytes of a plain tile's elements and of its checksum, which are all that it has.
+    /// The sizes of a plain tile's elements and of its checksum, which together must be the tile's size.
     fn lengths(&self, form: &Form<'_>, plain: Plain, tile: &Tile) -> Result<(usize, usize), Fault> {
         let elements = form.shape.iter().product::<usize>() * self.target.width;
         let checksum = if plain.has_checksum { CRC } else { 0 };
         let length = tile.at.end - tile.at.start - tile.before as u64;
         if length != (elements + checksum) as u64 {
-            return Err(self.bad(tile, &format!("it has {length} bytes of {}", elements + checksum)));
+            return Err(self.bad(tile, &format!("it has {length} bytes, expected {}", elements + checksum)));
         }
         Ok((elements, checksum))
     }
 
-    /// Checks that what is before a tile is zeros.
+    /// Checks that the bytes before a tile are zeros.
     fn nothing(&self, tile: &Tile, before: &[u8]) -> Result<(), Fault> {
         match before.iter().all(|&byte| byte == 0) {
             true => Ok(()),
@@ -375,7 +375,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Compares with a stored checksum, where there is one.
+    /// Compares with a stored checksum, if there is one.
     fn compare(&self, tile: &Tile, sum: u32, stored: &[u8]) -> Result<(), Fault> {
         if stored.is_empty() || sum.to_le_bytes() == stored {
             return Ok(());
@@ -384,7 +384,7 @@ impl Reader<'_> {
     }
 
     fn bad(&self, tile: &Tile, what: &str) -> Fault {
-        (self.damage)(format!("is bad at {}: {what}", tile.region))
+        (self.damage)(format!("is damaged at {}: {what}", tile.region))
     }
 
     fn seek(&self, to: u64) -> Result<(), Fault> {
@@ -404,13 +404,13 @@ impl Reader<'_> {
         }
     }
 
-    /// Where the tiles of a file are.
+    /// Reads the index of a file's tiles.
     fn index(&self, tiles: &Tiles, block: &[usize], size: u64) -> Result<Vec<Option<(u64, u64)>>, Fault> {
         let length = tiles.index_size(block).filter(|&length| length <= size);
         let length =
             length.ok_or_else(|| (self.damage)(format!("has {size} bytes, fewer than its index")))?;
         let bytes = self.bytes(if tiles.index_at_end { size - length..size } else { 0..length })?;
         let index = tiles.decode_index(bytes.into(), block);
-        index.map_err(|error| (self.damage)(format!("has a bad index: {error}")))
+        index.map_err(|error| (self.damage)(format!("has an invalid index: {error}")))
     }
 }

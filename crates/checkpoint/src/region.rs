@@ -1,28 +1,28 @@
-//! Boxes of elements of an array, and grids of them.
+//! Boxes of elements of an array, and grids of boxes.
 
 /// A box of elements of an array.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Region {
     /// The first element in each dimension.
     pub offset: Vec<usize>,
-    /// How many elements there are in each dimension.
+    /// The number of elements in each dimension.
     pub shape: Vec<usize>,
 }
 
 impl Region {
-    /// A whole array.
+    /// The region of a whole array.
     #[must_use]
     pub fn whole(shape: &[usize]) -> Region {
         Region { offset: vec![0; shape.len()], shape: shape.to_vec() }
     }
 
-    /// How many elements the box has.
+    /// The number of elements in the box.
     #[must_use]
     pub fn elements(&self) -> usize {
         self.shape.iter().fold(1, |all: usize, &n| all.saturating_mul(n))
     }
 
-    /// The elements that two boxes of one rank have in common; `None` where there are none.
+    /// The intersection of two boxes of the same rank; `None` if it is empty.
     #[must_use]
     pub fn overlap(&self, other: &Region) -> Option<Region> {
         let mut common = Region { offset: Vec::new(), shape: Vec::new() };
@@ -38,7 +38,7 @@ impl Region {
         Some(common)
     }
 
-    /// Whether the box lies within an array of this shape.
+    /// Whether the box is within an array of this shape.
     pub(crate) fn fits(&self, shape: &[usize]) -> bool {
         self.offset.len() == shape.len()
             && self.shape.len() == shape.len()
@@ -91,7 +91,7 @@ impl Iterator for Indices {
     }
 }
 
-/// An array that is cut into blocks of one shape; the last ones may be cut off by the array's end.
+/// A grid that divides an array into blocks of one shape; the last blocks may be truncated by the array's end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Grid {
     shape: Vec<usize>,
@@ -104,12 +104,12 @@ impl Grid {
         Grid { shape: shape.to_vec(), block: block.to_vec() }
     }
 
-    /// How many blocks there are in each dimension.
+    /// The number of blocks in each dimension.
     pub(crate) fn counts(&self) -> Vec<usize> {
         self.shape.iter().zip(&self.block).map(|(&n, &b)| n.div_ceil(b)).collect()
     }
 
-    /// The elements of a block that lie within the array.
+    /// The elements of a block within the array.
     pub(crate) fn region(&self, index: &[usize]) -> Region {
         let offset: Vec<usize> = index.iter().zip(&self.block).map(|(&i, &b)| i * b).collect();
         let shape =
@@ -117,7 +117,7 @@ impl Grid {
         Region { shape: shape.collect(), offset }
     }
 
-    /// The block that is exactly this box.
+    /// The block that equals this box.
     pub(crate) fn index_of(&self, region: &Region) -> Option<Vec<usize>> {
         if !region.fits(&self.shape) {
             return None;
@@ -126,7 +126,7 @@ impl Grid {
         (self.region(&index) == *region && region.elements() > 0).then_some(index)
     }
 
-    /// The blocks that have elements of a box within the array.
+    /// The blocks that intersect a box within the array.
     pub(crate) fn touched(&self, region: &Region) -> impl Iterator<Item = Vec<usize>> + use<> {
         let first: Vec<usize> = region.offset.iter().zip(&self.block).map(|(&o, &b)| o / b).collect();
         let empty = region.elements() == 0;
@@ -152,7 +152,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn blocks_that_are_touched_are_those_that_overlap(
+        fn touched_blocks_are_those_that_overlap(
             (shape, block, offset, size) in (1usize..4).prop_flat_map(|rank| (
                 prop::collection::vec(1usize..9, rank),
                 prop::collection::vec(1usize..5, rank),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_block_is_cut_off() {
+    fn last_block_is_truncated() {
         let grid = Grid::new(&[5], &[2]);
         assert_eq!(grid.counts(), [3]);
         assert_eq!(grid.region(&[2]), Region { offset: vec![4], shape: vec![1] });

@@ -1,4 +1,4 @@
-//! Copies of elements between boxes of one array, run by run: elements that follow each other in both.
+//! Copies of elements between boxes of one array, in runs that are contiguous in both.
 
 use std::iter::Peekable;
 
@@ -7,25 +7,25 @@ use crate::region::Region;
 /// Bytes that are contiguous in the row-major elements of two boxes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
-    /// The first byte in one box.
+    /// The offset of the first byte in one box.
     pub(crate) from: usize,
-    /// The first byte in the other.
+    /// The offset of the first byte in the other.
     pub(crate) to: usize,
     pub(crate) len: usize,
 }
 
-/// What two boxes of one array have in common, in ascending order in both. Dimensions that both boxes have whole are one run with
-/// what follows them.
+/// The intersection of two boxes of one array as runs, in ascending order in both. Dimensions that both boxes contain entirely are merged
+/// into one run with the dimensions after them.
 #[derive(Debug)]
 pub(crate) struct Runs {
-    /// How many runs there are in each dimension that is no part of a run, with the bytes from one to the next in both boxes.
+    /// For each dimension outside of runs: the number of iterations, and the strides in bytes in both boxes.
     outer: Vec<(usize, usize, usize)>,
     index: Vec<usize>,
     next: Option<Run>,
 }
 
 impl Runs {
-    /// `width` is the bytes of an element.
+    /// `width` is the size of an element in bytes.
     pub(crate) fn new(from: &Region, to: &Region, width: usize) -> Runs {
         let Some(common) = from.overlap(to) else {
             return Runs { outer: Vec::new(), index: Vec::new(), next: None };
@@ -79,10 +79,10 @@ fn strides(shape: &[usize], width: usize) -> Vec<usize> {
     strides
 }
 
-/// The elements of a box that come piece by piece, and what another box has of them.
+/// Copies the elements of a box, given in pieces, into another box.
 pub(crate) struct Scatter {
     runs: Peekable<Runs>,
-    /// The bytes that came.
+    /// The number of bytes so far.
     at: usize,
 }
 
@@ -91,7 +91,7 @@ impl Scatter {
         Scatter { runs: Runs::new(from, to, width).peekable(), at: 0 }
     }
 
-    /// Copies what follows the pieces before to where it belongs in `to`, the elements of the other box.
+    /// Copies the next piece to its place in `to`, the elements of the other box.
     pub(crate) fn take(&mut self, piece: &[u8], to: &mut [u8]) {
         let (begin, end) = (self.at, self.at + piece.len());
         self.at = end;
@@ -107,7 +107,7 @@ impl Scatter {
     }
 }
 
-/// The elements of a box, made piece by piece of those of another. What the other has not is zero.
+/// Produces the elements of a box in pieces from those of another. Elements outside of the other box are zero.
 pub(crate) struct Gather<'a> {
     elements: &'a [u8],
     runs: Peekable<Runs>,
@@ -120,7 +120,7 @@ impl<'a> Gather<'a> {
         Gather { elements, runs: Runs::new(from, to, width).peekable(), at: 0 }
     }
 
-    /// The next bytes: as many as `room` has. They are not copied where they follow each other.
+    /// The next bytes, as many as `room` has. They are not copied if they are contiguous.
     pub(crate) fn piece<'b>(&mut self, room: &'b mut [u8]) -> &'b [u8]
     where
         'a: 'b,
@@ -174,7 +174,7 @@ mod tests {
         })
     }
 
-    /// Element by element.
+    /// Copies element by element.
     fn copied(from: &[u8], a: &Region, to: &mut [u8], b: &Region, width: usize) {
         for index in Indices::new(&b.shape) {
             let at: Vec<usize> = index.iter().zip(&b.offset).map(|(i, o)| i + o).collect();

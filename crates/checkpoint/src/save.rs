@@ -135,8 +135,7 @@ fn all_slices(said: &[Vec<u8>], state: &State) -> Result<Vec<Vec<Slice>>> {
         let text = String::from_utf8_lossy(value);
         let mut lines = text.lines();
         if lines.next().map(str::as_bytes) != Some(own) {
-            let text =
-                format!("process {process} has another state: entries or what the checkpoint says differ");
+            let text = format!("process {process} has another state: its entries or metadata differ");
             return Err(CheckpointError::Process(text));
         }
         let slice = |line: &str| -> Option<Slice> {
@@ -147,8 +146,7 @@ fn all_slices(said: &[Vec<u8>], state: &State) -> Result<Vec<Vec<Slice>>> {
             Some(Slice { entry, region: Region { offset, shape } })
         };
         let slices: Option<Vec<Slice>> = lines.map(slice).collect();
-        slices
-            .ok_or_else(|| CheckpointError::Process(format!("process {process} said what is not understood")))
+        slices.ok_or_else(|| CheckpointError::Process(format!("process {process} sent an invalid message")))
     };
     said.iter().enumerate().map(parse).collect()
 }
@@ -201,7 +199,7 @@ fn block(
     let mut elements = read(entry, region).map_err(bad)?;
     let expected = region.elements() * entry.dtype.bytes();
     if elements.len() != expected {
-        return Err(bad(format!("{} bytes were given where {expected} are needed", elements.len())));
+        return Err(bad(format!("got {} bytes, expected {expected}", elements.len())));
     }
     let index = entry.grid().index_of(region).unwrap_or_default();
     let path = place.file(&format!("{}/{}", entry.name, key(&index)));
@@ -209,7 +207,7 @@ fn block(
         let mut write = |out: &mut File| {
             let file = BlockFile::new(entry, &elements, &region.shape);
             let mut tiles = file.count();
-            // Without its end, a block leaves room for another one beside it.
+            // The end is written first and its memory is released, which leaves memory for another block.
             if let Some(cut) = file.cut(OWN) {
                 out.seek(SeekFrom::Start(cut.position))?;
                 file.pieces(cut.tile..tiles, &mut |piece| out.write_all(piece))?;

@@ -1,7 +1,7 @@
-//! The tree of Python objects that a state is: dictionaries, lists, tuples, `None`, empty nodes, scalars.
+//! The Python pytree of a state: dictionaries, lists, tuples, `None`, empty nodes, scalars.
 //!
-//! Orbax restores a checkpoint into a tree of the caller only if both have the same structure. Names of arrays alone do not say what
-//! that is: a list and a dictionary with the keys `0` and `1` have the same names, and empty nodes have none.
+//! Orbax restores a checkpoint into a tree of the caller only if both have the same structure. The names of arrays do not determine it: a
+//! list and a dictionary with the keys `0` and `1` give the same names, and empty nodes have none.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ impl std::fmt::Display for Key {
 /// A leaf of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leaf {
-    /// The way from the root.
+    /// The path from the root.
     pub keys: Vec<Key>,
     /// The type name that Orbax writes: `jax.Array`, `np.ndarray`, `scalar`, `string`, `None`, `Dict`, `List`, `Tuple`, `NamedTuple`.
     pub kind: String,
@@ -35,41 +35,41 @@ pub struct Leaf {
 }
 
 impl Leaf {
-    /// The name of the leaf: its keys with dots between.
+    /// The name of the leaf: its keys, separated by dots.
     #[must_use]
     pub fn name(&self) -> String {
         let keys: Vec<String> = self.keys.iter().map(Key::to_string).collect();
         keys.join(".")
     }
 
-    /// Whether it is an array of the checkpoint, as far as its type says.
+    /// Whether its type is that of an array of the checkpoint.
     #[must_use]
     pub fn is_array(&self) -> bool {
         matches!(self.kind.as_str(), "jax.Array" | "np.ndarray" | "scalar")
     }
 }
 
-/// A tree, by its leaves.
+/// A tree, as a list of its leaves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
     /// The leaves, in order.
     pub leaves: Vec<Leaf>,
 }
 
-/// The type of arrays of devices.
+/// The type name of arrays on devices.
 const ARRAY: &str = "jax.Array";
 
 impl Tree {
-    /// The tree of arrays with the names that JAX gives arguments: `params['layers'][0].w`. `[0]` is an index, `['0']` a key.
+    /// Creates the tree from JAX's names of arguments: `params['layers'][0].w`. `[0]` is an index, `['0']` a key.
     #[must_use]
     pub fn of_paths<'a>(paths: impl IntoIterator<Item = &'a str>) -> Tree {
         let leaf = |path: &str| Leaf { keys: keys_of(path), kind: ARRAY.to_owned(), text: None };
         Tree { leaves: paths.into_iter().map(leaf).collect() }
     }
 
-    /// The tree that arrays of these names are saved as. Leaves of `self` keep their keys and types. Names that it does not have are
-    /// split at dots, where that makes a tree; digits alone are indices where all keys of a node are. Indices that are left out are
-    /// `None`. Leaves that are no arrays stay; arrays that are not saved do not.
+    /// The tree for saving arrays with these names. Leaves of `self` keep their keys and types. Other names are split at dots, if that
+    /// gives a valid tree; digits are indices if all keys of a node are digits. Missing indices become `None`. Leaves of `self` that are
+    /// not arrays are kept; its arrays that are not saved are removed.
     pub(crate) fn for_names(&self, names: &[&str]) -> Tree {
         let known: BTreeMap<String, &Leaf> = self.leaves.iter().map(|leaf| (leaf.name(), leaf)).collect();
         let unknown: Vec<&str> = names.iter().copied().filter(|name| !known.contains_key(*name)).collect();
@@ -92,7 +92,7 @@ impl Tree {
         let filled = Tree { leaves }.with_holes();
         match filled.is_tree() {
             true => filled,
-            // Names that cannot be nested stay as they are.
+            // Names that cannot be nested are kept unsplit.
             false => {
                 let flat = |name: &&str| Leaf {
                     keys: vec![Key::Name((*name).to_owned())],
@@ -104,7 +104,7 @@ impl Tree {
         }
     }
 
-    /// The tree with `None` for each index of a list that has nothing.
+    /// Adds `None` for each missing index of a list.
     fn with_holes(mut self) -> Tree {
         let mut lists: BTreeMap<Vec<Key>, BTreeSet<usize>> = BTreeMap::new();
         for leaf in &self.leaves {
@@ -127,7 +127,7 @@ impl Tree {
         self
     }
 
-    /// Whether no leaf is a node, too, no leaf is there twice, and the children of a node are all indices or all names.
+    /// Whether no leaf is also a node, no leaf is repeated, and the children of a node are all indices or all names.
     fn is_tree(&self) -> bool {
         let mut nodes: BTreeMap<&[Key], bool> = BTreeMap::new();
         for leaf in &self.leaves {
@@ -143,10 +143,10 @@ impl Tree {
     }
 }
 
-/// The most indices of a list that nothing is at: more are no list.
+/// Maximum number of missing indices of a list. A node with more is not a list.
 const MOST_HOLES: usize = 1000;
 
-/// Names split at dots; none where that is no tree. Digits are indices where all keys of a node are.
+/// Splits names at dots; returns an empty list if that gives no valid tree. Digits are indices if all keys of a node are digits.
 fn split<'a>(names: &[&'a str]) -> Vec<(&'a str, Vec<Key>)> {
     let set: BTreeSet<&str> = names.iter().copied().collect();
     let nested = names.iter().all(|name| {
@@ -188,7 +188,7 @@ fn split<'a>(names: &[&'a str]) -> Vec<(&'a str, Vec<Key>)> {
     names.iter().map(|&name| (name, steps(name).map(key).collect())).collect()
 }
 
-/// The keys of a name as JAX writes it.
+/// The keys of a name in JAX's notation.
 fn keys_of(path: &str) -> Vec<Key> {
     let mut keys = Vec::new();
     let mut rest = path;
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_known_tree_stays() {
+    fn known_tree_is_kept() {
         let mut tree = Tree::of_paths(["a['0']", "gone", "b[0]"]);
         tree.leaves[2].kind = "scalar".to_owned();
         for (index, kind) in [(1, "None"), (2, "Tuple")] {
@@ -273,7 +273,7 @@ mod tests {
         }
         let saved = tree.for_names(&["a.0", "b.0", "new.w"]);
         assert_eq!(shown(&saved), [".a.0", ".b[0]: scalar", ".new.w", ".b[1]: None", ".b[2]: Tuple"]);
-        // An array where nothing was.
+        // An array at an index that had none.
         assert_eq!(shown(&tree.for_names(&["b.1"])), [".b[1]", ".b[2]: Tuple", ".b[0]: None"]);
     }
 }

@@ -142,17 +142,17 @@ fn fill(mount: &Mount, store: &Store) {
     assert_eq!(run.all_steps().unwrap(), [1, 51]);
     let mut left = files(&mount.path().join("run"));
     left.retain(|file| !["/run/1/", "/run/51/"].iter().any(|step| file.to_string_lossy().contains(step)));
-    assert!(left.is_empty(), "{left:?} are left of what was refused");
+    assert!(left.is_empty(), "rejected saves left {left:?}");
 }
 
 #[test]
-fn a_full_disk_keeps_what_was_whole() {
+fn full_disk_keeps_complete_checkpoints() {
     let Some(mount) = Mount::new(16) else { return };
     fill(&mount, &Store::folder(mount.path()).unwrap());
 }
 
 #[test]
-fn a_full_disk_keeps_what_was_whole_by_the_rule_of_object_stores() {
+fn full_disk_keeps_complete_checkpoints_with_markers() {
     let Some(mount) = Mount::new(16) else { return };
     let files = LocalFileSystem::new_with_prefix(mount.path()).unwrap().with_automatic_cleanup(true);
     let retry = Retry { attempts: 2, first_wait: Duration::from_millis(1) };
@@ -160,7 +160,7 @@ fn a_full_disk_keeps_what_was_whole_by_the_rule_of_object_stores() {
 }
 
 #[test]
-fn a_folder_that_is_read_only_is_read_and_not_written() {
+fn read_only_folder_can_be_read() {
     let Some(mount) = Mount::new(16) else { return };
     let store = Store::folder(mount.path()).unwrap();
     let arrays = arrays();

@@ -50,7 +50,7 @@ fn wanted(name: &str, dtype: DType, shape: &[usize]) -> Wanted {
 }
 
 #[test]
-fn all_that_does_not_fit_is_said_at_once() {
+fn all_mismatches_are_reported_together() {
     let (store, _) = saved();
     let checkpoint = Checkpoint::open(&store, "s").unwrap();
     let list = [
@@ -64,8 +64,8 @@ fn all_that_does_not_fit_is_said_at_once() {
     let error = restored.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the checkpoint does not fit: missing: x, y; unexpected: c; \
-         misshaped: a is f32[4, 4] and not bf16[4, 4], b is f32[4, 4] and not f32[4, 5]"
+        "the checkpoint does not match the request: missing: x, y; unexpected: c; \
+         misshaped: a is f32[4, 4], expected bf16[4, 4], b is f32[4, 4], expected f32[4, 5]"
     );
     assert_eq!(error.code(), "SH1309");
     let beyond = Region { offset: vec![2, 0], shape: vec![3, 4] };

@@ -204,7 +204,7 @@ fn run(store: &Store) -> ExitCode {
 
 fn kill(place: &Place) -> Result<(), Failed> {
     let kills: u64 = match std::env::var("SHARDC_KILLS") {
-        Ok(text) => text.parse().map_err(|_| format!("SHARDC_KILLS is {text:?}, no number"))?,
+        Ok(text) => text.parse().map_err(|_| format!("SHARDC_KILLS must be a number, got {text:?}"))?,
         Err(_) => 12,
     };
     let store = place.at.store(&place.options);
@@ -217,7 +217,7 @@ fn kill(place: &Place) -> Result<(), Failed> {
         // The clock starts after the run's start, so that kills hit saves and not the start.
         let begun = lines.next().ok_or("the run ended before it began")?.unwrap();
         if begun != format!("begun {at}") {
-            return Err(format!("kill {number}: the run is {begun}, and step {at} is whole").into());
+            return Err(format!("kill {number}: the run reports {begun}, but step {at} is complete").into());
         }
         random ^= random << 13;
         random ^= random >> 7;
@@ -238,14 +238,16 @@ fn kill(place: &Place) -> Result<(), Failed> {
             said.iter().rev().find_map(|line| line.strip_prefix(word)?.trim().parse().ok())
         };
         if is_asked && (!status.success() || whole("ended").is_none()) {
-            return Err(format!("kill {number}: asked to end, the run did with {status}: {said:?}").into());
+            return Err(format!("kill {number}: the run ended on request with {status}: {said:?}").into());
         }
         found_half += u64::from(place.steps() > shardc_checkpoint::steps(&store, "run").unwrap().len());
         let run = manager(&store);
         let (steps, latest) = (run.all_steps().unwrap(), run.latest().unwrap());
         let known = whole("ended").or_else(|| whole("saved"));
         if latest < known || latest.unwrap_or(0) < at {
-            return Err(format!("kill {number}: {known:?} was whole, and {latest:?} is").into());
+            return Err(
+                format!("kill {number}: step {known:?} was complete, but the latest is {latest:?}").into()
+            );
         }
         let Some(latest) = latest else { continue };
         // A kill between a save and the deletion of an older step leaves one more step.
@@ -257,14 +259,15 @@ fn kill(place: &Place) -> Result<(), Failed> {
         at = latest;
         let checkpoint = run.open(latest).unwrap();
         if restored(&checkpoint) != expected || !checkpoint.verify(None).unwrap().is_empty() {
-            return Err(format!("kill {number}: step {latest} is not what it was").into());
+            return Err(format!("kill {number}: step {latest} has changed").into());
         }
     }
     if at == 0 {
-        return Err("no step was ever whole".into());
+        return Err("no step was ever complete".into());
     }
     // Written past the test harness, which hides the output of passing tests.
-    let text = format!("{}: {kills} kills, {at} steps, {found_half} of them left a save begun\n", place.at.0);
+    let text =
+        format!("{}: {kills} kills, {at} steps; {found_half} kills left an incomplete save\n", place.at.0);
     std::io::stderr().write_all(text.as_bytes()).unwrap();
     Ok(())
 }

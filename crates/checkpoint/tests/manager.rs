@@ -38,7 +38,7 @@ fn options() -> Options {
 }
 
 #[test]
-fn options_that_make_no_sense_are_refused() {
+fn invalid_options_are_rejected() {
     let store = Store::memory().unwrap();
     let keep = |newest, every| Options { keep: Keep { newest, every }, ..options() };
     for bad in [
@@ -55,7 +55,7 @@ fn options_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn values_are_copied_and_written_behind_the_run() {
+fn values_are_copied_and_written_in_the_background() {
     let store = Store::memory().unwrap();
     let told = Arc::new(AtomicU64::new(0));
     let (release, released) = mpsc::channel::<()>();
@@ -73,7 +73,7 @@ fn values_are_copied_and_written_behind_the_run() {
     let options = Options { progress: Some(Arc::new(progress)), ..options() };
     let manager = CheckpointManager::new(&store, "run", options).unwrap();
     save_async(&manager, 1).unwrap();
-    assert!(manager.all_steps().unwrap().is_empty(), "it is not whole yet");
+    assert!(manager.all_steps().unwrap().is_empty(), "it is not complete yet");
     release.send(()).unwrap();
     // Only one save runs at a time: the second waits for the first.
     save_async(&manager, 2).unwrap();
@@ -88,7 +88,7 @@ fn values_are_copied_and_written_behind_the_run() {
     let error = manager.wait().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the save of step 2 in the background failed: there is a checkpoint at run/2 already"
+        "the background save of step 2 failed: a checkpoint already exists at run/2"
     );
     assert_eq!((error.code(), manager.wait()), ("SH1313", Ok(())));
     save_async(&manager, 4).unwrap();
@@ -99,7 +99,7 @@ fn values_are_copied_and_written_behind_the_run() {
 }
 
 #[test]
-fn what_was_interrupted_is_not_listed_and_goes() {
+fn interrupted_saves_are_not_listed_and_removed() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::folder(folder.path()).unwrap();
     save(&CheckpointManager::new(&store, "", options()).unwrap(), 7).unwrap();
@@ -117,7 +117,7 @@ fn what_was_interrupted_is_not_listed_and_goes() {
 
 #[cfg(unix)]
 #[test]
-fn a_signal_to_one_process_is_heard_by_all() {
+fn signal_to_one_process_reaches_all() {
     let store = Store::memory().unwrap();
     let heard = Mutex::new(Vec::new());
     let options = || Options { save_interval: 100, ..Options::default() };

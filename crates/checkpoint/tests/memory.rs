@@ -50,12 +50,12 @@ fn saving_and_restoring_need_no_more_than_two_shards() {
     let saved = grown(|| {
         save(&store, "s", &state, &|_, _| Ok(data.clone()), &Alone, None).unwrap();
     });
-    assert!(saved >= SHARD, "a save that copies a shard needs {saved} bytes, they say");
+    assert!(saved >= SHARD, "a save that copies a shard was measured at only {saved} bytes");
     assert!(saved <= 2 * SHARD, "a save needs {saved} bytes, and a shard has {SHARD}");
 
     let checkpoint = Checkpoint::open(&store, "s").unwrap();
     let left = grown(|| restore(&checkpoint, entry.blocks(), &mut |elements| assert!(*elements == data)));
-    assert!(left >= SHARD, "a restore that reads a shard needs {left} bytes, they say");
+    assert!(left >= SHARD, "a restore that reads a shard was measured at only {left} bytes");
     assert!(left <= 2 * SHARD, "a restore needs {left} bytes, and a shard has {SHARD}");
 
     // Regions that cross the blocks of the file, in tiles that other regions read too.
@@ -69,8 +69,11 @@ fn saving_and_restoring_need_no_more_than_two_shards() {
         grown(|| restore(&checkpoint, entry.blocks(), &mut |elements| kept.push(std::mem::take(elements))));
     let beside = all.saturating_sub(SHARDS * SHARD);
     assert!(kept.iter().all(|elements| *elements == data));
-    assert!(beside <= 2 * SHARD, "a restore needs {beside} bytes beside the state, and a shard has {SHARD}");
+    assert!(
+        beside <= 2 * SHARD,
+        "a restore needs {beside} bytes in addition to the state, and a shard has {SHARD}"
+    );
 
     let verified = grown(|| assert_eq!(checkpoint.verify(None).unwrap(), []));
-    assert!(verified <= 2 * SHARD, "looking at all needs {verified} bytes, and a shard has {SHARD}");
+    assert!(verified <= 2 * SHARD, "verifying needs {verified} bytes, and a shard has {SHARD}");
 }

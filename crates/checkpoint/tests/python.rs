@@ -68,7 +68,7 @@ fn numpy(dtype: DType) -> &'static str {
 }
 
 #[test]
-fn others_read_ours() {
+fn python_reads_our_checkpoints() {
     let Some(python) = python() else { return };
     let folder = tempfile::tempdir().unwrap();
     let store = Store::folder(folder.path()).unwrap();
@@ -100,7 +100,7 @@ fn others_read_ours() {
 }
 
 #[test]
-fn theirs_are_read() {
+fn python_checkpoints_are_read() {
     let Some(python) = python() else { return };
     let folder = tempfile::tempdir().unwrap();
     run(&python, "write_theirs.py", folder.path());
@@ -188,7 +188,7 @@ fn flip_bytes(store: &Store, folder: &Path, form: &str) {
 }
 
 #[test]
-fn trees_come_back_to_orbax() {
+fn trees_round_trip_through_orbax() {
     let Some(python) = python() else { return };
     let folder = tempfile::tempdir().unwrap();
     let store = Store::folder(folder.path()).unwrap();

@@ -19,9 +19,10 @@ fn plugin(folder: &Folder, kind: &str) -> Option<String> {
 fn a_given_plugin_that_does_not_load_is_reported() {
     let folder = Folder::new();
     std::fs::write(folder.path("libtpu.so"), "no plugin").unwrap();
-    for (file, kind, why) in
-        [("libtpu.so", "tpu", "it is no shared library"), ("missing.so", "cpu", "No such file or directory")]
-    {
+    for (file, kind, why) in [
+        ("libtpu.so", "tpu", "it is not a shared library"),
+        ("missing.so", "cpu", "No such file or directory"),
+    ] {
         let ran = folder.run(&["plugin", "doctor", "--plugin", file]);
         assert_eq!(ran.code, Some(1), "{ran:?}");
         assert!(
@@ -81,6 +82,6 @@ fn absent_gpus_can_be_compiled_for() {
     let (small, enough) = (of("cuda:a100-40gb:1"), of("cuda:h100:1"));
     assert_eq!((small.code, enough.code), (Some(1), Some(0)), "{small:?} {enough:?}");
     assert!(small.out.contains("total                     64.0 GiB\n"), "{small:?}");
-    let error = "error[RT0503]: a device needs 64.0 GiB, and one of cuda:a100-40gb:1 has 39.4 GiB";
+    let error = "error[RT0503]: the program needs 64.0 GiB on a device, but a device of cuda:a100-40gb:1 has 39.4 GiB";
     assert!(small.err.contains(error), "{small:?}");
 }

@@ -66,10 +66,10 @@ fn inputs_are_compared_before_anything_is_sent() {
         let error = program.run(&client, &integers).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "error[RT0303]: 2 inputs do not fit the program, which takes 2:\n  \
-             input 0 (w): tensor<8x4xf32> is expected, and tensor<8x4xi32> was given\n  \
-             input 1 (x): tensor<8x4xf32> is expected, and tensor<4x8xf32> was given; \
-             give the inputs in the program's order, with its element types and shapes: nothing is converted"
+            "error[RT0303]: 2 inputs do not match the program, which has 2 parameters:\n  \
+             input 0 (w): expected tensor<8x4xf32>, got tensor<8x4xi32>\n  \
+             input 1 (x): expected tensor<8x4xf32>, got tensor<4x8xf32>; \
+             pass the inputs in the program's order, with its element types and shapes: nothing is converted"
         );
         check();
         let damaged = HostArray { data: vec![0; 3], ..good[0].clone() };
@@ -127,9 +127,9 @@ fn arrays_that_are_split_otherwise_are_told() {
     let error = runtime(program.step(&[whole, integers]).unwrap_err());
     assert_eq!(
         error.to_string(),
-        "2 inputs do not fit the program, which takes 2:\n  \
-         input 0 (w): split [4, 2] over 8 devices is expected, and it is whole on 8 devices\n  \
-         input 1 (x): tensor<8x4xf32> is expected, and tensor<8x4xi32> was given"
+        "2 inputs do not match the program, which has 2 parameters:\n  \
+         input 0 (w): expected split [4, 2] over 8 devices, got replicated on 8 devices\n  \
+         input 1 (x): expected tensor<8x4xf32>, got tensor<8x4xi32>"
     );
     let good = program.put(&client, &[array.clone(), array]).unwrap();
     let mut reversed = good[0].layout().clone();

@@ -115,7 +115,7 @@ const BY_TREE_BORROWS: &str = "shardc-checkpoint";
 
 /// Tests of the runtime that use system calls unsupported by Miri: file times, processes, libraries, sockets.
 const WITHOUT_MIRI: [&str; 5] =
-    ["cache::", "launcher::", "plugin::", "processes::handshake", "a_local_job_needs_an_index_alone"];
+    ["cache::", "launcher::", "plugin::", "processes::handshake", "local_job_needs_only_an_index"];
 
 /// Large or exhaustive tests: Miri takes microseconds for nanoseconds of work.
 const TOO_LONG_FOR_MIRI: [&str; 13] = [

@@ -1,4 +1,4 @@
-//! What is done in a process of its own, because a plugin may end it: compilation, and looking at a plugin.
+//! Child processes for tasks in which a plugin may crash the process: compilation and plugin checks.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader};
@@ -14,14 +14,14 @@ use crate::options::{CompileOptions, OptionValue};
 use crate::plugin::{NO_TPU, PluginKind, QUIET};
 use crate::scratch::Scratch;
 
-/// The hidden sub-command that a program must hand to [`run_child`].
+/// The hidden sub-command with which a program must call [`run_child`].
 pub const CHILD_COMMAND: &str = "__aot-compile";
 
-/// How much of the child's standard error an error quotes.
+/// The part of the child's standard error that an error quotes.
 const TAIL_LINES: usize = 20;
 const TAIL_LINE_BYTES: usize = 400;
 
-/// A [`CompileRequest`] as it crosses to the child: files instead of bytes.
+/// A [`CompileRequest`] as sent to the child: files instead of bytes.
 #[derive(Debug, Serialize, Deserialize)]
 struct Request {
     target: String,
@@ -33,7 +33,7 @@ struct Request {
     shardy: bool,
     xla_options: Vec<(String, Value)>,
     executable: Option<PathBuf>,
-    /// Where the child writes its [`Answer`].
+    /// The file for the child's [`Answer`].
     answer: PathBuf,
 }
 
@@ -46,12 +46,12 @@ enum Value {
     Text(String),
 }
 
-/// What a child is to do.
+/// A task for a child.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Task {
     Compile(Request),
-    /// Load a plugin and say what it is good for.
+    /// Load a plugin and report its health.
     Look {
         kind: PluginKind,
         plugin: PathBuf,
@@ -59,7 +59,7 @@ enum Task {
     },
 }
 
-/// What comes back from the child.
+/// The child's answer.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Answer {
@@ -71,23 +71,23 @@ enum Answer {
         hint: Option<String>,
     },
     Health(Health),
-    /// Another number of devices than the program's.
+    /// The program needs another number of devices than there are.
     Devices {
         program: usize,
         available: usize,
     },
 }
 
-/// Compiles in a child process, so that a compiler that aborts costs an error and no more.
+/// Compiles in a child process, so that a compiler that aborts is an error and does not end this process.
 ///
-/// `program` is an executable that, run as `program __aot-compile REQUEST.json`, exits with the status that
-/// [`run_child`] returns for that path: the calling program itself, as a rule ([`std::env::current_exe`]). The child
-/// gets the variables that keep plugins quiet, and the TPU plugin from asking the network about a TPU.
+/// `program` is an executable that, run as `program __aot-compile REQUEST.json`, exits with the status that [`run_child`] returns for that
+/// path. It is usually the calling program itself ([`std::env::current_exe`]). The child's environment has the variables that silence
+/// plugins and stop the TPU plugin from querying the network for a TPU.
 ///
 /// # Errors
 ///
-/// [`RuntimeError::ChildDied`] with the end of its standard error where the child was killed or answered nothing;
-/// [`RuntimeError::Child`] with what it reported otherwise.
+/// [`RuntimeError::ChildDied`] with the end of its standard error if the child was killed or gave no answer; otherwise
+/// [`RuntimeError::Child`] with the error that it reported.
 pub fn compile_in_child(program: &Path, request: &CompileRequest) -> Result<CompileReport> {
     let work = Scratch::new(|| tempfile::Builder::new().prefix("shardc-compile-").tempdir())
         .map_err(RuntimeError::io(&std::env::temp_dir()))?;
@@ -124,11 +124,11 @@ pub fn compile_in_child(program: &Path, request: &CompileRequest) -> Result<Comp
     }
 }
 
-/// Loads a plugin in a child process and says what it is good for; `program` as for [`compile_in_child`].
+/// Loads a plugin in a child process and reports its health; `program` as for [`compile_in_child`].
 ///
 /// # Errors
 ///
-/// [`RuntimeError::ChildDied`] where the child was killed, as by a plugin that crashes.
+/// [`RuntimeError::ChildDied`] if the child was killed, for example because the plugin crashed.
 pub(crate) fn look_in_child(program: &Path, kind: PluginKind, plugin: &Path) -> Result<Health> {
     let work = Scratch::new(|| tempfile::Builder::new().prefix("shardc-doctor-").tempdir())
         .map_err(RuntimeError::io(&std::env::temp_dir()))?;
@@ -142,7 +142,7 @@ pub(crate) fn look_in_child(program: &Path, kind: PluginKind, plugin: &Path) -> 
     }
 }
 
-/// Has a child do a task. Returns its answer, if it lived to give one, and how it ended.
+/// Runs a task in a child. Returns its answer, if it gave one before it ended, and how it ended.
 fn ask(program: &Path, request: &Path, task: &Task, answer: &Path) -> Result<(Option<Answer>, RuntimeError)> {
     write_json(request, task)?;
     let mut command = Command::new(program);
@@ -154,18 +154,18 @@ fn ask(program: &Path, request: &Path, task: &Task, answer: &Path) -> Result<(Op
         }
     }
     let mut child = command.spawn().map_err(RuntimeError::io(program))?;
-    // Nothing is written to it: it closes when this process ends, however it does, and then the child ends too.
+    // Nothing is written to this pipe. It closes when this process ends, even by a crash, and then the child ends too.
     let lifeline = child.stdin.take();
     let tail = child.stderr.take().map(read_tail).unwrap_or_default();
     let status = child.wait().map_err(RuntimeError::io(program))?;
     drop(lifeline);
-    // A child that died may have left an answer that it had begun: its death says more.
+    // A child that died may have left an incomplete answer, so its exit status takes priority.
     let answer = status.success().then(|| read_json::<Answer>(answer)).and_then(Result::ok);
     Ok((answer, RuntimeError::ChildDied { how: how_it_ended(status), stderr_tail: tail }))
 }
 
-/// The child's side of [`compile_in_child`]: reads the request, compiles, writes the answer. Returns the status that
-/// the process must exit with: 0 where an answer was written, be it an error.
+/// The child's side of [`compile_in_child`]: reads the request, compiles, writes the answer. Returns the exit status for the process: 0 if
+/// an answer was written, even if it is an error.
 #[must_use]
 pub fn run_child(request: &Path) -> u8 {
     crate::plugin::quiet_plugin_logs();
@@ -194,11 +194,11 @@ pub fn run_child(request: &Path) -> u8 {
     }
 }
 
-/// Ends this process once its parent, which holds the other end of the standard input, has ended.
+/// Ends this process when its parent has ended: the parent holds the other end of the standard input.
 fn end_with_parent() {
     // An error means that there is no pipe, and so no parent that waits for an answer.
     let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
-    // By a signal: a compiler in the middle of its work must not run its destructors.
+    // Uses a signal: a compiler that is running must not run its destructors.
     #[cfg(unix)]
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     #[cfg(not(unix))]
@@ -237,7 +237,7 @@ fn read_json<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T> {
     serde_json::from_slice(&text).map_err(|e| RuntimeError::io(path)(e.into()))
 }
 
-/// Reads to the end and keeps the last lines, so that a child that writes a lot is neither blocked nor kept whole.
+/// Reads to the end and keeps only the last lines: the child is never blocked, and memory is bounded.
 fn read_tail(stderr: impl std::io::Read) -> String {
     let mut lines: VecDeque<String> = VecDeque::new();
     for line in BufReader::new(stderr).split(b'\n') {
@@ -260,7 +260,7 @@ fn how_it_ended(status: ExitStatus) -> String {
                 4 => " (SIGILL)",
                 6 => " (SIGABRT)",
                 7 => " (SIGBUS)",
-                9 => " (SIGKILL: often the system's answer to a lack of memory)",
+                9 => " (SIGKILL: often because the system ran out of memory)",
                 11 => " (SIGSEGV)",
                 _ => "",
             };

@@ -1,36 +1,35 @@
-//! GPUs that programs are compiled for without one: what XLA's compiler asks of a device, written down.
+//! Descriptions of GPUs for XLA's compiler, to compile for GPUs that this machine does not have.
 //!
-//! XLA takes such a description as a `GpuTargetConfigProto` in text
-//! (`xla/stream_executor/device_description.proto`). Fields that are the same for all of NVIDIA's GPUs since Ampere are
-//! in [`Gpu::target_config`], the others in the table, whose numbers are those of NVIDIA's data sheets and of the
-//! appendix on compute capabilities in the CUDA C++ Programming Guide.
+//! XLA reads a description as the text of a `GpuTargetConfigProto` (`xla/stream_executor/device_description.proto`). Fields that are equal
+//! for all NVIDIA GPUs since Ampere are in [`Gpu::target_config`]; the others are in the table. Its numbers are from NVIDIA's data sheets
+//! and from the appendix on compute capabilities of the CUDA C++ Programming Guide.
 
 use super::target::Grid;
 
-/// A kind of GPU. Clock rates and bandwidths let the compiler choose between kernels; they time nothing.
+/// A kind of GPU. The compiler uses clock rates and bandwidths to choose between kernels, not to predict times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Gpu {
-    /// As it is written in targets.
+    /// The name in targets.
     pub(crate) name: &'static str,
-    /// As the driver names it.
+    /// The driver's name.
     description: &'static str,
     /// Major and minor number of the compute capability.
     capability: (u32, u32),
-    /// Whether it has instructions of its generation alone, such as `wgmma`: `sm_90a`.
+    /// Whether it has instructions that only its generation has, such as `wgmma`: `sm_90a`.
     is_accelerated: bool,
     multiprocessors: u32,
-    /// 32-bit floating-point units of a multiprocessor.
+    /// 32-bit floating-point units per multiprocessor.
     units: u32,
-    /// Threads that a multiprocessor holds.
+    /// Maximum number of resident threads per multiprocessor.
     threads: u32,
-    /// Bytes of shared memory of a multiprocessor.
+    /// Bytes of shared memory per multiprocessor.
     shared: u32,
-    /// Bytes of the second level of cache.
+    /// Bytes of the L2 cache.
     l2: u64,
     gigahertz: f64,
-    /// Bytes of memory that are read and written in a second.
+    /// Memory bandwidth in bytes per second.
     bandwidth: u64,
-    /// Bytes of memory that the driver shows.
+    /// Bytes of memory that the driver reports.
     pub(crate) memory: u64,
 }
 
@@ -79,7 +78,7 @@ const H100: Gpu = Gpu {
     memory: 84_942_979_072,
 };
 
-/// From small memory to large.
+/// Ordered by memory size, smallest first.
 pub(crate) const GPUS: [Gpu; 7] = [
     RTX_4090,
     Gpu {
@@ -120,21 +119,21 @@ pub(crate) const GPUS: [Gpu; 7] = [
     },
 ];
 
-/// Bytes of a multiprocessor's shared memory that CUDA keeps, for each block.
+/// Bytes of shared memory that CUDA reserves per block.
 const RESERVED: u32 = 1 << 10;
 
 impl Gpu {
-    /// The kind of this name.
+    /// Returns the kind with this name.
     pub(crate) fn named(name: &str) -> Option<&'static Gpu> {
         GPUS.iter().find(|gpu| gpu.name == name)
     }
 
-    /// Names of all kinds, for people.
+    /// The names of all kinds, for messages.
     pub(crate) fn names() -> String {
         GPUS.map(|gpu| gpu.name).join(", ")
     }
 
-    /// The description as XLA's compiler reads it. Versions are those of the pinned plugin's CUDA and cuDNN.
+    /// The description that XLA's compiler reads. Versions are those of the pinned plugin's CUDA and cuDNN.
     pub(crate) fn target_config(&self) -> String {
         let Gpu { description, capability: (major, minor), multiprocessors, units, threads, .. } = self;
         let Gpu { shared, l2, gigahertz, bandwidth, memory, .. } = self;
@@ -178,7 +177,7 @@ device_description_str: "{description}"
     }
 }
 
-/// XLA's name of hosts with GPUs: how many groups of hosts, hosts of a group, and GPUs of a host.
+/// XLA's topology name for hosts with GPUs: number of groups of hosts, hosts per group, GPUs per host.
 pub(crate) fn topology_name(grid: Grid) -> String {
     format!("1x{}x{}", grid.hosts, grid.per_host)
 }
@@ -188,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn descriptions_say_what_the_table_does() {
+    fn descriptions_match_the_table() {
         let text = Gpu::named("h100").unwrap().target_config();
         for line in [
             "major: 9 minor: 0 feature_extension: ACCELERATED_FEATURES",

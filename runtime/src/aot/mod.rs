@@ -1,8 +1,7 @@
-//! Ahead-of-time compilation: for devices that are here or not, with a report of memory, cost and collectives.
+//! Ahead-of-time compilation, also for devices that this machine does not have, with a report of memory, cost and collectives.
 //!
-//! The TPU compiler aborts its process on some wrong programs. A program that must survive that calls
-//! [`compile_in_child`], which runs a copy of the calling program as `PROGRAM __aot-compile REQUEST.json`; that copy
-//! calls [`run_child`].
+//! The TPU compiler aborts its process on some invalid programs. To survive that, call [`compile_in_child`]: it runs a copy of the calling
+//! program as `PROGRAM __aot-compile REQUEST.json`, and that copy calls [`run_child`].
 
 mod child;
 mod gpus;
@@ -25,7 +24,7 @@ use crate::options::CompileOptions;
 use crate::plugin::{Plugin, PluginKind};
 use crate::plugin_options::{ClientOptions, Value};
 
-/// What to compile, for what, and with which plugin.
+/// A compilation: the program, its target and the plugin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompileRequest {
     /// The devices.
@@ -34,51 +33,50 @@ pub struct CompileRequest {
     pub plugin: PathBuf,
     /// StableHLO, text or bytecode.
     pub program: Vec<u8>,
-    /// For how many devices, and how they are counted. Device numbers that are not given are the target's own.
+    /// The number of devices and the mode. Without device numbers, the target's own are used.
     pub options: CompileOptions,
-    /// Where to write the executable, if it is wanted.
+    /// The file for the executable; `None` to write none.
     pub executable: Option<PathBuf>,
 }
 
-/// What the compiler says of a program, for one device.
+/// The compiler's report of a program, for one device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CompileReport {
-    /// The target, as it was given: `tpu:v5e:4x4`.
+    /// The target as given: `tpu:v5e:4x4`.
     pub target: String,
-    /// How many devices the program runs on.
+    /// The number of devices of the program.
     pub devices: usize,
-    /// Bytes of a device's memory, for GPUs that need not be there. The TPU compiler refuses what does not fit, that for GPUs does
-    /// not.
+    /// Bytes of memory of a device, if the target is a kind of GPU. The TPU compiler rejects programs that do not fit; the GPU compiler
+    /// does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_bytes: Option<u64>,
     /// Bytes of arguments.
     pub argument_bytes: u64,
-    /// Bytes of results, those that share memory with arguments included.
+    /// Bytes of results, including those that alias arguments.
     pub output_bytes: u64,
-    /// Bytes of everything between arguments and results.
+    /// Bytes of temporaries.
     pub temp_bytes: u64,
-    /// Bytes of results that share memory with arguments.
+    /// Bytes of results that alias arguments.
     pub alias_bytes: u64,
-    /// The most bytes that are alive at once. Absent where the compiler does not say.
+    /// Peak of live bytes. Absent if the compiler does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_bytes: Option<u64>,
-    /// Bytes of the host's memory for arguments, results that share no memory with these, and temporaries that the program keeps there.
-    /// The other numbers here are of the device's memory alone.
+    /// Bytes of host memory: arguments, results that alias none of them, and temporaries that the program keeps there. The other numbers
+    /// are for device memory only.
     #[serde(default)]
     pub host_bytes: u64,
-    /// Bytes of machine code. Absent where the compiler does not say, as for the CPU.
+    /// Bytes of machine code. Absent if the compiler does not report it, as for the CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generated_code_bytes: Option<u64>,
-    /// The compiler's count of floating-point operations; loop bodies count once. Absent where the compiler has no such
-    /// count.
+    /// The compiler's count of floating-point operations; loop bodies count once. Absent if the compiler has no count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flops: Option<f64>,
     /// Collectives by kind, in one run of the program.
     pub collectives: Collectives,
-    /// Size of the serialised executable, in bytes. Absent where the plugin cannot write it.
+    /// Size of the serialized executable in bytes. Absent if the plugin cannot serialize it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub executable_bytes: Option<u64>,
-    /// How long the compiler took, in seconds.
+    /// Compilation time in seconds.
     pub compile_seconds: f64,
 }
 
@@ -89,14 +87,14 @@ impl CompileReport {
         self.collectives.values().fold(0, |sum, stat| sum.saturating_add(stat.bytes_sent))
     }
 
-    /// Bytes that a device needs: arguments, temporaries, and the results that take no argument's memory.
+    /// Bytes that a device needs: arguments, temporaries, and results that do not alias arguments.
     #[must_use]
     pub fn needed_bytes(&self) -> u64 {
         let results = self.output_bytes.saturating_sub(self.alias_bytes);
         self.argument_bytes.saturating_add(self.temp_bytes).saturating_add(results)
     }
 
-    /// Refuses a program that a device has too little memory for, where that is known.
+    /// Returns an error if the program needs more memory than a device has, where the device's memory is known.
     ///
     /// # Errors
     ///
@@ -112,8 +110,8 @@ impl CompileReport {
     }
 }
 
-/// How many devices a target has: `None` where that is for the program to say (virtual devices on the CPU) or for
-/// the machine (its GPUs). A TPU chip is one device or two, by its generation, so the grid does not tell.
+/// Returns the number of devices of a target. `None` if the program decides it (virtual devices on the CPU) or the machine (its GPUs). The
+/// grid of a TPU slice does not give the number: a chip is one or two devices, depending on its generation.
 ///
 /// # Errors
 ///
@@ -123,7 +121,7 @@ pub fn device_count(target: &Target, plugin: &Path) -> Result<Option<usize>> {
     Ok(Some(topology(target, name, &Plugin::load(plugin)?)?.1.len()))
 }
 
-/// The devices of a target that need not be there, and their numbers.
+/// The devices of a target that need not exist, and their numbers.
 fn topology(target: &Target, name: &str, plugin: &Plugin) -> Result<(Arc<RawTopology>, Vec<i32>)> {
     let created = match target.gpus() {
         None => RawTopology::create(plugin.api(), name, &[]),
@@ -147,15 +145,15 @@ fn topology(target: &Target, name: &str, plugin: &Plugin) -> Result<(Arc<RawTopo
 
 /// Compiles in this process.
 ///
-/// For `cpu` and `cuda` this starts a client, with as many virtual devices as the program needs on the CPU; for `tpu:` and
-/// `cuda:` with a kind and a number of devices it describes these to the compiler, and needs none of them. XLA tries out kernels
-/// for GPUs where it has one: without, it takes those that it expects to be fast. **The TPU compiler may abort the process**; and it
-/// asks the network for a TPU unless `TPU_SKIP_MDS_QUERY` is set (see [`crate::plugin::quiet_plugin_logs`]).
+/// For `cpu` and `cuda` this starts a client, with as many virtual devices on the CPU as the program needs. For `tpu:` and for `cuda:` with
+/// a kind and a number, the compiler gets a description of the devices, which need not exist. XLA times kernels on a GPU if there is one;
+/// otherwise it takes those that it expects to be fast. **The TPU compiler may abort the process**. It queries the network for a TPU unless
+/// `TPU_SKIP_MDS_QUERY` is set (see [`crate::plugin::quiet_plugin_logs`]).
 ///
 /// # Errors
 ///
-/// The plugin does not load, does not know the topology, or rejects the program; the slice has another number of
-/// devices than the program; the executable cannot be written.
+/// The plugin does not load, does not know the topology, or rejects the program; the slice and the program have different numbers of
+/// devices; the executable cannot be written.
 pub fn compile(request: &CompileRequest) -> Result<CompileReport> {
     let plugin = Plugin::load(&request.plugin)?;
     let started = std::time::Instant::now();
@@ -168,7 +166,7 @@ pub fn compile(request: &CompileRequest) -> Result<CompileReport> {
             let (topology, ids) = topology(&request.target, name, &plugin)?;
             let wanted = request.options.num_devices();
             let chosen = request.options.device_ids.clone().unwrap_or(ids.clone());
-            // The compiler wants every device of a v5e slice, and a partial one of any kind is hardly meant.
+            // The compiler requires every device of a v5e slice, and for other kinds a partial slice is most likely a mistake.
             if chosen.len() != wanted || ids.len() != wanted {
                 return Err(RuntimeError::Devices { program: wanted, available: ids.len() });
             }
@@ -192,7 +190,7 @@ fn report(
     devices: usize,
     compile_seconds: f64,
 ) -> Result<CompileReport> {
-    // What a plugin cannot say is left out of a report, rather than failing a compilation that went well.
+    // Statistics that a plugin cannot provide are omitted from the report; the compilation still succeeds.
     let memory = executable::memory_stats(executable).or_else(absent(MemoryStats::default()))?;
     let cost = executable::cost(executable).or_else(absent(executable::Cost::default()))?;
     let collectives = executable::collectives(executable, devices).or_else(absent(Collectives::new()))?;
@@ -221,12 +219,12 @@ fn report(
     })
 }
 
-/// A figure for which a compiler that does not know it gives 0.
+/// Returns `None` for 0, which compilers report if they do not know a number.
 fn known(bytes: u64) -> Option<u64> {
     (bytes > 0).then_some(bytes)
 }
 
-/// Takes `value` for the answer of a plugin that says that it has none.
+/// Replaces the error of a plugin that does not provide the data with `value`.
 fn absent<T>(value: T) -> impl FnOnce(RuntimeError) -> Result<T> {
     use crate::error::PjrtCode;
     move |error| match error {

@@ -1,4 +1,4 @@
-//! What a program is compiled for.
+//! Compilation targets.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,8 +7,8 @@ use super::gpus::Gpu;
 use crate::error::{Result, RuntimeError};
 use crate::plugin::PluginKind;
 
-/// What a program is compiled for: `cpu`; `cuda`, the GPUs of this machine; or devices that need not be there, such as
-/// `tpu:v5e:4x4` and `cuda:h100:2x8`, two hosts with eight GPUs each.
+/// A compilation target: `cpu`; `cuda`, the GPUs of this machine; or devices that need not exist, such as `tpu:v5e:4x4` and `cuda:h100:2x8`
+/// (two hosts with eight GPUs each).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     kind: PluginKind,
@@ -28,21 +28,21 @@ impl Grid {
         let (hosts, per_host) = text.split_once('x').unwrap_or(("1", text));
         let number = |text: &str| text.parse::<u32>().ok().filter(|&n| n > 0);
         let grid = Grid { hosts: number(hosts)?, per_host: number(per_host)? };
-        // XLA counts devices in 32 bits, with a sign.
+        // XLA counts devices in signed 32-bit integers.
         grid.hosts.checked_mul(grid.per_host).filter(|&n| i32::try_from(n).is_ok())?;
         Some(grid)
     }
 }
 
 impl Target {
-    /// This machine's processor.
+    /// The CPU of this machine.
     #[must_use]
     pub fn cpu() -> Target {
         Target { kind: PluginKind::Cpu, topology: None }
     }
 
-    /// Reads a target. The name of a TPU slice is checked by the TPU compiler, which knows its generations; of GPUs, this
-    /// library knows some.
+    /// Parses a target. The TPU compiler checks names of TPU slices, since it knows the generations. Names of GPUs are checked against this
+    /// library's table.
     ///
     /// # Errors
     ///
@@ -70,38 +70,38 @@ impl Target {
             ("cuda", Some(topology)) => {
                 if gpus(topology).is_none() {
                     return fail(format!(
-                        "GPUs that need not be there are KIND:GPUS or KIND:HOSTSxGPUS, such as h100:8 or h100:2x8; the \
+                        "a GPU target is KIND:GPUS or KIND:HOSTSxGPUS, such as h100:8 or h100:2x8; the \
                          kinds are {}",
                         Gpu::names()
                     ));
                 }
                 Ok(Target { kind: PluginKind::Cuda, topology: Some(topology.to_owned()) })
             }
-            ("tpu", None) => fail("it does not say which TPU slice".to_owned()),
+            ("tpu", None) => fail("it names no TPU slice, such as tpu:v5e:4x4".to_owned()),
             ("cpu", Some(_)) => fail("cpu takes no topology".to_owned()),
-            _ => fail(format!("`{kind}` is no kind of device")),
+            _ => fail(format!("unknown kind of device `{kind}`")),
         }
     }
 
-    /// The kind of plugin that compiles for it.
+    /// The kind of plugin that compiles for the target.
     #[must_use]
     pub fn kind(&self) -> PluginKind {
         self.kind
     }
 
-    /// The name of the devices, where they need not be there: `v5e:4x4`, `h100:8`.
+    /// The name of devices that need not exist: `v5e:4x4`, `h100:8`. `None` for this machine's devices.
     #[must_use]
     pub fn topology(&self) -> Option<&str> {
         self.topology.as_deref()
     }
 
-    /// The GPUs, where they need not be there.
+    /// The GPUs, if they need not exist.
     pub(crate) fn gpus(&self) -> Option<(&'static Gpu, Grid)> {
         self.topology().filter(|_| self.kind == PluginKind::Cuda).and_then(gpus)
     }
 }
 
-/// Reads `h100:8` or `h100:2x8`.
+/// Parses `h100:8` or `h100:2x8`.
 fn gpus(topology: &str) -> Option<(&'static Gpu, Grid)> {
     let (name, grid) = topology.split_once(':')?;
     Some((Gpu::named(name)?, Grid::parse(grid)?))

@@ -1,4 +1,4 @@
-//! Arrays in another memory layout than a plugin chooses by itself.
+//! Arrays in a memory layout other than the plugin's default.
 
 use std::sync::Arc;
 
@@ -35,8 +35,8 @@ fn unsupported(array: &HostArray, layout: &DeviceLayout) -> RuntimeError {
     RuntimeError::DeviceLayout { ty: array.ty().to_string(), layout: layout.to_string() }
 }
 
-/// Whether a transfer that requests a layout stores the elements in it: a small array is copied there and back. Buffers are read
-/// back in their own order, so a plugin that only relabels the buffer is found out.
+/// Whether a transfer that requests a layout stores the elements in it. A small array is copied to the device and back. Buffers are read
+/// back in their own order, which exposes a plugin that only relabels the buffer.
 fn honors(dtype: DType, device: &RawDevice, layout: &DeviceLayout) -> bool {
     let shape: Vec<usize> = (0..layout.rank()).map(|dim| 2 + dim % 3).collect();
     let probe = || -> Result<bool> {
@@ -48,11 +48,11 @@ fn honors(dtype: DType, device: &RawDevice, layout: &DeviceLayout) -> bool {
     probe().unwrap_or(false)
 }
 
-/// The array in a layout that a compiled identity produces, as the compiler honours `mhlo.layout_mode`.
+/// Produces the array in a layout with a compiled identity function, because the compiler honours `mhlo.layout_mode`.
 fn converted(array: &HostArray, device: &RawDevice, layout: &DeviceLayout) -> Result<RawBuffer> {
     let client = device.client();
     let ty = array.ty();
-    // XLA's CPU compiler ends the process where it transposes elements of less than a byte.
+    // XLA's CPU compiler aborts the process if it transposes elements smaller than a byte.
     if array.dtype.bits() < 8 && array.dtype != DType::I1 {
         return Err(unsupported(array, layout));
     }
@@ -75,7 +75,7 @@ fn converted(array: &HostArray, device: &RawDevice, layout: &DeviceLayout) -> Re
     if device.has_own_memory() { Ok(result) } else { result.copy_to(device) }
 }
 
-/// The layouts in `found` that are not the client's default for arrays of these types; `None` for those that are.
+/// The layouts in `found`, with `None` for those that are the client's default for arrays of these types.
 pub(crate) fn unlike_default(
     client: &Arc<RawClient>,
     types: &[ArrayType],
@@ -88,7 +88,7 @@ pub(crate) fn unlike_default(
     types.iter().zip(found).map(one).collect()
 }
 
-/// The layout in which the client stores arrays of this type where nothing else is requested.
+/// The client's default layout for arrays of this type.
 pub(crate) fn default_layout(client: &Arc<RawClient>, ty: &ArrayType) -> Result<DeviceLayout> {
     let known = client.default_layout(ty.dtype, &ty.shape)?;
     Ok(known.unwrap_or_else(|| DeviceLayout::row_major(ty.shape.len())))

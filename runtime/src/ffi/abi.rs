@@ -1,10 +1,9 @@
 //! Layouts of the PJRT C API, version 0.117 (`xla/pjrt/c/pjrt_c_api.h` of OpenXLA; layouts are facts of its ABI).
 //!
-//! Each function takes one pointer to its own argument structure, which starts with the structure's size. The API
-//! grows by fields at the end of these structures and by functions at the end of the table: a plugin refuses a
-//! structure that is smaller than the one that it was built with, and takes a larger one. So these definitions must be
-//! as new as the newest plugin, and a function's number must be compared with the size of the plugin's table before
-//! it is called. All structures are plain data for which all bits zero is a valid value.
+//! Each function takes one pointer to its argument structure, which starts with its size. New versions of the API add fields at the end of
+//! these structures, and functions at the end of the table. A plugin rejects a structure smaller than its own, and accepts a larger one. So
+//! these definitions must be as new as the newest plugin, and before a call the function's number is compared with the size of the plugin's
+//! table. All structures are plain data for which all bits zero is a valid value.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -27,7 +26,7 @@ opaque! {
 ///
 /// The type must be `repr(C)`, begin with the field `struct_size: usize`, and be valid with all bits zero.
 pub(super) unsafe trait Structure: Sized {
-    /// All zero but for its size.
+    /// Returns the structure with all fields zero except its size.
     fn empty() -> Self {
         // SAFETY: implementors promise that all bits zero is a valid value.
         let mut value: Self = unsafe { std::mem::zeroed() };
@@ -43,13 +42,13 @@ pub(super) unsafe trait Structure: Sized {
 ///
 /// `SLOT` must be the number of the function that takes this structure.
 pub(super) unsafe trait Call: Structure {
-    /// Position in the table of functions, counted from zero.
+    /// Index in the table of functions.
     const SLOT: usize;
     /// The function's name in the C header.
     const NAME: &'static str;
 }
 
-/// Declares a C structure with the two fields that all of them begin with.
+/// Declares a C structure with the two fields with which all of them begin.
 macro_rules! structure {
     ($name:ident { $($field:ident: $ty:ty,)* }) => {
         #[repr(C)]
@@ -80,7 +79,7 @@ macro_rules! calls {
     };
 }
 
-/// The head of the table of functions; `functions` of them follow it in memory.
+/// The head of the table of functions; the function pointers follow it in memory.
 #[repr(C)]
 pub(super) struct ApiTable {
     pub(super) struct_size: usize,
@@ -99,7 +98,7 @@ structure! { NamedValue {
     value_size: usize,
 } }
 
-/// The value of a [`NamedValue`]; `kind` says which field counts.
+/// The value of a [`NamedValue`]; `kind` selects the valid field.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) union NamedValueUnion {
@@ -155,7 +154,7 @@ structure! { TiledLayout {
     num_tiles: usize,
 } }
 
-// In C a union of the tiled layout and of strides, of which the tiled one is the larger.
+// In C this is a union of the tiled layout and strides. The tiled layout is larger.
 structure! { MemoryLayout {
     tiled: TiledLayout,
     kind: c_int,
@@ -167,10 +166,10 @@ pub(super) const LAYOUT_TILED: c_int = 0;
 /// `PJRT_HostBufferSemantics_kImmutableOnlyDuringCall`: the plugin copies before it returns.
 pub(super) const COPY_DURING_CALL: c_int = 0;
 
-/// `PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes`: the plugin may read until its event says that it is done.
+/// `PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes`: the plugin may read the memory until its event is ready.
 pub(super) const COPY_UNTIL_DONE: c_int = 1;
 
-/// A number that a plugin may leave out; in C two fields in a row.
+/// A number that a plugin may omit; in C two consecutive fields.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Statistic {
@@ -184,7 +183,7 @@ impl Statistic {
     }
 }
 
-/// What `PJRT_Event_OnReady` calls: with an error that the callee owns, or null, and with the caller's pointer.
+/// The callback of `PJRT_Event_OnReady`: gets an error that the callee owns, or null, and the caller's pointer.
 pub(super) type EventCallback = unsafe extern "C" fn(*mut Error, *mut c_void);
 
 calls! {

@@ -1,4 +1,4 @@
-//! A loaded plugin: its table of functions, the one checked call into it, and its errors.
+//! A loaded plugin: its table of functions, the checked call of a function, and its errors.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use crate::error::{PjrtCode, Result, RuntimeError};
 
 pub(crate) use super::abi::FUNCTIONS;
 
-/// The major version that the definitions here describe; another one may have changed any layout.
+/// The major version of these definitions. Another major version may change any layout.
 const MAJOR_VERSION: c_int = 0;
 
-/// The table of functions of a plugin that stays loaded for the life of the process.
+/// The table of functions of a plugin, which stays loaded for the life of the process.
 pub(crate) struct Api {
     table: NonNull<ApiTable>,
     path: PathBuf,
@@ -26,7 +26,7 @@ unsafe impl Send for Api {}
 // SAFETY: as above.
 unsafe impl Sync for Api {}
 
-/// What every plugin must have: without these an error cannot be read, and nobody can wait for what a device does.
+/// The functions that every plugin must have: without them errors cannot be read and events cannot be awaited.
 const REQUIRED: &[(usize, &str)] = &[
     (abi::ErrorDestroy::SLOT, abi::ErrorDestroy::NAME),
     (abi::ErrorMessage::SLOT, abi::ErrorMessage::NAME),
@@ -36,44 +36,43 @@ const REQUIRED: &[(usize, &str)] = &[
     (abi::EventOnReady::SLOT, abi::EventOnReady::NAME),
 ];
 
-/// The signature that every function of the table but two has.
+/// The signature of all functions of the table except two.
 type Function = unsafe extern "C" fn(*mut c_void) -> *mut abi::Error;
 /// The signature of `PJRT_Error_Destroy` and `PJRT_Error_Message`.
 type VoidFunction = unsafe extern "C" fn(*mut c_void);
 
 impl Api {
-    /// Loads the library and initialises the plugin.
+    /// Loads the library and initializes the plugin.
     pub(crate) fn load(path: &Path) -> Result<Api> {
         let fail = |reason: String| RuntimeError::PluginLoad { path: path.to_owned(), reason };
-        // SAFETY: loading runs the library's initialisers. The file is one that the user named or that a look-up
-        // found under a plugin's well-known name; running it is what the user asks for.
+        // SAFETY: loading runs the library's initializers. The user named the file, or a lookup found it under a plugin's well-known name,
+        // so the user requests that it run.
         let library = unsafe { Library::new(path) }.map_err(|e| fail(with_source(&e)))?;
         // SAFETY: every PJRT plugin exports this function with this signature.
         let entry: Symbol<'_, unsafe extern "C" fn() -> *const ApiTable> =
             unsafe { library.get(b"GetPjrtApi\0") }
-                .map_err(|e| fail(format!("it is no PJRT plugin: {}", with_source(&e))))?;
+                .map_err(|e| fail(format!("it is not a PJRT plugin: {}", with_source(&e))))?;
         // SAFETY: the function takes nothing and returns a table that lives as long as the library.
         let table = unsafe { entry() };
-        // The plugin starts threads that nothing joins: unloading it would pull their code away.
+        // The plugin starts threads that are never joined: unloading it would unmap their code.
         std::mem::forget(library);
-        // SAFETY: the plugin says that this is its table, which lives as long as the library, for good.
+        // SAFETY: the plugin returned this table, which lives as long as the library, which is never unloaded.
         let api = unsafe { Api::of(table, path) }?;
         // SAFETY: no pointers are passed.
         unsafe { api.call(&mut abi::PluginInitialize::empty()) }.map_err(|e| fail(e.to_string()))?;
         Ok(api)
     }
 
-    /// The plugin with this table, if the table has what every use of it needs.
+    /// Returns the plugin with this table, if the table has all required functions.
     ///
     /// # Safety
     ///
-    /// The pointer must be null or point to a table as long as its first field says, which lives as long as the
-    /// plugin is used.
+    /// The pointer must be null or point to a table of the length in its first field, which lives as long as the plugin is used.
     unsafe fn of(table: *const ApiTable, path: &Path) -> Result<Api> {
         let fail = |reason: String| RuntimeError::PluginLoad { path: path.to_owned(), reason };
         let table =
             NonNull::new(table.cast_mut()).ok_or_else(|| fail("its GetPjrtApi returned null".to_owned()))?;
-        // SAFETY: the table begins with its size, whatever else it has.
+        // SAFETY: the table begins with its size in every version.
         let size = unsafe { *table.as_ptr().cast::<usize>() };
         if size < size_of::<ApiTable>() {
             return Err(fail(format!("its table of functions has {size} bytes")));
@@ -82,7 +81,7 @@ impl Api {
         let (major, minor) = api.version();
         if major != MAJOR_VERSION {
             return Err(fail(format!(
-                "its C API has version {major}.{minor}, and shardc knows {MAJOR_VERSION}.x"
+                "its C API has version {major}.{minor}, but shardc supports {MAJOR_VERSION}.x"
             )));
         }
         let lacking: Vec<&str> =
@@ -93,7 +92,7 @@ impl Api {
         Ok(api)
     }
 
-    /// The file that the plugin was loaded from.
+    /// The plugin's file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -105,7 +104,7 @@ impl Api {
         (table.major_version, table.minor_version)
     }
 
-    /// The first of the plugin's extensions, null where it has none; the list is constant.
+    /// The first of the plugin's extensions, null if it has none; the list is constant.
     pub(super) fn extensions(&self) -> *mut c_void {
         // SAFETY: as in `version`.
         unsafe { self.table.as_ref() }.extension_start
@@ -116,7 +115,7 @@ impl Api {
         !self.slot(slot).is_null()
     }
 
-    /// The function's address, null where the table has none.
+    /// The function's address, null if it is not in the table.
     fn slot(&self, slot: usize) -> *const c_void {
         // SAFETY: as in `version`.
         let size = unsafe { self.table.as_ref() }.struct_size;
@@ -124,11 +123,11 @@ impl Api {
         if offset + size_of::<*const c_void>() > size {
             return ptr::null();
         }
-        // SAFETY: the table is `size` bytes long by its own word, and the pointer lies within it, aligned.
+        // SAFETY: the table is `size` bytes long according to its size field, and the pointer is within it and aligned.
         unsafe { *self.table.as_ptr().cast::<u8>().add(offset).cast::<*const c_void>() }
     }
 
-    /// Calls the function that takes `arguments`.
+    /// Calls the function whose argument structure is `C`.
     ///
     /// # Errors
     ///
@@ -136,7 +135,7 @@ impl Api {
     ///
     /// # Safety
     ///
-    /// The pointers in `arguments` must be what the function's documentation in the C header asks for.
+    /// The pointers in `arguments` must satisfy the conditions of the function in the C header.
     pub(super) unsafe fn call<C: Call>(&self, arguments: &mut C) -> Result<()> {
         let function = self.slot(C::SLOT);
         if function.is_null() {
@@ -147,18 +146,18 @@ impl Api {
                 function: C::NAME,
             });
         }
-        // SAFETY: every function of the table but the two that `call_void` takes has this signature.
+        // SAFETY: every function of the table except the two that `call_void` calls has this signature.
         let function: Function = unsafe { std::mem::transmute(function) };
-        // SAFETY: the structure is the function's own (`Call`), and the caller vouches for the pointers in it.
+        // SAFETY: the structure is the function's own (`Call`), and the caller guarantees the pointers in it.
         let error = unsafe { function(ptr::from_mut(arguments).cast()) };
         match NonNull::new(error) {
             None => Ok(()),
-            // SAFETY: the call has just made this error for its caller.
+            // SAFETY: the call has just created this error for its caller.
             Some(error) => Err(unsafe { self.take_error(C::NAME, error) }),
         }
     }
 
-    /// Calls one of the two functions that return nothing.
+    /// Calls one of the two functions without a result.
     ///
     /// # Safety
     ///
@@ -166,18 +165,18 @@ impl Api {
     unsafe fn call_void<C: Call>(&self, arguments: &mut C) {
         let function = self.slot(C::SLOT);
         if !function.is_null() {
-            // SAFETY: the caller says that the function returns nothing.
+            // SAFETY: the caller guarantees that the function has no result.
             let function: VoidFunction = unsafe { std::mem::transmute(function) };
             // SAFETY: as in `call`.
             unsafe { function(ptr::from_mut(arguments).cast()) };
         }
     }
 
-    /// Turns the C error of a call into ours and frees it.
+    /// Converts the C error of a call to [`RuntimeError`] and frees it.
     ///
     /// # Safety
     ///
-    /// The error must be one that this plugin gave to the caller, who gives it up.
+    /// The plugin must have given the error to the caller, who gives up ownership.
     pub(super) unsafe fn take_error(&self, call: &'static str, error: NonNull<abi::Error>) -> RuntimeError {
         let mut message = abi::ErrorMessage { error: error.as_ptr(), ..abi::ErrorMessage::empty() };
         let mut code = abi::ErrorGetCode { error: error.as_ptr(), code: 2, ..abi::ErrorGetCode::empty() };
@@ -186,23 +185,23 @@ impl Api {
             self.call_void(&mut message);
             text(message.message, message.message_size)
         };
-        // SAFETY: every loaded plugin has `PJRT_Error_GetCode`, which has the common signature; a failure of its own
-        // is ignored, because an error about an error helps nobody. The error is alive.
+        // SAFETY: every loaded plugin has `PJRT_Error_GetCode`, which has the common signature. The error is alive. An error of this call
+        // itself is ignored.
         unsafe {
             let function: Function = std::mem::transmute(self.slot(abi::ErrorGetCode::SLOT));
             function(ptr::from_mut(&mut code).cast());
         }
         let mut destroy = abi::ErrorDestroy { error: error.as_ptr(), ..abi::ErrorDestroy::empty() };
-        // SAFETY: the error came from the plugin, is destroyed once, and is not used after.
+        // SAFETY: the error came from the plugin, is destroyed once, and is not used afterwards.
         unsafe { self.call_void(&mut destroy) };
         RuntimeError::of_call(call, PjrtCode(code.code), text)
     }
 
-    /// Waits for an event and destroys it. A null event has happened.
+    /// Waits for an event and destroys it. A null event counts as ready.
     ///
     /// # Safety
     ///
-    /// The event must be null or one that the plugin gave to the caller, who gives it up.
+    /// The event must be null or owned by the caller, who gives up ownership.
     pub(super) unsafe fn finish_event(&self, event: *mut abi::Event) -> Result<()> {
         if event.is_null() {
             return Ok(());
@@ -216,32 +215,32 @@ impl Api {
     }
 }
 
-/// What the dynamic loader says of an error: its own words where it has some.
+/// The message of a dynamic loader's error: the system's own text if there is one.
 fn with_source(error: &libloading::Error) -> String {
     use std::error::Error as _;
     error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
-/// Copies a C string of known length, replacing what is not UTF-8.
+/// Copies a C string of known length, replacing invalid UTF-8.
 ///
 /// # Safety
 ///
 /// `start` must be null or point to `size` readable bytes.
 pub(super) unsafe fn text(start: *const c_char, size: usize) -> String {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees it.
     String::from_utf8_lossy(unsafe { slice(start.cast::<u8>(), size) }).into_owned()
 }
 
-/// A slice from C's pointer and length; empty where the pointer is null.
+/// A slice from C's pointer and length; empty if the pointer is null.
 ///
 /// # Safety
 ///
-/// `start` must be null or point to `size` valid elements that live for `'a` and that nobody changes.
+/// `start` must be null or point to `size` valid elements that live for `'a` and are not changed.
 pub(super) unsafe fn slice<'a, T>(start: *const T, size: usize) -> &'a [T] {
     if start.is_null() || size == 0 {
         return &[];
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees it.
     unsafe { std::slice::from_raw_parts(start, size) }
 }
 
@@ -249,7 +248,7 @@ pub(super) unsafe fn slice<'a, T>(start: *const T, size: usize) -> &'a [T] {
 mod tests {
     use super::*;
 
-    /// A table of functions with `slots` entries, none null but `missing`.
+    /// A table of functions with `slots` entries; only `missing` is null.
     fn table(slots: usize, missing: Option<usize>) -> Vec<usize> {
         let head = size_of::<ApiTable>() / size_of::<usize>();
         let mut words = vec![0usize; head + slots];
@@ -261,7 +260,7 @@ mod tests {
     }
 
     fn refused(words: &[usize]) -> String {
-        // SAFETY: the words are a table of the length that the first of them says, and outlive the call.
+        // SAFETY: the first word is the table's length, and the words outlive the call.
         match unsafe { Api::of(words.as_ptr().cast(), Path::new("x.so")) } {
             Ok(_) => String::new(),
             Err(error) => {

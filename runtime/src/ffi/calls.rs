@@ -1,10 +1,10 @@
 //! Functions of this process that compiled programs call: collectives between processes, for plugins that have none.
 //!
-//! A plugin knows the functions by name for the life of the process, and the launch that a call belongs to by the context that
-//! the launch was made with. So nothing here is global, and several clients may have jobs of their own.
+//! A plugin knows these functions by name for the life of the process. A call finds its launch through the context with which the launch
+//! was created. So nothing here is global, and several clients can have their own jobs.
 //!
-//! A call does not wait. It copies its operands, leaves a future that says when its results are there, and returns; XLA keeps
-//! the memory of operands and results until the future is done. See `crate::processes::exchange` for what happens in between.
+//! A call does not block. It copies its operands, returns a future for its results, and returns; XLA keeps the memory of operands and
+//! results until the future is ready. See `crate::processes::exchange` for the steps in between.
 
 use std::mem::offset_of;
 use std::ptr::{self, NonNull};
@@ -22,15 +22,15 @@ use crate::error::{Result, RuntimeError};
 use crate::host::HostArray;
 use crate::processes::{ATTRIBUTE, COLLECTIVE_TARGET, FIRST_DEVICE_TARGET, Job};
 
-/// The platform under which the CPU plugin looks functions up.
+/// The platform under which the CPU plugin looks up functions.
 const PLATFORM: &str = "HOST";
-/// The name of the type of what a launch's context holds.
+/// The name of the type of the data in a launch's context.
 const CONTEXT_TYPE: &str = "shardc.launch";
 
-/// The number that XLA gave the type of what a launch's context holds; 0 before it is registered.
+/// XLA's number of that type; 0 before it is registered.
 static CONTEXT_TYPE_ID: AtomicI64 = AtomicI64::new(0);
 
-/// The launch that a call belongs to.
+/// The launch to which a call belongs.
 struct Launch {
     job: Arc<Job>,
     number: u64,
@@ -38,15 +38,15 @@ struct Launch {
 }
 
 handle! {
-    /// What a launch passes to the functions that its program calls.
+    /// The context that a launch passes to the functions that its program calls.
     RawContext(abi::ExecuteContext), keeps api: Arc<Api>, via ExecuteContextDestroy.context
 }
 
 /// A launch's context: lives until all devices of the launch are done.
 pub(super) struct LaunchContext {
-    // Goes before the launch that it points to.
+    // Dropped before the launch to which it points.
     raw: RawContext,
-    // No box: to move a box says that nothing else points into it, and this is moved while `raw` does.
+    // Not a `Box`: moving a box asserts that no other pointer aliases its content, but `raw` points into it.
     launch: Arc<Launch>,
 }
 
@@ -57,8 +57,8 @@ impl Drop for Launch {
 }
 
 impl LaunchContext {
-    /// A context for a launch of a program, known by the number `program`, on devices of which this process has the one that is
-    /// `first_device` first.
+    /// Creates a context for a launch of the program with the number `program`. This process's devices in the launch start at number
+    /// `first_device`.
     pub(super) fn begin(
         api: &Arc<Api>,
         job: &Arc<Job>,
@@ -68,7 +68,7 @@ impl LaunchContext {
         let number = job.exchange.begin(job, program)?;
         let launch = Arc::new(Launch { job: job.clone(), number, first_device });
         let mut create = abi::ExecuteContextCreate::empty();
-        // SAFETY: nothing but the result is passed.
+        // SAFETY: only the result is passed.
         unsafe { api.call(&mut create) }?;
         let ptr = non_null(abi::ExecuteContextCreate::NAME, create.context)?;
         let context = LaunchContext { raw: RawContext { ptr, api: api.clone() }, launch };
@@ -83,9 +83,9 @@ impl LaunchContext {
         let extension = ffi_extension(api)?;
         // SAFETY: the extension is the plugin's for the life of the process.
         let function = unsafe { extension.as_ref() }.user_data_add.ok_or_else(|| lacking(api))?;
-        // SAFETY: the context is alive, and its data, which is only read, goes after it.
+        // SAFETY: the context is alive. Its data is only read, and is dropped after it.
         let error = unsafe { function(&raw mut add) };
-        // SAFETY: the call has just made the error, if there is one, for its caller.
+        // SAFETY: the call has just created the error, if there is one, for its caller.
         unsafe { done(api, "PJRT_FFI_UserData_Add", error) }?;
         Ok(context)
     }
@@ -117,20 +117,20 @@ fn ffi_extension(api: &Api) -> Result<NonNull<xla::FfiExtension>> {
     Err(lacking(api))
 }
 
-/// The error of a function of the extension.
+/// Converts the error of a function of the extension.
 ///
 /// # Safety
 ///
-/// `error` must be null or an error that the plugin gave to the caller, who gives it up.
+/// `error` must be null or owned by the caller, who gives up ownership.
 unsafe fn done(api: &Api, call: &'static str, error: *mut abi::Error) -> Result<()> {
     match NonNull::new(error) {
         None => Ok(()),
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees it.
         Some(error) => Err(unsafe { api.take_error(call, error) }),
     }
 }
 
-/// Makes the functions known to a plugin, once.
+/// Registers the functions with a plugin, once.
 pub(crate) fn register(api: &Api) -> Result<()> {
     static REGISTERED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
     let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -142,7 +142,7 @@ pub(crate) fn register(api: &Api) -> Result<()> {
     let functions = unsafe { extension.as_ref() };
     if CONTEXT_TYPE_ID.load(Ordering::Acquire) != 0 {
         return Err(RuntimeError::Argument(
-            "several plugins in one process cannot have collectives between processes".to_owned(),
+            "only one plugin per process can have collectives between processes".to_owned(),
         ));
     }
     let nothing = xla::TypeInfo { deleter: ptr::null(), serialize: ptr::null(), deserialize: ptr::null() };
@@ -155,7 +155,7 @@ pub(crate) fn register(api: &Api) -> Result<()> {
         type_info: &raw const nothing,
     };
     let function = functions.type_register.ok_or_else(|| lacking(api))?;
-    // SAFETY: the structure is the function's, and what it points to outlives the call.
+    // SAFETY: the structure is the function's, and everything that it points to outlives the call.
     unsafe { done(api, "PJRT_FFI_Type_Register", function(&raw mut ty)) }?;
     CONTEXT_TYPE_ID.store(ty.type_id, Ordering::Release);
     let function = functions.register_handler.ok_or_else(|| lacking(api))?;
@@ -171,23 +171,23 @@ pub(crate) fn register(api: &Api) -> Result<()> {
             platform_name_size: PLATFORM.len(),
             traits: 0,
         };
-        // SAFETY: the structure is the function's; the handler is one for the life of the process.
+        // SAFETY: the structure is the function's; the handler lives as long as the process.
         unsafe { done(api, "PJRT_FFI_Register_Handler", function(&raw mut arguments)) }?;
     }
     registered.push(extension.addr().get());
     Ok(())
 }
 
-/// The results of a call that are still to come: told that they are there, or that there are none, exactly once.
+/// The pending results of a call. Its future is completed exactly once, with success or an error.
 struct Pending {
     table: Table,
     future: *mut Future,
-    /// Where results go, with their sizes in bytes.
+    /// The memory of the results, with their sizes in bytes.
     results: Vec<(*mut u8, usize)>,
     is_done: bool,
 }
 
-// SAFETY: XLA lets any thread complete a future, and leaves the memory of results alone until then.
+// SAFETY: XLA lets any thread complete a future, and does not use the memory of results until then.
 unsafe impl Send for Pending {}
 
 impl Pending {
@@ -199,12 +199,11 @@ impl Pending {
     fn write(&mut self, arrays: &[HostArray]) -> Result<()> {
         let sizes = arrays.iter().map(|array| array.data.len());
         if !sizes.eq(self.results.iter().map(|(_, size)| *size)) {
-            return Err(protocol("results of other sizes than the collective gives"));
+            return Err(protocol("results of other sizes than those of the collective"));
         }
         for (array, &(to, size)) in arrays.iter().zip(&self.results) {
             if size > 0 {
-                // SAFETY: the memory is that of the result, `size` bytes long, and nobody else uses it until the
-                // future is done.
+                // SAFETY: this is the memory of the result, `size` bytes long, and only this function uses it until the future is ready.
                 unsafe { ptr::copy_nonoverlapping(array.data.as_ptr(), to, size) };
             }
         }
@@ -234,7 +233,7 @@ impl Pending {
                 unsafe { self.table.call(offset_of!(XlaApi, future_set_error), &mut set) }
             }
         };
-        // A future that cannot be completed leaves the device waiting, which the launch's time limit ends.
+        // If the future cannot be completed, the device waits until the launch's time limit.
         let _ = told;
     }
 }
@@ -242,24 +241,24 @@ impl Pending {
 impl Drop for Pending {
     fn drop(&mut self) {
         if !self.is_done {
-            self.tell(Err(protocol("a collective that was given up")));
+            self.tell(Err(protocol("an abandoned collective")));
         }
     }
 }
 
-/// What [`COLLECTIVE_TARGET`] calls.
+/// The handler of [`COLLECTIVE_TARGET`].
 ///
 /// # Safety
 ///
-/// `frame` must be a frame that XLA passes to a function that it calls.
+/// `frame` must be a frame that XLA passes to a handler.
 unsafe extern "C" fn collective(frame: *mut CallFrame) -> *mut XlaError {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees it.
     unsafe { answer(frame, begin_collective) }
 }
 
 fn begin_collective(incoming: &mut Incoming<'_>) -> Result<()> {
     if incoming.stage() != xla::STAGE_EXECUTE {
-        return Err(protocol("a call at another stage than that of execution"));
+        return Err(protocol("a call at another stage than execution"));
     }
     let launch = launch(incoming)?;
     let arguments = incoming.arguments()?;
@@ -277,7 +276,7 @@ fn begin_collective(incoming: &mut Incoming<'_>) -> Result<()> {
         future: ptr::null_mut(),
     };
     let table = incoming.table();
-    // SAFETY: the structure is the function's, and holds nothing but the result.
+    // SAFETY: the structure is the function's, and contains only the result.
     unsafe { table.call(offset_of!(XlaApi, future_create), &mut create) }?;
     let future = non_null("XLA_FFI_Future_Create", create.future)?;
     let pending = Pending { table, future, results, is_done: false };
@@ -287,43 +286,45 @@ fn begin_collective(incoming: &mut Incoming<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What [`FIRST_DEVICE_TARGET`] calls.
+/// The handler of [`FIRST_DEVICE_TARGET`].
 ///
 /// # Safety
 ///
-/// `frame` must be a frame that XLA passes to a function that it calls.
+/// `frame` must be a frame that XLA passes to a handler.
 unsafe extern "C" fn first_device(frame: *mut CallFrame) -> *mut XlaError {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees it.
     unsafe {
         answer(frame, |incoming| {
             let launch = launch(incoming)?;
             let results = incoming.results()?;
-            let [result] = results.as_slice() else { return Err(protocol("not one result")) };
+            let [result] = results.as_slice() else {
+                return Err(protocol("another number of results than one"));
+            };
             let ((to, size), dtype) = (result.place()?, result.dtype()?);
             if dtype != DType::UI32 || size != size_of::<u32>() {
-                return Err(protocol("a result that is no number"));
+                return Err(protocol("a result that is not a scalar"));
             }
-            // SAFETY: the result has room for one number, and is this call's to write.
+            // SAFETY: the result has space for one number, and only this call writes it.
             to.cast::<u32>().write_unaligned(launch.first_device);
             Ok(())
         })
     }
 }
 
-/// The launch that a call belongs to.
+/// Returns the launch to which a call belongs.
 fn launch<'a>(incoming: &Incoming<'a>) -> Result<&'a Launch> {
     let data = incoming.context_data(CONTEXT_TYPE_ID.load(Ordering::Acquire))?;
     // SAFETY: only `LaunchContext::begin` puts data of this type into a context, which outlives the launch's calls.
     Ok(unsafe { data.cast::<Launch>().as_ref() })
 }
 
-/// Does the work of a call, and gives its error to XLA.
+/// Runs the body of a call, and passes its error to XLA.
 ///
 /// # Safety
 ///
-/// `frame` must be a frame that XLA passes to a function that it calls.
+/// `frame` must be a frame that XLA passes to a handler.
 unsafe fn answer(frame: *mut CallFrame, work: impl FnOnce(&mut Incoming<'_>) -> Result<()>) -> *mut XlaError {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees it.
     let outcome = match unsafe { Incoming::read(frame) } {
         Frame::Call(mut incoming) => work(&mut incoming).map_err(|error| (incoming.table(), error)),
         Frame::Question => Ok(()),

@@ -4,8 +4,8 @@ use shardc_ir::DType;
 
 use crate::error::{Result, RuntimeError};
 
-/// Element types, their numbers in `PJRT_Buffer_Type`, and the minor version of the C API that surely has the number.
-/// A plugin that is older may crash when it meets it.
+/// Element types, their numbers in `PJRT_Buffer_Type`, and a minor version of the C API that is known to have the number. An older plugin
+/// may crash if it gets the number.
 const BUFFER_TYPES: &[(DType, i32, i32)] = &[
     (DType::I1, 1, 0),
     (DType::I8, 2, 0),

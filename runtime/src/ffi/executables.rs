@@ -1,4 +1,4 @@
-//! Executables: what compiles them, what they are asked, and programs that are ready to run.
+//! Executables: compilation, queries, and programs that are ready to run.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use crate::error::{Result, RuntimeError};
 use crate::plugin_options::Value;
 use crate::processes::Job;
 
-/// Format of the programs that shardc hands over: MLIR text or bytecode.
+/// The format of programs passed to the plugin: MLIR text or bytecode.
 const FORMAT: &[u8] = b"mlir";
 
 handle! {
-    /// An executable that is loaded on a client's devices.
+    /// An executable loaded on a client's devices.
     RawLoadedExecutable(abi::LoadedExecutable), keeps client: Arc<RawClient>, via LoadedExecutableDestroy.executable
 }
 handle! {
@@ -21,15 +21,15 @@ handle! {
     RawExecutable(abi::Executable), keeps origin: Origin, via ExecutableDestroy.executable
 }
 handle! {
-    /// Devices that need not be there.
+    /// A description of devices, which need not exist.
     RawTopology(abi::TopologyDescription), keeps api: Arc<Api>, via TopologyDestroy.topology
 }
 
-/// What an executable was compiled for, which must not go before it.
+/// The object for which an executable was compiled, which must outlive it.
 pub(super) enum Origin {
     /// A client, and the loaded form of the executable.
     Loaded(Arc<RawLoadedExecutable>),
-    /// Devices that need not be there.
+    /// A description of devices.
     Topology(Arc<RawTopology>),
 }
 
@@ -49,7 +49,7 @@ impl Owner for Origin {
     }
 }
 
-/// A program that is ready to run on devices of a client, with what a launch must know of it.
+/// A program that is ready to run on devices of a client, with the data that a launch needs.
 pub(crate) struct RawProgram {
     pub(super) loaded: Arc<RawLoadedExecutable>,
     info: RawExecutable,
@@ -58,19 +58,19 @@ pub(crate) struct RawProgram {
     across: Option<Across>,
 }
 
-/// What a launch must know of a program that runs in several processes, each with devices of its own client, and whose
-/// collectives between them are this process's functions.
+/// The data for launches of a program that runs in several processes. Each process has the devices of its own client, and collectives
+/// between processes call functions of the process.
 #[derive(Clone)]
 pub(crate) struct Across {
     /// The job.
     pub(crate) job: Arc<Job>,
-    /// A number that follows from the program's text.
+    /// A number computed from the program's text.
     pub(crate) program: u64,
     /// The number of this process's first device.
     pub(crate) first_device: u32,
 }
 
-/// What the compiler says of memory, in bytes on one device.
+/// The compiler's memory statistics, in bytes on one device.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct RawMemoryStats {
     pub(crate) generated_code: i64,
@@ -88,7 +88,7 @@ pub(crate) struct RawMemoryStats {
 /// The program structure for MLIR in `code`, which must outlive it.
 fn program(code: &[u8]) -> abi::Program {
     abi::Program {
-        // The API's field is not const because other functions write through it; compilation reads.
+        // The API's field is not const because other functions write through it; compilation only reads it.
         code: code.as_ptr().cast_mut().cast(),
         code_size: code.len(),
         format: FORMAT.as_ptr().cast(),
@@ -108,12 +108,12 @@ impl RawProgram {
             compile_options_size: options.len(),
             ..abi::ClientCompile::empty()
         };
-        // SAFETY: the client is alive; program and options outlive the call, which keeps neither.
+        // SAFETY: the client is alive; the program and options outlive the call, which does not keep them.
         unsafe { client.api().call(&mut arguments) }?;
         RawProgram::of(client, non_null(abi::ClientCompile::NAME, arguments.executable)?)
     }
 
-    /// Loads what [`RawExecutable::serialize`] gave.
+    /// Loads the bytes from [`RawExecutable::serialize`].
     pub(crate) fn load(client: &Arc<RawClient>, bytes: &[u8]) -> Result<RawProgram> {
         let mut arguments = abi::ExecutableLoad {
             client: client.ptr,
@@ -134,39 +134,39 @@ impl RawProgram {
         Ok(RawProgram { loaded, info, devices, num_outputs, across: None })
     }
 
-    /// The program as part of one that runs in several processes.
+    /// Marks the program as one process's part of a program that runs in several.
     pub(crate) fn across(self, across: Across) -> RawProgram {
         RawProgram { across: Some(across), ..self }
     }
 
-    /// The processes that it runs in, where these are several.
+    /// The data for several processes; `None` for a program of one process.
     pub(super) fn processes(&self) -> Option<&Across> {
         self.across.as_ref()
     }
 
-    /// The client that it runs on.
+    /// The client on which it runs.
     pub(crate) fn client(&self) -> &Arc<RawClient> {
         &self.loaded.client
     }
 
-    /// The executable, for questions.
+    /// The executable, for queries.
     pub(crate) fn info(&self) -> &RawExecutable {
         &self.info
     }
 
-    /// The devices that it runs on, in the order of argument lists.
+    /// The devices on which it runs, in the order of argument lists.
     pub(crate) fn devices(&self) -> &[RawDevice] {
         &self.devices
     }
 
-    /// How many results it has.
+    /// The number of results.
     pub(crate) fn num_outputs(&self) -> usize {
         self.num_outputs
     }
 }
 
 impl RawLoadedExecutable {
-    /// The executable behind it, for questions.
+    /// The underlying executable, for queries.
     fn executable(self: &Arc<Self>) -> Result<RawExecutable> {
         let mut arguments = abi::LoadedExecutableGetExecutable {
             loaded: self.ptr,
@@ -178,7 +178,7 @@ impl RawLoadedExecutable {
         Ok(RawExecutable { ptr, origin: Origin::Loaded(self.clone()) })
     }
 
-    /// The devices it runs on, in the order of argument lists.
+    /// The devices on which it runs, in the order of argument lists.
     fn devices(&self) -> Result<Vec<RawDevice>> {
         let mut arguments =
             abi::LoadedExecutableDevices { executable: self.ptr, ..abi::LoadedExecutableDevices::empty() };
@@ -197,7 +197,7 @@ impl RawExecutable {
         self.origin.api()
     }
 
-    /// How many results the program has.
+    /// The number of results of the program.
     fn num_outputs(&self) -> Result<usize> {
         let mut arguments =
             abi::ExecutableNumOutputs { executable: self.ptr, ..abi::ExecutableNumOutputs::empty() };
@@ -215,7 +215,7 @@ impl RawExecutable {
         Ok(arguments.size_in_bytes)
     }
 
-    /// What the compiler says of memory.
+    /// The compiler's memory statistics.
     pub(crate) fn memory_stats(&self) -> Result<RawMemoryStats> {
         let mut a =
             abi::ExecutableMemoryStats { executable: self.ptr, ..abi::ExecutableMemoryStats::empty() };
@@ -247,7 +247,7 @@ impl RawExecutable {
         Ok(properties
             .into_iter()
             .filter_map(|property| {
-                // SAFETY: the name belongs to the executable; `kind` says which field of the union is set.
+                // SAFETY: the name belongs to the executable; `kind` gives the field of the union that is set.
                 unsafe {
                     let value = match property.kind {
                         named_value::FLOAT => f64::from(property.value.float),
@@ -260,7 +260,7 @@ impl RawExecutable {
             .collect())
     }
 
-    /// The program after optimisation, and the name of its format (`hlo`, `hlo_with_config`, `mlir`).
+    /// The optimized program, and the name of its format (`hlo`, `hlo_with_config`, `mlir`).
     pub(crate) fn optimized_program(&self) -> Result<(String, Vec<u8>)> {
         let mut program = abi::Program::empty();
         let mut arguments = abi::ExecutableOptimizedProgram {
@@ -275,7 +275,7 @@ impl RawExecutable {
         let mut code = vec![0u8; program.code_size];
         program.code = code.as_mut_ptr().cast();
         arguments.program = &raw mut program;
-        // SAFETY: `code` has the size that the plugin asked for.
+        // SAFETY: `code` has the size that the plugin requested.
         unsafe { self.api().call(&mut arguments) }?;
         code.truncate(program.code_size);
         Ok((format, code))
@@ -285,7 +285,7 @@ impl RawExecutable {
     pub(crate) fn serialize(&self) -> Result<Vec<u8>> {
         let mut arguments =
             abi::ExecutableSerialize { executable: self.ptr, ..abi::ExecutableSerialize::empty() };
-        // SAFETY: the executable is alive; the bytes live until the deleter is called, after they were copied.
+        // SAFETY: the executable is alive; the bytes live until the deleter is called, after they have been copied.
         unsafe {
             self.api().call(&mut arguments)?;
             let bytes = slice(arguments.bytes.cast::<u8>(), arguments.bytes_size).to_vec();
@@ -297,7 +297,7 @@ impl RawExecutable {
     }
 }
 
-/// The named values of a list whose elements may be larger than ours: each says how large it is.
+/// The named values of a list. Its elements may be larger than [`abi::NamedValue`]; each starts with its size.
 ///
 /// # Errors
 ///
@@ -305,27 +305,27 @@ impl RawExecutable {
 ///
 /// # Safety
 ///
-/// `start` must be null or point to `count` named values, each as large as it says, which live for `'a`.
+/// `start` must be null or point to `count` named values, each as long as its size field says, which live for `'a`.
 unsafe fn named_values<'a>(start: *const abi::NamedValue, count: usize) -> Result<Vec<&'a abi::NamedValue>> {
     if start.is_null() || count == 0 {
         return Ok(Vec::new());
     }
-    // SAFETY: the first element begins with its size, whatever else it has.
+    // SAFETY: the first element begins with its size in every version.
     let size = unsafe { *start.cast::<usize>() };
     if size < size_of::<abi::NamedValue>() {
         return Err(RuntimeError::Protocol {
             call: abi::ExecutableCostAnalysis::NAME,
-            what: format!("named values of {size} bytes, which take {}", size_of::<abi::NamedValue>()),
+            what: format!("named values of {size} bytes, which must have {}", size_of::<abi::NamedValue>()),
         });
     }
-    // The size ends with the last field; in a list, C rounds it up to the alignment.
+    // The size does not include padding after the last field; in an array, C rounds it up to the alignment.
     let stride = size.next_multiple_of(align_of::<abi::NamedValue>());
-    // SAFETY: each element is `stride` bytes after the one before, and has at least our fields.
+    // SAFETY: elements are `stride` bytes apart, and each has at least the fields of `NamedValue`.
     Ok((0..count).map(|i| unsafe { &*start.byte_add(i * stride) }).collect())
 }
 
 impl RawTopology {
-    /// Devices by the plugin's name for them, `v5e:4x4`, and by what it has to be told of them beside.
+    /// Describes devices by the plugin's name for them, `v5e:4x4`, and options.
     pub(crate) fn create(api: &Arc<Api>, name: &str, options: &[(&str, Value)]) -> Result<RawTopology> {
         let options = create_options(options);
         let mut arguments = abi::TopologyCreate {
@@ -363,8 +363,7 @@ impl RawTopology {
             compile_options_size: options.len(),
             ..abi::Compile::empty()
         };
-        // SAFETY: the topology is alive; program and options outlive the call, which keeps neither; no client is
-        // needed.
+        // SAFETY: the topology is alive; the program and options outlive the call, which does not keep them; no client is needed.
         unsafe { self.api.call(&mut arguments) }?;
         let ptr = non_null(abi::Compile::NAME, arguments.executable)?;
         Ok(RawExecutable { ptr, origin: Origin::Topology(self.clone()) })
@@ -376,14 +375,14 @@ mod tests {
     use super::*;
 
     fn sizes(words: &[usize], count: usize) -> Result<Vec<usize>> {
-        // SAFETY: the callers give `count` elements of the size that the first of them says.
+        // SAFETY: the callers pass `count` elements of the size in the first of them.
         let values = unsafe { named_values(words.as_ptr().cast(), count) }?;
         Ok(values.iter().map(|value| value.value_size).collect())
     }
 
-    /// A plugin that is newer than these definitions may have larger elements.
+    /// A plugin newer than these definitions may have larger elements.
     #[test]
-    fn named_values_are_as_far_apart_as_they_are_large() {
+    fn named_values_use_their_size_as_stride() {
         let element = |size: usize, words: usize, mark: usize| {
             let mut element = vec![0; words];
             (element[0], element[6]) = (size, mark);
@@ -392,7 +391,7 @@ mod tests {
         assert_eq!(size_of::<abi::NamedValue>(), 7 * size_of::<usize>());
         assert_eq!(sizes(&[element(56, 7, 1), element(56, 7, 2)].concat(), 2).unwrap(), [1, 2]);
         assert_eq!(sizes(&[element(72, 9, 1), element(72, 9, 2)].concat(), 2).unwrap(), [1, 2]);
-        // A last field that is no multiple of the alignment.
+        // A size that is not a multiple of the alignment.
         assert_eq!(sizes(&[element(57, 8, 1), element(57, 8, 2)].concat(), 2).unwrap(), [1, 2]);
         assert_eq!(sizes(&element(0, 7, 1), 1).unwrap_err().code(), "RT0203");
         assert_eq!(sizes(&[], 0).unwrap(), Vec::<usize>::new());

@@ -1,5 +1,5 @@
-//! Owning wrappers of a client and what lives on it: each destroys its object once, keeps alive what it depends on, and
-//! may be used from any thread, because the C API allows that for all of them.
+//! Owning wrappers of a client and its objects. Each destroys its object once, keeps alive the objects on which it depends, and may be used
+//! from any thread, because the C API allows that for all of them.
 
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
@@ -20,12 +20,12 @@ use crate::launcher::Launcher;
 use crate::plugin_options::Value;
 use crate::processes::Job;
 
-/// What a handle keeps alive.
+/// The object that a handle keeps alive.
 pub(super) trait Owner {
     /// The plugin.
     fn api(&self) -> &Api;
 
-    /// Whether devices wait for ever for what lives on it, so that nothing of it may be destroyed.
+    /// Whether devices may wait forever for objects of this owner, so that none of them may be destroyed.
     fn is_lost(&self) -> bool;
 }
 
@@ -49,7 +49,7 @@ impl Owner for Arc<RawClient> {
     }
 }
 
-/// Declares a handle and what destroys it.
+/// Declares a handle and its destructor.
 macro_rules! handle {
     ($(#[$doc:meta])* $name:ident($raw:ty), keeps $keep:ident: $keep_ty:ty, via $destroy:ident.$field:ident) => {
         $(#[$doc])*
@@ -70,8 +70,8 @@ macro_rules! handle {
                     return;
                 }
                 let mut arguments = abi::$destroy { $field: self.ptr, ..abi::$destroy::empty() };
-                // SAFETY: the handle owns the object and dies here. A failure to destroy leaks, and is nobody's
-                // to act on.
+                // SAFETY: the handle owns the object and is being dropped. If the call fails, the object leaks; the caller could do nothing
+                // about it.
                 let _ = unsafe { self.$keep.api().call(&mut arguments) };
             }
         }
@@ -80,7 +80,7 @@ macro_rules! handle {
 pub(super) use handle;
 
 handle! {
-    /// Something that happens on a client's devices, made for us.
+    /// An event on a client's devices.
     RawEvent(abi::Event), keeps client: Arc<RawClient>, via EventDestroy.event
 }
 handle! {
@@ -92,10 +92,10 @@ handle! {
 pub(crate) struct RawClient {
     pub(super) ptr: *mut abi::Client,
     api: Arc<Api>,
-    /// Where launches are queued. What lives on a client that it gave up is leaked: the plugin still uses it.
+    /// The queue of launches. If the client was abandoned, its objects are leaked because the plugin still uses them.
     pub(crate) launcher: Launcher,
     launches: AtomicI32,
-    /// Whether transfers that request a layout store arrays in it, for each layout that was requested.
+    /// Whether transfers that request a layout store arrays in it, for each layout requested so far.
     honored: Mutex<BTreeMap<DeviceLayout, bool>>,
 }
 
@@ -106,12 +106,12 @@ unsafe impl Sync for RawClient {}
 
 impl Drop for RawClient {
     fn drop(&mut self) {
-        // The plugin joins the threads that wait for other devices: it would never return.
+        // The plugin would join the threads that wait for other devices, and never return.
         if self.launcher.is_lost() {
             return;
         }
         let mut arguments = abi::ClientDestroy { client: self.ptr, ..abi::ClientDestroy::empty() };
-        // SAFETY: everything that lives on the client keeps it alive, so nothing does; it is destroyed once.
+        // SAFETY: objects of the client keep it alive, so none is left; it is destroyed once.
         let _ = unsafe { self.api.call(&mut arguments) };
     }
 }
@@ -120,18 +120,18 @@ impl Drop for RawClient {
 #[derive(Clone)]
 pub(crate) struct RawDevice {
     pub(super) ptr: *mut abi::Device,
-    /// Where new buffers go; null for the memory that the device has by default.
+    /// The memory for new buffers; null for the device's default memory.
     pub(super) memory: *mut abi::Memory,
-    /// How new buffers are stored; `None` for the plugin's default.
+    /// The layout of new buffers; `None` for the plugin's default.
     pub(super) layout: Option<Arc<DeviceLayout>>,
     client: Arc<RawClient>,
     /// The plugin's number of the device.
     pub(crate) id: i32,
-    /// What the plugin calls this kind of device: `cpu`, `TPU v5 lite`.
+    /// The plugin's name for this kind of device: `cpu`, `TPU v5 lite`.
     pub(crate) kind: String,
 }
 
-/// What a plugin says of a device's memory, in bytes and numbers of allocations.
+/// The plugin's memory statistics of a device, in bytes and numbers of allocations.
 pub(crate) struct RawDeviceMemory {
     pub(crate) in_use: i64,
     pub(crate) peak: Option<i64>,
@@ -141,17 +141,17 @@ pub(crate) struct RawDeviceMemory {
 }
 
 impl RawDevice {
-    /// The client that it is of.
+    /// The client of the device.
     pub(crate) fn client(&self) -> &Arc<RawClient> {
         &self.client
     }
 
-    /// The same device, whose new buffers go to its memory of a kind; `None` if it has none of that kind.
+    /// The same device, with its memory of this kind for new buffers; `None` if it has none of that kind.
     pub(crate) fn in_memory(&self, kind: &str) -> Result<Option<RawDevice>> {
         self.client.check()?;
         let api = &self.client.api;
         let mut list = abi::DeviceMemories { device: self.ptr, ..abi::DeviceMemories::empty() };
-        // SAFETY: the device is alive as long as its client is, and has its memories and their list.
+        // SAFETY: the device, its memories and their list are alive as long as the client.
         let memories = unsafe {
             api.call(&mut list)?;
             slice(list.memories, list.num_memories)
@@ -165,27 +165,27 @@ impl RawDevice {
         Ok(None)
     }
 
-    /// The same device, whose new buffers have this layout, or the plugin's default.
+    /// The same device, with this layout or the plugin's default for new buffers.
     pub(crate) fn with_layout(&self, layout: Option<Arc<DeviceLayout>>) -> RawDevice {
         RawDevice { layout, ..self.clone() }
     }
 
-    /// The layout that is requested for new buffers of this rank.
+    /// The layout requested for new buffers of this rank.
     pub(crate) fn layout(&self, rank: usize) -> Option<&Arc<DeviceLayout>> {
         self.layout.as_ref().filter(|layout| layout.rank() == rank)
     }
 
-    /// The same device, whose new buffers go to the memory that it has by default.
+    /// The same device, with its default memory for new buffers.
     pub(crate) fn in_default_memory(&self) -> RawDevice {
         RawDevice { memory: ptr::null_mut(), ..self.clone() }
     }
 
-    /// Whether new buffers go to the memory that the device has by default.
+    /// Whether new buffers use the device's default memory.
     pub(crate) fn has_own_memory(&self) -> bool {
         self.memory.is_null()
     }
 
-    /// What the plugin says of its memory.
+    /// The plugin's memory statistics.
     pub(crate) fn memory_stats(&self) -> Result<RawDeviceMemory> {
         self.client.check()?;
         let mut stats = abi::DeviceMemoryStats { device: self.ptr, ..abi::DeviceMemoryStats::empty() };
@@ -213,7 +213,7 @@ pub(super) fn non_null<T>(call: &'static str, ptr: *mut T) -> Result<*mut T> {
     Ok(ptr)
 }
 
-/// The value of an option as the C API has it: its type, itself, and how many elements it has. It points into `value`.
+/// The value of an option in the C API: its type, the value, and its number of elements. It points into `value`.
 fn named(value: &Value) -> (c_int, abi::NamedValueUnion, usize) {
     type Union = abi::NamedValueUnion;
     match value {
@@ -225,7 +225,7 @@ fn named(value: &Value) -> (c_int, abi::NamedValueUnion, usize) {
     }
 }
 
-/// Options as the C API has them. They point into `options`.
+/// Options in the form of the C API. They point into `options`.
 pub(super) fn create_options(options: &[(&str, Value)]) -> Vec<abi::NamedValue> {
     let one = |(name, value): &(&str, Value)| {
         let (kind, value, value_size) = named(value);
@@ -251,7 +251,7 @@ pub(super) unsafe fn describe(api: &Api, description: *mut abi::DeviceDescriptio
     }
 }
 
-/// The plugin's word for a kind of memory: `device`, `pinned_host`.
+/// The plugin's name for a kind of memory: `device`, `pinned_host`.
 ///
 /// # Safety
 ///
@@ -270,7 +270,7 @@ impl RawClient {
         &self.api
     }
 
-    /// Creates a client with options; one of several processes may ask the store of the `job` for the others.
+    /// Creates a client with options. In a job of several processes, its plugin finds the others through the store of `job`.
     pub(crate) fn create(
         api: &Arc<Api>,
         options: &[(&str, Value)],
@@ -291,7 +291,7 @@ impl RawClient {
             arguments.kv_put_user_arg = user_arg;
             arguments.kv_try_get_user_arg = user_arg;
         }
-        // SAFETY: the options and their names outlive the call, which copies them; callbacks get what is never freed.
+        // SAFETY: the options and their names outlive the call, which copies them; the callbacks' argument is never freed.
         unsafe { api.call(&mut arguments) }?;
         Ok(RawClient {
             ptr: non_null(abi::ClientCreate::NAME, arguments.client)?,
@@ -312,7 +312,7 @@ impl RawClient {
         }
     }
 
-    /// Free text about the plugin's build.
+    /// The plugin's description of its build, as free text.
     pub(crate) fn platform_version(&self) -> Result<String> {
         let mut arguments =
             abi::ClientPlatformVersion { client: self.ptr, ..abi::ClientPlatformVersion::empty() };
@@ -323,12 +323,12 @@ impl RawClient {
         }
     }
 
-    /// An error, if nothing can run on this client any more.
+    /// Returns an error if nothing can run on this client any more.
     pub(super) fn check(&self) -> Result<()> {
         self.launcher.check()
     }
 
-    /// Whether transfers that request a layout store arrays in it; `probe` decides at the first request.
+    /// Whether transfers that request this layout store arrays in it. `probe` tests it at the first request.
     pub(crate) fn honors_layout(&self, layout: &DeviceLayout, probe: impl FnOnce() -> bool) -> bool {
         let known = |honored: &Mutex<BTreeMap<DeviceLayout, bool>>| {
             honored.lock().unwrap_or_else(PoisonError::into_inner).get(layout).copied()
@@ -341,7 +341,7 @@ impl RawClient {
         is_honored
     }
 
-    /// A number for a launch that no other launch on this client has, by which collectives know their peers.
+    /// Returns a launch number that is unique on this client. Collectives use it to identify their peers.
     pub(super) fn next_launch(&self) -> c_int {
         self.launches.fetch_add(1, Ordering::Relaxed)
     }
@@ -371,7 +371,7 @@ impl RawClient {
         devices.iter().map(|&device| unsafe { self.device(device) }).collect()
     }
 
-    /// The device behind a pointer.
+    /// Wraps a pointer to a device.
     ///
     /// # Safety
     ///
@@ -400,7 +400,7 @@ impl RawBuffer {
         element_types::dtype_of(arguments.element_type)
     }
 
-    /// Sizes of the dimensions.
+    /// The dimension sizes.
     pub(crate) fn shape(&self) -> Result<Vec<usize>> {
         let mut arguments = abi::BufferDimensions { buffer: self.ptr, ..abi::BufferDimensions::empty() };
         // SAFETY: the buffer is alive, and the list belongs to it.
@@ -417,18 +417,18 @@ impl RawBuffer {
         dims.iter().map(size).collect()
     }
 
-    /// The kind of the memory that it lies in.
+    /// The kind of memory that contains it.
     pub(crate) fn memory_kind(&self) -> Result<String> {
         self.client.check()?;
         let mut arguments = abi::BufferMemory { buffer: self.ptr, ..abi::BufferMemory::empty() };
-        // SAFETY: the buffer is alive, and its memory as long as the client is.
+        // SAFETY: the buffer is alive, and its memory is alive as long as the client.
         unsafe {
             self.api().call(&mut arguments)?;
             memory_kind(self.api(), arguments.memory)
         }
     }
 
-    /// A copy in the memory that `device` says.
+    /// Copies the buffer to the memory selected by `device`.
     pub(crate) fn copy_to(&self, device: &RawDevice) -> Result<RawBuffer> {
         self.client.check()?;
         let mut arguments = abi::BufferCopyToMemory {
@@ -436,18 +436,18 @@ impl RawBuffer {
             dst_memory: device.memory,
             ..abi::BufferCopyToMemory::empty()
         };
-        // SAFETY: the buffer is alive, and the memory as long as the client is, which the device keeps.
+        // SAFETY: the buffer is alive, and the memory is alive as long as the client, which the device keeps.
         unsafe { self.api().call(&mut arguments) }?;
         let ptr = non_null(abi::BufferCopyToMemory::NAME, arguments.dst_buffer)?;
         Ok(RawBuffer { ptr, client: self.client.clone() })
     }
 
-    /// Whether the buffer lives on this client.
+    /// Whether the buffer belongs to this client.
     pub(crate) fn is_of(&self, client: &Arc<RawClient>) -> bool {
         Arc::ptr_eq(&self.client, client)
     }
 
-    /// Gives the memory back now, whoever else still has the buffer.
+    /// Frees the memory now, even if the buffer has other owners.
     pub(crate) fn delete(&self) -> Result<()> {
         self.client.check()?;
         let mut arguments = abi::BufferDelete { buffer: self.ptr, ..abi::BufferDelete::empty() };
@@ -455,7 +455,7 @@ impl RawBuffer {
         unsafe { self.api().call(&mut arguments) }
     }
 
-    /// An error, if the memory was given back.
+    /// Returns an error if the memory was freed.
     pub(crate) fn check_deleted(&self) -> Result<()> {
         let mut arguments = abi::BufferIsDeleted { buffer: self.ptr, ..abi::BufferIsDeleted::empty() };
         // SAFETY: the buffer is alive.
@@ -463,7 +463,7 @@ impl RawBuffer {
         if arguments.is_deleted { Err(RuntimeError::Deleted) } else { Ok(()) }
     }
 
-    /// Whether the buffer's content is there, or what should have made it has failed.
+    /// Whether the buffer's content is available, or the run that produces it has failed.
     pub(crate) fn is_ready(&self) -> Result<bool> {
         self.client.check()?;
         self.check_deleted()?;
@@ -475,24 +475,24 @@ impl RawBuffer {
         }
         let event = RawEvent { ptr: arguments.event, client: self.client.clone() };
         let mut ready = abi::EventIsReady { event: event.ptr, ..abi::EventIsReady::empty() };
-        // SAFETY: the event is alive until its handle goes.
+        // SAFETY: the event is alive until its handle is dropped.
         unsafe { self.api().call(&mut ready) }?;
         Ok(ready.is_ready)
     }
 
-    /// Waits until the buffer's content is there, or until what should have made it has failed.
+    /// Waits until the buffer's content is available, or the run that produces it has failed.
     pub(crate) fn wait(&self) -> Result<()> {
         self.client.check()?;
         self.check_deleted()?;
         let mut arguments = abi::BufferReadyEvent { buffer: self.ptr, ..abi::BufferReadyEvent::empty() };
-        // SAFETY: the buffer is alive; the event is made for this call, and given up here.
+        // SAFETY: the buffer is alive; the event is created for this call and finished here.
         unsafe {
             self.api().call(&mut arguments)?;
             self.api().finish_event(arguments.event)
         }
     }
 
-    /// Copies the content to the host, row-major; `shape` and `dtype` are what the buffer is expected to be.
+    /// Copies the content to the host, row-major; `shape` and `dtype` are the expected type of the buffer.
     pub(crate) fn to_host(&self, dtype: DType, shape: &[usize]) -> Result<Vec<u8>> {
         self.client.check()?;
         self.check_deleted()?;
@@ -503,8 +503,8 @@ impl RawBuffer {
                 self.shape()?.len()
             )));
         }
-        // Not every plugin transposes: the CPU plugin copies the device's bytes whatever order is requested. So the buffer's own
-        // order is requested, and the host transposes.
+        // The CPU plugin does not transpose: it copies the device's bytes whatever order is requested. So the buffer's own order is
+        // requested, and the host transposes.
         let rank = shape.len();
         let order = self.layout()?.unwrap_or_else(|| DeviceLayout::row_major(rank));
         let minor_to_major: Vec<i64> = order.minor_to_major().iter().map(|&dim| dim as i64).collect();
@@ -522,8 +522,7 @@ impl RawBuffer {
             host_layout: &raw mut layout,
             ..abi::BufferToHostBuffer::empty()
         };
-        // SAFETY: the buffer is alive and has `rank` dimensions; without a destination the call answers the size that
-        // it needs.
+        // SAFETY: the buffer is alive and has `rank` dimensions; without a destination the call returns the required size.
         unsafe { self.api().call(&mut arguments) }?;
         if arguments.destination_size != expected_size {
             return Err(RuntimeError::Protocol {
@@ -534,8 +533,7 @@ impl RawBuffer {
         let mut data = vec![0u8; expected_size];
         arguments.destination = data.as_mut_ptr().cast::<c_void>();
         arguments.event = ptr::null_mut();
-        // SAFETY: the destination has the size that the plugin asked for, and lives until the event says that the
-        // copy is done.
+        // SAFETY: the destination has the size that the plugin requested, and lives until the event is ready.
         unsafe {
             self.api().call(&mut arguments)?;
             self.api().finish_event(arguments.event)?;
@@ -544,5 +542,5 @@ impl RawBuffer {
     }
 }
 
-/// The plugin takes C's `int` where the handles have `i32`.
+/// The plugin takes a C `int` where the handles have an `i32`.
 const _: () = assert!(size_of::<c_int>() == 4);

@@ -1,6 +1,6 @@
-//! A call of a compiled program as XLA passes it, with every size and pointer looked at before it is followed.
+//! A call of a compiled program as XLA passes it. Every size and pointer is checked before it is used.
 //!
-//! Structures grow at their end, and say how long they are: nothing is read or written beyond that.
+//! Newer versions add fields at the end of structures, and each structure has its length: nothing is read or written beyond it.
 
 use std::ffi::{CString, c_int, c_void};
 use std::marker::PhantomData;
@@ -26,18 +26,18 @@ pub(super) struct Table(NonNull<XlaApi>);
 unsafe impl Send for Table {}
 
 impl Table {
-    /// The function at an offset of the table, which may be too short to have it.
+    /// Returns the function at an offset of the table, if the table is long enough.
     fn function(self, offset: usize) -> Option<NonNull<c_void>> {
-        // SAFETY: the table begins with its size, whatever else it has.
+        // SAFETY: the table begins with its size in every version.
         let size = unsafe { self.0.cast::<usize>().read() };
         if offset + size_of::<*mut c_void>() > size {
             return None;
         }
-        // SAFETY: the pointer lies within the table, aligned.
+        // SAFETY: the pointer is within the table and aligned.
         NonNull::new(unsafe { self.0.byte_add(offset).cast::<*mut c_void>().read() })
     }
 
-    /// Calls the function at an offset of the table. What it says of a failure is lost: reading it helps nobody here.
+    /// Calls the function at an offset of the table. The message of an error is discarded.
     ///
     /// # Safety
     ///
@@ -46,9 +46,9 @@ impl Table {
         let function = self
             .function(offset)
             .ok_or_else(|| protocol("a table of functions that is too short: the plugin is too old"))?;
-        // SAFETY: functions of the table but the two of errors that return nothing have this signature.
+        // SAFETY: all functions of the table have this signature, except two functions for errors that return nothing.
         let function: xla::Function = unsafe { std::mem::transmute(function.as_ptr()) };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees it.
         let error = unsafe { function(ptr::from_mut(arguments).cast()) };
         if error.is_null() {
             return Ok(());
@@ -59,7 +59,7 @@ impl Table {
                 extension_start: ptr::null_mut(),
                 error,
             };
-            // SAFETY: this function returns nothing; the call has just made the error for its caller.
+            // SAFETY: this function returns nothing; the call has just created the error for its caller.
             unsafe {
                 let destroy: xla::VoidFunction = std::mem::transmute(destroy.as_ptr());
                 destroy((&raw mut arguments).cast());
@@ -68,7 +68,7 @@ impl Table {
         Err(protocol("an error"))
     }
 
-    /// An error for XLA; null where its table is too short to make one.
+    /// Creates an error for XLA; null if its table is too short to create one.
     pub(super) fn error(self, error: &RuntimeError) -> *mut XlaError {
         let is_lost = matches!(error, RuntimeError::ProcessLost { .. });
         let text = error.to_string().replace('\0', " ");
@@ -88,13 +88,13 @@ impl Table {
     }
 }
 
-/// What XLA wants of a function.
+/// The purpose for which XLA calls a handler.
 pub(super) enum Frame<'a> {
-    /// To be called.
+    /// A call.
     Call(Incoming<'a>),
-    /// To know for which version of its API the function was made; it has been answered.
+    /// A query of the API version for which the handler was built; it has been answered.
     Question,
-    /// What is not understood.
+    /// A frame that is not understood.
     Unknown(Table, RuntimeError),
 }
 
@@ -109,28 +109,28 @@ impl<'a> Incoming<'a> {
     ///
     /// # Safety
     ///
-    /// `frame` must be a frame that XLA passes to a function that it calls.
+    /// `frame` must be a frame that XLA passes to a handler.
     pub(super) unsafe fn read(frame: *mut CallFrame) -> Frame<'a> {
-        // SAFETY: the caller's promise; frames of all versions begin with their size, extensions and the table, which none is
-        // without.
+        // SAFETY: the caller guarantees it. Frames of all versions begin with their size, the extensions and the table, which is never
+        // null.
         let (size, mut extension, table) = unsafe {
             let table = NonNull::new_unchecked((*frame).api.cast_mut());
             ((*frame).struct_size, (*frame).extension_start, Table(table))
         };
         while let Some(found) = NonNull::new(extension) {
-            // SAFETY: every extension begins with this base, whatever else it has.
+            // SAFETY: every extension begins with this base in every version.
             let base = unsafe { found.as_ref() };
             let is_whole = base.struct_size >= size_of::<xla::MetadataExtension>();
             if base.kind == xla::XLA_EXTENSION_METADATA && is_whole {
                 // SAFETY: an extension of that kind and size has that layout.
                 let metadata = unsafe { found.cast::<xla::MetadataExtension>().as_ref() }.metadata;
-                // SAFETY: XLA asks for what it has room for.
+                // SAFETY: XLA requests only the fields for which it has space.
                 unsafe { table.answer(metadata) };
                 return Frame::Question;
             }
             extension = base.next;
         }
-        // The size that XLA gives ends before the future, which frames have since the table can make one.
+        // The frame's size does not include the future. Frames have it if the table has a function that creates one.
         let has_future = table.function(offset_of!(XlaApi, future_create)).is_some();
         if size < offset_of!(CallFrame, future) || !has_future {
             return Frame::Unknown(table, protocol("a frame that is too short: the plugin is too old"));
@@ -143,17 +143,17 @@ impl<'a> Incoming<'a> {
         self.table
     }
 
-    /// The stage of execution that the call is made at.
+    /// The execution stage of the call.
     pub(super) fn stage(&self) -> c_int {
         self.frame.stage
     }
 
-    /// Says that the results are there when the future is done.
+    /// Sets the future of the results.
     pub(super) fn set_future(&mut self, future: *mut Future) {
         self.frame.future = future;
     }
 
-    /// What the launch's context holds of a type.
+    /// Returns the data of this type in the launch's context.
     pub(super) fn context_data(&self, type_id: i64) -> Result<NonNull<c_void>> {
         let mut get = xla::ContextGet {
             struct_size: size_of::<xla::ContextGet>(),
@@ -171,26 +171,26 @@ impl<'a> Incoming<'a> {
     ///
     /// # Errors
     ///
-    /// One of them is a token or the like.
+    /// An operand is not an array but, for example, a token.
     pub(super) fn arguments(&self) -> Result<Vec<Block<'a>>> {
-        // SAFETY: the list is that of the frame.
+        // SAFETY: the list belongs to the frame.
         unsafe { blocks(&self.frame.arguments) }
     }
 
-    /// The results, whose content is still to come.
+    /// The results, whose content is to be written.
     ///
     /// # Errors
     ///
-    /// As for [`Incoming::arguments`].
+    /// Those of [`Incoming::arguments`].
     pub(super) fn results(&self) -> Result<Vec<Block<'a>>> {
-        // SAFETY: the list is that of the frame.
+        // SAFETY: the list belongs to the frame.
         unsafe { blocks(&self.frame.results) }
     }
 
-    /// The text of an attribute.
+    /// The value of a string attribute.
     pub(super) fn text(&self, name: &str) -> Result<&'a str> {
         let list = &self.frame.attributes;
-        // SAFETY: XLA gives as many attributes as it says, for as long as the call lasts.
+        // SAFETY: the lists have as many attributes as their size says, for the duration of the call.
         let (kinds, names, values) = unsafe {
             let kinds = sized(list.kinds, list.size)?;
             (kinds, sized(list.names, list.size)?, sized(list.values, list.size)?)
@@ -199,13 +199,13 @@ impl<'a> Incoming<'a> {
             // SAFETY: names are spans of bytes.
             let known = unsafe { known.as_ref().map(|known| slice(known.start, known.size)) };
             if known == Some(name.as_bytes()) && kind == xla::KIND_STRING {
-                // SAFETY: the value of an attribute of text is a span of bytes.
+                // SAFETY: the value of a string attribute is a span of bytes.
                 let value = unsafe { value.cast::<xla::ByteSpan>().as_ref() };
                 // SAFETY: as above.
                 let text = value.map(|value| unsafe { slice(value.start, value.size) });
                 return text
                     .and_then(|text| std::str::from_utf8(text).ok())
-                    .ok_or_else(|| protocol("an attribute that is no text"));
+                    .ok_or_else(|| protocol("an attribute that is not a string"));
             }
         }
         Err(protocol("no description of the collective"))
@@ -213,17 +213,17 @@ impl<'a> Incoming<'a> {
 }
 
 impl Table {
-    /// Says for which version of the API the functions were made: the layouts used here are the same in all versions.
+    /// Answers for which version of the API the functions were built. The layouts used here are the same in all versions.
     ///
     /// # Safety
     ///
-    /// `metadata` must be null or point to a structure that is as long as its first field says.
+    /// `metadata` must be null or point to a structure of the length in its first field.
     unsafe fn answer(self, metadata: *mut xla::Metadata) {
         if metadata.is_null() {
             return;
         }
-        // SAFETY: the caller's promise: fields are written only where the structure has them. The head of the table is
-        // the same in all versions.
+        // SAFETY: the caller guarantees it; fields are written only if the structure has them. The head of the table is the same in all
+        // versions.
         unsafe {
             let size = (*metadata).struct_size;
             if size >= offset_of!(xla::Metadata, traits) {
@@ -236,17 +236,17 @@ impl Table {
     }
 }
 
-/// A list from C's pointer and signed length.
+/// A slice from C's pointer and signed length.
 ///
 /// # Safety
 ///
-/// `start` must be null or point to as many valid elements as `size` says, which live for `'a` and which nobody changes.
+/// `start` must be null or point to `size` valid elements, which live for `'a` and are not changed.
 unsafe fn sized<'a, T>(start: *const T, size: i64) -> Result<&'a [T]> {
     match usize::try_from(size) {
         Ok(0) => Ok(&[]),
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees it.
         Ok(size) if !start.is_null() => Ok(unsafe { slice(start, size) }),
-        _ => Err(protocol("a list of a length that cannot be")),
+        _ => Err(protocol("a list of invalid length")),
     }
 }
 
@@ -254,18 +254,18 @@ unsafe fn sized<'a, T>(start: *const T, size: i64) -> Result<&'a [T]> {
 ///
 /// # Safety
 ///
-/// The list must be one of a call that lasts for `'a`.
+/// The list must belong to a call that lasts for `'a`.
 unsafe fn blocks<'a>(list: &xla::Buffers) -> Result<Vec<Block<'a>>> {
-    // SAFETY: XLA gives as many kinds and pointers as it says, for as long as the call lasts.
+    // SAFETY: the lists have as many kinds and pointers as their size says, for the duration of the call.
     let (kinds, buffers) = unsafe { (sized(list.kinds, list.size)?, sized(list.buffers, list.size)?) };
     if kinds.iter().any(|&kind| kind != xla::KIND_BUFFER) {
-        return Err(protocol("an operand or result that is no array"));
+        return Err(protocol("an operand or result that is not an array"));
     }
     buffers
         .iter()
         .map(|&buffer| {
             let buffer = NonNull::new(buffer.cast_mut()).ok_or_else(|| protocol("a null buffer"))?;
-            // SAFETY: what is of the kind of a buffer begins with its size.
+            // SAFETY: an object with the kind of a buffer begins with its size.
             if unsafe { buffer.cast::<usize>().read() } < size_of::<XlaBuffer>() {
                 return Err(protocol("a buffer that is too short: the plugin is too old"));
             }
@@ -274,7 +274,7 @@ unsafe fn blocks<'a>(list: &xla::Buffers) -> Result<Vec<Block<'a>>> {
         .collect()
 }
 
-/// An operand or result: an array that is dense and row-major.
+/// An operand or result: a dense row-major array.
 pub(super) struct Block<'a> {
     buffer: NonNull<XlaBuffer>,
     call: PhantomData<&'a XlaBuffer>,
@@ -282,24 +282,24 @@ pub(super) struct Block<'a> {
 
 impl Block<'_> {
     fn buffer(&self) -> &XlaBuffer {
-        // SAFETY: `blocks` has compared its size; it lives as long as the call.
+        // SAFETY: `blocks` has checked its size; it lives as long as the call.
         unsafe { self.buffer.as_ref() }
     }
 
-    /// The element type, where collectives between processes take it.
+    /// The element type, if collectives between processes support it.
     pub(super) fn dtype(&self) -> Result<DType> {
         dtype_of(self.buffer().dtype)
     }
 
     fn shape(&self) -> Result<Vec<usize>> {
         let buffer = self.buffer();
-        // SAFETY: XLA gives as many sizes as the rank says.
+        // SAFETY: there are as many sizes as the rank says.
         let dims = unsafe { sized(buffer.dims, buffer.rank) }?;
-        let size = |&n: &i64| usize::try_from(n).map_err(|_| protocol("a dimension below zero"));
+        let size = |&n: &i64| usize::try_from(n).map_err(|_| protocol("a negative dimension"));
         dims.iter().map(size).collect()
     }
 
-    /// Where the elements are, and how many bytes they take; the pointer is null only where they take none.
+    /// The memory of the elements, and its size in bytes; the pointer is null only if the size is zero.
     pub(super) fn place(&self) -> Result<(*mut u8, usize)> {
         let size = HostArray::byte_size(self.dtype()?, &self.shape()?)?;
         let data = self.buffer().data;
@@ -309,16 +309,16 @@ impl Block<'_> {
         Ok((data, size))
     }
 
-    /// A copy of the array.
+    /// Copies the array.
     pub(super) fn array(&self) -> Result<HostArray> {
         let (data, size) = self.place()?;
-        // SAFETY: an operand has as many bytes as its type and shape ask for, and stays as it is while the call lasts.
+        // SAFETY: an operand has as many bytes as its type and shape require, and is not changed during the call.
         let data = unsafe { slice(data.cast_const(), size) };
         HostArray::new(self.dtype()?, &self.shape()?, data.to_vec())
     }
 }
 
-/// The element type with this number in XLA, where collectives between processes take it.
+/// The element type with this number in XLA, if collectives between processes support it.
 fn dtype_of(number: c_int) -> Result<DType> {
     Ok(match number {
         1 => DType::I1,
@@ -357,16 +357,16 @@ fn dtype_of(number: c_int) -> Result<DType> {
 mod tests {
     use super::*;
 
-    /// Stands for an error of XLA: its code as an address.
+    /// A fake of XLA's error: its code as an address.
     unsafe extern "C" fn create_error(arguments: *mut c_void) -> *mut XlaError {
         // SAFETY: the table calls this with that structure.
         let code = unsafe { (*arguments.cast::<xla::ErrorCreate>()).code };
         ptr::without_provenance_mut(code as usize)
     }
 
-    /// A table of functions of this many bytes, most of which are null.
+    /// A table of functions with this size in bytes; most functions are null.
     fn table(size: usize) -> XlaApi {
-        // SAFETY: integers and pointers that may be null.
+        // SAFETY: the fields are integers and nullable pointers.
         let mut table: XlaApi = unsafe { std::mem::zeroed() };
         table.struct_size = size;
         table.version.minor = 3;
@@ -377,7 +377,7 @@ mod tests {
 
     /// A frame of a call without operands and results.
     fn frame(table: &XlaApi) -> CallFrame {
-        // SAFETY: integers and pointers that may be null.
+        // SAFETY: the fields are integers and nullable pointers.
         let mut frame: CallFrame = unsafe { std::mem::zeroed() };
         frame.struct_size = size_of::<CallFrame>();
         frame.api = table;
@@ -396,7 +396,7 @@ mod tests {
         }
     }
 
-    /// What reading the only operand says.
+    /// Reads the only operand.
     fn array(buffer: &XlaBuffer, kinds: &[c_int], size: i64) -> Result<HostArray> {
         let table = table(size_of::<XlaApi>());
         let mut frame = frame(&table);
@@ -404,7 +404,7 @@ mod tests {
         frame.arguments.size = size;
         frame.arguments.kinds = if kinds.is_empty() { ptr::null() } else { kinds.as_ptr() };
         frame.arguments.buffers = buffers.as_ptr();
-        // SAFETY: the frame is whole, and what it points to is alive.
+        // SAFETY: the frame is complete, and everything that it points to is alive.
         match unsafe { Incoming::read(&raw mut frame) } {
             Frame::Call(incoming) => incoming.arguments()?[0].array(),
             _ => panic!("it is a call"),
@@ -418,34 +418,34 @@ mod tests {
     }
 
     #[test]
-    fn arrays_that_cannot_be_are_not_read() {
+    fn invalid_arrays_are_rejected() {
         let mut data = [1.5f32, -2.0];
         let (data, dims, below) = (&raw mut data, [2], [-2]);
         let good = || buffer(data, &dims);
         let read = array(&good(), &[xla::KIND_BUFFER], 1).unwrap();
         assert_eq!((read.shape.as_slice(), read.to_f64_vec()), (&[2][..], vec![1.5, -2.0]));
-        assert!(refused(&XlaBuffer { rank: -1, ..good() }).contains("a length that cannot be"));
-        assert!(refused(&XlaBuffer { dims: ptr::null(), ..good() }).contains("a length that cannot be"));
+        assert!(refused(&XlaBuffer { rank: -1, ..good() }).contains("invalid length"));
+        assert!(refused(&XlaBuffer { dims: ptr::null(), ..good() }).contains("invalid length"));
         assert!(refused(&XlaBuffer { data: ptr::null_mut(), ..good() }).contains("without memory"));
-        assert!(refused(&XlaBuffer { dims: below.as_ptr(), ..good() }).contains("below zero"));
+        assert!(refused(&XlaBuffer { dims: below.as_ptr(), ..good() }).contains("negative dimension"));
         assert!(refused(&XlaBuffer { struct_size: 40, ..good() }).contains("too short"));
         let unknown = XlaBuffer { dtype: 17, ..good() };
         assert!(array(&unknown, &[xla::KIND_BUFFER], 1).is_err_and(|e| e.to_string().contains("number 17")));
-        // Without kinds nobody knows what the pointers are.
-        assert!(array(&good(), &[], 1).is_err_and(|e| e.to_string().contains("a length that cannot be")));
+        // Without kinds the types of the pointers are unknown.
+        assert!(array(&good(), &[], 1).is_err_and(|e| e.to_string().contains("invalid length")));
         assert!(array(&good(), &[xla::KIND_BUFFER], -1).is_err());
-        assert!(array(&good(), &[2], 1).is_err_and(|e| e.to_string().contains("no array")));
+        assert!(array(&good(), &[2], 1).is_err_and(|e| e.to_string().contains("not an array")));
     }
 
     #[test]
-    fn a_frame_or_table_that_is_too_short_is_an_error() {
+    fn short_frames_and_tables_are_errors() {
         let whole = table(size_of::<XlaApi>());
         let short = table(offset_of!(XlaApi, future_create));
         let mut without_attributes = frame(&whole);
         without_attributes.struct_size = offset_of!(CallFrame, attributes);
         let mut without_future = frame(&short);
         for frame in [&mut without_attributes, &mut without_future] {
-            // SAFETY: the frame is at least as long as it says.
+            // SAFETY: the frame is at least as long as its size says.
             let Frame::Unknown(table, error) = (unsafe { Incoming::read(frame) }) else {
                 panic!("it is too short")
             };
@@ -455,7 +455,7 @@ mod tests {
         let short = Table(NonNull::from(&short));
         let mut create =
             xla::FutureCall { struct_size: 24, extension_start: ptr::null_mut(), future: ptr::null_mut() };
-        // SAFETY: the structure is that of the function, which is not there.
+        // SAFETY: the structure is the function's; the table does not have the function.
         let outcome = unsafe { short.call(offset_of!(XlaApi, future_create), &mut create) };
         assert!(outcome.unwrap_err().to_string().contains("too old"));
         let none = table(offset_of!(XlaApi, error_create));
@@ -463,10 +463,10 @@ mod tests {
     }
 
     #[test]
-    fn the_version_is_told_as_far_as_there_is_room() {
+    fn version_is_written_if_there_is_space() {
         let table = table(size_of::<XlaApi>());
         let told = |size: usize| {
-            // SAFETY: integers and pointers that may be null.
+            // SAFETY: the fields are integers and nullable pointers.
             let mut metadata: xla::Metadata = unsafe { std::mem::zeroed() };
             (metadata.struct_size, metadata.traits) = (size, 7);
             let base = |kind, next| xla::ExtensionBase {
@@ -478,7 +478,7 @@ mod tests {
                 base: base(xla::XLA_EXTENSION_METADATA, ptr::null_mut()),
                 metadata: &raw mut metadata,
             };
-            // Behind one that nobody here knows.
+            // The extension follows one of an unknown kind.
             let mut first = base(99, (&raw mut extension).cast());
             let mut frame = frame(&table);
             frame.extension_start = &raw mut first;
@@ -487,7 +487,7 @@ mod tests {
             assert!(is_question, "it is no call");
             (metadata.version.minor, metadata.traits)
         };
-        // The size ends with the last field, without what pads the structure.
+        // The size does not include padding after the last field.
         assert_eq!(told(offset_of!(xla::Metadata, traits) + 4), (3, 0));
         assert_eq!(told(offset_of!(xla::Metadata, traits)), (3, 7));
         assert_eq!(told(offset_of!(xla::Metadata, version)), (0, 7));

@@ -1,4 +1,4 @@
-//! The store of a job's keys and values as a plugin calls it, to find the plugin's counterparts in other processes.
+//! The key-value store of a job as PJRT callbacks, through which plugins of different processes find each other.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
@@ -9,9 +9,9 @@ use super::abi;
 use super::api::slice;
 use crate::processes::Job;
 
-/// Makes an error of the plugin: its code, and a message that is copied.
+/// Creates an error of the plugin from a code and a message, which is copied.
 type MakeError = unsafe extern "C" fn(c_int, *const c_char, usize) -> *mut abi::Error;
-/// Frees a value that was given to the plugin.
+/// Frees a value that was passed to the plugin.
 type Deleter = unsafe extern "C" fn(*mut c_char);
 
 /// `PJRT_KeyValueGetCallback_Args`.
@@ -61,8 +61,8 @@ const DEADLINE_EXCEEDED: c_int = 4;
 const NOT_FOUND: c_int = 5;
 const UNAVAILABLE: c_int = 14;
 
-/// The job as the callbacks get it. The plugin may call from a thread of its own at any time, even after its client is gone, so
-/// a job that a plugin was told of is never freed: once for each job, however many clients it has.
+/// The job as the callbacks' argument. The plugin may call from its own threads at any time, even after its client is destroyed, so a job
+/// that was passed to a plugin is never freed. Each job is leaked once, however many clients it has.
 pub(super) fn user_arg(job: &Arc<Job>) -> *mut c_void {
     static TOLD: Mutex<Vec<Arc<Job>>> = Mutex::new(Vec::new());
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,9 +74,9 @@ pub(super) fn user_arg(job: &Arc<Job>) -> *mut c_void {
 
 /// # Safety
 ///
-/// `user_arg` must be what [`user_arg`] made.
+/// `user_arg` must come from [`user_arg`].
 unsafe fn job<'a>(user_arg: *mut c_void) -> &'a Job {
-    // SAFETY: the caller's promise; it is never freed.
+    // SAFETY: the caller guarantees it; the job is never freed.
     unsafe { &*user_arg.cast::<Job>() }
 }
 
@@ -84,7 +84,7 @@ unsafe fn job<'a>(user_arg: *mut c_void) -> &'a Job {
 ///
 /// `make_error` must point to the function that the plugin passes to its callbacks, or be null.
 unsafe fn error(make_error: *const MakeError, code: c_int, message: &str) -> *mut abi::Error {
-    // SAFETY: the caller's promise; the message is copied.
+    // SAFETY: the caller guarantees it; the message is copied.
     unsafe {
         match make_error.as_ref() {
             Some(make) => make(code, message.as_ptr().cast(), message.len()),
@@ -93,13 +93,13 @@ unsafe fn error(make_error: *const MakeError, code: c_int, message: &str) -> *mu
     }
 }
 
-/// A value in memory that [`free`] frees: its size stands before it.
+/// Copies a value to memory that [`free`] frees: the value's size precedes it.
 fn give(value: &[u8]) -> *mut c_char {
     let mut memory = Vec::with_capacity(8 + value.len());
     memory.extend_from_slice(&(value.len() as u64).to_le_bytes());
     memory.extend_from_slice(value);
     let start = Box::into_raw(memory.into_boxed_slice()).cast::<u8>();
-    // SAFETY: the memory has eight bytes more than the value.
+    // SAFETY: the allocation is eight bytes longer than the value.
     unsafe { start.add(8).cast() }
 }
 
@@ -107,9 +107,9 @@ fn give(value: &[u8]) -> *mut c_char {
 ///
 /// # Safety
 ///
-/// `value` must be what [`give`] returned, and be freed once.
+/// `value` must come from [`give`], and be freed once.
 unsafe extern "C" fn free(value: *mut c_char) {
-    // SAFETY: the size stands in the eight bytes before the value, and both are one box of bytes.
+    // SAFETY: the size is in the eight bytes before the value, and both are one boxed slice.
     unsafe {
         let start = value.cast::<u8>().sub(8);
         let size = u64::from_le_bytes(start.cast::<[u8; 8]>().read()) as usize;
@@ -121,9 +121,9 @@ unsafe extern "C" fn free(value: *mut c_char) {
 ///
 /// # Safety
 ///
-/// The plugin passes its own structure, with the `user_arg` that its client was made with.
+/// The plugin passes its own structure, with the `user_arg` of its client.
 pub(super) unsafe extern "C" fn get(arguments: *mut Get) -> *mut abi::Error {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees it.
     let (arguments, job, key) = unsafe {
         let arguments = &mut *arguments;
         let key = slice(arguments.key.cast::<u8>(), arguments.key_size);
@@ -145,13 +145,13 @@ pub(super) unsafe extern "C" fn get(arguments: *mut Get) -> *mut abi::Error {
     unsafe { error(arguments.make_error, code, &message) }
 }
 
-/// `PJRT_KeyValueTryGetCallback`: looks a key up.
+/// `PJRT_KeyValueTryGetCallback`: looks up a key.
 ///
 /// # Safety
 ///
-/// The plugin passes its own structure, with the `user_arg` that its client was made with.
+/// The plugin passes its own structure, with the `user_arg` of its client.
 pub(super) unsafe extern "C" fn try_get(arguments: *mut TryGet) -> *mut abi::Error {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees it.
     let (arguments, job, key) = unsafe {
         let arguments = &mut *arguments;
         let key = slice(arguments.key.cast::<u8>(), arguments.key_size);
@@ -176,9 +176,9 @@ pub(super) unsafe extern "C" fn try_get(arguments: *mut TryGet) -> *mut abi::Err
 ///
 /// # Safety
 ///
-/// The plugin passes its own structure, with the `user_arg` that its client was made with.
+/// The plugin passes its own structure, with the `user_arg` of its client.
 pub(super) unsafe extern "C" fn put(arguments: *mut Put) -> *mut abi::Error {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees it.
     let (arguments, job, key, value) = unsafe {
         let arguments = &*arguments;
         let key = slice(arguments.key.cast::<u8>(), arguments.key_size);
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
     use crate::processes::{ProcessOptions, Processes, Secret};
 
-    /// Stands for an error of a plugin: the code as an address.
+    /// A fake of a plugin's error: the code as an address.
     unsafe extern "C" fn make_error(code: c_int, _: *const c_char, _: usize) -> *mut abi::Error {
         ptr::without_provenance_mut(code as usize)
     }
@@ -221,7 +221,7 @@ mod tests {
             value_size: 0,
             deleter: None,
         };
-        // SAFETY: the structures are those of the functions, and what they point to is alive.
+        // SAFETY: the structures are those of the functions, and everything that they point to is alive.
         unsafe {
             assert_eq!(try_get(&raw mut look_up).addr(), NOT_FOUND as usize);
             let mut set = Put {

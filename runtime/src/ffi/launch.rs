@@ -1,32 +1,31 @@
-//! Launches: how a program is started on all its devices at once, and waited for.
+//! Launches: starting a program on all its devices at once, and waiting for it.
 //!
-//! # What the C API gives
+//! # The C API
 //!
-//! `PJRT_LoadedExecutable_Execute` starts a program on all devices of a process, and gives an event for each device. It
-//! may return at once, or only after the program has run (as the CPU plugin does for cheap programs on one device). An
-//! event can be waited for, without a limit, or call back. Nothing ends a program that runs: a device that waits for
-//! another one in a collective goes on waiting.
+//! `PJRT_LoadedExecutable_Execute` starts a program on all devices of a process, and returns an event for each device. It may return at
+//! once, or only after the program has run (as the CPU plugin does for cheap programs on one device). One can wait for an event, without a
+//! time limit, or register a callback. A running program cannot be cancelled: a device that waits for another one in a collective keeps
+//! waiting.
 //!
-//! In the CPU plugin a launch for several devices waits for the launch before it, by an event to which each device of
-//! that launch counts down as it starts. If the plugin refuses the launch on some device (an argument of another size),
-//! that event never comes, and every later launch on the client waits for ever. And a device that waits in a collective
-//! for 40 s (`--xla_cpu_collective_call_terminate_timeout_seconds` in `XLA_FLAGS`) ends the process.
+//! In the CPU plugin, a launch on several devices waits for the previous launch, through an event that each device of that launch counts
+//! down when it starts. If the plugin rejects the launch on one device (an argument of another size), that event never fires, and every
+//! later launch on the client hangs. If a device waits in a collective for 40 s, the plugin ends the process
+//! (`--xla_cpu_collective_call_terminate_timeout_seconds` in `XLA_FLAGS`).
 //!
-//! # What is guaranteed here
+//! # Guarantees of this module
 //!
-//! Queue, watch and time limit are in `crate::launcher`, which knows nothing of plugins.
+//! Queue, watchdog and time limit are in `crate::launcher`, which is independent of plugins.
 //!
-//! - Nothing is launched before the callers of [`launch`] have compared what the plugin would refuse.
-//! - Launches on a client are queued, and made by a thread of its own: the caller can stop waiting, whether the plugin
-//!   is in the call or a device in the program. Each launch has its own number, by which collectives know their peers.
-//! - A launch returns when the plugin has started its devices. How it ends is known without anyone waiting for it, and told to
-//!   whoever does, however late: an error of one device, with the device's number, as soon as the others are done, or [`GRACE`]
-//!   after it where they are not, because they wait for that device.
-//! - After the time limit the error says which devices are done and which are not. The limit counts from when the launches
-//!   before it are over.
-//! - Arguments go when the plugin has started the devices: it keeps what they read.
-//! - Where devices are left that may wait for ever, the client is given up: each later run on it is an error at once,
-//!   and nothing of it is destroyed, because the plugin would wait for those devices.
+//! - Callers of [`launch`] first check every condition under which the plugin would reject the launch.
+//! - Launches on a client are queued, and made by a separate thread. So the caller can stop waiting, whether the plugin is in the call or a
+//!   device in the program. Each launch has its own number, by which collectives identify their peers.
+//! - A launch returns when the plugin has started its devices. Its end is recorded even if nobody waits, and reported to later callers that
+//!   do. The error of a device, with the device's number, is reported when the other devices are done, or after [`GRACE`] if they are not,
+//!   because they wait for the failed one.
+//! - After the time limit, the error lists the finished and unfinished devices. The limit counts from the end of the previous launches.
+//! - Arguments are dropped when the plugin has started the devices: it keeps the memory that they read.
+//! - If devices may wait forever, the client is abandoned: later runs on it fail at once. Its objects are leaked, because destroying them
+//!   would wait for those devices.
 
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
@@ -41,42 +40,42 @@ use super::handles::{RawBuffer, RawEvent};
 use crate::error::{Result, RuntimeError};
 use crate::launcher::{Flight, Patience, Reporter};
 
-/// How long devices may take after one of them has failed.
+/// The time that devices have to finish after one of them has failed.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// One block for each argument, for each device.
+/// One buffer per argument, for each device.
 type Arguments = Vec<Vec<Arc<RawBuffer>>>;
-/// One block for each result, for each device.
+/// One buffer per result, for each device.
 pub(crate) type Results = Vec<Vec<RawBuffer>>;
 
-/// How a program is launched.
+/// Options of a launch.
 pub(crate) struct LaunchOptions<'a> {
-    /// Arguments that the program may overwrite, where nobody else holds them.
+    /// Arguments that the program may overwrite, if they have no other owner.
     pub(crate) donated: &'a [usize],
-    /// How long it may take.
+    /// The time limit.
     pub(crate) limit: Option<Duration>,
-    /// How many launches may be on their way with this one.
+    /// The maximum number of launches in flight, including this one.
     pub(crate) in_flight: usize,
-    /// Launches whose results are arguments, and which are not over.
+    /// Unfinished launches whose results are arguments.
     pub(crate) parents: Vec<Arc<Flight>>,
 }
 
-/// A launch that is on its way.
+/// A launch in flight.
 pub(crate) struct Launch {
-    /// Its results, which may not be there yet.
+    /// Its results, whose content may not be available yet.
     pub(crate) results: Results,
     pub(crate) flight: Arc<Flight>,
-    /// How long it waited for its place among those on their way.
+    /// How long it waited because the maximum number of launches was in flight.
     pub(crate) waited: Duration,
 }
 
-/// A launch that is queued.
+/// A queued launch.
 struct Job {
     program: Arc<RawProgram>,
     arguments: Arguments,
-    /// The arguments that the program must leave as they are.
+    /// The arguments that the program must not overwrite.
     kept: Vec<i64>,
-    /// What calls of this process's functions know the launch by.
+    /// The context through which calls of this process's functions find the launch.
     context: Option<Arc<LaunchContext>>,
 }
 
@@ -86,8 +85,8 @@ struct Job {
 ///
 /// # Errors
 ///
-/// Lists of another length than the program's, arguments of another client; what the plugin says of the launch; a client that
-/// was given up. What devices say later is told by the launch.
+/// Lists of another length than the program's; arguments of another client; an error of the plugin's launch; an abandoned client. Later
+/// errors of devices are reported by the launch.
 pub(crate) fn launch(
     program: &Arc<RawProgram>,
     arguments: Arguments,
@@ -98,7 +97,7 @@ pub(crate) fn launch(
     let devices = program.devices().len();
     if arguments.len() != devices {
         return Err(RuntimeError::Argument(format!(
-            "the program runs on {devices} devices and got arguments for {}",
+            "the program runs on {devices} devices, but got arguments for {}",
             arguments.len()
         )));
     }
@@ -110,7 +109,7 @@ pub(crate) fn launch(
         return Err(RuntimeError::Argument("an argument belongs to another client".to_owned()));
     }
     arguments.iter().flatten().try_for_each(|buffer| buffer.check_deleted())?;
-    // The plugin takes the memory of what is donated. Nobody can make a clone of what only this list has.
+    // The plugin takes the memory of donated arguments. If this list is the only owner, nobody else can create a clone.
     let is_ours = |i: usize| arguments.iter().all(|list| Arc::strong_count(&list[i]) == 1);
     let is_donated = |i: usize| options.donated.contains(&i) && is_ours(i);
     let kept = (0..count).filter(|&i| !is_donated(i)).map(|i| i as i64).collect();
@@ -131,12 +130,12 @@ pub(crate) fn launch(
     };
     let at_end = move |failed: Option<RuntimeError>, is_lost: bool| {
         if is_lost {
-            // The program still calls with it.
+            // The program still uses it in calls.
             std::mem::forget(context);
         }
         let error = failed?;
         let Some(across) = across else { return Some(error) };
-        // What ended the run is the process that was lost, where one was; else the others must hear of it.
+        // If a process was lost, that is the cause of the error. Otherwise the other processes are notified of the error.
         let lost = across.job.check().err();
         across.job.fail(&error.to_string());
         Some(lost.unwrap_or(error))
@@ -152,10 +151,10 @@ pub(crate) fn launch(
 }
 
 impl Job {
-    /// Makes the call, and sees to it that the end of each device is reported.
+    /// Makes the call, and arranges that the end of each device is reported.
     fn launch(self, reporter: &Reporter, give: &Sender<Results>) {
         let (launched, events) = self.execute();
-        // Nothing is destroyed where the caller has stopped waiting: then the client is given up.
+        // If the caller has stopped waiting, the client is abandoned and the results are leaked.
         let launched = launched.map(|results| _ = give.send(results));
         let is_launched = launched.is_ok();
         reporter.launched(launched);
@@ -193,11 +192,10 @@ impl Job {
             device_complete_events: events.as_mut_ptr(),
             ..abi::LoadedExecutableExecute::empty()
         };
-        // SAFETY: there is one list for each device of the program (`run` compares), each with as many entries as
-        // `num_args` says; result lists have one entry for each of the program's results; all of it outlives the
-        // call. Whatever is donated is held by this job alone.
+        // SAFETY: there is one list for each device of the program (`run` compares), with `num_args` entries; result lists have one entry
+        // for each of the program's results; all of it outlives the call. This job is the only owner of donated arguments.
         let launched = unsafe { client.api().call(&mut call) };
-        // Wrapped before the outcome is looked at, so that nothing leaks when it is bad.
+        // Wrapped before the outcome is checked, so that nothing leaks on an error.
         let events = events
             .into_iter()
             .map(|ptr| (!ptr.is_null()).then(|| RawEvent { ptr, client: client.clone() }))
@@ -221,7 +219,7 @@ impl Job {
     }
 }
 
-/// Has the end of a device reported; a device without an event is done.
+/// Arranges that the end of a device is reported. A device without an event is done.
 fn watch(reporter: &Reporter, device: usize, event: Option<RawEvent>) {
     let Some(event) = event else {
         reporter.finished(device, Ok(()), ());
@@ -236,8 +234,7 @@ fn watch(reporter: &Reporter, device: usize, event: Option<RawEvent>) {
         user_arg: waiter.cast(),
         ..abi::EventOnReady::empty()
     };
-    // SAFETY: the event is alive, and is destroyed only after the callback; the callback gets the waiter, which
-    // it frees, once.
+    // SAFETY: the event is alive, and is destroyed only after the callback; the callback gets the waiter, which it frees once.
     if let Err(error) = unsafe { client.api().call(&mut arguments) } {
         // SAFETY: a callback that was not registered is not called, so the waiter is still ours.
         let Waiter { device, event, reporter } = *unsafe { Box::from_raw(waiter) };
@@ -245,25 +242,25 @@ fn watch(reporter: &Reporter, device: usize, event: Option<RawEvent>) {
     }
 }
 
-/// What the callback of an event gets.
+/// The argument of an event's callback.
 struct Waiter {
     device: usize,
     event: RawEvent,
     reporter: Reporter,
 }
 
-/// Called by the plugin, on any thread, when an event has happened.
+/// Called by the plugin, on any thread, when an event is ready.
 ///
 /// # Safety
 ///
-/// `waiter` must be a [`Waiter`] that was boxed for this call, `error` null or an error that the callee owns.
+/// `waiter` must be a [`Waiter`] that was boxed for this call; `error` must be null or owned by the callee.
 unsafe extern "C" fn on_ready(error: *mut abi::Error, waiter: *mut c_void) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees it.
     let Waiter { device, event, reporter } = *unsafe { Box::from_raw(waiter.cast::<Waiter>()) };
     let outcome = match NonNull::new(error) {
         None => Ok(()),
         Some(error) => {
-            // SAFETY: the plugin gives the error up to its callback.
+            // SAFETY: the plugin passes ownership of the error to its callback.
             let error = unsafe { event.client.api().take_error(abi::LoadedExecutableExecute::NAME, error) };
             Err(error)
         }

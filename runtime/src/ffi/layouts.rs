@@ -1,7 +1,7 @@
-//! Memory layouts: what executables expect of their parameters, how buffers are stored, and what a client chooses by default.
+//! Memory layouts: the parameters' layouts that executables expect, the layouts of buffers, and a client's default layouts.
 //!
-//! Plugins answer through the Layouts extension of the C API. `PJRT_Buffer_GetMemoryLayout` of the table itself is older and is
-//! asked where a plugin has no such extension. A plugin that has neither answers nothing: `None`.
+//! They come from the Layouts extension of the C API. `PJRT_Buffer_GetMemoryLayout` of the table itself is older; it is used if a plugin
+//! has no extension. If a plugin has neither, the layout is unknown: `None`.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -40,20 +40,20 @@ impl Api {
         None
     }
 
-    /// Calls a function of the Layouts extension; `false` where the plugin has no such function or does not implement it.
+    /// Calls a function of the Layouts extension; returns `false` if the plugin has no such function or does not implement it.
     ///
     /// # Safety
     ///
-    /// `C` must be the argument structure of the function at `C::OFFSET`, with the pointers that it asks for.
+    /// `C` must be the argument structure of the function at `C::OFFSET`, with valid pointers.
     unsafe fn call_layouts<C: LayoutsCall>(&self, arguments: &mut C) -> Result<bool> {
         let Some(function) = self.layouts_function(C::OFFSET) else { return Ok(false) };
         // SAFETY: every function of the extension has this signature.
         let function: unsafe extern "C" fn(*mut C) -> *mut abi::Error =
             unsafe { std::mem::transmute(function.as_ptr()) };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees it.
         match NonNull::new(unsafe { function(arguments) }) {
             None => Ok(true),
-            // SAFETY: the call has just made this error for its caller.
+            // SAFETY: the call has just created this error for its caller.
             Some(error) => match unsafe { self.take_error(C::NAME, error) } {
                 RuntimeError::Pjrt { code: PjrtCode::UNIMPLEMENTED, .. } => Ok(false),
                 error => Err(error),
@@ -61,7 +61,7 @@ impl Api {
         }
     }
 
-    /// The content of the plugin's layout object; `None` where it has none or in a form that is not understood.
+    /// Reads the plugin's layout object; `None` if it is null or in a form that shardc does not understand.
     ///
     /// # Safety
     ///
@@ -71,7 +71,7 @@ impl Api {
             return Ok(None);
         }
         let mut arguments = Serialize { layout, ..Serialize::empty() };
-        // SAFETY: the layout is alive; its text lives until the deleter is called, after it was copied.
+        // SAFETY: the layout is alive; its text lives until the deleter is called, after it has been copied.
         unsafe {
             if !self.call_layouts(&mut arguments)? {
                 return Ok(None);
@@ -84,16 +84,16 @@ impl Api {
         }
     }
 
-    /// Reads a layout object that the plugin gave to the caller, and destroys it.
+    /// Reads a layout object that the caller owns, and destroys it.
     ///
     /// # Safety
     ///
-    /// `layout` must be null or an object of this plugin, which the caller owns and gives up.
+    /// `layout` must be null or an object of this plugin, and the caller gives up ownership.
     unsafe fn take_layout(&self, layout: *mut abi::LayoutsMemoryLayout) -> Result<Option<DeviceLayout>> {
         if layout.is_null() {
             return Ok(None);
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees it.
         unsafe {
             let read = self.read_layout(layout);
             self.call_layouts(&mut Destroy { layout, ..Destroy::empty() })?;
@@ -117,11 +117,11 @@ impl RawExecutable {
 }
 
 impl RawBuffer {
-    /// How the buffer's elements are stored.
+    /// The buffer's memory layout.
     pub(crate) fn layout(&self) -> Result<Option<DeviceLayout>> {
         let api = self.client.api();
         let mut arguments = BufferLayout { buffer: self.ptr, ..BufferLayout::empty() };
-        // SAFETY: the buffer is alive, and the layout is the caller's.
+        // SAFETY: the buffer is alive, and the caller owns the layout.
         unsafe {
             if api.call_layouts(&mut arguments)?
                 && let Some(layout) = api.take_layout(arguments.layout)?
@@ -163,7 +163,7 @@ impl RawBuffer {
 }
 
 impl RawClient {
-    /// The layout that arrays of this type have where nothing else is requested.
+    /// The default layout of arrays of this type.
     pub(crate) fn default_layout(
         self: &Arc<Self>,
         dtype: DType,
@@ -177,7 +177,7 @@ impl RawClient {
             num_dims: dims.len(),
             ..DefaultLayout::empty()
         };
-        // SAFETY: the client is alive, the dimensions outlive the call, and the layout is the caller's.
+        // SAFETY: the client is alive, the dimensions outlive the call, and the caller owns the layout.
         unsafe {
             if !self.api().call_layouts(&mut arguments)? {
                 return Ok(None);
@@ -191,9 +191,9 @@ impl RawClient {
 ///
 /// # Safety
 ///
-/// `OFFSET` must be where the extension has the function that takes this structure.
+/// `OFFSET` must be the offset in the extension of the function that takes this structure.
 unsafe trait LayoutsCall: Structure {
-    /// Bytes from the beginning of the extension to the pointer to the function.
+    /// Offset of the function pointer in the extension, in bytes.
     const OFFSET: usize;
     /// The function's name in the C header.
     const NAME: &'static str;
@@ -204,7 +204,7 @@ macro_rules! layouts_calls {
     ($($slot:literal $function:literal $name:ident { $($field:ident: $ty:ty,)* })*) => {
         $(
             abi::structure! { $name { $($field: $ty,)* } }
-            // SAFETY: position and fields are those of `pjrt_c_api_layouts_extension.h`, version 4.
+            // SAFETY: offset and fields are those of `pjrt_c_api_layouts_extension.h`, version 4.
             unsafe impl LayoutsCall for $name {
                 const OFFSET: usize = size_of::<ExtensionBase>() + $slot * size_of::<usize>();
                 const NAME: &'static str = $function;

@@ -1,20 +1,20 @@
-//! The one place with `unsafe`: the PJRT C API, the dynamic loader and the process's environment.
+//! The only module of this crate with `unsafe`: the PJRT C API, the dynamic loader and the process's environment.
 //!
-//! - `abi`: the layout of the C structures and the numbers of the functions, for what shardc calls and no more.
-//! - `api`: a loaded plugin: the checked call, and errors.
+//! - `abi`: layouts of the C structures and numbers of the functions, only for the functions that shardc calls.
+//! - `api`: a loaded plugin: checked calls, and errors.
 //! - `element_types`: element types and their numbers.
-//! - `handles`: owning, `Send + Sync` wrappers of a client and what lives on it, whose methods are safe.
+//! - `handles`: owning, `Send + Sync` wrappers of a client and its objects, with safe methods.
 //! - `executables`: the same for executables.
 //! - `xla_abi`, `incoming`, `calls`: functions of this process that compiled programs call.
-//! - `key_values`: the store of a job of several processes, as a plugin calls it.
+//! - `key_values`: the key-value store of a job of several processes, as callbacks for a plugin.
 //! - `layouts`: memory layouts of parameters and buffers.
-//! - `launch`: how a program is started on all its devices and waited for.
-//! - `transfer`: how bytes of the host are copied to a device, and who keeps them until that is done.
-//! - `process`: the two things about this process that Rust rates unsafe.
+//! - `launch`: starting a program on all its devices, and waiting for it.
+//! - `transfer`: copying host bytes to a device, and keeping them alive until the copy is done.
+//! - `process`: two operations on this process that are unsafe in Rust.
 //!
-//! Nothing outside this directory sees a raw pointer.
+//! No code outside this directory sees a raw pointer.
 
-#![allow(unsafe_code, reason = "plugins are C, and nothing checks what crosses to C but what stands here")]
+#![allow(unsafe_code, reason = "the PJRT C API; only this module checks what crosses the boundary")]
 
 mod abi;
 mod api;

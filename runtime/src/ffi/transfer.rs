@@ -1,4 +1,4 @@
-//! Transfers: how bytes of the host are copied to a device, and who keeps them until that is done.
+//! Transfers: copying host bytes to a device, and keeping them alive until the copy is done.
 
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
@@ -12,7 +12,7 @@ use super::handles::{RawBuffer, RawClient, RawDevice, RawEvent, non_null};
 use crate::error::{Result, RuntimeError};
 use crate::host::HostArray;
 
-/// What the event of a transfer gets, when the plugin needs the bytes no longer.
+/// The argument of the callback of a transfer, which is called when the plugin no longer needs the bytes.
 struct Kept {
     event: RawEvent,
     array: Arc<HostArray>,
@@ -20,27 +20,27 @@ struct Kept {
 }
 
 impl RawClient {
-    /// Copies a dense row-major array to a device before it returns.
+    /// Copies a dense row-major array to a device; the copy is done on return.
     ///
     /// # Errors
     ///
-    /// The data has another size than type and shape ask for, or the device or the plugin does not take it.
+    /// The data does not have the size of its type and shape, or the device or the plugin does not support the type.
     pub(crate) fn buffer(self: &Arc<Self>, array: &HostArray, device: &RawDevice) -> Result<RawBuffer> {
         // SAFETY: the plugin reads the array before it returns.
         let (buffer, event) = unsafe { self.transfer(array, device, abi::COPY_DURING_CALL) }?;
-        // SAFETY: the event was made for this call, and is given up here.
+        // SAFETY: the event was created for this call, and is finished here.
         unsafe { self.api().finish_event(event) }?;
         Ok(buffer)
     }
 
-    /// Begins to copy an array to a device, and keeps it until that is done. What goes wrong later is told by the buffer.
+    /// Starts copying an array to a device, and keeps it alive until the copy is done. Later errors are reported by the buffer.
     ///
     /// # Errors
     ///
     /// Those of [`RawClient::buffer`].
     pub(crate) fn send(self: &Arc<Self>, array: Arc<HostArray>, device: &RawDevice) -> Result<RawBuffer> {
         let release = Box::new(self.launcher.release()?);
-        // SAFETY: the array is kept until the event has happened.
+        // SAFETY: the array is kept until the event is ready.
         let (buffer, event) = unsafe { self.transfer(&array, device, abi::COPY_UNTIL_DONE) }?;
         if event.is_null() {
             return Ok(buffer);
@@ -54,13 +54,12 @@ impl RawClient {
             user_arg: kept.cast(),
             ..abi::EventOnReady::empty()
         };
-        // SAFETY: the event is alive, and is destroyed only after the callback; the callback gets what is kept, which it frees,
-        // once.
+        // SAFETY: the event is alive, and is destroyed only after the callback. The callback gets the boxed `Kept`, which it frees once.
         if let Err(error) = unsafe { self.api().call(&mut arguments) } {
-            // SAFETY: a callback that was not registered is not called, so what is kept is still ours.
+            // SAFETY: a callback that was not registered is not called, so this function still owns the box.
             let kept = unsafe { Box::from_raw(kept) };
-            // The plugin may still read it: it has to be waited for.
-            // SAFETY: the event is alive; it goes with its handle.
+            // The plugin may still read the array, so this waits for the event.
+            // SAFETY: the event is alive until its handle is dropped.
             let _ =
                 unsafe { self.api().call(&mut abi::EventAwait { event: ptr, ..abi::EventAwait::empty() }) };
             drop(kept);
@@ -69,11 +68,11 @@ impl RawClient {
         Ok(buffer)
     }
 
-    /// Calls for a transfer; returns the event of the plugin's being done with the array.
+    /// Calls the plugin's transfer; returns the buffer and the event that is ready when the plugin no longer needs the array.
     ///
     /// # Safety
     ///
-    /// The array must stay as it is for as long as `semantics` says.
+    /// The array must not be changed for as long as `semantics` requires.
     unsafe fn transfer(
         self: &Arc<Self>,
         array: &HostArray,
@@ -87,7 +86,7 @@ impl RawClient {
         let expected = HostArray::byte_size(*dtype, shape)?;
         if data.len() != expected {
             return Err(RuntimeError::Argument(format!(
-                "an array of {dtype}{shape:?} takes {expected} bytes and has {}",
+                "the data of an array of {dtype}{shape:?} must have {expected} bytes, got {}",
                 data.len()
             )));
         }
@@ -124,8 +123,8 @@ impl RawClient {
             device_layout: layout.map_or(ptr::null_mut(), |_| &raw mut device_layout),
             ..abi::ClientBufferFromHostBuffer::empty()
         };
-        // SAFETY: client and device are alive; the layout outlives the call, which copies it; `data` has the size that type and shape ask for, and stays in place
-        // for as long as the caller promises.
+        // SAFETY: client and device are alive; the layout outlives the call, which copies it. `data` has the size of its type and shape,
+        // and stays in place for as long as the caller guarantees.
         unsafe { self.api().call(&mut arguments) }?;
         let buffer = non_null(abi::ClientBufferFromHostBuffer::NAME, arguments.buffer)?;
         Ok((RawBuffer { ptr: buffer, client: self.clone() }, arguments.done_with_host_buffer))
@@ -136,17 +135,17 @@ fn number(dtype: DType, client: &RawClient) -> Result<i32> {
     element_types::number_of(dtype, client.api().version().1)
 }
 
-/// Called by the plugin, on any thread, when it needs the bytes of a transfer no longer.
+/// Called by the plugin, on any thread, when it no longer needs the bytes of a transfer.
 ///
 /// # Safety
 ///
-/// `kept` must be a [`Kept`] that was boxed for this call, `error` null or an error that the callee owns.
+/// `kept` must be a [`Kept`] that was boxed for this call; `error` must be null or owned by the callee.
 unsafe extern "C" fn on_done(error: *mut abi::Error, kept: *mut c_void) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees it.
     let Kept { event, array, release } = *unsafe { Box::from_raw(kept.cast::<Kept>()) };
     if let Some(error) = NonNull::new(error) {
-        // The buffer tells of it as well.
-        // SAFETY: the plugin gives the error up to its callback.
+        // The buffer reports the error, too.
+        // SAFETY: the plugin passes ownership of the error to its callback.
         let _ = unsafe { event.client.api().take_error(abi::ClientBufferFromHostBuffer::NAME, error) };
     }
     release(Box::new((event, array)));

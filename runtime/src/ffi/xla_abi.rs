@@ -1,12 +1,12 @@
-//! Layouts of XLA's FFI C API, version 0.3 (`xla/ffi/api/c_api.h` of OpenXLA), by which compiled programs call functions of
-//! this process, and of the extension of the PJRT C API that makes these known to a plugin
-//! (`xla/pjrt/c/pjrt_c_api_ffi_extension.h`). Layouts are facts of their ABI.
+//! Layouts of XLA's FFI C API, version 0.3 (`xla/ffi/api/c_api.h` of OpenXLA), through which compiled programs call functions of this
+//! process. Also the extension of the PJRT C API that registers these functions with a plugin (`xla/pjrt/c/pjrt_c_api_ffi_extension.h`).
+//! Layouts are facts of their ABI.
 //!
-//! As in the PJRT C API, structures begin with their size and grow at the end.
+//! As in the PJRT C API, structures begin with their size, and new versions add fields at the end.
 
 use std::ffi::{c_char, c_int, c_void};
 
-/// What each extension of either API begins with.
+/// The head of each extension of either API.
 #[repr(C)]
 pub(super) struct ExtensionBase {
     pub(super) struct_size: usize,
@@ -28,7 +28,7 @@ pub(super) struct FfiExtension {
     pub(super) register_handler: Option<unsafe extern "C" fn(*mut RegisterHandler) -> *mut super::abi::Error>,
 }
 
-/// `PJRT_FFI_Type_Info`: what is done with values of a type; null for nothing.
+/// `PJRT_FFI_Type_Info`: callbacks for values of a type; null for none.
 #[repr(C)]
 pub(super) struct TypeInfo {
     pub(super) deleter: *const c_void,
@@ -36,7 +36,7 @@ pub(super) struct TypeInfo {
     pub(super) deserialize: *const c_void,
 }
 
-/// `PJRT_FFI_Type_Register_Args`; older plugins end before the last field.
+/// `PJRT_FFI_Type_Register_Args`; older plugins do not have the last field.
 #[repr(C)]
 pub(super) struct TypeRegister {
     pub(super) struct_size: usize,
@@ -47,7 +47,7 @@ pub(super) struct TypeRegister {
     pub(super) type_info: *const TypeInfo,
 }
 
-/// `PJRT_FFI_UserData_Add_Args`; newer plugins end before the last field.
+/// `PJRT_FFI_UserData_Add_Args`; newer plugins do not have the last field.
 #[repr(C)]
 pub(super) struct UserDataAdd {
     pub(super) struct_size: usize,
@@ -70,7 +70,7 @@ pub(super) struct RegisterHandler {
     pub(super) traits: c_int,
 }
 
-/// What a program calls: returns null, or an error that the caller owns.
+/// The type of a handler, a function that a program calls: returns null, or an error that the caller owns.
 pub(super) type Handler = unsafe extern "C" fn(*mut CallFrame) -> *mut XlaError;
 
 /// `XLA_FFI_Error`.
@@ -95,9 +95,9 @@ pub(super) struct ApiVersion {
     pub(super) minor: c_int,
 }
 
-/// A function of XLA's table whose arguments are one structure.
+/// A function of XLA's table that takes one structure.
 pub(super) type Function = unsafe extern "C" fn(*mut c_void) -> *mut XlaError;
-/// One of the two of the table that return nothing: `XLA_FFI_Error_GetMessage` and `XLA_FFI_Error_Destroy`.
+/// One of the two functions of the table without a result: `XLA_FFI_Error_GetMessage` and `XLA_FFI_Error_Destroy`.
 pub(super) type VoidFunction = unsafe extern "C" fn(*mut c_void);
 
 /// `XLA_FFI_Api`.
@@ -127,7 +127,7 @@ pub(super) struct XlaApi {
     pub(super) device_ordinal_get: Option<Function>,
 }
 
-/// `XLA_FFI_Args` and `XLA_FFI_Rets`, which have one layout.
+/// `XLA_FFI_Args` and `XLA_FFI_Rets`, which have the same layout.
 #[repr(C)]
 pub(super) struct Buffers {
     pub(super) struct_size: usize,
@@ -189,7 +189,7 @@ pub(super) struct CallFrame {
     pub(super) future: *mut Future,
 }
 
-/// `XLA_FFI_Metadata`; older ones end before the last field.
+/// `XLA_FFI_Metadata`; older versions do not have the last field.
 #[repr(C)]
 pub(super) struct Metadata {
     pub(super) struct_size: usize,

@@ -1,9 +1,8 @@
-//! The collectives of an optimised HLO program, with the bytes that one device sends.
+//! The collectives of an optimized HLO program, with the bytes that one device sends.
 //!
-//! The figures are for a ring of `k` devices, for one run of the program on one device: an all-gather sends
-//! `(k-1)/k` of its result, a reduce-scatter `(k-1)/k` of its operand, an all-reduce twice that of its operand, an
-//! all-to-all `(k-1)/k`, a collective-permute all of it. A collective in a loop counts once for each trip where the number
-//! of trips is known, and once where it is not.
+//! The cost model is a ring of `k` devices, for one run of the program on one device: an all-gather sends `(k-1)/k` of its result, a
+//! reduce-scatter `(k-1)/k` of its operand, an all-reduce twice that of its operand, an all-to-all `(k-1)/k`, a collective-permute all of
+//! it. A collective in a loop counts once per iteration if the trip count is known, and once otherwise.
 
 mod proto;
 mod scattered;
@@ -19,10 +18,10 @@ use proto::{Computation, Instruction, Module, ModuleWithConfig, ReplicaGroup, Sh
 use scattered::is_scattered;
 use trips::Program;
 
-/// How often a kind of collective runs, and what it sends.
+/// Executions of one kind of collective, and the bytes sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectiveStat {
-    /// How many of them one run of the program executes.
+    /// The number of executions in one run of the program.
     pub count: u64,
     /// Bytes that one device sends in one run of the program, over a ring.
     pub bytes_sent: u64,
@@ -42,14 +41,14 @@ const KINDS: &[&str] = &[
     "collective-broadcast",
 ];
 
-/// Reads a program as `PJRT_Executable_OptimizedProgram` gives it: the serialised proto of an HLO module.
+/// Parses a program from `PJRT_Executable_OptimizedProgram`: the serialized proto of an HLO module.
 ///
-/// `format` is the plugin's name of the form, `hlo` or `hlo_with_config`; `devices` is how many devices run the
-/// program, the size of a collective's group where it names none.
+/// `format` is the plugin's name of the format, `hlo` or `hlo_with_config`. `devices` is the number of devices of the program, which is the
+/// group size of collectives without groups.
 ///
 /// # Errors
 ///
-/// The format is another one, or the bytes are no such proto.
+/// The format is another one, or the bytes are not such a proto.
 pub fn collectives(format: &str, program: &[u8], devices: usize) -> Result<Collectives> {
     let protocol = |what: String| RuntimeError::Protocol { call: "PJRT_Executable_OptimizedProgram", what };
     let bad = |error: prost::DecodeError| protocol(format!("an HLO module that cannot be read: {error}"));
@@ -78,32 +77,33 @@ fn count(module: &Module, devices: usize) -> Collectives {
                 None => (instruction.opcode.as_str(), false),
             };
             let Some(&kind) = KINDS.iter().find(|&&kind| kind == opcode) else { continue };
-            // The TPU compiler writes a reduce-scatter as a fusion of this name around an all-reduce, or as an all-reduce and a slice.
+            // The TPU compiler writes a reduce-scatter as a fusion with this name that contains an all-reduce, or as an all-reduce and a
+            // slice.
             let is_scattered = kind == "all-reduce"
                 && (computation.name.contains("all-reduce-scatter")
                     || is_scattered(instruction, computation, group_size(instruction, devices), &callee));
             let (kind, sent) = sent_bytes(kind, started, instruction, is_scattered, devices);
             let stat = out.entry(kind.to_owned()).or_default();
             stat.count = stat.count.saturating_add(times);
-            // A float holds the product of sizes and trips that need not be sensible; the cast saturates.
+            // The product is computed in floats, because sizes and trip counts may be implausible; the cast saturates.
             stat.bytes_sent = stat.bytes_sent.saturating_add((sent * times as f64) as u64);
         }
     }
     out
 }
 
-/// Whether a computation with this instruction starts the collectives of chains that are in it.
+/// Whether this instruction starts the asynchronous collectives with a chain in its computation.
 fn starts_chain(instruction: &Instruction) -> bool {
     instruction.opcode == "custom-call" && instruction.custom_call_target == "AsyncCollectiveStart"
 }
 
-/// Whether the instruction is one of the steps of a collective that is overlapped with compute. The TPU compiler repeats it in the
-/// computation that starts it, in each one that it is overlapped with, and in the one that awaits it; all have one `chain_id`.
+/// Whether the instruction is a step of a collective that is overlapped with compute. The TPU compiler repeats the collective in the
+/// computation that starts it, in each one with which it is overlapped, and in the one that awaits it; all have the same `chain_id`.
 fn is_in_chain(instruction: &Instruction) -> bool {
     instruction.frontend_attributes.as_ref().is_some_and(|attributes| attributes.map.contains_key("chain_id"))
 }
 
-/// The kind under which a collective is reported, and the bytes that one execution of it sends.
+/// The kind under which a collective is reported, and the bytes sent by one execution.
 fn sent_bytes<'k>(
     kind: &'k str,
     started: bool,
@@ -113,7 +113,7 @@ fn sent_bytes<'k>(
 ) -> (&'k str, f64) {
     let k = group_size(instruction, devices).max(1) as f64;
     let mut shape = instruction.shape.as_ref();
-    // An asynchronous all-gather or permute yields (operand, result, ...); an all-reduce yields its result alone.
+    // An asynchronous all-gather or permute yields (operand, result, ...); an all-reduce yields only its result.
     if started && kind != "all-reduce" {
         shape = shape.and_then(|s| s.tuple_shapes.get(1)).or(shape);
     }
@@ -132,7 +132,7 @@ fn sent_bytes<'k>(
     (kind, sent)
 }
 
-/// How many devices take part in one group of a collective.
+/// The number of devices in a group of a collective.
 fn group_size(instruction: &Instruction, devices: usize) -> usize {
     let first = |groups: &[ReplicaGroup]| groups.first().map(|g| g.replica_ids.len()).filter(|&n| n > 0);
     if let Some(n) = first(&instruction.replica_groups) {
@@ -163,16 +163,16 @@ fn group_size(instruction: &Instruction, devices: usize) -> usize {
     devices
 }
 
-/// How often each computation runs in one run of the program; those that never run are left out.
+/// The number of executions of each computation in one run of the program; computations that never run are absent.
 fn executions(module: &Module) -> HashMap<i64, u64> {
     let program = Program::of(&module.computations);
     let mut times: HashMap<i64, u64> = HashMap::new();
-    // Callees come before their callers in a module, so going backwards meets every caller first.
+    // Callees precede their callers in a module, so the reverse order visits every caller first.
     times.insert(module.entry_computation_id, 1);
     for computation in module.computations.iter().rev() {
         let Some(&runs) = times.get(&computation.id) else { continue };
         for instruction in &computation.instructions {
-            // The three parts of an asynchronous call name the same computation; the first one stands for it.
+            // The three parts of an asynchronous call refer to the same computation; only the first part counts.
             if matches!(instruction.opcode.as_str(), "async-update" | "async-done") {
                 continue;
             }
@@ -180,7 +180,7 @@ fn executions(module: &Module) -> HashMap<i64, u64> {
                 if !program.has(*callee) {
                     continue;
                 }
-                // A loop's first callee is its body, its second its condition.
+                // The first callee of a loop is its body, the second its condition.
                 let is_body = instruction.opcode == "while" && position == 0;
                 let trips =
                     if is_body { trips::of(instruction, computation, &program).unwrap_or(1) } else { 1 };
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn asynchronous_ones_count_their_result() {
+    fn asynchronous_collectives_count_their_result() {
         let both = tuple(&[array(&[4]), array(&[32])]);
         assert_eq!(one(op("all-gather-start", both)), stat("all-gather", 1, 128 * 7 / 8));
         let with_context = tuple(&[array(&[4]), array(&[4]), array(&[]), array(&[])]);
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn an_all_reduce_of_which_each_device_keeps_its_part() {
+    fn sliced_all_reduce_counts_as_reduce_scatter() {
         let sum = |shape| Instruction { id: 1, ..op("all-reduce", shape) };
         let reads = |opcode: &str, from: i64, id: i64, n: i64| Instruction {
             id,
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_of_a_chain_count_once() {
+    fn chained_collectives_count_once() {
         let map = [("chain_id".to_owned(), "0".to_owned())].into_iter().collect();
         let gather = || Instruction {
             frontend_attributes: Some(FrontendAttributes { map: HashMap::clone(&map) }),
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_module_is_an_error() {
+    fn invalid_modules_are_errors() {
         assert!(collectives("hlo", &[0xff; 16], 8).is_err());
         assert!(collectives("mlir", b"module {}", 8).is_err());
         assert!(collectives("hlo_with_config", &[], 8).unwrap().is_empty());

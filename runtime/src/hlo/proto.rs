@@ -1,4 +1,4 @@
-//! The fields that are read of an HLO module as it is serialised; numbers are those of `xla/service/hlo.proto` and `xla/xla_data.proto`.
+//! The fields of a serialized HLO module that shardc reads; field numbers are from `xla/service/hlo.proto` and `xla/xla_data.proto`.
 
 use std::collections::HashMap;
 
@@ -73,7 +73,7 @@ pub(super) struct FrontendAttributes {
     pub(super) map: HashMap<String, String>,
 }
 
-/// Of a constant, numbers of the types that count trips.
+/// The values of a constant, for the types of loop counters.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Literal {
     #[prost(int32, repeated, tag = "4")]
@@ -105,7 +105,7 @@ impl Shape {
     }
 }
 
-/// Bits of an element, by `xla.PrimitiveType`; 0 for tuples, tokens and opaque things.
+/// Bits of an element, by `xla.PrimitiveType`; 0 for tuples, tokens and opaque types.
 fn element_bits(primitive_type: i32) -> f64 {
     f64::from(match primitive_type {
         30 | 31 => 1,

@@ -1,12 +1,12 @@
-//! All-reduces of which each device keeps its own part.
+//! Detection of reduce-scatters written as an all-reduce and a slice.
 //!
-//! For some slices (v5e:4x4) the TPU compiler writes a reduce-scatter as an all-reduce and a slice by the number of the device. It is
-//! counted as the reduce-scatter that the program asks for.
+//! For some slices (v5e:4x4) the TPU compiler writes a reduce-scatter as an all-reduce and a dynamic-slice at an offset computed from the
+//! device's number. It is counted as a reduce-scatter.
 
 use super::proto::{Computation, Instruction, Shape};
 
-/// Whether everything that reads the all-reduce `instruction` of a computation takes one of `group` equal parts of it. `callee`
-/// finds computations by number.
+/// Whether every user of the all-reduce `instruction` of a computation takes one of `group` equal slices of it. `callee` finds computations
+/// by number.
 pub(super) fn is_scattered<'m>(
     instruction: &Instruction,
     computation: &'m Computation,
@@ -16,7 +16,7 @@ pub(super) fn is_scattered<'m>(
     group > 1 && takes_parts(instruction, computation, group, callee, 0)
 }
 
-/// Steps that are followed from a value to what slices it.
+/// Maximum number of instructions between a value and the slice of it.
 const MAX_STEPS: usize = 4;
 
 fn takes_parts<'m>(

@@ -1,24 +1,24 @@
-//! How often loops run.
+//! Trip counts of loops.
 //!
-//! XLA writes what it knows into a loop's back-end configuration; of programs for TPUs it has lost that by the time they are compiled.
-//! There the counter tells: it begins at a constant, and is followed from trip to trip until the condition is false.
+//! XLA writes known trip counts to a loop's backend config, but in compiled TPU programs they are missing. For these the loop counter is
+//! evaluated: it starts at a constant, and is computed for each iteration until the condition is false.
 
 use std::cell::Cell;
 use std::collections::HashMap;
 
 use super::proto::{Computation, Instruction};
 
-/// Loops that run more often are not followed.
+/// Maximum number of iterations to evaluate.
 const MOST: u64 = 1 << 16;
-/// Nor are trips of more instructions than this.
+/// Maximum number of instructions to evaluate per iteration.
 const MOST_STEPS: u32 = 1 << 10;
 
-/// The number of trips of a loop that stands in a computation, if it can be told.
+/// The trip count of the loop `at` in the computation `around`, if it can be determined.
 pub(super) fn of(at: &Instruction, around: &Computation, program: &Program<'_>) -> Option<u64> {
     written(at).or_else(|| followed(at, around, program))
 }
 
-/// As XLA writes it.
+/// The trip count from XLA's backend config.
 fn written(at: &Instruction) -> Option<u64> {
     let config: serde_json::Value = serde_json::from_slice(&at.backend_config).ok()?;
     let n = config.get("known_trip_count")?.get("n")?;
@@ -26,7 +26,7 @@ fn written(at: &Instruction) -> Option<u64> {
 }
 
 fn followed(at: &Instruction, around: &Computation, program: &Program<'_>) -> Option<u64> {
-    // A loop's first callee is its body, its second its condition.
+    // The first callee of a loop is its body, the second its condition.
     let [body, condition] = at.called_computation_ids.as_slice() else { return None };
     let steps = Cell::new(0);
     let scalars =
@@ -49,7 +49,7 @@ fn followed(at: &Instruction, around: &Computation, program: &Program<'_>) -> Op
     None
 }
 
-/// What is in a module, by number.
+/// The computations of a module, by number.
 pub(super) struct Program<'a> {
     computations: HashMap<i64, Indexed<'a>>,
 }
@@ -68,31 +68,31 @@ impl<'a> Program<'a> {
         Program { computations: computations.iter().map(indexed).collect() }
     }
 
-    /// Whether there is such a computation.
+    /// Whether the computation exists.
     pub(super) fn has(&self, computation: i64) -> bool {
         self.computations.contains_key(&computation)
     }
 }
 
-/// What parameters of a computation are.
+/// The values of a computation's parameters.
 enum Given<'a> {
     Nothing,
-    /// The elements that are known of the tuple that the one parameter is.
+    /// The known elements of the only parameter, which is a tuple.
     Tuple(&'a HashMap<i64, i64>),
-    /// Numbers.
+    /// Scalar values; `None` if unknown.
     Numbers(&'a [Option<i64>]),
 }
 
-/// The whole numbers that a computation computes.
+/// Evaluates the integer scalars of a computation.
 struct Scalars<'a> {
     at: &'a Indexed<'a>,
     program: &'a Program<'a>,
-    /// How many instructions were looked at for one trip: those of a module that is damaged may go round in circles.
+    /// The number of instructions evaluated in this iteration. It is bounded because instructions of a damaged module may form a cycle.
     steps: &'a Cell<u32>,
 }
 
 impl Scalars<'_> {
-    /// The elements of the parameter that are read.
+    /// The elements of the tuple parameter that are used.
     fn elements_read(&self) -> Vec<i64> {
         let reads = self.at.instructions.values().filter(|at| at.opcode == "get-tuple-element");
         reads.map(|at| at.tuple_index).collect()
@@ -135,7 +135,7 @@ impl Scalars<'_> {
         }
     }
 
-    /// An element of a tuple.
+    /// Evaluates an element of a tuple.
     fn element(&self, id: i64, index: i64, given: &Given<'_>) -> Option<i64> {
         let at = self.instruction(id)?;
         match at.opcode.as_str() {
@@ -150,7 +150,7 @@ impl Scalars<'_> {
         }
     }
 
-    /// What a fusion computes of its operands.
+    /// Evaluates a fusion with its operands.
     fn inside(
         &self,
         at: &Instruction,
@@ -163,7 +163,7 @@ impl Scalars<'_> {
     }
 }
 
-/// Whether an instruction gives the number that it takes.
+/// Whether the value of the instruction equals its operand.
 fn hands_on(at: &Instruction) -> bool {
     matches!(
         at.opcode.as_str(),
@@ -171,7 +171,7 @@ fn hands_on(at: &Instruction) -> bool {
     )
 }
 
-/// The number that a constant is, if it is one.
+/// The value of a scalar integer constant.
 fn number(at: &Instruction) -> Option<i64> {
     let literal = at.literal.as_ref()?;
     match (literal.s32s.as_slice(), literal.s64s.as_slice(), literal.u32s.as_slice(), literal.u64s.as_slice())
@@ -214,8 +214,8 @@ mod tests {
         Computation { id, root_id, instructions, ..Computation::default() }
     }
 
-    /// A loop from `first` on in steps of `step` while the counter is `direction` of `last`; it is the second element, and the step
-    /// is taken in a fusion.
+    /// A loop from `first` in steps of `step` while the counter is `direction` of `last`. The counter is the second element, and the step
+    /// is in a fusion.
     fn trips(first: i32, step: i32, direction: &str, last: i32) -> Option<u64> {
         let parameter = |n: i64, id: i64| Instruction { parameter_number: n, ..op(id, "parameter", &[]) };
         let compare =
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_followed() {
+    fn loop_counters_are_evaluated() {
         assert_eq!(trips(0, 1, "LT", 32), Some(32));
         assert_eq!(trips(31, -1, "GE", 0), Some(32));
         assert_eq!(trips(0, 2, "LT", 5), Some(3));
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn circles_end() {
+    fn cyclic_modules_terminate() {
         let condition =
             computation(1, vec![op(11, "parameter", &[]), element(12, 11, 0), op(13, "copy", &[13])]);
         let body = computation(2, vec![op(21, "add", &[21, 21])]);

@@ -1,4 +1,4 @@
-//! Arrays that are one array's addends, or what else is combined into one.
+//! Element-wise reductions of arrays.
 
 use shardc_ir::{DType, DTypeClass, ReductionKind};
 
@@ -10,7 +10,7 @@ impl HostArray {
     ///
     /// # Errors
     ///
-    /// There are none, or they have several element types or shapes.
+    /// There are no arrays, or their element types or shapes differ.
     pub fn combined(arrays: &[&HostArray], by: ReductionKind) -> Result<HostArray> {
         let Some((&first, others)) = arrays.split_first() else {
             return Err(RuntimeError::Argument("no arrays to combine".to_owned()));
@@ -33,8 +33,8 @@ impl HostArray {
         HostArray::new(first.dtype, &first.shape, data)
     }
 
-    /// An array of elements that change nothing where they are combined with others; `None` where any element changes
-    /// something, and combining an element with itself changes nothing.
+    /// An array of neutral elements of the reduction. `None` for idempotent reductions: they need none, because combining an element with
+    /// itself does not change it.
     pub(crate) fn neutral(dtype: DType, shape: &[usize], by: ReductionKind) -> Option<Result<HostArray>> {
         match by {
             ReductionKind::Add | ReductionKind::Xor => Some(HostArray::zeros(dtype, shape)),
@@ -70,11 +70,11 @@ fn floats(dtype: DType, arrays: &[&HostArray], by: ReductionKind) -> Vec<u8> {
 fn float(a: f64, b: f64, by: ReductionKind) -> f64 {
     match by {
         ReductionKind::Mul => a * b,
-        // The largest of numbers among which one is none is none.
+        // The maximum or minimum is NaN if one of the numbers is.
         ReductionKind::Max | ReductionKind::Min if a.is_nan() || b.is_nan() => f64::NAN,
         ReductionKind::Max => a.max(b),
         ReductionKind::Min => a.min(b),
-        // Floats have no other reductions.
+        // There are no other reductions of floats.
         ReductionKind::Add | ReductionKind::And | ReductionKind::Or | ReductionKind::Xor => a + b,
     }
 }
@@ -92,7 +92,7 @@ fn integers(dtype: DType, arrays: &[&HostArray], by: ReductionKind) -> Vec<u8> {
         for other in &arrays[1..] {
             sum = integer(dtype, sum, element(other), by);
         }
-        // Unused high bits are clear.
+        // Unused high bits are zero.
         let kept = if dtype.bits() < 8 { sum & ((1 << dtype.bits()) - 1) } else { sum };
         data.extend_from_slice(&kept.to_le_bytes()[..width]);
     }
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(combine(DType::F32, &[1.0, -2.0], &[0.5, 2.0], Add), [1.5, 0.0]);
         assert_eq!(combine(DType::C64, &[1.0, 2.0], &[3.0, -1.0], Add), [4.0, 1.0]);
         assert_eq!(combine(DType::C64, &[1.0, 2.0], &[3.0, -1.0], Mul), [5.0, 5.0]);
-        // Integers wrap around, those of four bits within four bits.
+        // Integers wrap around; four-bit integers wrap at four bits.
         assert_eq!(combine(DType::I8, &[100.0, -3.0], &[100.0, 1.0], Add), [-56.0, -2.0]);
         assert_eq!(combine(DType::I4, &[7.0, -8.0], &[1.0, -1.0], Add), [-8.0, 7.0]);
         assert_eq!(combine(DType::UI8, &[200.0], &[100.0], Max), [200.0]);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neutral_changes_nothing() {
+    fn neutral_elements_change_nothing() {
         let array = HostArray::random(3, DType::C64, &[4]).unwrap();
         for by in [ReductionKind::Add, ReductionKind::Mul] {
             let nothing = HostArray::neutral(DType::C64, &[4], by).unwrap().unwrap();

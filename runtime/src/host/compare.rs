@@ -1,38 +1,37 @@
-//! How far an array is from the one that it should be.
+//! Comparison of an array with its reference.
 
 use shardc_ir::{DType, DTypeClass};
 
 use super::number;
 
-/// How far an array is from a reference of the same type and shape.
+/// The difference between an array and a reference of the same type and shape.
 ///
-/// Integers and booleans are equal or not. A float's error is measured against the largest finite magnitude of the
-/// whole reference: an element that cancels to almost nothing is no reason to call a good result wrong. NaN equals
-/// NaN, and an infinity equals itself. The two parts of a complex element count as one float each.
+/// Integers and booleans are equal or not. A float's error is relative to the largest finite magnitude of the whole reference, so that an
+/// element that cancels to almost zero does not fail a good result. NaN equals NaN, and an infinity equals itself. The two parts of a
+/// complex element count as one float each.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Difference {
-    /// The largest `|reference - got|` over elements that are finite in both.
+    /// The maximum of `|reference - got|` over elements that are finite in both.
     pub max_abs: f64,
-    /// `max_abs` divided by the largest finite `|reference|`; `max_abs` itself where that is zero.
+    /// `max_abs` divided by the largest finite `|reference|`; `max_abs` itself if that is zero.
     pub max_rel_to_scale: f64,
-    /// Integers and booleans that differ; floats of which one is finite and the other is not, or that are different
-    /// things beyond the finite.
+    /// The number of integers and booleans that differ, and of floats where one is finite and the other is not, or both are different
+    /// non-finite values.
     pub mismatches: usize,
-    /// The share of the reference's elements that are finite, 1 for an empty array. A comparison of NaN with NaN
-    /// proves little.
+    /// The fraction of the reference's elements that are finite, 1 for an empty array. Comparing NaN with NaN proves little.
     pub finite_share: f64,
-    /// How many elements were compared; twice that for complex ones.
+    /// The number of compared elements; twice that for complex ones.
     pub compared: usize,
 }
 
 impl Difference {
-    /// Whether nothing mismatches and the error of floats is at most `tolerance` (relative to the scale).
+    /// Whether there are no mismatches and the relative error of floats is at most `tolerance`.
     #[must_use]
     pub fn within(&self, tolerance: f64) -> bool {
         self.mismatches == 0 && self.max_rel_to_scale <= tolerance
     }
 
-    /// The worse of two in each respect; finite shares are weighted.
+    /// The maximum of both differences in each field; finite fractions are averaged by weight.
     #[must_use]
     pub fn worst(self, other: Difference) -> Difference {
         let compared = self.compared + other.compared;
@@ -130,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finite_must_be_the_same() {
+    fn non_finite_values_must_match() {
         let nan = f64::NAN;
         let inf = f64::INFINITY;
         let d = difference(DType::BF16, &[nan, inf, 1.0, 1.0], &[nan, inf, 1.0, nan]);

@@ -1,9 +1,9 @@
-//! Rust's numbers as elements of arrays.
+//! Rust's number types as elements of arrays.
 
 use half::{bf16, f16};
 use shardc_ir::DType;
 
-/// A number of Rust's that an array can hold.
+/// A Rust number type that an array can hold.
 pub trait HostElement: Copy + Default {
     /// The element type.
     const DTYPE: DType;
@@ -11,7 +11,7 @@ pub trait HostElement: Copy + Default {
     /// Appends its bytes, little-endian.
     fn write(self, out: &mut Vec<u8>);
 
-    /// The element that has these bytes; zero where there are too few.
+    /// Reads an element from its bytes; zero if there are too few.
     fn read(bytes: &[u8]) -> Self;
 }
 
@@ -54,7 +54,7 @@ mod tests {
     use crate::HostArray;
 
     #[test]
-    fn elements_come_back() {
+    fn elements_round_trip() {
         let array = HostArray::from_slice(&[1.5f32, -2.0], &[2]).unwrap();
         assert_eq!(array.to_vec::<f32>(), Some(vec![1.5, -2.0]));
         assert_eq!(array.to_vec::<i32>(), None);

@@ -14,62 +14,61 @@ use crate::error::{Result, RuntimeError};
 
 /// A dense array on the host: little-endian elements, row-major, without gaps.
 ///
-/// Elements of less than a byte (`i1`, `i4`, `f4E2M1FN`, ...) take one byte each, with the value in the low bits.
-/// The fields are open; [`HostArray::check`] says whether they fit together, and every method that relies on it
-/// checks by itself.
+/// Elements smaller than a byte (`i1`, `i4`, `f4E2M1FN`, ...) take one byte each, with the value in the low bits. The fields are public.
+/// [`HostArray::check`] checks their consistency, and every method that relies on it calls it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostArray {
     /// The element type.
     pub dtype: DType,
-    /// Sizes of the dimensions; empty for a scalar.
+    /// The dimension sizes; empty for a scalar.
     pub shape: Vec<usize>,
     /// The elements.
     pub data: Vec<u8>,
 }
 
 impl HostArray {
-    /// An array of these bytes.
+    /// Creates an array from bytes.
     ///
     /// # Errors
     ///
-    /// The data does not have the size that type and shape ask for.
+    /// The data does not have the size of the type and shape.
     pub fn new(dtype: DType, shape: &[usize], data: Vec<u8>) -> Result<HostArray> {
         let array = HostArray { dtype, shape: shape.to_vec(), data };
         array.check()?;
         Ok(array)
     }
 
-    /// An array of these elements, row-major.
+    /// Creates an array from elements in row-major order.
     ///
     /// # Errors
     ///
-    /// Their number is not the one that the shape asks for.
+    /// The number of elements is not that of the shape.
     pub fn from_slice<T: HostElement>(elements: &[T], shape: &[usize]) -> Result<HostArray> {
         let mut data = Vec::with_capacity(std::mem::size_of_val(elements));
         elements.iter().for_each(|&element| element.write(&mut data));
         HostArray::new(T::DTYPE, shape, data)
     }
 
-    /// The elements, row-major; `None` where they are of another type.
+    /// The elements, row-major; `None` if they have another type.
     #[must_use]
     pub fn to_vec<T: HostElement>(&self) -> Option<Vec<T>> {
         (self.dtype == T::DTYPE).then(|| self.data.chunks_exact(size_of::<T>()).map(T::read).collect())
     }
 
-    /// An array of zeros.
+    /// Creates an array of zeros.
     ///
     /// # Errors
     ///
-    /// The array would not fit in an address space.
+    /// The array exceeds the address space.
     pub fn zeros(dtype: DType, shape: &[usize]) -> Result<HostArray> {
         Ok(HostArray { dtype, shape: shape.to_vec(), data: vec![0; HostArray::byte_size(dtype, shape)?] })
     }
 
-    /// An array of one value, rounded to the element type as in [`HostArray::from_f64`].
+    /// Creates an array filled with one value, rounded to the element type as in [`HostArray::from_f64`].
     ///
     /// # Errors
     ///
-    /// The array would not fit in an address space.
+    /// The array exceeds the address space.
     pub fn filled(dtype: DType, shape: &[usize], value: f64) -> Result<HostArray> {
         let size = HostArray::byte_size(dtype, shape)?;
         let mut data = Vec::with_capacity(size);
@@ -80,13 +79,12 @@ impl HostArray {
         Ok(HostArray { dtype, shape: shape.to_vec(), data })
     }
 
-    /// An array of these values in row-major order, each rounded to the element type: to the nearest for floats,
-    /// towards zero and to the nearest representable for integers, and to true for every boolean that is not zero.
-    /// Complex types take a real and an imaginary part for each element.
+    /// Creates an array from values in row-major order, each rounded to the element type: to nearest for floats; towards zero, with
+    /// saturation, for integers; to true for every nonzero boolean. Complex types take a real and an imaginary part for each element.
     ///
     /// # Errors
     ///
-    /// The number of values is not the one that the shape asks for.
+    /// The number of values is not that of the shape.
     pub fn from_f64(dtype: DType, shape: &[usize], values: &[f64]) -> Result<HostArray> {
         let mut data = Vec::with_capacity(HostArray::byte_size(dtype, shape)?);
         for &value in values {
@@ -95,14 +93,14 @@ impl HostArray {
         HostArray::new(dtype, shape, data)
     }
 
-    /// Seeded values for tests: floats (and parts of complex numbers) uniform in `[0.25, 0.75)`, integers in `[0, 4)`
-    /// as far as the type holds them, booleans fair. The same seed, type and shape give the same array anywhere.
+    /// Seeded pseudorandom values for tests: floats (and parts of complex numbers) uniform in `[0.25, 0.75)`, integers in `[0, 4)` as far
+    /// as the type can represent them, booleans with probability 1/2. The same seed, type and shape give the same array on every machine.
     ///
-    /// The range of floats keeps products of many of them, logarithms and quotients harmless.
+    /// The range of floats keeps long products, logarithms and quotients well-behaved.
     ///
     /// # Errors
     ///
-    /// The array would not fit in an address space.
+    /// The array exceeds the address space.
     pub fn random(seed: u64, dtype: DType, shape: &[usize]) -> Result<HostArray> {
         let size = HostArray::byte_size(dtype, shape)?;
         let mut data = Vec::with_capacity(size);
@@ -110,11 +108,11 @@ impl HostArray {
         Ok(HostArray { dtype, shape: shape.to_vec(), data })
     }
 
-    /// The bytes that an array of this type and shape takes.
+    /// The size in bytes of an array of this type and shape.
     ///
     /// # Errors
     ///
-    /// More than an address space holds.
+    /// The size exceeds the address space.
     pub fn byte_size(dtype: DType, shape: &[usize]) -> Result<usize> {
         shape
             .iter()
@@ -123,18 +121,18 @@ impl HostArray {
             .ok_or_else(|| RuntimeError::Argument(format!("an array of {dtype}{shape:?} is too large")))
     }
 
-    /// Whether the data has the size that type and shape ask for.
+    /// Checks that the data has the size of its type and shape.
     ///
     /// # Errors
     ///
-    /// It has not.
+    /// It has another size.
     pub fn check(&self) -> Result<()> {
         let expected = HostArray::byte_size(self.dtype, &self.shape)?;
         if self.data.len() == expected {
             return Ok(());
         }
         Err(RuntimeError::Argument(format!(
-            "an array of {}{:?} takes {expected} bytes and has {}",
+            "the data of an array of {}{:?} must have {expected} bytes, got {}",
             self.dtype,
             self.shape,
             self.data.len()
@@ -147,7 +145,7 @@ impl HostArray {
         ArrayType { dtype: self.dtype, shape: self.shape.clone() }
     }
 
-    /// How many elements the array has, by its shape.
+    /// The number of elements according to the shape.
     #[must_use]
     pub fn len(&self) -> usize {
         self.shape.iter().fold(1usize, |all, &n| all.saturating_mul(n))
@@ -159,19 +157,19 @@ impl HostArray {
         self.shape.contains(&0)
     }
 
-    /// The elements as numbers, in row-major order: booleans as 0 and 1; complex elements as a real and an imaginary
-    /// part each; 64-bit integers rounded where they have more than 53 bits.
+    /// The elements as numbers, in row-major order: booleans as 0 and 1; complex elements as a real and an imaginary part; 64-bit integers
+    /// rounded if they need more than 53 bits.
     #[must_use]
     pub fn to_f64_vec(&self) -> Vec<f64> {
         number::decode_all(self.dtype, &self.data)
     }
 
-    /// Copies the block of `sizes` that begins at `offsets`. The part of it that lies beyond the array is `pad`,
-    /// rounded as in [`HostArray::from_f64`].
+    /// Copies the block with these `sizes` that begins at `offsets`. Its part beyond the array's bounds is filled with `pad`, rounded as in
+    /// [`HostArray::from_f64`].
     ///
     /// # Errors
     ///
-    /// `offsets` or `sizes` have another rank than the array, or the block would not fit in an address space.
+    /// `offsets` or `sizes` have another rank than the array, or the block exceeds the address space.
     pub fn slice_block(&self, offsets: &[usize], sizes: &[usize], pad: f64) -> Result<HostArray> {
         self.check()?;
         self.check_rank("the offsets of a block", offsets)?;
@@ -192,12 +190,11 @@ impl HostArray {
         Ok(block)
     }
 
-    /// Copies a block into the array, beginning at `offsets`. The part of the block that lies beyond the array is
-    /// dropped.
+    /// Copies a block into the array, beginning at `offsets`. The part of the block beyond the array's bounds is dropped.
     ///
     /// # Errors
     ///
-    /// The block has another element type, or block or `offsets` have another rank.
+    /// The block has another element type, or the block or `offsets` has another rank.
     pub fn paste_block(&mut self, block: &HostArray, offsets: &[usize]) -> Result<()> {
         self.check()?;
         block.check()?;
@@ -205,7 +202,7 @@ impl HostArray {
         self.check_rank("a block", &block.shape)?;
         if block.dtype != self.dtype {
             return Err(RuntimeError::Argument(format!(
-                "a block of {} in an array of {}",
+                "a block of {} does not match an array of {}",
                 block.dtype, self.dtype
             )));
         }
@@ -220,17 +217,17 @@ impl HostArray {
         Ok(())
     }
 
-    /// Compares an array with the one that it should be; see [`Difference`] for what is measured.
+    /// Compares an array with a reference; see [`Difference`] for the measures.
     ///
     /// # Errors
     ///
-    /// Another element type or shape.
+    /// The element types or shapes differ.
     pub fn compare(reference: &HostArray, got: &HostArray) -> Result<Difference> {
         reference.check()?;
         got.check()?;
         if reference.dtype != got.dtype || reference.shape != got.shape {
             return Err(RuntimeError::Argument(format!(
-                "{}{:?} was expected and {}{:?} came",
+                "expected {}{:?}, got {}{:?}",
                 reference.dtype, reference.shape, got.dtype, got.shape
             )));
         }
@@ -242,14 +239,14 @@ impl HostArray {
             return Ok(());
         }
         Err(RuntimeError::Argument(format!(
-            "{what} have {} dimensions where the array has {}",
+            "{what} must have the rank of the array: got {}, expected {}",
             list.len(),
             self.shape.len()
         )))
     }
 }
 
-/// Sizes of the part of a block that lies within the array.
+/// Sizes of the part of a block within the array's bounds.
 fn overlap(shape: &[usize], offsets: &[usize], sizes: &[usize]) -> Vec<usize> {
     shape
         .iter()
@@ -259,7 +256,7 @@ fn overlap(shape: &[usize], offsets: &[usize], sizes: &[usize]) -> Vec<usize> {
         .collect()
 }
 
-/// Number of the element at `index + offsets` in row-major order; `offsets` may be empty for none.
+/// Row-major index of the element at `index + offsets`; empty `offsets` are zero.
 fn position(shape: &[usize], offsets: &[usize], index: &[usize]) -> usize {
     shape
         .iter()
@@ -268,7 +265,7 @@ fn position(shape: &[usize], offsets: &[usize], index: &[usize]) -> usize {
         .fold(0, |sum, (dim, (&n, &i))| sum * n + i + offsets.get(dim).copied().unwrap_or(0))
 }
 
-/// Calls `visit(index, length)` for each run along the last dimension of a box of this extent.
+/// Calls `visit(index, length)` for each row along the last dimension of a box with this extent.
 fn for_each_row(extent: &[usize], mut visit: impl FnMut(&[usize], usize)) {
     if extent.contains(&0) {
         return;
@@ -317,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_scalars_and_of_nothing() {
+    fn blocks_of_scalars_and_empty_arrays() {
         let scalar = HostArray::from_f64(DType::I32, &[], &[5.0]).unwrap();
         assert_eq!(scalar.slice_block(&[], &[], 7.0).unwrap(), scalar);
         let empty = HostArray::zeros(DType::F32, &[0, 4]).unwrap();

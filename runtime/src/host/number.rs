@@ -1,17 +1,17 @@
-//! Elements as bytes and as numbers.
+//! Conversion of elements between bytes and numbers.
 
 use half::{bf16, f16};
 use shardc_ir::floats::power_of_two;
 use shardc_ir::{DType, DTypeClass};
 
-/// What a small float does with its largest exponent and with minus zero.
+/// The meaning of a small float format's largest exponent and of minus zero.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Special {
-    /// IEEE's: the largest exponent holds infinities and NaNs.
+    /// IEEE: the largest exponent encodes infinities and NaNs.
     Ieee,
-    /// Only the largest pattern of each sign is a NaN; no infinities.
+    /// Only the largest pattern of each sign is NaN; there are no infinities.
     LastIsNan,
-    /// Minus zero's pattern is the one NaN; no infinities.
+    /// The pattern of minus zero is the only NaN; there are no infinities.
     MinusZeroIsNan,
     /// Every pattern is a finite number.
     Finite,
@@ -26,7 +26,7 @@ struct SmallFloat {
 }
 
 impl SmallFloat {
-    /// The format of an element type, if it is one of these.
+    /// The format of an element type, if it is a small float.
     fn of(dtype: DType) -> Option<SmallFloat> {
         let format = |exponent_bits, mantissa_bits, bias, special| {
             Some(SmallFloat { mantissa_bits, exponent_bits, bias, special })
@@ -69,7 +69,7 @@ impl SmallFloat {
         if negative { -value } else { value }
     }
 
-    /// The nearest number, to even on a tie; beyond the range the largest finite one, and a NaN where there is one.
+    /// The nearest finite number, to even on a tie; out-of-range values become the largest one. NaN becomes NaN, or zero if there is none.
     fn encode(&self, value: f64) -> u8 {
         let patterns = 0..=((1u32 << (1 + self.exponent_bits + self.mantissa_bits)) - 1) as u8;
         if value.is_nan() {
@@ -84,7 +84,7 @@ impl SmallFloat {
     }
 }
 
-/// The value of an element, by its bytes; for complex types, of one part.
+/// Decodes an element from its bytes; for complex types, one part.
 fn decode(dtype: DType, bytes: &[u8]) -> f64 {
     let mut wide = [0u8; 8];
     let size = bytes.len().min(8);
@@ -108,7 +108,7 @@ fn decode(dtype: DType, bytes: &[u8]) -> f64 {
     }
 }
 
-/// An integer's value from its bits, as 64 bits: sign-extended where the type is signed.
+/// Extends an integer to 64 bits: sign-extended if the type is signed.
 pub(super) fn integer(dtype: DType, bits: u64) -> u64 {
     let unused = 64 - dtype.bits().clamp(1, 64);
     match dtype.class() {
@@ -117,7 +117,7 @@ pub(super) fn integer(dtype: DType, bits: u64) -> u64 {
     }
 }
 
-/// Bytes of one part of an element: half of a complex one, all of any other.
+/// Bytes of one part of an element: half of a complex element, all of any other.
 pub(super) fn part_bytes(dtype: DType) -> usize {
     match dtype.class() {
         DTypeClass::Complex => dtype.bytes() / 2,
@@ -125,12 +125,12 @@ pub(super) fn part_bytes(dtype: DType) -> usize {
     }
 }
 
-/// All parts of all elements.
+/// Decodes all parts of all elements.
 pub(super) fn decode_all(dtype: DType, data: &[u8]) -> Vec<f64> {
     data.chunks_exact(part_bytes(dtype)).map(|bytes| decode(dtype, bytes)).collect()
 }
 
-/// Appends one part, rounded to the type.
+/// Encodes one part, rounded to the type, and appends it.
 pub(super) fn encode(dtype: DType, value: f64, out: &mut Vec<u8>) {
     match dtype {
         DType::F64 | DType::C128 => out.extend_from_slice(&value.to_le_bytes()),
@@ -144,7 +144,7 @@ pub(super) fn encode(dtype: DType, value: f64, out: &mut Vec<u8>) {
         }
         DType::I1 => out.push(u8::from(value != 0.0)),
         _ => {
-            // The casts saturate; clamping first keeps narrow types from wrapping round.
+            // The casts saturate; clamping first prevents narrow types from wrapping.
             let bits = dtype.bits();
             let integer = match dtype.class() {
                 DTypeClass::Signed => {
@@ -153,14 +153,14 @@ pub(super) fn encode(dtype: DType, value: f64, out: &mut Vec<u8>) {
                 }
                 _ => (value as u64).min(u64::MAX >> (64 - bits.clamp(1, 64))),
             };
-            // A narrow value's unused high bits are clear, whatever its sign.
+            // The unused high bits of a narrow value are zero, whatever its sign.
             let kept = if bits < 8 { integer & ((1 << bits) - 1) } else { integer };
             out.extend_from_slice(&kept.to_le_bytes()[..dtype.bytes()]);
         }
     }
 }
 
-/// A whole element of this value; the imaginary part of a complex one is the same.
+/// Encodes an element with this value; a complex element gets it as both parts.
 pub(super) fn element(dtype: DType, value: f64) -> Vec<u8> {
     let mut out = Vec::with_capacity(dtype.bytes());
     while out.len() < dtype.bytes() {
@@ -169,7 +169,7 @@ pub(super) fn element(dtype: DType, value: f64) -> Vec<u8> {
     out
 }
 
-/// Appends seeded values until `size` bytes are there.
+/// Appends seeded values up to `size` bytes.
 pub(super) fn random(seed: u64, dtype: DType, size: usize, out: &mut Vec<u8>) {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(0x1234_5678_9abc_def1);
     let mut next = move || {
@@ -183,7 +183,7 @@ pub(super) fn random(seed: u64, dtype: DType, size: usize, out: &mut Vec<u8>) {
     let mut uniform = move || (next() >> 11) as f64 / (1u64 << 53) as f64;
     match dtype.class() {
         DTypeClass::Float | DTypeClass::Complex => {
-            // A few distinct values are enough for types that a search encodes.
+            // `encode` searches for the nearest value of small types, so a table with a few distinct values is used for them.
             let table: Option<Vec<u8>> = (dtype.bytes() == 1).then(|| {
                 let mut table = Vec::new();
                 (0..256).for_each(|i| encode(dtype, 0.25 + 0.5 * f64::from(i) / 256.0, &mut table));

@@ -1,11 +1,11 @@
-//! One launch, as those see it who wait for its end.
+//! State of one launch, shared with the threads that wait for it.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::error::Result;
 
-/// A launch: queued, on its way, or over.
+/// A launch: queued, in flight, or finished.
 pub(crate) struct Flight {
     /// The devices' numbers.
     pub(super) devices: Vec<i32>,
@@ -16,22 +16,22 @@ pub(crate) struct Flight {
 
 #[derive(Default)]
 struct State {
-    /// When the plugin's call that starts all devices had returned.
+    /// The time when the plugin's call that starts all devices returned.
     launched: Option<Instant>,
     end: Option<End>,
 }
 
-/// How a launch ended.
+/// The end of a launch.
 struct End {
     outcome: Result<()>,
-    /// How long the devices had it.
+    /// The time that the devices took.
     device: Duration,
 }
 
-/// What a launch took.
+/// Durations of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FlightTimes {
-    /// From the queueing until the plugin had started all devices.
+    /// From queueing until the plugin had started all devices.
     pub(crate) enqueue: Duration,
     /// From when the devices were free for it until the last of them was done.
     pub(crate) device: Duration,
@@ -39,7 +39,7 @@ pub(crate) struct FlightTimes {
 
 impl std::fmt::Debug for Flight {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Flight({})", if self.is_over() { "over" } else { "on its way" })
+        write!(f, "Flight({})", if self.is_over() { "finished" } else { "in flight" })
     }
 }
 
@@ -53,21 +53,21 @@ impl Flight {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether all devices are done, or it has failed.
+    /// Whether all devices are done, or the launch has failed.
     pub(crate) fn is_over(&self) -> bool {
         self.state().end.is_some()
     }
 
-    /// How it ended, once it has.
+    /// The outcome; `None` while the launch is unfinished.
     pub(crate) fn outcome(&self) -> Option<Result<()>> {
         self.state().end.as_ref().map(|end| end.outcome.clone())
     }
 
-    /// Waits until it is over.
+    /// Waits until the launch is finished.
     ///
     /// # Errors
     ///
-    /// What it failed with: the same each time.
+    /// The launch's error; every call returns the same.
     pub(crate) fn wait(&self) -> Result<()> {
         self.until(|state| state.end.as_ref().map(|end| end.outcome.clone()))
     }
@@ -76,7 +76,7 @@ impl Flight {
     ///
     /// # Errors
     ///
-    /// What it failed with before they were.
+    /// The launch's error, if it failed before they were.
     pub(super) fn wait_for_launch(&self) -> Result<()> {
         self.until(|state| match &state.end {
             _ if state.launched.is_some() => Some(Ok(())),
@@ -95,7 +95,7 @@ impl Flight {
         }
     }
 
-    /// What it took, once it is over and has not failed.
+    /// The durations; `None` if the launch is unfinished or has failed.
     pub(crate) fn times(&self) -> Option<FlightTimes> {
         let state = self.state();
         let end = state.end.as_ref().filter(|end| end.outcome.is_ok())?;

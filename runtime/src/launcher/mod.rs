@@ -67,9 +67,9 @@ impl Launcher {
         }
     }
 
-    /// Calls `start`, which starts all devices and reports that; their completion may be reported later. Waits for a place among
-    /// the launches in flight, and until the devices are started; returns the launch, and the time waited for its place.
-    /// `at_end` is called as the launch ends, also where it is refused here.
+    /// Calls `start`, which starts all devices and reports that; their completion may be reported later. Waits until fewer launches are in
+    /// flight than the maximum, and until the devices are started. Returns the launch, and the time waited for the maximum. `at_end` is
+    /// called at the end of the launch, even if it is rejected here.
     ///
     /// # Errors
     ///
@@ -120,8 +120,8 @@ impl Launcher {
         Ok((flight, waited))
     }
 
-    /// Waits until all launches are over, and what told of their ends is dropped; not on the threads of launches themselves, and not where
-    /// the client was given up.
+    /// Waits until all launches are finished and their events are dropped. Does nothing on the launcher's own threads, or if the client was
+    /// abandoned.
     pub(crate) fn settle(&self) {
         let Some(watch) = self.watch.get() else { return };
         if self.is_lost() || [QUEUE, WATCH].map(Some).contains(&std::thread::current().name()) {
@@ -130,12 +130,12 @@ impl Launcher {
         self.places.wait_until_free();
         let (dropped, is_dropped) = channel::<()>();
         if watch.send(Message::Release(Box::new(dropped))).is_ok() {
-            // Nothing is ever sent: it ends as the other end is dropped.
+            // Nothing is ever sent: this returns when the other end is dropped.
             let _ = is_dropped.recv();
         }
     }
 
-    /// Drops a value later, on a thread that is not the plugin's.
+    /// Drops a value later, on a thread of the launcher instead of the plugin.
     pub(crate) fn release(&self) -> Result<impl Fn(Box<dyn Send>) + Send + use<>> {
         let watch = self.watch()?.clone();
         Ok(move |thing| {

@@ -1,9 +1,9 @@
-//! How many launches of a client are on their way, and who waits for one of them to be over.
+//! Limit of the number of launches in flight on a client.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Counts launches that are not over.
+/// Counts unfinished launches.
 #[derive(Default)]
 pub(super) struct Places {
     taken: Mutex<usize>,
@@ -11,7 +11,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Takes a place, as soon as fewer than `bound` are taken; `false` where that takes longer than `limit`.
+    /// Adds a launch, once fewer than `bound` are in flight; returns `false` if that takes longer than `limit`.
     pub(super) fn enter(&self, bound: usize, limit: Option<Duration>) -> bool {
         let end = limit.and_then(|limit| Instant::now().checked_add(limit));
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
@@ -28,7 +28,7 @@ impl Places {
         true
     }
 
-    /// Waits until no place is taken.
+    /// Waits until no launch is in flight.
     pub(super) fn wait_until_free(&self) {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         while *taken > 0 {
@@ -36,7 +36,7 @@ impl Places {
         }
     }
 
-    /// A launch is over.
+    /// Removes a finished launch.
     pub(super) fn leave(&self) {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         *taken = taken.saturating_sub(1);

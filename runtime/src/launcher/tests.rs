@@ -6,7 +6,7 @@ use super::*;
 use crate::error::PjrtCode;
 
 const GRACE: Duration = Duration::from_millis(50);
-/// What a test may take that waits for [`GRACE`] on a busy machine, and far less than a device that hangs.
+/// Time limit of a test that waits for [`GRACE`] on a busy machine; much shorter than a hung device.
 const SOON: Duration = Duration::from_secs(10);
 
 fn patience(limit: Option<Duration>) -> Patience<'static> {
@@ -42,7 +42,7 @@ fn run(
     launch(launcher, patience, start)?.wait()
 }
 
-/// A launch of which device 1 fails. Device 3 waits for it in a collective: for ever, or until `end`.
+/// A launch in which device 1 fails. Device 3 waits for it in a collective: forever, or until `end`.
 fn device_1_fails(reporter: &Reporter, end: Option<Duration>) {
     reporter.launched(Ok(()));
     reporter.finished(0, Ok(()), ());
@@ -50,7 +50,7 @@ fn device_1_fails(reporter: &Reporter, end: Option<Duration>) {
     reporter.finished(2, Ok(()), ());
     let reporter = reporter.clone();
     std::thread::spawn(move || {
-        // The plugin holds the callback of an event that does not come.
+        // The plugin holds the callback of an event that is never ready.
         std::thread::sleep(end.unwrap_or(Duration::from_secs(3600)));
         reporter.finished(3, Ok(()), ());
     });
@@ -61,7 +61,7 @@ fn all_finish(reporter: &Reporter) {
     reporter.launched(Ok(()));
 }
 
-/// A launch that is over when the sender says so or is dropped.
+/// A launch that finishes when the sender sends or is dropped.
 fn until_told(end: mpsc::Receiver<()>) -> impl FnOnce(&Reporter) + Send + 'static {
     move |reporter: &Reporter| {
         reporter.launched(Ok(()));
@@ -74,7 +74,7 @@ fn until_told(end: mpsc::Receiver<()>) -> impl FnOnce(&Reporter) + Send + 'stati
 }
 
 #[test]
-fn a_failing_device_ends_those_that_wait_for_it() {
+fn device_failure_fails_waiting_devices() {
     let launcher = Launcher::default();
     let started = Instant::now();
     let error = run(&launcher, &patience(None), |reporter| device_1_fails(reporter, None)).unwrap_err();
@@ -93,7 +93,7 @@ fn a_failing_device_ends_those_that_wait_for_it() {
 }
 
 #[test]
-fn the_client_stays_where_the_others_end_in_time() {
+fn client_stays_usable_if_other_devices_finish_in_time() {
     let launcher = Launcher::default();
     let patience = Patience { grace: SOON, ..patience(None) };
     let soon = Some(Duration::from_millis(1));
@@ -104,7 +104,7 @@ fn the_client_stays_where_the_others_end_in_time() {
 }
 
 #[test]
-fn a_failure_before_the_time_limit_is_what_is_told() {
+fn failure_before_the_time_limit_is_reported() {
     let launcher = Launcher::default();
     let patience = Patience { grace: SOON, ..patience(Some(Duration::from_millis(20))) };
     let error = run(&launcher, &patience, |reporter| device_1_fails(reporter, None)).unwrap_err();
@@ -112,11 +112,11 @@ fn a_failure_before_the_time_limit_is_what_is_told() {
 }
 
 #[test]
-fn a_time_limit_tells_who_is_done() {
+fn time_limit_lists_finished_devices() {
     let launcher = Launcher::default();
     let hangs = |reporter: &Reporter| {
         reporter.finished(2, Ok(()), ());
-        // Stands for a plugin that does not return from the call.
+        // A fake of a plugin that does not return from the call.
         std::thread::sleep(Duration::from_secs(3600));
     };
     let error = run(&launcher, &patience(Some(GRACE)), hangs).unwrap_err();
@@ -126,7 +126,7 @@ fn a_time_limit_tells_who_is_done() {
 }
 
 #[test]
-fn a_refused_launch_costs_the_client_only_where_the_plugin_then_waits() {
+fn rejected_launch_abandons_the_client_only_if_the_plugin_would_hang() {
     for refusal_is_final in [false, true] {
         let launcher = Launcher::default();
         let patience = Patience { refusal_is_final, ..patience(None) };
@@ -137,7 +137,7 @@ fn a_refused_launch_costs_the_client_only_where_the_plugin_then_waits() {
 }
 
 #[test]
-fn events_that_never_come_are_not_waited_for() {
+fn dropped_events_end_a_launch() {
     let launcher = Launcher::default();
     let error = run(&launcher, &patience(None), |reporter| reporter.launched(Ok(()))).unwrap_err();
     assert_eq!(error.code(), "RT0203", "{error}");
@@ -145,7 +145,7 @@ fn events_that_never_come_are_not_waited_for() {
 }
 
 #[test]
-fn no_more_are_on_their_way_than_may_be() {
+fn launches_in_flight_are_limited() {
     let launcher = Launcher::default();
     let two = Patience { in_flight: 2, ..patience(None) };
     let (end_first, first) = mpsc::channel();
@@ -153,7 +153,7 @@ fn no_more_are_on_their_way_than_may_be() {
     let first = launch(&launcher, &two, until_told(first)).unwrap();
     let second = launch(&launcher, &two, until_told(second)).unwrap();
     assert!(!first.is_over() && !second.is_over() && first.times().is_none());
-    // There is no place for a third, and it is not started; the client stays.
+    // A third launch is not allowed, and is not started; the client stays usable.
     let soon = Patience { limit: Some(GRACE), ..two };
     let error = launch(&launcher, &soon, |_| unreachable!("there is no place")).unwrap_err();
     assert_eq!(error.code(), "RT0204", "{error}");
@@ -173,7 +173,7 @@ fn no_more_are_on_their_way_than_may_be() {
 }
 
 #[test]
-fn what_follows_a_failure_tells_the_first_one() {
+fn later_failures_report_the_first() {
     let launcher = Launcher::default();
     let patience = Patience { grace: SOON, ..patience(None) };
     let (end, told) = mpsc::channel::<()>();
@@ -199,16 +199,16 @@ fn what_follows_a_failure_tells_the_first_one() {
     };
     let nothing: AtEnd = Box::new(|failed, _| failed);
     let (second, _) = launcher.launch(&patience, vec![first.clone()], nothing, fails).unwrap();
-    // Whoever asks, and however often.
+    // Every waiter gets the error, however often it asks.
     for _ in 0..2 {
         assert!(second.wait().unwrap_err().to_string().contains("device 10: out of order"));
         assert!(first.wait().unwrap_err().to_string().contains("device 10: out of order"));
     }
 }
 
-/// The limit of a launch counts from when the devices are free for it.
+/// The time limit of a launch starts when the devices are free for it.
 #[test]
-fn a_launch_behind_another_has_its_own_time() {
+fn time_limit_excludes_earlier_launches() {
     let launcher = Launcher::default();
     let (end_first, first) = mpsc::channel();
     let (end_second, second) = mpsc::channel();
@@ -227,7 +227,7 @@ fn a_launch_behind_another_has_its_own_time() {
 }
 
 #[test]
-fn what_must_not_go_on_the_plugins_thread_goes_on_another() {
+fn release_drops_on_another_thread() {
     struct Tells(mpsc::Sender<Option<String>>);
     impl Drop for Tells {
         fn drop(&mut self) {
@@ -241,7 +241,7 @@ fn what_must_not_go_on_the_plugins_thread_goes_on_another() {
 }
 
 #[test]
-fn it_settles_once_all_launches_are_over() {
+fn settle_waits_for_all_launches() {
     let launcher = Launcher::default();
     launcher.settle();
     let (send, receive) = mpsc::channel::<Reporter>();
@@ -257,7 +257,7 @@ fn it_settles_once_all_launches_are_over() {
             launcher.settle();
             let _ = tell.send(());
         });
-        assert!(told.recv_timeout(GRACE).is_err(), "it is on its way");
+        assert!(told.recv_timeout(GRACE).is_err(), "a run is in flight");
         (0..4).for_each(|device| reporter.finished(device, Ok(()), ()));
         assert!(told.recv_timeout(SOON).is_ok());
     });

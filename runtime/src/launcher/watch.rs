@@ -1,7 +1,7 @@
-//! The thread that hears of the ends of devices, tells those who wait, and gives up a client whose devices do not end.
+//! Watchdog thread: receives the completion of devices, notifies waiters, and abandons a client whose devices hang.
 //!
-//! It is also where things go that must not be dropped on a thread of the plugin's: to drop the last handle of a client there
-//! would have the thread wait for itself.
+//! It also drops objects that must not be dropped on a plugin's thread: dropping the last handle of a client there would make the thread
+//! wait for itself.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, OnceLock};
@@ -11,7 +11,7 @@ use super::flight::Flight;
 use super::places::Places;
 use crate::error::{Result, RuntimeError};
 
-/// What is told to the thread.
+/// A message to the thread.
 pub(super) enum Message {
     /// A launch is queued.
     Begin(Watched),
@@ -19,32 +19,32 @@ pub(super) enum Message {
     Launched { number: u64, outcome: Result<()>, at: Instant },
     /// A device is done.
     Finished { number: u64, device: usize, outcome: Result<()>, at: Instant },
-    /// Nobody is left who could tell of the launch.
+    /// No reporter of the launch is left.
     Abandoned { number: u64 },
-    /// Something to be dropped.
+    /// A value to drop.
     Release(Box<dyn Send>),
 }
 
-/// What happens as a launch ends, with how it ended and whether the client is given up; returns what is told instead of an error.
+/// Called at the end of a launch, with its error and whether the client is abandoned; returns the error to report.
 pub(crate) type AtEnd = Box<dyn FnOnce(Option<RuntimeError>, bool) -> Option<RuntimeError> + Send>;
 
-/// A launch that is not over.
+/// An unfinished launch.
 pub(super) struct Watched {
     pub(super) number: u64,
     pub(super) flight: Arc<Flight>,
-    /// The launches whose results it takes, which were not over as it was queued.
+    /// The launches that produce its arguments and were unfinished when it was queued.
     pub(super) parents: Vec<Arc<Flight>>,
     pub(super) limit: Option<Duration>,
     pub(super) grace: Duration,
     pub(super) call: &'static str,
-    /// Whether the client is given up where the plugin refuses the launch.
+    /// Whether the client is abandoned if the plugin rejects the launch.
     pub(super) refusal_is_final: bool,
     pub(super) at_end: AtEnd,
     pub(super) done: Vec<bool>,
     pub(super) is_launched: bool,
-    /// The first failure of a device, and until when the others are waited for.
+    /// The first failure of a device, and the deadline of the other devices after it.
     pub(super) failed: Option<(RuntimeError, Instant)>,
-    /// Since when the devices could be at it: the last launch before it on one of them is over.
+    /// When the devices became free for it: the end of the last earlier launch on one of them.
     pub(super) since: Instant,
     pub(super) last: Instant,
 }
@@ -60,7 +60,7 @@ impl Watched {
         self.is_launched && self.done.iter().all(|&done| done)
     }
 
-    /// Why it is no longer waited for.
+    /// The error of a launch whose deadline has passed.
     fn expired(&mut self) -> RuntimeError {
         if let Some((error, _)) = self.failed.take() {
             return error;
@@ -73,7 +73,7 @@ impl Watched {
     }
 }
 
-/// The launches of a client that are not over, in order.
+/// The unfinished launches of a client, in order.
 pub(super) struct Watch {
     pub(super) lost: Arc<OnceLock<String>>,
     pub(super) places: Arc<Places>,
@@ -85,7 +85,7 @@ impl Watch {
         Watch { lost, places, flights: Vec::new() }
     }
 
-    /// Hears messages until nobody is left who could send any.
+    /// Receives messages until no sender is left.
     pub(super) fn run(mut self, messages: &Receiver<Message>) {
         loop {
             let next = self.flights.iter().filter_map(Watched::deadline).min();
@@ -104,7 +104,7 @@ impl Watch {
     fn hear(&mut self, message: Message) {
         match message {
             Message::Begin(watched) => match self.lost.get() {
-                // It was given up since the launch was allowed.
+                // The client was abandoned after the launch was admitted.
                 Some(reason) => self.end(watched, Some(RuntimeError::ClientLost { reason: reason.clone() })),
                 None => self.flights.push(watched),
             },
@@ -120,7 +120,7 @@ impl Watch {
                 let Some(watched) = self.take(number) else { return };
                 let devices = watched.flight.devices.len();
                 if devices > 1 && watched.refusal_is_final {
-                    let reason = format!("a launch on its {devices} devices was refused: {error}");
+                    let reason = format!("a launch on its {devices} devices was rejected: {error}");
                     self.give_up(watched, error, reason);
                 } else {
                     self.end(watched, Some(error));
@@ -142,7 +142,7 @@ impl Watch {
                     let error = watched.failed.take().map(|(error, _)| error);
                     let error = error.unwrap_or_else(|| RuntimeError::Protocol {
                         call: watched.call,
-                        what: "events that were dropped before they happened".to_owned(),
+                        what: "events that were dropped before they were ready".to_owned(),
                     });
                     let reason = error.to_string();
                     self.give_up(watched, error, reason);
@@ -170,7 +170,7 @@ impl Watch {
         }
     }
 
-    /// Gives the client up where a launch takes too long.
+    /// Abandons the client if a launch exceeds its deadline.
     fn expire(&mut self) {
         let now = Instant::now();
         let is_late = |watched: &Watched| watched.deadline().is_some_and(|at| at <= now);
@@ -183,7 +183,7 @@ impl Watch {
     }
 
     fn give_up(&mut self, watched: Watched, error: RuntimeError, reason: String) {
-        // The first reason is the one that explains the others.
+        // The first reason explains the others.
         let _ = self.lost.set(reason.clone());
         self.end(watched, Some(error));
         for other in std::mem::take(&mut self.flights) {
@@ -193,7 +193,7 @@ impl Watch {
 
     fn end(&mut self, watched: Watched, failed: Option<RuntimeError>) {
         let Watched { flight, parents, at_end, since, last, .. } = watched;
-        // What it took was not made: that is what went wrong.
+        // If a producer of its arguments failed, that error is the cause.
         let cause = || parents.iter().find_map(|parent| parent.outcome()?.err());
         let failed = failed.map(|error| cause().unwrap_or(error));
         let failed = at_end(failed, self.lost.get().is_some());
@@ -202,7 +202,7 @@ impl Watch {
                 later.since = later.since.max(last);
             }
         }
-        // A place is free before anyone hears of the end.
+        // The next launch may start before waiters are notified.
         self.places.leave();
         flight.set_over(failed.map_or(Ok(()), Err), last.saturating_duration_since(since));
     }
@@ -221,7 +221,7 @@ fn of_device(id: i32, error: RuntimeError) -> RuntimeError {
     }
 }
 
-/// Who tells of one launch. Cheap to clone; where none is left and the launch is not over, it has failed.
+/// Reports events of one launch. Cheap to clone. If the last clone is dropped before the launch is finished, the launch has failed.
 #[derive(Clone)]
 pub(crate) struct Reporter(Arc<Inner>);
 
@@ -235,13 +235,13 @@ impl Reporter {
         Reporter(Arc::new(Inner { number, messages }))
     }
 
-    /// All devices are started, or none is.
+    /// Reports that all devices are started, or none is.
     pub(crate) fn launched(&self, outcome: Result<()>) {
         let (number, at) = (self.0.number, Instant::now());
         let _ = self.0.messages.send(Message::Launched { number, outcome, at });
     }
 
-    /// A device is done. What its end was told by is dropped on a thread that is not the plugin's.
+    /// Reports that a device is done. Its event is dropped on a thread of the launcher instead of the plugin.
     pub(crate) fn finished(&self, device: usize, outcome: Result<()>, event: impl Send + 'static) {
         let (number, at) = (self.0.number, Instant::now());
         let _ = self.0.messages.send(Message::Finished { number, device, outcome, at });

@@ -1,4 +1,4 @@
-//! The libraries of NVIDIA's that the CUDA plugin loads by itself, the first time it needs them.
+//! The NVIDIA libraries that the CUDA plugin loads on first use.
 
 use std::path::{Path, PathBuf};
 
@@ -18,16 +18,16 @@ const LIBRARIES: [(&str, &str); 10] = [
     ("nccl", "libnccl.so.2"),
 ];
 
-/// The package of what compiles for a GPU and needs none.
+/// The package with the compiler, which needs no GPU.
 pub(super) const COMPILER: &str = "nvidia-cuda-nvcc-cu12";
 
-/// NVIDIA's library of device functions, without which nothing compiles, among the files of [`COMPILER`].
+/// NVIDIA's library of device functions in [`COMPILER`], without which nothing compiles.
 const LIBDEVICE: &str = "nvidia/cuda_nvcc/nvvm/libdevice/libdevice.10.bc";
 
-/// What the driver brings.
+/// The driver's library.
 const DRIVER: &str = "libcuda.so.1";
 
-/// Where a file of one of the wheels goes: where it lies in the wheel. Headers, static libraries and texts go nowhere.
+/// The relative path for a file of one of the wheels, which is its path in the wheel. `None` for headers, static libraries and text files.
 pub(super) fn place(member: &str) -> Option<PathBuf> {
     let name = member.rsplit('/').next().unwrap_or(member);
     let is_wanted = name.ends_with(".so")
@@ -37,17 +37,17 @@ pub(super) fn place(member: &str) -> Option<PathBuf> {
     (member.starts_with("nvidia/") && is_wanted).then(|| PathBuf::from(member))
 }
 
-/// The folder of packages that a plugin lies in.
+/// The packages folder that contains a plugin.
 fn packages(plugin: &Path) -> &Path {
     plugin.ancestors().nth(3).unwrap_or(Path::new(""))
 }
 
-/// Whether what compiles lies where the plugin looks first.
+/// Whether the compiler is in the place that the plugin searches first.
 pub(crate) fn has_compiler(plugin: &Path) -> bool {
     packages(plugin).join(LIBDEVICE).is_file()
 }
 
-/// The libraries that are missing in the folders where the plugin looks first: those of wheels beside its own.
+/// The libraries that are missing in the folders that the plugin searches first: those of wheels next to its own.
 pub(super) fn missing_beside(plugin: &Path) -> Vec<&'static str> {
     let packages = packages(plugin);
     let is_missing = |(folder, name): &(&str, &str)| {
@@ -56,7 +56,7 @@ pub(super) fn missing_beside(plugin: &Path) -> Vec<&'static str> {
     LIBRARIES.iter().filter(|library| is_missing(library)).map(|(_, name)| *name).collect()
 }
 
-/// Where the dynamic loader looks for what lies nowhere else, on usual systems.
+/// The dynamic loader's default folders on common systems.
 const SYSTEM: [&str; 7] = [
     "/usr/local/cuda/lib64",
     "/usr/local/nvidia/lib64",
@@ -67,8 +67,8 @@ const SYSTEM: [&str; 7] = [
     "/usr/lib",
 ];
 
-/// The libraries, and the driver's, that are neither beside the plugin nor where the system has libraries. The plugin for CUDA 12
-/// is known; of another one the driver alone is looked for.
+/// The libraries, and the driver's, that are neither next to the plugin nor in the system's library folders. Only the libraries of the
+/// plugin for CUDA 12 are known; for another plugin only the driver is checked.
 pub(crate) fn missing(plugin: &Path, environment: &Environment) -> Vec<String> {
     let is_known = plugin.components().any(|part| part.as_os_str() == "xla_cuda12");
     let beside = if is_known { missing_beside(plugin) } else { Vec::new() };
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_libraries_are_named() {
         let root = tempfile::tempdir().unwrap();
         let plugin = root.path().join("jax_plugins/xla_cuda12/xla_cuda_plugin.so");
         for (folder, name) in LIBRARIES {
@@ -94,7 +94,7 @@ mod tests {
         assert!(missing_beside(&plugin).is_empty());
         std::fs::remove_file(root.path().join("nvidia/cudnn/lib/libcudnn.so.9")).unwrap();
         assert_eq!(missing_beside(&plugin), ["libcudnn.so.9"]);
-        // The system may have it, where LD_LIBRARY_PATH says.
+        // The system may have it in a folder of LD_LIBRARY_PATH.
         let here = root.path().join("here");
         std::fs::create_dir(&here).unwrap();
         for name in ["libcudnn.so.9", DRIVER] {

@@ -1,11 +1,11 @@
-//! Whether an installed plugin is still what was installed.
+//! Integrity check of installed plugins.
 //!
-//! Installation writes the SHA-256 of the plugin into a file beside it. Before the plugin is loaded it is hashed again,
-//! which tells a file that was damaged: by a full disk, a copy that ended early, another program. Whoever may write into
-//! the cache can write the digest too: against them it does not protect.
+//! Installation writes the SHA-256 of the plugin to a file next to it. Before the plugin is loaded it is hashed again. This detects a file
+//! damaged by a full disk, an incomplete copy or another program. It does not protect against an attacker who can write to the cache, and
+//! so the digest, too.
 //!
-//! Hashing a quarter of a gigabyte takes a good part of a second. So where the digest was found right, the file's size, time of
-//! change and number are noted beside it, and it is hashed again only when these differ.
+//! Hashing 256 MB takes a large part of a second. So after a successful check the file's size, change time and inode number are recorded
+//! next to it, and it is hashed again only if these differ.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Result, RuntimeError};
 
-/// The file beside `plugin` with this ending.
+/// The file next to `plugin` with this suffix.
 fn beside(plugin: &Path, ending: &str) -> PathBuf {
     let mut name = plugin.as_os_str().to_owned();
     name.push(ending);
@@ -40,7 +40,7 @@ pub(super) fn hex(hash: Sha256) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Writes the digest of a plugin beside it.
+/// Writes the digest of a plugin next to it.
 ///
 /// # Errors
 ///
@@ -53,17 +53,17 @@ pub(super) fn record(plugin: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Notes that the plugin had this digest in this state. Where that cannot be written, as in a cache that is read-only, it is
-/// hashed each time.
+/// Records that the plugin had this digest in this state. If the record cannot be written, as in a read-only cache, the plugin is hashed
+/// each time.
 fn note(plugin: &Path, digest: &str, state: &str) {
     let _ = fs::write(beside(plugin, ".checked"), format!("{digest} {state}"));
 }
 
-/// Compares a plugin with the digest beside it, if there is one.
+/// Compares a plugin with its recorded digest, if there is one.
 ///
 /// # Errors
 ///
-/// It has another digest, or cannot be read.
+/// Its digest differs, or it cannot be read.
 pub(super) fn check(plugin: &Path) -> Result<()> {
     let Ok(expected) = fs::read_to_string(beside(plugin, ".sha256")) else { return Ok(()) };
     let now = state(plugin)?;
@@ -83,13 +83,13 @@ pub(super) fn check(plugin: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What changes when a file is written: its size, its time of change and its number.
+/// The properties that change when a file is written: its size, change time and inode number.
 fn state(path: &Path) -> Result<String> {
     let data = fs::metadata(path).map_err(RuntimeError::io(path))?;
     #[cfg(unix)]
     let (changed, number) = {
         use std::os::unix::fs::MetadataExt;
-        // The time of the entry rather than of the content: a program may set the latter back.
+        // Uses ctime instead of mtime, because a program can reset the latter.
         (format!("{}.{}", data.ctime(), data.ctime_nsec()), data.ino())
     };
     #[cfg(not(unix))]
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_damaged_plugin_is_told_before_it_is_loaded() {
+    fn damaged_plugin_is_rejected_before_loading() {
         let directory = tempfile::tempdir().unwrap();
         let plugin = directory.path().join("x.so");
         fs::write(&plugin, b"abc").unwrap();

@@ -1,4 +1,4 @@
-//! Fetching a file of a Python package index.
+//! Downloads of files from a Python package index.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
@@ -15,24 +15,24 @@ use super::install::InstallProgress;
 use super::pins::Wheel;
 use crate::error::{Result, RuntimeError};
 
-/// The index where `PIP_INDEX_URL` names no other.
+/// The index, unless `PIP_INDEX_URL` names another.
 const INDEX: &str = "https://pypi.org/simple";
 
-/// What a download may take.
+/// Limits of a download.
 pub(super) struct Bounds {
-    /// Bytes of an index page, which lists every release of a project.
+    /// Maximum bytes of an index page, which lists every release of a project.
     page: u64,
-    /// Bytes of a wheel.
+    /// Maximum bytes of a wheel.
     wheel: u64,
-    /// How long until there is a connection.
+    /// Time limit of establishing a connection.
     connect: Duration,
-    /// How long the server may send nothing.
+    /// Maximum time without data from the server.
     idle: Duration,
-    /// How long a page or a wheel may take.
+    /// Time limit of a page or a wheel.
     total: Duration,
 }
 
-/// Far above what pinned projects and their index pages have, and below what would fill a disk.
+/// Far larger than pinned projects and their index pages, and too small to fill a disk.
 pub(super) const BOUNDS: Bounds = Bounds {
     page: 64 << 20,
     wheel: 1 << 30,
@@ -41,7 +41,7 @@ pub(super) const BOUNDS: Bounds = Bounds {
     total: Duration::from_secs(60 * 60),
 };
 
-/// Fetches the wheel and compares its hash. What is there of it already, from a download that was cut off, is not fetched again.
+/// Downloads the wheel and compares its hash. A partial file of an interrupted download is continued.
 pub(super) fn download(
     pin: &Wheel,
     environment: &Environment,
@@ -55,12 +55,12 @@ pub(super) fn download(
         .timeout_per_read(Some(bounds.idle))
         .timeout_global(Some(bounds.total))
         .http_status_as_error(false)
-        // The system's certificates, as a user behind a company's proxy needs them.
+        // Uses the system's certificates, which a user behind a company's proxy needs.
         .tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build())
         .build()
         .into();
     let refused =
-        |url: &str, status: ureq::http::StatusCode| fail(format!("{url}: the server says {status}"));
+        |url: &str, status: ureq::http::StatusCode| fail(format!("{url}: the server responded {status}"));
     let index = environment.variable("PIP_INDEX_URL").and_then(|url| url.to_str()).unwrap_or(INDEX);
     let page_url = format!("{}/{}/", index.trim_end_matches('/'), pin.project);
     progress(InstallProgress::Looking { url: page_url.clone() });
@@ -118,7 +118,7 @@ pub(super) fn download(
         file.write_all(data).map_err(RuntimeError::io(to))?;
         received += size as u64;
         if received > bounds.wheel {
-            // It is no beginning of the file that is meant.
+            // The partial data cannot be the start of the pinned file.
             let _ = fs::remove_file(to);
             return Err(too_large());
         }
@@ -143,7 +143,7 @@ fn hash_file(path: &Path, hash: &mut Sha256) -> Result<u64> {
     }
 }
 
-/// A file that is not the pinned one goes: nothing can be made of it.
+/// Compares the hash with the pinned one. A file that differs is removed, because it is useless.
 fn compare(pin: &Wheel, path: &Path, hash: Sha256) -> Result<()> {
     let got = digest::hex(hash);
     if got == pin.sha256 {
@@ -165,7 +165,7 @@ struct PageFile {
     url: String,
 }
 
-/// The address of a file on an index page, JSON or HTML.
+/// The address of a file on an index page, in JSON or HTML.
 fn find_link(page: &str, file: &str) -> Option<String> {
     if let Ok(page) = serde_json::from_str::<Page>(page) {
         return page.files.into_iter().find(|entry| entry.filename == file).map(|entry| entry.url);
@@ -179,7 +179,7 @@ fn find_link(page: &str, file: &str) -> Option<String> {
     })
 }
 
-/// The absolute address of a link on a page.
+/// Resolves a link on a page to an absolute address.
 fn join_url(page: &str, link: &str) -> String {
     if link.contains("://") {
         return link.to_owned();
@@ -192,7 +192,7 @@ fn join_url(page: &str, link: &str) -> String {
     if link.starts_with('/') {
         return format!("{scheme}://{host}{link}");
     }
-    // The last part of the page's path is the page itself.
+    // The last component of the page's path is the page itself.
     let mut parts: Vec<&str> = path.split('/').collect();
     parts.pop();
     for part in link.split('/') {
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(join_url(page, "y"), "https://index.example/team/simple/pkg/y");
     }
 
-    /// An index and its files on this machine: `respond` writes the answer to a request for a path.
+    /// Serves an index and its files on this machine: `respond` writes the response to a request for a path.
     fn serve(respond: impl Fn(&str, &mut TcpStream) + Send + 'static) -> Environment {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -267,7 +267,7 @@ mod tests {
         version: "1",
         file: "pkg-1.whl",
         size: 10,
-        // The digest of no file that the tests serve.
+        // No file of the tests has this digest.
         sha256: "0000000000000000000000000000000000000000000000000000000000000000",
     };
     const PAGE: &[u8] = b"<a href='/files/pkg-1.whl'>x</a>";
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn files_that_are_too_large_are_refused() {
-        // Whether the server says so or not.
+        // With and without a Content-Length header.
         let error = fetch(&TIGHT, |path, stream| match path {
             "/simple/pkg/" => answer(stream, PAGE),
             _ => answer(stream, &[0; 1001]),
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_sends_nothing_is_not_waited_for() {
+    fn silent_server_times_out() {
         let started = std::time::Instant::now();
         for stuck in ["/simple/pkg/", "/files/pkg-1.whl"] {
             let error = fetch(&TIGHT, move |path, stream| {
@@ -335,7 +335,7 @@ mod tests {
     const DIGITS: Wheel =
         Wheel { sha256: "84d89877f0d4041efb6bf91a16f0248f2fd573e6af05c19f96bedb9f882f7882", ..PIN };
 
-    /// Serves the digits from the byte on that is asked for, where `ranges`; all of them otherwise.
+    /// Serves the digits from the requested byte on if `ranges`, otherwise all of them.
     fn serve_digits(ranges: bool) -> Environment {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_download_goes_on_where_it_was_cut_off() {
+    fn interrupted_download_resumes() {
         let directory = tempfile::tempdir().unwrap();
         let part = directory.path().join("part");
         for (ranges, begun, sent) in [
@@ -388,7 +388,7 @@ mod tests {
             assert_eq!(std::fs::read_to_string(&part).unwrap(), "0123456789");
             assert_eq!(last, sent, "{begun}");
         }
-        // What was begun is of another file: it goes, and the next attempt begins anew.
+        // The partial data is of another file: it is removed, and the next attempt starts from the beginning.
         std::fs::write(&part, "wrong").unwrap();
         let error = download(&DIGITS, &serve_digits(true), &part, &TIGHT, &mut |_| {}).unwrap_err();
         assert_eq!((error.code(), part.exists()), ("RT0106", false));

@@ -1,13 +1,13 @@
-//! Whether a file can be a shared library of this machine, by its headers.
+//! Checks by its headers whether a file can be a shared library for this machine.
 //!
-//! The dynamic loader maps a file by what its headers say, and a process that touches a part that the file does not have
-//! is killed by SIGBUS. So a file that was cut short is found out before.
+//! The dynamic loader maps a file according to its headers, and a process that accesses a mapped part beyond the end of the file is killed
+//! by SIGBUS. So a truncated file is detected first.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// `e_machine` of the processor that this program is for, where the numbers are known here.
+/// `e_machine` of this program's processor, if its number is known here.
 const MACHINE: Option<u16> = if cfg!(target_arch = "x86_64") {
     Some(62)
 } else if cfg!(target_arch = "aarch64") {
@@ -17,28 +17,28 @@ const MACHINE: Option<u16> = if cfg!(target_arch = "x86_64") {
 };
 /// `ET_DYN`: a shared library.
 const SHARED: u16 = 3;
-/// `PT_LOAD`: a part that is mapped.
+/// `PT_LOAD`: a segment that is mapped.
 const LOADED: u32 = 1;
 const HEADER: usize = 64;
 const PROGRAM_HEADER: usize = 56;
 
-/// Looks at the headers of a file.
+/// Checks the headers of a file.
 ///
 /// # Errors
 ///
-/// What is wrong with it, as the end of a sentence about it.
+/// The defect, as the end of a sentence about the file.
 pub(super) fn check(path: &Path) -> Result<(), String> {
-    // Other systems have other formats.
+    // Other systems use other formats.
     if !cfg!(all(target_os = "linux", target_pointer_width = "64", target_endian = "little")) {
         return Ok(());
     }
     let mut file = File::open(path).map_err(|e| e.to_string())?;
     let length = file.metadata().map_err(|e| e.to_string())?.len();
     let mut header = [0u8; HEADER];
-    let short = |_| format!("it is no shared library: it has {length} bytes");
+    let short = |_| format!("it is not a shared library: it has {length} bytes");
     file.read_exact(&mut header).map_err(short)?;
     if &header[..4] != b"\x7fELF" {
-        return Err("it is no shared library: it does not begin as an ELF file does".to_owned());
+        return Err("it is not a shared library: it does not begin like an ELF file".to_owned());
     }
     if header[4] != 2 || header[5] != 1 {
         return Err(
@@ -47,7 +47,7 @@ pub(super) fn check(path: &Path) -> Result<(), String> {
     }
     let kind = half(&header, 16);
     if kind != SHARED {
-        return Err(format!("it is an ELF file of type {kind}, and no shared library"));
+        return Err(format!("it is an ELF file of type {kind}, not a shared library"));
     }
     let machine = half(&header, 18);
     if MACHINE.is_some_and(|here| here != machine) {
@@ -68,12 +68,12 @@ pub(super) fn check(path: &Path) -> Result<(), String> {
         }
     }
     if needed > length {
-        return Err(format!("it is cut short: it has {length} bytes, and its headers speak of {needed}"));
+        return Err(format!("it is truncated: it has {length} bytes, but its headers require {needed}"));
     }
     Ok(())
 }
 
-/// Where a table ends.
+/// The end offset of a table.
 fn end(start: u64, size: u16, count: u16) -> u64 {
     start.saturating_add(u64::from(size) * u64::from(count))
 }
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
     use crate::plugin::Plugin;
 
-    /// A library that this very process has loaded.
+    /// A library that this process has loaded.
     fn library() -> Vec<u8> {
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         let path =
@@ -112,12 +112,12 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_cut_short_are_told() {
+    fn truncated_files_are_rejected() {
         let whole = library();
         assert_eq!(said(&whole), "");
         for length in [64, 1000, 4096, whole.len() / 2, whole.len() - 1] {
             assert!(
-                said(&whole[..length]).contains("it is cut short"),
+                said(&whole[..length]).contains("it is truncated"),
                 "{length}: {}",
                 said(&whole[..length])
             );
@@ -125,9 +125,9 @@ mod tests {
     }
 
     #[test]
-    fn files_of_other_kinds_are_told() {
+    fn other_files_are_rejected() {
         assert!(said(b"").contains("it has 0 bytes"));
-        assert!(said(&[b'x'; 100]).contains("does not begin as an ELF file"));
+        assert!(said(&[b'x'; 100]).contains("does not begin like an ELF file"));
         let changed = |at: usize, value: u8| {
             let mut bytes = library();
             bytes[at] = value;
@@ -138,19 +138,19 @@ mod tests {
         assert!(changed(18, 183).contains("another processor"));
     }
 
-    /// The loader would map the file, and the process would be killed as it reads it.
+    /// The loader would map the file, and the process would be killed when it reads it.
     #[test]
-    fn a_plugin_that_is_cut_short_is_an_error() {
+    fn truncated_plugin_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("plugin.so");
         let whole = library();
         std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
         let error = Plugin::load(&path).unwrap_err();
         assert_eq!(error.code(), "RT0102");
-        assert!(error.to_string().contains("it is cut short"), "{error}");
-        // A library that is no plugin: the loader's own words.
+        assert!(error.to_string().contains("it is truncated"), "{error}");
+        // A library that is not a plugin: the error is the loader's message.
         std::fs::write(&path, &whole).unwrap();
         let error = Plugin::load(&path).unwrap_err().to_string();
-        assert!(error.contains("it is no PJRT plugin") && error.contains("GetPjrtApi"), "{error}");
+        assert!(error.contains("it is not a PJRT plugin") && error.contains("GetPjrtApi"), "{error}");
     }
 }

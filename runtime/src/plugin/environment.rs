@@ -1,4 +1,4 @@
-//! What look-ups may know of the surroundings.
+//! The environment in which plugins are looked up.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::PluginKind;
 
-/// The surroundings of a look-up, captured by the caller: variables, home directory, and files named on a command
-/// line. Nothing here reads the process's environment by itself.
+/// The environment of a lookup, captured by the caller: variables, home directory, and files named on a command line. Nothing here reads
+/// the process's environment implicitly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment {
     /// Variables by name: `SHARDC_PJRT_CPU`, `VIRTUAL_ENV`, `CONDA_PREFIX`, `PYTHONPATH`, `PATH`, `XDG_CACHE_HOME`,
@@ -15,12 +15,12 @@ pub struct Environment {
     pub variables: BTreeMap<String, OsString>,
     /// The user's home directory.
     pub home: Option<PathBuf>,
-    /// Files that the user named; they go before everything that is looked up.
+    /// Files that the user named; they have priority over lookups.
     pub explicit: BTreeMap<PluginKind, PathBuf>,
 }
 
 impl Environment {
-    /// The surroundings of this process.
+    /// Captures the environment of this process.
     #[must_use]
     pub fn from_process() -> Environment {
         Environment {
@@ -51,29 +51,29 @@ impl Environment {
         self.variables.get(name).filter(|value| !value.is_empty())
     }
 
-    /// What shardc keeps for this user and can make again: `$XDG_CACHE_HOME/shardc`, or `.cache/shardc` in the home
-    /// directory; `None` where there is neither.
+    /// The folder of shardc's caches for this user: `$XDG_CACHE_HOME/shardc`, or `.cache/shardc` in the home directory; `None` if there is
+    /// neither.
     #[must_use]
     pub fn cache(&self) -> Option<PathBuf> {
-        // The XDG specification says to ignore a relative path.
+        // The XDG specification requires that relative paths are ignored.
         let xdg = self.variable("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
         let cache = xdg.or_else(|| Some(self.home.as_ref()?.join(".cache")))?;
         Some(cache.join("shardc"))
     }
 
-    /// Where installed plugins live: `plugins` in the [cache](Environment::cache).
+    /// The folder of installed plugins: `plugins` in the [cache](Environment::cache).
     #[must_use]
     pub fn plugin_cache(&self) -> Option<PathBuf> {
         Some(self.cache()?.join("plugins"))
     }
 
-    /// Directories in which Python would look for packages, most specific first, each once; found by the file
-    /// system's layout, without running Python.
+    /// The directories that Python would search for packages, most specific first, without duplicates. They are found from the layout of
+    /// the file system, without running Python.
     pub(crate) fn site_packages(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let mut seen = Vec::new();
         let mut add = |directory: PathBuf| {
-            // Links make one directory appear under several names: `/lib` is `/usr/lib` on most systems.
+            // One directory may have several names because of links: `/lib` is `/usr/lib` on most systems.
             let Ok(real) = directory.canonicalize() else { return };
             if real.is_dir() && !seen.contains(&real) {
                 seen.push(real);
@@ -94,14 +94,15 @@ impl Environment {
             if !python.exists() {
                 continue;
             }
-            // A virtual environment's python3 is a link away from its packages; a system's may be a link to them.
+            // The python3 of a virtual environment is a link outside of it, so its unresolved path leads to the packages. The python3 of a
+            // system may be a link to the folder with the packages.
             prefixes.extend(directory.parent().map(Path::to_owned));
             let real = python.canonicalize().ok();
             prefixes
                 .extend(real.as_deref().and_then(Path::parent).and_then(Path::parent).map(Path::to_owned));
         }
         prefixes.extend(self.home.as_ref().map(|home| home.join(".local")));
-        // The python3 of pyenv on the path is a script that leads nowhere near the packages.
+        // The python3 of pyenv on the path is a script, whose location does not lead to the packages.
         let pyenv = self.variable("PYENV_ROOT").map(PathBuf::from);
         let pyenv = pyenv.or_else(|| Some(self.home.as_ref()?.join(".pyenv")));
         prefixes.extend(pyenv.iter().flat_map(|root| entries(&root.join("versions"))));
@@ -112,14 +113,14 @@ impl Environment {
                 add(version.join("site-packages"));
                 add(version.join("dist-packages"));
             }
-            // Debian keeps packages of all its Pythons here.
+            // Debian keeps packages of all its Python versions here.
             add(lib.join("python3").join("dist-packages"));
         }
         found
     }
 }
 
-/// The directories `python3.11` and the like in a `lib` directory, newest first.
+/// The directories such as `python3.11` in a `lib` directory, newest first.
 fn python_versions(lib: &Path) -> Vec<PathBuf> {
     let minor = |path: &Path| path.file_name()?.to_str()?.strip_prefix("python3.")?.parse::<u32>().ok();
     let mut versions: Vec<(u32, PathBuf)> =
@@ -128,7 +129,7 @@ fn python_versions(lib: &Path) -> Vec<PathBuf> {
     versions.into_iter().map(|(_, path)| path).collect()
 }
 
-/// What a directory holds, in reverse order of names; nothing where it cannot be read.
+/// The entries of a directory, in reverse order of names; empty if it cannot be read.
 fn entries(directory: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = std::fs::read_dir(directory)
         .into_iter()

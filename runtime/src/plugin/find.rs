@@ -1,4 +1,4 @@
-//! Where plugins are.
+//! Lookup of plugins.
 
 use std::path::{Path, PathBuf};
 
@@ -6,16 +6,16 @@ use super::pins::Pin;
 use super::{Environment, PluginKind};
 use crate::error::{Result, RuntimeError};
 
-/// How a plugin was found.
+/// The way a plugin was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PluginSource {
     /// The user named the file.
     Explicit,
     /// A variable names the file.
     Variable(&'static str),
-    /// A Python package installed in this directory.
+    /// It is in a Python package in this directory.
     Python(PathBuf),
-    /// shardc's own cache, where [`super::install`] puts plugins.
+    /// It is in shardc's own cache, in which [`super::install`] places plugins.
     Cache,
 }
 
@@ -30,10 +30,10 @@ impl std::fmt::Display for PluginSource {
     }
 }
 
-/// A plugin's file, found and not yet loaded.
+/// A plugin's file, found but not loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundPlugin {
-    /// What it is for.
+    /// The kind of plugin.
     pub kind: PluginKind,
     /// The shared library.
     pub path: PathBuf,
@@ -42,8 +42,8 @@ pub struct FoundPlugin {
 }
 
 impl FoundPlugin {
-    /// A file that the user names. What it is for is read off its name: `libtpu.so` and `xla_cuda_plugin.so` have a word
-    /// that begins or ends with the kind; any other is taken for the CPU's.
+    /// A file named by the user. Its kind is inferred from its name: `libtpu.so` and `xla_cuda_plugin.so` have a word that begins or ends
+    /// with the kind; any other name is taken as a CPU plugin.
     #[must_use]
     pub fn named(path: &Path) -> FoundPlugin {
         let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
@@ -56,7 +56,7 @@ impl FoundPlugin {
     }
 }
 
-/// Where Python packages put the plugins of a kind, in a directory of packages.
+/// The files of Python packages that are plugins of a kind, relative to a packages directory.
 fn package_files(kind: PluginKind) -> &'static [&'static str] {
     match kind {
         PluginKind::Cpu => &["xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so"],
@@ -71,8 +71,8 @@ fn package_files(kind: PluginKind) -> &'static [&'static str] {
 ///
 /// # Errors
 ///
-/// [`RuntimeError::PluginNotFound`] with the places that were searched. A file that the user or a variable names and
-/// that is not there is an error at once: falling back to another plugin would hide the slip.
+/// [`RuntimeError::PluginNotFound`] with the searched places. If the user or a variable names a file that does not exist, this is an error
+/// at once: falling back to another plugin would hide the mistake.
 pub fn find(kind: PluginKind, environment: &Environment) -> Result<FoundPlugin> {
     let named = [
         (environment.explicit.get(&kind).cloned(), PluginSource::Explicit),
@@ -90,8 +90,8 @@ pub fn find(kind: PluginKind, environment: &Environment) -> Result<FoundPlugin> 
     found.ok_or(RuntimeError::PluginNotFound { kind: kind.to_string(), looked })
 }
 
-/// Every plugin of every kind, in the order in which [`find`] would take them. A file that is named and not there is
-/// listed too: [`doctor`](crate::doctor) says what is wrong with it.
+/// Every plugin of every kind, in the order of preference of [`find`]. A named file that does not exist is listed, too:
+/// [`doctor`](crate::doctor) reports the problem.
 #[must_use]
 pub fn list(environment: &Environment) -> Vec<FoundPlugin> {
     let mut found = Vec::new();
@@ -108,7 +108,7 @@ pub fn list(environment: &Environment) -> Vec<FoundPlugin> {
     found
 }
 
-/// The plugins that nobody named.
+/// The plugins that are found without being named.
 fn candidates(kind: PluginKind, environment: &Environment, looked: &mut Vec<String>) -> Vec<FoundPlugin> {
     let mut found = Vec::new();
     for directory in environment.site_packages() {
@@ -142,13 +142,13 @@ mod tests {
         std::fs::write(path, b"").unwrap();
     }
 
-    /// Surroundings in which nothing of this machine is seen but what `/usr` holds.
+    /// An environment that shows nothing of this machine except `/usr`.
     fn empty(root: &Path) -> Environment {
         Environment { home: Some(root.join("home")), ..Environment::default() }
     }
 
     #[test]
-    fn explicit_goes_before_variable_before_python_before_cache() {
+    fn search_order_is_explicit_variable_python_cache() {
         let root = tempfile::tempdir().unwrap();
         let in_venv =
             root.path().join("venv/lib/python3.12/site-packages").join(package_files(PluginKind::Tpu)[0]);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_file_says_what_it_is_for() {
+    fn plugin_kind_is_inferred_from_the_file_name() {
         let kind = |name: &str| FoundPlugin::named(Path::new(name)).kind;
         assert_eq!(kind("/opt/libtpu.so"), PluginKind::Tpu);
         assert_eq!(kind("pjrt_c_api_tpu_plugin.so"), PluginKind::Tpu);

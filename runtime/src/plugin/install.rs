@@ -1,4 +1,4 @@
-//! Installing pinned plugins out of wheels.
+//! Installation of pinned plugins from wheels.
 
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -10,54 +10,52 @@ use super::{Environment, FoundPlugin, PluginKind, cuda, digest};
 use crate::error::{Result, RuntimeError};
 use crate::scratch::Scratch;
 
-/// How many times the size of all wheels they and what is taken out of them may take: NVIDIA's plugin takes 2.5 times its wheel's.
-/// What each file takes is compared with what is free when it is known.
+/// Estimate of the disk space for the wheels and the extracted files, as a multiple of the wheels' size. NVIDIA's plugin takes 2.5 times
+/// the size of its wheel. Later, the actual size of each file is compared with the free space.
 const UNPACKED: u64 = 3;
 
-/// How far an installation is.
+/// Progress of an installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InstallProgress {
-    /// The plugin was there already.
+    /// The plugin was already installed.
     AlreadyInstalled,
-    /// What will be fetched, before anything is.
+    /// The sizes, before the download.
     Size {
-        /// Bytes of all files together.
+        /// Total bytes of all files.
         download: u64,
-        /// Bytes that are free where they go, where the system says.
+        /// Free bytes in the target's file system, if the system reports them.
         free: Option<u64>,
     },
-    /// Asking the index for the file.
+    /// Looking up the file on the index.
     Looking {
         /// The index page.
         url: String,
     },
-    /// Fetching the file; reported again as it grows.
+    /// Downloading the file; reported repeatedly.
     Downloading {
         /// The file.
         file: String,
-        /// Bytes so far.
+        /// Bytes received so far.
         received: u64,
-        /// Bytes in all, where the server says.
+        /// Total bytes, if the server reports them.
         total: Option<u64>,
     },
-    /// Taking the plugin out of the file.
+    /// Extracting the plugin from the file.
     Unpacking,
     /// Done.
     Installed,
 }
 
-/// Installs the pinned plugin of a kind into shardc's cache, unless it is there, with the libraries that it needs.
+/// Installs the pinned plugin of a kind into shardc's cache, unless it is installed, with the libraries that it needs.
 ///
-/// Files come from the package index (PyPI's simple API, JSON or HTML; `PIP_INDEX_URL` names another index) and
-/// must have the pinned SHA-256. One is refused where it is larger than a gigabyte, where the server sends nothing for a
-/// minute, and after an hour; what was fetched of it then is kept for the next attempt. The plugin appears in the cache whole or
-/// not at all, and two processes that install at once do not disturb each other. A plugin that was installed before and was damaged
-/// since is installed anew.
+/// Files come from the package index (PyPI's simple API, JSON or HTML; `PIP_INDEX_URL` names another index) and must have the pinned
+/// SHA-256. A download fails if the file is larger than a gigabyte, if the server sends nothing for a minute, or after an hour; the
+/// received part is kept for the next attempt. The plugin appears in the cache atomically, and concurrent installations by two processes
+/// are safe. A damaged plugin is installed again.
 ///
 /// # Errors
 ///
-/// There is no pinned plugin for this machine, no cache directory, no network, too little room on the disk, or a file is not the
-/// pinned one.
+/// There is no pinned plugin for this machine, no cache directory, no network, or not enough disk space; a file is not the pinned one.
 pub fn install(
     kind: PluginKind,
     environment: &Environment,
@@ -66,19 +64,19 @@ pub fn install(
     install_with(kind, Libraries::Fetched, environment, progress)
 }
 
-/// Where the libraries come from that a plugin needs.
+/// The source of the libraries that a plugin needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Libraries {
     /// From the package index, with the plugin.
     Fetched,
-    /// What is needed to compile for devices that are not here, from the package index, and no more.
+    /// Only the libraries for ahead-of-time compilation, from the package index.
     Compiler,
-    /// From the system: the plugin alone is installed, and the dynamic loader finds them.
+    /// The system: only the plugin is installed, and the dynamic loader finds the libraries.
     System,
 }
 
 impl Libraries {
-    /// Those of a plugin's that are fetched.
+    /// The wheels of the plugin's libraries to download.
     fn wanted(self, pin: &Pin) -> Vec<Wheel> {
         let is_wanted = |wheel: &&Wheel| match self {
             Libraries::Fetched => true,
@@ -88,7 +86,7 @@ impl Libraries {
         pin.libraries.iter().filter(is_wanted).copied().collect()
     }
 
-    /// Whether those lie beside an installed plugin.
+    /// Whether those libraries are next to an installed plugin.
     fn are_beside(self, pin: &Pin, plugin: &Path) -> bool {
         self.wanted(pin).is_empty()
             || cuda::has_compiler(plugin)
@@ -96,7 +94,7 @@ impl Libraries {
     }
 }
 
-/// [`install`], with the libraries that are wanted.
+/// [`install`], with this choice of libraries.
 ///
 /// # Errors
 ///
@@ -135,7 +133,7 @@ pub fn install_with(
     let free = free_bytes(&cache);
     progress(InstallProgress::Size { download: size, free });
     enough(&pin.wheel, size.saturating_mul(UNPACKED), free)?;
-    // In the cache itself, so that the final rename stays on one file system.
+    // The work directory is in the cache, so that the final rename is within one file system.
     let work = Scratch::new(|| tempfile::Builder::new().prefix(".installing-").tempdir_in(&cache))
         .map_err(RuntimeError::io(&cache))?;
     let ready = work.path().join("ready");
@@ -159,8 +157,7 @@ pub fn install_with(
     digest::record(&unpacked)?;
     let _ = fs::remove_dir(cache.join(PARTS));
     let target = pin.directory(&cache);
-    // A directory takes another's place only if that one is empty: where another process was faster, its plugin is
-    // as good as ours.
+    // A directory can only replace an empty one. If another process was faster, its plugin is used.
     match (fs::rename(&ready, &target), cached(kind, &cache)) {
         (_, Some(found)) => {
             progress(InstallProgress::Installed);
@@ -174,18 +171,18 @@ pub fn install_with(
     }
 }
 
-/// Where files are that are not whole yet, in the cache.
+/// The folder of incomplete files in the cache.
 const PARTS: &str = ".downloads";
 
-/// Where a wheel is fetched to.
+/// The file to which a wheel is downloaded.
 struct Part {
     path: PathBuf,
-    /// Held so that no other process writes there.
+    /// Held so that no other process writes to the file.
     _lock: Option<File>,
 }
 
 impl Part {
-    /// A place that the next attempt finds again; one of this process alone where another one writes there now.
+    /// The file that the next attempt finds again. If another process is writing it, a file only for this process.
     fn of(wheel: &Wheel, cache: &Path, work: &Path) -> Result<Part> {
         let parts = cache.join(PARTS);
         fs::create_dir_all(&parts).map_err(RuntimeError::io(&parts))?;
@@ -199,7 +196,7 @@ impl Part {
     }
 }
 
-/// Refuses what does not fit on the disk.
+/// Returns an error if there is not enough disk space.
 fn enough(wheel: &Wheel, need: u64, free: Option<u64>) -> Result<()> {
     match free {
         Some(free) if free < need => {
@@ -213,7 +210,7 @@ fn enough(wheel: &Wheel, need: u64, free: Option<u64>) -> Result<()> {
     }
 }
 
-/// The bytes that are free where a directory is.
+/// The free bytes in the file system of a directory.
 fn free_bytes(directory: &Path) -> Option<u64> {
     #[cfg(unix)]
     return rustix::fs::statvfs(directory).ok().map(|stat| stat.f_bavail.saturating_mul(stat.f_frsize));
@@ -224,7 +221,7 @@ fn free_bytes(directory: &Path) -> Option<u64> {
     }
 }
 
-/// Takes files out of a wheel, which is a zip file: those for which `choose` says where below `to` they go.
+/// Extracts files from a wheel, which is a zip file. `choose` returns a file's path relative to `to`, or `None` to skip it.
 fn unpack(wheel: &Wheel, from: &Path, to: &Path, choose: &dyn Fn(&str) -> Option<PathBuf>) -> Result<()> {
     let fail = |reason: String| RuntimeError::Install { package: wheel.package(), reason };
     let file = File::open(from).map_err(RuntimeError::io(from))?;
@@ -261,7 +258,7 @@ mod tests {
     const WHEEL: Wheel = Wheel { project: "pkg", version: "1", file: "pkg-1.whl", size: 1, sha256: "" };
 
     #[test]
-    fn what_does_not_fit_is_refused_before_it_is_fetched() {
+    fn disk_space_is_checked_before_a_download() {
         assert!(enough(&WHEEL, 10, Some(10)).is_ok() && enough(&WHEEL, 10, None).is_ok());
         let error = enough(&WHEEL, 5_600_000_000, Some(1_000_000_000)).unwrap_err();
         assert_eq!(error.code(), "RT0105");

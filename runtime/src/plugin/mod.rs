@@ -1,7 +1,7 @@
-//! PJRT plugins: shared libraries that hold XLA for one kind of device.
+//! PJRT plugins: shared libraries that contain XLA for one kind of device.
 //!
-//! [`find`] looks for a plugin, [`install`] fetches a pinned one from PyPI, [`Plugin::load`] loads one.
-//! [`doctor`](crate::doctor) says what is there and what is wrong with it.
+//! [`find`] looks up a plugin, [`install`] downloads a pinned one from PyPI, [`Plugin::load`] loads one. [`doctor`](crate::doctor) checks
+//! all plugins of a machine.
 
 pub(crate) mod cuda;
 mod digest;
@@ -25,13 +25,13 @@ pub use self::install::{InstallProgress, Libraries, install, install_with};
 use crate::error::{Result, RuntimeError};
 use crate::ffi::{self, Api};
 
-/// The kinds of device that shardc runs on.
+/// The kinds of device on which shardc runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PluginKind {
-    /// Virtual devices on this machine's processor: the embedded default, and the oracle of tests.
+    /// Virtual devices on this machine's CPU: the default, and the reference in tests.
     Cpu,
-    /// Google's TPUs, there or not (ahead-of-time compilation needs none).
+    /// Google's TPUs, present or not (ahead-of-time compilation needs none).
     Tpu,
     /// NVIDIA's GPUs.
     Cuda,
@@ -73,7 +73,7 @@ impl FromStr for PluginKind {
 
     fn from_str(text: &str) -> Result<PluginKind> {
         PluginKind::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or_else(|| {
-            RuntimeError::Argument(format!("`{text}` is no kind of plugin: there are cpu, tpu and cuda"))
+            RuntimeError::Argument(format!("unknown kind of plugin `{text}`: must be cpu, tpu or cuda"))
         })
     }
 }
@@ -91,18 +91,18 @@ impl fmt::Debug for Plugin {
     }
 }
 
-/// The plugins of this process: each file is loaded and initialised once, however often it is asked for.
+/// The plugins of this process: each file is loaded and initialized once.
 static LOADED: Mutex<Vec<(PathBuf, Plugin)>> = Mutex::new(Vec::new());
 
 impl Plugin {
-    /// Loads a plugin, or finds it loaded.
+    /// Loads a plugin, or returns it if it is loaded.
     ///
-    /// Loading runs the file's code. See [`quiet_plugin_logs`] for what plugins write to the standard error.
+    /// Loading executes the file's code. See [`quiet_plugin_logs`] for the output of plugins on standard error.
     ///
     /// # Errors
     ///
-    /// The file is no shared library for this machine, cut short, no PJRT plugin, or one of another major version of the
-    /// API; or it was installed by [`install`] and has changed since.
+    /// The file is not a shared library for this machine, is truncated, is not a PJRT plugin, or has another major version of the API; or
+    /// [`install`] installed it and it has changed since.
     pub fn load(path: &Path) -> Result<Plugin> {
         let path = path.canonicalize().map_err(RuntimeError::io(path))?;
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -116,13 +116,13 @@ impl Plugin {
         Ok(plugin)
     }
 
-    /// The file that it was loaded from.
+    /// The plugin's file.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.api.path()
     }
 
-    /// Major and minor version of the C API that the plugin was built with: `(0, 81)`.
+    /// Major and minor version of the C API with which the plugin was built: `(0, 81)`.
     #[must_use]
     pub fn api_version(&self) -> (i32, i32) {
         self.api.version()
@@ -139,13 +139,13 @@ impl Plugin {
     }
 }
 
-/// What keeps plugins from writing to the standard error.
+/// Variables that stop plugins from writing to standard error.
 pub(crate) const QUIET: &[(&str, &str)] =
     &[("TF_CPP_MIN_LOG_LEVEL", "3"), ("TPU_MIN_LOG_LEVEL", "3"), ("TPU_STDERR_LOG_LEVEL", "3")];
 
-/// What the TPU plugin wants to know of a TPU, where there is none: that it need not ask the network, something in
-/// place of the answer, without which it complains, and that there is nothing to lock, so that processes may compile
-/// side by side. Compilation for a named topology takes nothing from it.
+/// Variables for the TPU plugin on a machine without a TPU. They stop its query of the network, replace the answer that it would complain
+/// about, and disable its lock so that several processes can compile at the same time. Compilation for a named topology does not depend on
+/// them.
 pub(crate) const NO_TPU: &[(&str, &str)] = &[
     ("TPU_SKIP_MDS_QUERY", "1"),
     ("TPU_WORKER_HOSTNAMES", "localhost"),
@@ -153,23 +153,21 @@ pub(crate) const NO_TPU: &[(&str, &str)] = &[
     ("ALLOW_MULTIPLE_LIBTPU_LOAD", "1"),
 ];
 
-/// Whether this machine has a TPU, by its device files.
+/// Whether this machine has a TPU, according to its device files.
 pub(crate) fn has_tpu() -> bool {
     ["/dev/accel0", "/dev/vfio/0"].iter().any(|file| Path::new(file).exists())
 }
 
-/// XLA's option after how many seconds a device that waits for others ends the process, on the CPU.
+/// XLA's option for the number of seconds after which the CPU plugin ends the process if a device waits for others.
 const TERMINATE: &str = "--xla_cpu_collective_call_terminate_timeout_seconds";
 
-/// Prepares this process for plugins, by giving the variables that they read a value where they have none. Plugins do
-/// not write their logs to the standard error; the TPU plugin does not ask the network about a TPU where the machine has
-/// none; and the CPU plugin does not end the process when a device has waited for others for 40 s (`XLA_FLAGS`): on a busy
-/// machine it may have to, and a run has its own [time limit](crate::ExecuteOptions::time_limit). Call it first thing in
-/// `main`; says whether it took effect.
+/// Prepares this process for plugins, by setting variables that are not set. Plugins do not write logs to standard error. The TPU plugin
+/// does not query the network if the machine has no TPU. The CPU plugin does not end the process when a device has waited for others for 40
+/// s (`XLA_FLAGS`): on a busy machine this may be necessary, and a run has its own [time limit](crate::ExecuteOptions::time_limit). Call it
+/// first in `main`; returns whether it took effect.
 ///
-/// A process's environment may be written only while no other thread can read it. This function finds out whether it
-/// runs in the process's only thread, and changes nothing and returns false where it does not (or where that cannot
-/// be known, as outside Linux): so it is safe to call anywhere, and useful only early.
+/// A process's environment may only be written while no other thread can read it. If this is not the process's only thread, or that is
+/// unknown (as outside Linux), this function changes nothing and returns false. So it is safe to call anywhere, but only useful early.
 pub fn quiet_plugin_logs() -> bool {
     let tpu = if has_tpu() { &[] } else { NO_TPU };
     ffi::set_environment_defaults(QUIET)

@@ -1,4 +1,4 @@
-//! The wheels that shardc installs plugins from, pinned by hash.
+//! The wheels from which shardc installs plugins, pinned by hash.
 
 use std::path::{Path, PathBuf};
 
@@ -10,29 +10,29 @@ pub(super) struct Wheel {
     pub(super) project: &'static str,
     pub(super) version: &'static str,
     pub(super) file: &'static str,
-    /// Bytes of the file.
+    /// File size in bytes.
     pub(super) size: u64,
     pub(super) sha256: &'static str,
 }
 
 impl Wheel {
-    /// Project and version, for people.
+    /// Project and version, for messages.
     pub(super) fn package(&self) -> String {
         format!("{} {}", self.project, self.version)
     }
 }
 
-/// A plugin, and what it needs.
+/// A plugin and its libraries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pin {
     pub(super) kind: PluginKind,
-    /// Rust's names of operating system and processor.
+    /// Rust's names of the operating system and processor.
     pub(super) platform: (&'static str, &'static str),
-    /// What the plugin is in.
+    /// The wheel that contains the plugin.
     pub(super) wheel: Wheel,
     /// The plugin's path in the wheel.
     pub(super) member: &'static str,
-    /// What has libraries that the plugin loads. It looks for them where wheels lie beside each other, so that their layout is kept.
+    /// The wheels of libraries that the plugin loads. It searches the folders of wheels next to its own, so their layout is kept.
     pub(super) libraries: &'static [Wheel],
 }
 
@@ -50,7 +50,7 @@ const PINS: &[Pin] = &[
         member: "xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so",
         libraries: &[],
     },
-    // The wheels for the versions of Python differ in `sdk.so`, which shardc does not use.
+    // The wheels for different Python versions differ only in `sdk.so`, which shardc does not use.
     Pin {
         kind: PluginKind::Tpu,
         platform: ("linux", "x86_64"),
@@ -64,7 +64,7 @@ const PINS: &[Pin] = &[
         member: "libtpu/libtpu.so",
         libraries: &[],
     },
-    // CUDA 12 has drivers of more machines than 13. The plugin's C API is that of the pinned libtpu.
+    // More machines have drivers for CUDA 12 than for 13. The plugin's C API is that of the pinned libtpu.
     Pin {
         kind: PluginKind::Cuda,
         platform: ("linux", "x86_64"),
@@ -80,7 +80,7 @@ const PINS: &[Pin] = &[
     },
 ];
 
-/// What `jax-cuda12-plugin[with-cuda]` asks for, without cuSOLVER and NVSHMEM, which the plugin does not load; all of CUDA 12.9.
+/// The dependencies of `jax-cuda12-plugin[with-cuda]`, without cuSOLVER and NVSHMEM, which the plugin does not load; all from CUDA 12.9.
 const CUDA_12: &[Wheel] = &[
     Wheel {
         project: "nvidia-cublas-cu12",
@@ -155,7 +155,7 @@ const CUDA_12: &[Wheel] = &[
 ];
 
 impl Pin {
-    /// The pin of a kind for this machine.
+    /// The pin of a kind on this machine.
     pub(super) fn of(kind: PluginKind) -> Option<Pin> {
         let here = (std::env::consts::OS, std::env::consts::ARCH);
         PINS.iter().find(|pin| pin.kind == kind && pin.platform == here).copied()
@@ -166,7 +166,7 @@ impl Pin {
         cache.join(format!("{}-{}", self.wheel.project, self.wheel.version))
     }
 
-    /// The plugin's place in its directory.
+    /// The plugin's path in its directory.
     pub(super) fn place(&self) -> PathBuf {
         match self.libraries {
             [] => PathBuf::from(self.member.rsplit('/').next().unwrap_or(self.member)),

@@ -1,7 +1,7 @@
-//! What processes send each other in a collective, and what devices get in the end.
+//! The messages and results of a collective between processes.
 //!
-//! Both are functions of plain arrays. A process reduces what its own devices have before it sends it, and reductions go through
-//! processes in ascending order, so that all devices get the same bits.
+//! Both are pure functions of arrays. A process reduces its own devices' operands before it sends them. Reductions go through processes in
+//! ascending order, so that all devices get the same bits.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use super::spec::{Action, Spec};
 use crate::error::{Result, RuntimeError};
 use crate::host::HostArray;
 
-/// What each device of this process has, by its number: one array for each operand.
+/// The operands of this process's devices, by device number: one array per operand.
 pub(super) type Operands = BTreeMap<usize, Vec<HostArray>>;
 
-/// The meeting of one group, seen from one process, all of whose devices are there.
+/// One execution of a collective by one group, seen from one process. All devices of the process in the group have arrived.
 pub(super) struct Meeting<'a> {
     pub(super) spec: &'a Spec,
     pub(super) group: usize,
@@ -30,24 +30,24 @@ impl Meeting<'_> {
 
     fn operand(&self, device: usize, i: usize) -> Result<&HostArray> {
         self.operands.get(&device).and_then(|arrays| arrays.get(i)).ok_or_else(|| {
-            RuntimeError::Argument(format!("device {device} came to a collective without operand {i}"))
+            RuntimeError::Argument(format!("device {device} reached a collective without operand {i}"))
         })
     }
 
-    /// The shape that operand `i` has on each device.
+    /// The shape of operand `i` on each device.
     fn shape(&self, i: usize) -> Result<&[usize]> {
         let first = self.operands.keys().next().copied().unwrap_or_default();
         Ok(&self.operand(first, i)?.shape)
     }
 
-    /// What the devices of this process have of operand `i`, reduced.
+    /// The reduction of operand `i` over the devices of this process.
     fn partial(&self, i: usize, by: ReductionKind) -> Result<HostArray> {
         let members = self.spec.members(self.group, self.process);
         let arrays = members.iter().map(|&device| self.operand(device, i)).collect::<Result<Vec<_>>>()?;
         HostArray::combined(&arrays, by)
     }
 
-    /// The block of an array that the `place`-th of the group's devices gets, along `dim`.
+    /// The block of an array along `dim` for the device at position `place` in the group.
     fn block(&self, array: &HostArray, dim: usize, place: usize) -> Result<HostArray> {
         let sizes = self.block_shape(&array.shape, dim)?;
         let mut offsets = vec![0; sizes.len()];
@@ -59,13 +59,15 @@ impl Meeting<'_> {
         let count = self.order().len();
         let mut sizes = shape.to_vec();
         let size = sizes.get_mut(dim).filter(|size| **size % count == 0).ok_or_else(|| {
-            RuntimeError::Argument(format!("{shape:?} in {count} blocks along dimension {dim}"))
+            RuntimeError::Argument(format!(
+                "cannot divide shape {shape:?} into {count} blocks along dimension {dim}"
+            ))
         })?;
         *size /= count;
         Ok(sizes)
     }
 
-    /// What goes to another process.
+    /// The message for another process.
     pub(super) fn outgoing(&self, to: usize) -> Result<Vec<u8>> {
         let (here, there) = (self.spec.members(self.group, self.process), self.spec.members(self.group, to));
         let mut bytes = Vec::new();
@@ -108,7 +110,7 @@ impl Meeting<'_> {
             .ok_or_else(|| RuntimeError::Argument(format!("device {device} is not in the group")))
     }
 
-    /// The pairs of a permute from one process to another.
+    /// The source-target pairs of a permute from one process to another.
     fn pairs(&self, from: usize, to: usize) -> impl Iterator<Item = (usize, usize)> {
         let pairs = self.spec.groups.iter().filter_map(|pair| Some((*pair.first()?, *pair.last()?)));
         pairs.filter(move |&(source, target)| {
@@ -116,7 +118,7 @@ impl Meeting<'_> {
         })
     }
 
-    /// What each device of this process gets, by its number; `arrived` is what other processes sent.
+    /// The results of this process's devices, by device number; `arrived` are the other processes' messages.
     pub(super) fn results(&self, arrived: &BTreeMap<usize, Vec<u8>>) -> Result<Operands> {
         let members = self.spec.members(self.group, self.process);
         let mut results: Operands = members.iter().map(|&device| (device, Vec::new())).collect();
@@ -199,7 +201,7 @@ impl Meeting<'_> {
         }
     }
 
-    /// The results of an exchange of all with all.
+    /// The results of an all-to-all.
     fn exchanged(
         &self,
         i: usize,
@@ -233,10 +235,10 @@ impl Meeting<'_> {
 }
 
 fn no_dimension(dim: usize) -> RuntimeError {
-    RuntimeError::Argument(format!("a collective along dimension {dim}, which there is not"))
+    RuntimeError::Argument(format!("a collective along dimension {dim}, which does not exist"))
 }
 
-/// What is left of a message.
+/// The rest of a message.
 struct Cursor<'a> {
     process: usize,
     bytes: &'a [u8],
@@ -256,7 +258,7 @@ impl Cursor<'_> {
 
     fn unfitting(&self) -> RuntimeError {
         RuntimeError::Argument(format!(
-            "process {} came to a collective with arrays of other shapes: it runs another program",
+            "process {} reached a collective with arrays of other shapes: it runs another program",
             self.process
         ))
     }
@@ -267,7 +269,7 @@ mod tests {
     use super::*;
     use shardc_ir::DType;
 
-    /// Runs a collective over processes that all are here; device `d` has `operand(d)`. Returns what each device gets.
+    /// Runs a collective over processes that are all simulated here; device `d` has `operand(d)`. Returns each device's results.
     fn run(text: &str, processes: usize, operand: impl Fn(usize) -> HostArray) -> Operands {
         let spec = Spec::parse(text).unwrap();
         let groups = if spec.action == Action::Permute { 1 } else { spec.groups.len() };

@@ -1,9 +1,9 @@
-//! How the processes of a job find each other.
+//! Connection of the processes of a job.
 //!
-//! Process 0 listens where all know it. The others call it, retry until it is there, and tell it the port that they listen on
-//! themselves; once all have called, process 0 tells each where the others are. Then each calls those of lower numbers and is
-//! called by those of higher ones. Every connection begins with a proof of the secret ([`super::handshake`]); a stranger
-//! costs a thread for [`HANDSHAKE`] and nothing else.
+//! Process 0 listens at the coordinator's address. The others connect to it, with retries, and send it the port on which they listen
+//! themselves. When all have connected, process 0 sends each the addresses of the others. Then each process connects to those with lower
+//! numbers and accepts those with higher numbers. Every connection begins with a proof of the secret ([`super::handshake`]). A stranger
+//! costs one thread for [`HANDSHAKE`].
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -14,11 +14,11 @@ use super::handshake::{Refusal, Side, shake_hands};
 use super::options::ProcessOptions;
 use crate::error::{Result, RuntimeError};
 
-/// How long the two ends of a new connection may take to prove themselves.
+/// Time limit of the mutual proof on a new connection.
 const HANDSHAKE: Duration = Duration::from_secs(10);
-/// How long a process waits before it calls again.
+/// Time between two attempts to connect.
 const RETRY: Duration = Duration::from_millis(100);
-/// The most connections that are proving themselves at once.
+/// Maximum number of connections that are in a handshake at the same time.
 const MAX_STRANGERS: usize = 2 * super::MAX_PROCESSES;
 
 /// A connection to another process.
@@ -27,7 +27,7 @@ pub(super) struct Connection {
     pub(super) address: SocketAddr,
 }
 
-/// Connects with all other processes; `None` stands at this process's own place.
+/// Connects to all other processes; `None` at this process's own index.
 pub(super) fn connect_all(options: &ProcessOptions) -> Result<Vec<Option<Connection>>> {
     let deadline = Instant::now() + options.connect_timeout;
     let mut connections: Vec<Option<Connection>> = (0..options.count).map(|_| None).collect();
@@ -64,7 +64,7 @@ pub(super) fn connect_all(options: &ProcessOptions) -> Result<Vec<Option<Connect
 }
 
 fn broken(process: usize) -> impl Fn(io::Error) -> RuntimeError {
-    move |error| RuntimeError::Processes(format!("the connection with process {process}: {error}"))
+    move |error| RuntimeError::Processes(format!("the connection to process {process}: {error}"))
 }
 
 fn listen(options: &ProcessOptions) -> Result<TcpListener> {
@@ -76,14 +76,14 @@ fn listen(options: &ProcessOptions) -> Result<TcpListener> {
     TcpListener::bind(addresses.as_slice()).map_err(|error| bad(&error))
 }
 
-/// Calls a process until it is there, and proves to be one of its job.
+/// Connects to a process, with retries, and proves to belong to its job.
 fn call(options: &ProcessOptions, process: usize, at: &str, deadline: Instant) -> Result<Connection> {
     let mut last = String::from("nothing was tried");
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(RuntimeError::Processes(format!(
-                "process {} does not reach process {process} at {at} within {} s: {last}",
+                "process {} cannot reach process {process} at {at} within {} s: {last}",
                 options.index,
                 options.connect_timeout.as_secs()
             )));
@@ -93,7 +93,7 @@ fn call(options: &ProcessOptions, process: usize, at: &str, deadline: Instant) -
             Err(Refusal::Io(error)) => last = error.to_string(),
             Err(refusal) => {
                 return Err(RuntimeError::Processes(format!(
-                    "process {} and what listens at {at} do not belong together: {refusal}",
+                    "process {} and the listener at {at} do not belong to the same job: {refusal}",
                     options.index
                 )));
             }
@@ -108,7 +108,7 @@ fn call_once(
     at: &str,
     left: Duration,
 ) -> std::result::Result<Connection, Refusal> {
-    let mut last = io::Error::other(format!("{at} is no address"));
+    let mut last = io::Error::other(format!("{at} is not an address"));
     for address in at.to_socket_addrs()? {
         match TcpStream::connect_timeout(&address, left.min(HANDSHAKE)) {
             Ok(mut stream) => {
@@ -132,7 +132,7 @@ fn limit(stream: &TcpStream, limit: Duration) -> io::Result<()> {
     stream.set_write_timeout(limit)
 }
 
-/// Takes calls until all processes of higher numbers are there.
+/// Accepts connections until all processes with higher numbers are connected.
 fn accept(
     options: &ProcessOptions,
     listener: &TcpListener,
@@ -153,12 +153,12 @@ fn accept(
         }
         if Instant::now() >= deadline {
             let mut what = format!(
-                "process {} waited {} s for the processes {missing:?}, which did not call",
+                "process {} waited {} s for the processes {missing:?}, which did not connect",
                 options.index,
                 options.connect_timeout.as_secs()
             );
             if refused > 0 {
-                what.push_str(&format!("; it refused {refused} connections, the last because {last}"));
+                what.push_str(&format!("; it rejected {refused} connections, the last because {last}"));
             }
             return Err(RuntimeError::Processes(what));
         }
@@ -181,7 +181,7 @@ fn accept(
                 match place {
                     Some(place) => *place = Some(connection),
                     None => {
-                        (refused, last) = (refused + 1, format!("process {process} is there already"));
+                        (refused, last) = (refused + 1, format!("process {process} is already connected"));
                     }
                 }
             }
@@ -196,7 +196,7 @@ fn accept(
 
 type Arrival = std::result::Result<(usize, Connection), Refusal>;
 
-/// Has a caller prove itself, on a thread of its own.
+/// Runs the handshake with a caller, on its own thread.
 fn greet(
     options: &ProcessOptions,
     mut stream: TcpStream,
@@ -210,14 +210,14 @@ fn greet(
             .map_err(Refusal::Io)
             .and_then(|()| shake_hands(&mut stream, Side::Listener, &secret, us))
             .map(|process| (process, Connection { stream, address }));
-        // Whoever waited may have all that it waited for.
+        // The receiver may already have all the processes that it needs.
         let _ = arrivals.send(arrival);
     };
     std::thread::Builder::new().name("shardc-greet".to_owned()).spawn(greet).map(drop)
 }
 
-/// Hears from each process on which port it listens, and tells all of them where the others are. A process on this machine's
-/// own loopback is named by an empty address: others know the machine by the coordinator's.
+/// Receives the port of each process, and sends all of them the others' addresses. The address of a process on this machine's loopback is
+/// sent as empty: others reach this machine at the coordinator's address.
 fn introduce(connections: &mut [Option<Connection>]) -> Result<()> {
     let mut list = Vec::new();
     for (process, connection) in connections.iter_mut().enumerate() {
@@ -239,26 +239,25 @@ fn introduce(connections: &mut [Option<Connection>]) -> Result<()> {
     Ok(())
 }
 
-/// Hears where the processes are; process 0 is where it was called.
+/// Receives the addresses of the processes; process 0 has the address to which this process connected.
 fn introduction(
     options: &ProcessOptions,
     first: &mut Connection,
     deadline: Instant,
 ) -> Result<Vec<SocketAddr>> {
-    // The others may be long in coming.
+    // The other processes may take long to connect.
     let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
     first.stream.set_read_timeout(Some(left)).map_err(broken(0))?;
     let mut length = [0u8; 4];
     first.stream.read_exact(&mut length).map_err(|error| {
         RuntimeError::Processes(format!(
-            "process {} reached process 0, which did not say where the others are: {error}",
+            "process {} reached process 0, which did not send the addresses of the others: {error}",
             options.index
         ))
     })?;
     // An entry is a length, an address of at most 255 bytes, and a port.
     let length = u32::from_le_bytes(length) as usize;
-    let bad =
-        || RuntimeError::Processes("process 0 said something else than where the others are".to_owned());
+    let bad = || RuntimeError::Processes("process 0 sent an invalid list of addresses".to_owned());
     if length > options.count * 258 {
         return Err(bad());
     }

@@ -1,13 +1,12 @@
-//! Collectives between processes that are under way.
+//! Collectives between processes that are in progress.
 //!
-//! A device that comes to a collective does not wait: it leaves what it has and a way to be told, and XLA goes on with what does
-//! not need the result. When all devices of a group that this process has are there, their part is sent to the other processes;
-//! when the others' parts are there too, the results are handed out. So whatever order devices come in, none keeps another from
-//! coming.
+//! A device that arrives at a collective does not block. It leaves its operands and a callback, and XLA continues with work that does not
+//! need the result. When all devices of a group in this process have arrived, their part is sent to the other processes. When the others'
+//! parts have arrived, too, the results are delivered. So devices may arrive in any order without deadlock.
 //!
-//! A meeting is known by the launch, by the collective's channel in the program, by how often the device was there in this
-//! launch (a loop comes again), and by the group. Launches are counted by each process; that all count the same programs is
-//! compared as they are launched.
+//! A meeting is one execution of a collective by one group. It is identified by the launch, the collective's channel in the program, the
+//! number of earlier executions by the device in this launch (in loops), and the group. Each process counts launches. At each launch the
+//! processes check that they run the same program.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -21,10 +20,10 @@ use super::tellers::Tellers;
 use crate::error::{Result, RuntimeError};
 use crate::host::HostArray;
 
-/// How a device is told of its results, or why there are none.
+/// The callback that gets a device's results, or an error.
 pub(crate) type Answer = Box<dyn FnOnce(Result<Vec<HostArray>>) + Send>;
 
-/// Which meeting: launch, channel, how often the device was there before, group.
+/// Identifies a meeting: launch, channel, number of the device's earlier executions, group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     launch: u64,
@@ -33,7 +32,7 @@ struct Key {
     group: u64,
 }
 
-/// Messages about launches begin with this, those of meetings with another byte.
+/// The first byte of messages about launches. Those about meetings have another byte.
 const LAUNCH: u8 = 0;
 const MEETING: u8 = 1;
 
@@ -58,13 +57,13 @@ impl Key {
     }
 }
 
-/// A meeting that is not complete.
+/// An incomplete meeting.
 #[derive(Default)]
 struct Open {
     spec: Option<Arc<Spec>>,
     operands: Operands,
     answers: Vec<(usize, Answer)>,
-    /// What other processes sent.
+    /// The messages of other processes.
     arrived: BTreeMap<usize, Vec<u8>>,
     is_sent: bool,
 }
@@ -72,16 +71,16 @@ struct Open {
 #[derive(Default)]
 struct State {
     meetings: HashMap<Key, Open>,
-    /// How often a device came to a channel in a launch.
+    /// Number of times that a device arrived at a channel in a launch.
     visits: HashMap<(u64, u64, usize), u64>,
-    /// The specs that were read, by their text.
+    /// Parsed specs, by their text.
     specs: HashMap<String, Arc<Spec>>,
     launches: u64,
-    /// The programs of launches, of this process and of others, by process and number.
+    /// The programs of launches in this process and others, by process and launch number.
     programs: HashMap<(usize, u64), u64>,
 }
 
-/// The collectives of a process.
+/// The collectives in progress of a process.
 pub(crate) struct Exchange {
     process: usize,
     state: Mutex<State>,
@@ -93,8 +92,8 @@ impl Exchange {
         Exchange { process, state: Mutex::default(), tellers: Tellers::default() }
     }
 
-    /// Begins a launch of a program, which is known by a number that follows from its text, and tells the others; returns the
-    /// launch's number.
+    /// Begins a launch of the program with this number, which is computed from its text, and notifies the others. Returns the launch's
+    /// number.
     pub(crate) fn begin(&self, job: &Job, program: u64) -> Result<u64> {
         job.check_all(0..job.count())?;
         let launch = {
@@ -114,7 +113,7 @@ impl Exchange {
         Ok(launch)
     }
 
-    /// Forgets what a launch left.
+    /// Removes the state of a launch.
     pub(crate) fn end(&self, launch: u64) {
         let mut state = lock(&self.state);
         state.visits.retain(|(of, ..), _| *of != launch);
@@ -122,7 +121,7 @@ impl Exchange {
         state.programs.retain(|(_, of), _| *of > launch);
     }
 
-    /// Whether another process launches the same program as this one.
+    /// Checks that another process launches the same program.
     fn compare(&self, job: &Job, process: usize, launch: u64) {
         let differ = {
             let state = lock(&self.state);
@@ -137,7 +136,7 @@ impl Exchange {
         }
     }
 
-    /// Has a device come to a collective, which `text` describes; `answer` is called once, now or later, on any thread.
+    /// Registers a device's arrival at the collective described by `text`. `answer` is called once, now or later, on any thread.
     pub(crate) fn come(
         &self,
         job: &Job,
@@ -163,7 +162,7 @@ impl Exchange {
         }
     }
 
-    /// Puts what a device has into its meeting.
+    /// Adds a device's operands to its meeting.
     fn seat(
         &self,
         launch: u64,
@@ -182,12 +181,12 @@ impl Exchange {
         };
         let group = spec.group_of(device).filter(|_| spec.process_of(device) == self.process);
         let Some(group) = group else {
-            return Err(RuntimeError::Argument(format!("device {device} has no part in `{text}`")));
+            return Err(RuntimeError::Argument(format!("device {device} does not participate in `{text}`")));
         };
         let types = operands.iter().map(|array| array.dtype);
         if !types.eq(spec.types.iter().copied()) {
             return Err(RuntimeError::Argument(format!(
-                "device {device} came to `{text}` with other operands"
+                "device {device} reached `{text}` with operands of other types"
             )));
         }
         let visit = state.visits.entry((launch, spec.channel, device)).or_default();
@@ -199,7 +198,7 @@ impl Exchange {
         Ok((key, spec))
     }
 
-    /// Takes a message of another process.
+    /// Handles a message of another process.
     pub(super) fn receive(&self, job: &Job, from: usize, key: &[u8], payload: Arc<Vec<u8>>) {
         match key.split_first() {
             Some((&LAUNCH, launch)) => {
@@ -220,7 +219,7 @@ impl Exchange {
         }
     }
 
-    /// Does what can be done for a meeting: sends this process's part, hands out results.
+    /// Advances a meeting as far as possible: sends this process's part, delivers results.
     fn advance(&self, job: &Job, key: Key) {
         let group = key.group as usize;
         let mut state = lock(&self.state);
@@ -231,7 +230,7 @@ impl Exchange {
             return;
         }
         if !open.is_sent {
-            // Only the one that sees it full for the first time gets here; the operands stay for the results.
+            // Only the thread that first sees the meeting full gets here; the operands are kept for the results.
             open.is_sent = true;
             let operands = std::mem::take(&mut open.operands);
             drop(state);
@@ -270,7 +269,7 @@ impl Exchange {
         }
     }
 
-    /// Tells everyone in a meeting that it does not come about.
+    /// Reports an error to all devices in a meeting.
     fn dissolve(&self, key: Key, why: &RuntimeError) {
         let open = lock(&self.state).meetings.remove(&key);
         if let Some(open) = open {
@@ -285,7 +284,7 @@ impl Exchange {
         }
     }
 
-    /// Ends all meetings, because a process was lost.
+    /// Ends all meetings with an error, because a process was lost.
     pub(super) fn fail(&self, job: &Job) {
         let keys: Vec<Key> = lock(&self.state).meetings.keys().copied().collect();
         if let Err(error) = job.check() {
@@ -293,7 +292,7 @@ impl Exchange {
         }
     }
 
-    /// Ends the meetings that wait for a process which has ended.
+    /// Ends the meetings that wait for a process that has ended.
     pub(super) fn process_ended(&self, job: &Job, process: usize) {
         let waits = |(key, open): (&Key, &Open)| {
             let sources = open.spec.as_ref()?.sources(key.group as usize, self.process);

@@ -1,32 +1,32 @@
-//! Messages between two processes as bytes of a connection.
+//! Messages between two processes, as bytes on a connection.
 //!
-//! A frame is its kind (one byte), the length of its key (four bytes, little-endian), that of its payload (eight), then both.
-//! What a length claims is compared with the limits before anything is allocated.
+//! A frame is its kind (one byte), the length of its key (four bytes, little-endian), the length of its payload (eight bytes), then both.
+//! Lengths are compared with the limits before anything is allocated.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-/// The longest key.
+/// Maximum length of a key.
 pub(super) const MAX_KEY: usize = 1024;
 
 const HEAD: usize = 13;
 
-/// What a frame is about.
+/// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The sender is alive.
     Heartbeat = 0,
-    /// A value for whoever waits for the key.
+    /// A value for the receiver that waits for the key.
     Data = 1,
-    /// A process's part of a collective; the key says of which.
+    /// A process's part of a collective, which the key identifies.
     Collective = 2,
-    /// The sender ends as it should: nothing more comes.
+    /// The sender ends normally: nothing more will be sent.
     Goodbye = 3,
-    /// The sender's run failed, and why.
+    /// The sender's run failed; the payload is the reason.
     Failed = 4,
     /// A value for the store of process 0.
     Put = 5,
-    /// A look-up in the store of process 0.
+    /// A lookup in the store of process 0.
     Get = 6,
 }
 
@@ -58,7 +58,7 @@ impl Frame {
         Frame { kind, key: key.to_vec(), payload: Arc::new(payload) }
     }
 
-    /// Writes the frame; the key has to be within [`MAX_KEY`].
+    /// Writes the frame; the key must not exceed [`MAX_KEY`].
     pub(super) fn write(&self, to: &mut impl Write) -> io::Result<()> {
         let mut head = Vec::with_capacity(HEAD + self.key.len());
         head.push(self.kind as u8);
@@ -90,7 +90,7 @@ impl Frame {
             .ok_or_else(|| bad(format!("a message of {length} bytes, where at most {max} are allowed")))?;
         let mut key = vec![0; key_len];
         from.read_exact(&mut key)?;
-        // Memory grows with what arrives, not with what is announced.
+        // Memory grows with the received bytes, not with the announced length.
         let mut payload = Vec::new();
         from.take(length as u64).read_to_end(&mut payload)?;
         if payload.len() < length {
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_come_back() {
+    fn frames_round_trip() {
         let frame = Frame::new(Kind::Collective, b"key", vec![1, 2, 3]);
         let mut bytes = Vec::new();
         frame.write(&mut bytes).unwrap();
@@ -116,14 +116,14 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_not_believed() {
+    fn announced_lengths_are_checked() {
         let mut head = vec![1];
         head.extend_from_slice(&u32::MAX.to_le_bytes());
         head.extend_from_slice(&0u64.to_le_bytes());
         assert!(Frame::read(&mut head.as_slice(), 10).unwrap_err().to_string().contains("key"));
         head[0] = 99;
         assert!(Frame::read(&mut head.as_slice(), 10).unwrap_err().to_string().contains("kind 99"));
-        // A claim within the limit takes no memory before the bytes are there.
+        // An announced length within the limit allocates no memory before the bytes arrive.
         let mut claim = vec![1, 0, 0, 0, 0];
         claim.extend_from_slice(&(1u64 << 40).to_le_bytes());
         assert!(Frame::read(&mut claim.as_slice(), 1 << 41).is_err());

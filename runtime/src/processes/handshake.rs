@@ -1,8 +1,8 @@
-//! How two processes find out that they belong to one job: each proves to the other that it knows the secret.
+//! Handshake: two processes prove to each other that they know the job's secret.
 //!
-//! Both send a greeting with a number that is drawn anew, then a code (HMAC-SHA256) of the secret over both greetings and the
-//! sender's side. So nothing that was recorded can be sent again, and a code cannot be sent back to where it came from. The
-//! one that connected proves itself first. What follows is neither encrypted nor signed.
+//! Each sends a greeting with a fresh random number, then an HMAC-SHA256 code with the secret as key over both greetings and the sender's
+//! side. So recorded messages cannot be replayed, and a code cannot be reflected to its sender. The caller proves itself first. The
+//! connection is neither encrypted nor signed afterwards.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -16,23 +16,23 @@ const MAGIC: &[u8; 8] = b"shardc\x00\x01";
 const GREETING: usize = 8 + 4 + 4 + 32;
 const CODE: usize = 32;
 
-/// Which end of a connection a process is.
+/// The side of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
-    /// The one that connected.
+    /// The process that connected.
     Caller = 0,
-    /// The one that listened.
+    /// The process that listened.
     Listener = 1,
 }
 
-/// Why a connection does not come about.
+/// The reason why a handshake failed.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// The other end knows another secret, or none.
+    /// The other side has another secret, or none.
     Secret,
-    /// The other end is no process of a job of this many processes.
+    /// The other side is not a process of a job with this many processes.
     Job(String),
-    /// The connection broke or nothing came.
+    /// The connection failed, or nothing was received in time.
     Io(io::Error),
 }
 
@@ -52,11 +52,11 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-/// What the listener answers to the caller's proof.
+/// The listener's response to the caller's proof.
 const WELCOME: u8 = 0;
 const WRONG_SECRET: u8 = 1;
 
-/// Greets the other end and has it prove itself; returns its index. Timeouts are those of the stream.
+/// Runs the handshake; returns the index of the other process. The stream's timeouts apply.
 pub(super) fn shake_hands(
     stream: &mut TcpStream,
     side: Side,
@@ -74,7 +74,7 @@ pub(super) fn shake_hands(
     let mut theirs = [0u8; GREETING];
     stream.read_exact(&mut theirs)?;
     if theirs[..8] != *MAGIC {
-        return Err(Refusal::Job("it is no process of shardc, or one of another version".to_owned()));
+        return Err(Refusal::Job("it is not a process of shardc, or of another version".to_owned()));
     }
     let number = |at: usize| u32::from_le_bytes([theirs[at], theirs[at + 1], theirs[at + 2], theirs[at + 3]]);
     let (their_index, their_count) = (number(8) as usize, number(12) as usize);
@@ -92,7 +92,7 @@ pub(super) fn shake_hands(
         check(stream, secret, other, caller, listener)?;
     } else {
         if check(stream, secret, other, caller, listener).is_err() {
-            // The caller is told; whether it listens is its matter.
+            // The caller is notified; an error of the notification is ignored.
             let _ = stream.write_all(&[WRONG_SECRET]);
             return Err(Refusal::Secret);
         }
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_refused() {
+    fn strangers_are_rejected() {
         let (caller, listener) = meet(("another secret of many bytes", 1, 2), (SECRET, 0, 2));
         assert!(matches!(caller, Err(Refusal::Secret)), "{caller:?}");
         assert!(matches!(listener, Err(Refusal::Secret)), "{listener:?}");
@@ -176,10 +176,10 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_cannot_be_sent_back() {
+    fn proofs_cannot_be_reflected() {
         let (mut calling, mut listening) = pair();
         let thread = std::thread::spawn(move || {
-            // Sends back all that comes.
+            // Reflects all messages.
             let mut bytes = [0u8; GREETING];
             calling.read_exact(&mut bytes).unwrap();
             calling.write_all(&bytes).unwrap();

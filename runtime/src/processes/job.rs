@@ -1,4 +1,4 @@
-//! What the threads of a process share: its connections, its mail, the store, and the collectives that are under way.
+//! State shared by the threads of a process: its connections, its mail, the store, and the collectives in progress.
 
 use std::collections::HashMap;
 use std::net::Shutdown;
@@ -16,29 +16,29 @@ use super::peer::{self, Peer};
 use super::store::{self, Store};
 use crate::error::{Result, RuntimeError};
 
-/// How long a process that leaves waits until what it last said is sent.
+/// Time that a leaving process waits until its last messages are sent.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Bytes of the reason of a failure that others are told.
+/// Maximum length in bytes of the reason of a failure that is sent to others.
 const MAX_REASON: usize = 4096;
 
-/// A process as its threads see it.
+/// A process's shared state.
 pub(crate) struct Job {
     pub(super) options: ProcessOptions,
     peers: Vec<Option<Peer>>,
     mail: Mail,
     store: Mutex<Store>,
     pub(crate) exchange: Exchange,
-    /// How often each name was gathered under.
+    /// The number of gathers under each name.
     rounds: Mutex<HashMap<String, u64>>,
     questions: AtomicU64,
     leaving: AtomicBool,
-    /// Is disconnected when all writing threads have ended.
+    /// Disconnected when all writing threads have ended.
     farewell: Mutex<Receiver<()>>,
 }
 
 impl Job {
-    /// Connects with all other processes.
+    /// Connects to all other processes.
     pub(super) fn connect(options: ProcessOptions) -> Result<Arc<Job>> {
         options.check()?;
         let connections = connect_all(&options)?;
@@ -86,12 +86,12 @@ impl Job {
         self.leaving.load(Ordering::Relaxed)
     }
 
-    /// An error, if a process was lost.
+    /// Returns an error if a process was lost.
     pub(crate) fn check(&self) -> Result<()> {
         self.mail.check()
     }
 
-    /// An error, if a process was lost or one of these has ended.
+    /// Returns an error if a process was lost, or one of the needed ones has ended.
     pub(super) fn check_all(&self, needed: impl Iterator<Item = usize>) -> Result<()> {
         self.mail.check_all(needed)
     }
@@ -107,7 +107,7 @@ impl Job {
             )));
         }
         if let Some(Some(peer)) = self.peers.get(to) {
-            // A thread that has ended has noted why.
+            // If the thread has ended, it has recorded the reason.
             let _ = peer.outbox.send(frame);
         }
         Ok(())
@@ -117,7 +117,7 @@ impl Job {
         (0..self.peers.len()).try_for_each(|to| self.send(to, frame.clone()))
     }
 
-    /// Does what a message asks for.
+    /// Handles a message.
     pub(super) fn receive(&self, from: usize, frame: Frame) {
         match frame.kind {
             Kind::Heartbeat | Kind::Goodbye => {}
@@ -135,15 +135,15 @@ impl Job {
         }
     }
 
-    /// Notes that a process said goodbye.
+    /// Records that a process said goodbye.
     pub(super) fn ended(&self, process: usize) {
         self.mail.note_end(process, self.name(process));
         self.exchange.process_ended(self, process);
     }
 
-    /// Notes that a process is lost, and ends everything that waits for any.
+    /// Records that a process is lost, and ends everything that waits for a process.
     pub(super) fn lose(&self, process: usize, what: &str) {
-        // After a goodbye nothing is expected any more.
+        // After a goodbye nothing more is expected.
         if self.mail.has_ended(process) {
             return;
         }
@@ -152,7 +152,7 @@ impl Job {
         }
     }
 
-    /// Tells all other processes that this one's run failed, and ends everything here.
+    /// Notifies all other processes that this one's run failed, and ends everything in this process.
     pub(crate) fn fail(&self, reason: &str) {
         if self.mail.check().is_ok() {
             let reason = self.tell_of_failure(reason);
@@ -160,7 +160,7 @@ impl Job {
         }
     }
 
-    /// Tells all other processes why nothing more comes from this one; returns what it tells them.
+    /// Sends the reason of this process's failure to all others; returns the reason as sent.
     fn tell_of_failure<'r>(&self, reason: &'r str) -> &'r str {
         let reason = &reason[..reason.floor_char_boundary(MAX_REASON)];
         let _ = self.send_to_all(&Frame::new(Kind::Failed, &[], reason.as_bytes().to_vec()));
@@ -174,7 +174,7 @@ impl Job {
         }
     }
 
-    /// Gives `bytes` to all processes and takes theirs, by index. Every process has to come with the same name.
+    /// Sends `bytes` to all processes and receives theirs, by index. Every process must call this with the same name.
     pub(super) fn all_gather(&self, name: &str, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
         self.check()?;
         let round = {
@@ -201,7 +201,7 @@ impl Job {
         Err(RuntimeError::ProcessTimeout { what: name.to_owned(), limit: self.options.time_limit, missing })
     }
 
-    /// Sets a value of the store.
+    /// Sets a value in the store.
     pub(crate) fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
         self.check()?;
         if self.index() == 0 {
@@ -234,12 +234,12 @@ impl Job {
         if to == self.index() {
             self.mail.deliver(to, key, Arc::new(payload));
         } else {
-            // One that is too long was refused when it was put.
+            // A value that is too long was rejected by `put`.
             let _ = self.send(to, Frame::new(Kind::Data, &key, payload));
         }
     }
 
-    /// Looks a value of the store up, and waits for it as long as `patience` says; `None` where there is none by then.
+    /// Looks up a value in the store, and waits for it for `patience`; `None` if there is none by then.
     pub(crate) fn get(&self, key: &[u8], patience: Option<Duration>) -> Result<Option<Vec<u8>>> {
         let number = self.questions.fetch_add(1, Ordering::Relaxed);
         let waits = patience.is_some();
@@ -253,15 +253,15 @@ impl Job {
         Ok(answer.and_then(|answer| store::read_answer(&answer)))
     }
 
-    /// Says goodbye to all, and waits a little until it is sent. Where a process was lost this one does not end because its work is
-    /// done: those that have not noticed hear of that first.
+    /// Says goodbye to all, and waits briefly until this is sent. If a process was lost, the others are notified of that first, because
+    /// they must not take this goodbye as a normal end.
     pub(super) fn leave(&self) {
         self.leaving.store(true, Ordering::Relaxed);
         if let Err(lost) = self.mail.check() {
             self.tell_of_failure(&lost.to_string());
         }
         let _ = self.send_to_all(&Frame::new(Kind::Goodbye, &[], Vec::new()));
-        // Nothing is ever sent here: the wait ends when the last writing thread has dropped its end.
+        // Nothing is ever sent on this channel: the wait ends when the last writing thread drops its end.
         let _ = lock(&self.farewell).recv_timeout(FAREWELL);
         for peer in self.peers.iter().flatten() {
             let _ = peer.stream.shutdown(Shutdown::Write);

@@ -1,4 +1,4 @@
-//! What has arrived from other processes and waits to be taken, and which of them are gone.
+//! Messages from other processes that have not been taken, and the processes that are gone.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::error::{Result, RuntimeError};
 
-/// Values by sender and key, in the order of their arrival.
+/// Values by sender and key, in order of arrival.
 type Boxes = HashMap<(usize, Vec<u8>), VecDeque<Arc<Vec<u8>>>>;
 
 #[derive(Default)]
@@ -14,7 +14,7 @@ struct State {
     boxes: Boxes,
     /// Processes that said goodbye.
     ended: BTreeMap<usize, String>,
-    /// The first process that was lost: after that nothing of the job goes on.
+    /// The first process that was lost; afterwards the job cannot continue.
     lost: Option<(usize, String)>,
 }
 
@@ -25,25 +25,25 @@ pub(super) struct Mail {
     changed: Condvar,
 }
 
-/// Takes a lock: what a thread that panicked left behind is still a state that can be read.
+/// Locks a mutex, even if a thread panicked while it held the lock: the state is still consistent.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Mail {
-    /// Puts a value into the box of its sender and key.
+    /// Stores a value under its sender and key.
     pub(super) fn deliver(&self, from: usize, key: Vec<u8>, value: Arc<Vec<u8>>) {
         lock(&self.state).boxes.entry((from, key)).or_default().push_back(value);
         self.changed.notify_all();
     }
 
-    /// Notes that a process ended as it should.
+    /// Records that a process ended normally.
     pub(super) fn note_end(&self, process: usize, who: String) {
         lock(&self.state).ended.insert(process, who);
         self.changed.notify_all();
     }
 
-    /// Notes that a process was lost; the first one counts. Returns whether this is the first.
+    /// Records that a process was lost, unless one was lost before. Returns whether this is the first.
     pub(super) fn note_loss(&self, process: usize, reason: &str) -> bool {
         let mut state = lock(&self.state);
         let is_first = state.lost.is_none();
@@ -60,19 +60,19 @@ impl Mail {
         lock(&self.state).ended.contains_key(&process)
     }
 
-    /// An error, if a process was lost.
+    /// Returns an error if a process was lost.
     pub(super) fn check(&self) -> Result<()> {
         lock(&self.state).check()
     }
 
-    /// An error, if a process was lost or one of these has ended.
+    /// Returns an error if a process was lost, or one of the needed ones has ended.
     pub(super) fn check_all(&self, mut needed: impl Iterator<Item = usize>) -> Result<()> {
         let state = lock(&self.state);
         state.check()?;
         needed.try_for_each(|process| state.check_process(process))
     }
 
-    /// Takes the next value of a sender and key, and waits for it until `deadline`: `None` then.
+    /// Takes the next value from a sender under a key, waiting until `deadline`; `None` after that.
     pub(super) fn take(
         &self,
         from: usize,
@@ -120,7 +120,7 @@ impl State {
     fn check_process(&self, process: usize) -> Result<()> {
         match self.ended.get(&process) {
             Some(who) => {
-                let reason = format!("{who} has ended, and this one still waits for it");
+                let reason = format!("{who} has ended, but this process waits for it");
                 Err(RuntimeError::ProcessLost { process, reason })
             }
             None => Ok(()),

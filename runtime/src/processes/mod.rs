@@ -1,18 +1,17 @@
-//! Jobs of several processes: how they find each other, notice that one is gone, and exchange bytes.
+//! Jobs of several processes: connection, detection of lost processes, exchange of bytes.
 //!
-//! Each process of a job calls [`Processes::connect`] with the same options but for its index. All are then connected with all
-//! others, each connection after a proof that both ends know the job's secret. What is sent is not encrypted: the network
-//! between the processes has to be trusted.
+//! Each process of a job calls [`Processes::connect`] with the same options except its index. Each is then connected to all others, after a
+//! mutual proof that both sides know the job's secret. Data is not encrypted: the network between the processes must be trusted.
 //!
-//! Whatever waits for another process ends with an error within seconds after that process is gone: its connection closes, it
-//! is silent for longer than [`ProcessOptions::patience`], or it says that its run failed.
+//! A wait for another process ends with an error within seconds after that process is gone: its connection closes, it is silent for longer
+//! than [`ProcessOptions::patience`], or it reports that its run failed.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
-//! | `options` | what a process must know, and how variables of an environment say it |
-//! | `connect`, `handshake` | finding each other, and the proof of the secret |
+//! | `options` | the options of a process, and their environment variables |
+//! | `connect`, `handshake` | connecting, and the proof of the secret |
 //! | `frame`, `peer` | messages, and the threads that read and write them |
-//! | `job`, `mail`, `store` | what the threads share: values that wait to be taken, who is gone, keys and values |
+//! | `job`, `mail`, `store` | state shared by the threads: values to be taken, lost processes, keys and values |
 //! | `exchange`, `spec`, `compute`, `tellers` | collectives between processes, for plugins that have none |
 //!
 //! ```no_run
@@ -52,12 +51,12 @@ pub(crate) use spec::ATTRIBUTE;
 
 use crate::error::Result;
 
-/// What collectives between processes are calls of, in a program for a plugin that has none.
+/// The custom call target of collectives between processes, for a plugin that has none.
 pub const COLLECTIVE_TARGET: &str = "shardc.collective";
-/// What gives the number of a process's first device, as a scalar of type `ui32`, in such a program.
+/// The custom call target that returns the number of a process's first device, as a scalar of type `ui32`, in such a program.
 pub const FIRST_DEVICE_TARGET: &str = "shardc.first_device";
 
-/// The processes of a job, seen from one of them. Cheap to clone; the last clone that is dropped says goodbye to the others.
+/// The processes of a job, seen from one of them. Cheap to clone; dropping the last clone says goodbye to the others.
 #[derive(Clone)]
 pub struct Processes {
     handle: Arc<Handle>,
@@ -78,29 +77,29 @@ impl std::fmt::Debug for Processes {
 }
 
 impl Processes {
-    /// Connects with the other processes of the job, and waits for those that are not there yet.
+    /// Connects to the other processes of the job, and waits for those that have not started.
     ///
     /// # Errors
     ///
-    /// [`RuntimeError::Processes`](crate::RuntimeError::Processes): options that make no sense, an address that nobody listens
-    /// on, another secret, processes that do not come within [`ProcessOptions::connect_timeout`].
+    /// [`RuntimeError::Processes`](crate::RuntimeError::Processes): invalid options, no listener at an address, another secret, processes
+    /// that do not connect within [`ProcessOptions::connect_timeout`].
     pub fn connect(options: ProcessOptions) -> Result<Processes> {
         Ok(Processes { handle: Arc::new(Handle(Job::connect(options)?)) })
     }
 
-    /// Which of the processes this is, from 0.
+    /// The index of this process, from 0.
     #[must_use]
     pub fn index(&self) -> usize {
         self.job().index()
     }
 
-    /// How many processes there are.
+    /// The number of processes.
     #[must_use]
     pub fn count(&self) -> usize {
         self.job().count()
     }
 
-    /// Whether all processes are still there, or ended as they should.
+    /// Checks that all processes are running or ended normally.
     ///
     /// # Errors
     ///
@@ -109,7 +108,7 @@ impl Processes {
         self.job().check()
     }
 
-    /// Waits until every process has come to the barrier of this name.
+    /// Waits until every process has reached the barrier with this name.
     ///
     /// # Errors
     ///
@@ -118,34 +117,34 @@ impl Processes {
         self.all_gather(name, &[]).map(drop)
     }
 
-    /// Gives `bytes` to all processes and returns what each of them gave, by index. Every process has to call this with the
-    /// same name; a name may be used again.
+    /// Sends `bytes` to all processes and returns the bytes of each, by index. Every process must call this with the same name; a name may
+    /// be reused.
     ///
     /// # Errors
     ///
-    /// - [`RuntimeError::ProcessLost`](crate::RuntimeError::ProcessLost) where one of them is gone.
-    /// - [`RuntimeError::ProcessTimeout`](crate::RuntimeError::ProcessTimeout) with those that did not come within
+    /// - [`RuntimeError::ProcessLost`](crate::RuntimeError::ProcessLost) if a process is gone.
+    /// - [`RuntimeError::ProcessTimeout`](crate::RuntimeError::ProcessTimeout) with the processes that did not call within
     ///   [`ProcessOptions::time_limit`].
-    /// - [`RuntimeError::Processes`](crate::RuntimeError::Processes) for more bytes than [`ProcessOptions::max_message`], or a
-    ///   name of more than 1000.
+    /// - [`RuntimeError::Processes`](crate::RuntimeError::Processes) if there are more bytes than [`ProcessOptions::max_message`], or
+    ///   the name is longer than 1000.
     pub fn all_gather(&self, name: &str, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
         self.job().all_gather(name, bytes)
     }
 
-    /// Sets a value of the job's store, which process 0 keeps.
+    /// Sets a value in the job's store, which process 0 keeps.
     ///
     /// # Errors
     ///
-    /// A process is lost; a key of more than 1024 bytes or too long a value.
+    /// A process is lost; the key is longer than 1024 bytes, or the value is too long.
     pub fn put(&self, key: &str, value: &[u8]) -> Result<()> {
         self.job().put(key.as_bytes(), value)
     }
 
-    /// The value of a key in the job's store, which is waited for as long as `patience` says.
+    /// The value of a key in the job's store. Waits for it for `patience`.
     ///
     /// # Errors
     ///
-    /// [`RuntimeError::ProcessTimeout`](crate::RuntimeError::ProcessTimeout) where nobody sets it in time; a process is lost.
+    /// [`RuntimeError::ProcessTimeout`](crate::RuntimeError::ProcessTimeout) if it is not set in time; a process is lost.
     pub fn get(&self, key: &str, patience: Duration) -> Result<Vec<u8>> {
         let missing = || crate::RuntimeError::ProcessTimeout {
             what: format!("a value of {key:?}"),
@@ -155,7 +154,7 @@ impl Processes {
         self.job().get(key.as_bytes(), Some(patience))?.ok_or_else(missing)
     }
 
-    /// The value of a key in the job's store, if there is one now.
+    /// The current value of a key in the job's store, if there is one.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What a process must know of the job that it belongs to.
+//! Options of a process of a job.
 
 use std::fmt;
 use std::net::{Ipv4Addr, TcpListener};
@@ -6,28 +6,27 @@ use std::time::Duration;
 
 use crate::error::{Result, RuntimeError};
 
-/// The fewest bytes that a secret may have.
+/// Minimum length of a secret in bytes.
 const MIN_SECRET: usize = 16;
 
-/// The most processes that one job may have: each is connected with all others.
+/// Maximum number of processes of a job: each is connected to all others.
 pub const MAX_PROCESSES: usize = 1024;
 
-/// What all processes of a job know and nobody else: whoever connects proves to know it. It is never sent and never
-/// printed.
+/// A secret that only the processes of a job know. Each connection begins with a proof of it. It is never sent and never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Box<[u8]>);
 
 impl Secret {
-    /// The secret of these bytes.
+    /// Creates a secret from bytes.
     ///
     /// # Errors
     ///
-    /// [`RuntimeError::Processes`] where there are fewer than 16.
+    /// [`RuntimeError::Processes`] if there are fewer than 16.
     pub fn new(bytes: impl AsRef<[u8]>) -> Result<Secret> {
         let bytes = bytes.as_ref();
         if bytes.len() < MIN_SECRET {
             return Err(RuntimeError::Processes(format!(
-                "the secret of the job has {} bytes, and at least {MIN_SECRET} are asked for",
+                "the secret of the job must have at least {MIN_SECRET} bytes, got {}",
                 bytes.len()
             )));
         }
@@ -39,39 +38,36 @@ impl Secret {
     }
 }
 
-/// Says that there is a secret, and nothing of it.
+/// Prints no part of the secret.
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")
     }
 }
 
-/// What [`Processes::connect`](super::Processes::connect) is given. All processes of a job must be given the same but for
-/// `index`.
+/// Options of [`Processes::connect`](super::Processes::connect). All processes of a job must have the same options except `index`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessOptions {
-    /// Which of the processes this is, from 0.
+    /// The index of this process, from 0.
     pub index: usize,
-    /// How many there are.
+    /// The number of processes.
     pub count: usize,
-    /// Where process 0 listens: `host:port`.
+    /// The address at which process 0 listens: `host:port`.
     pub coordinator: String,
-    /// What all processes know.
+    /// The job's secret.
     pub secret: Secret,
-    /// How long processes wait for each other when the job starts; two minutes by default.
+    /// Time limit of connecting at the start of the job; two minutes by default.
     pub connect_timeout: Duration,
-    /// How long a process may be silent before it is taken for dead; 5 s by default. Each says that it is alive at a
-    /// tenth of that.
+    /// The time without a message after which a process is lost; 5 s by default. Each sends a heartbeat after a tenth of it.
     pub patience: Duration,
-    /// How long a barrier, a gathering of bytes or a look-up may take; half an hour by default.
+    /// Time limit of a barrier, a gather or a lookup; half an hour by default.
     pub time_limit: Duration,
-    /// The most bytes of one message; 2 GiB by default. A longer one is refused by its sender, and is an error where it
-    /// arrives.
+    /// Maximum size of one message in bytes; 2 GiB by default. A longer one is rejected by its sender, and is an error at its receiver.
     pub max_message: usize,
 }
 
 impl ProcessOptions {
-    /// Options with the usual times and sizes.
+    /// Options with the default times and sizes.
     #[must_use]
     pub fn new(index: usize, count: usize, coordinator: impl Into<String>, secret: Secret) -> ProcessOptions {
         ProcessOptions {
@@ -86,22 +82,21 @@ impl ProcessOptions {
         }
     }
 
-    /// The options that variables of an environment give, by [`ProcessOptions::new`]; `None` where they speak of no job of
-    /// several processes. `get` looks a variable up.
+    /// The options from environment variables, with defaults as in [`ProcessOptions::new`]; `None` if they do not describe a job of several
+    /// processes. `get` looks up a variable.
     ///
-    /// | variable | what it says |
+    /// | variable | value |
     /// |---|---|
-    /// | `SHARDC_PROCESS_ID` | the index; `SLURM_PROCID` where it is missing |
-    /// | `SHARDC_NUM_PROCESSES` | the count; `SLURM_NTASKS` where it is missing |
-    /// | `SHARDC_COORDINATOR` | where process 0 listens, `host:port`; under SLURM, the first node of the list and port 12355 |
+    /// | `SHARDC_PROCESS_ID` | the index; `SLURM_PROCID` if it is not set |
+    /// | `SHARDC_NUM_PROCESSES` | the count; `SLURM_NTASKS` if it is not set |
+    /// | `SHARDC_COORDINATOR` | the address at which process 0 listens, `host:port`; under SLURM, the first node and port 12355 |
     /// | `SHARDC_SECRET` | the secret |
     ///
-    /// SLURM's variables count only where `SHARDC_SECRET` is set, so that a program that SLURM starts once for each node by
-    /// itself stays as it is.
+    /// SLURM's variables are used only if `SHARDC_SECRET` is set, so that a program that SLURM merely starts once per node is not changed.
     ///
     /// # Errors
     ///
-    /// [`RuntimeError::Processes`] with the variable that is missing or no number.
+    /// [`RuntimeError::Processes`] with the variable that is missing or not a number.
     pub fn from_variables(get: impl Fn(&str) -> Option<String>) -> Result<Option<ProcessOptions>> {
         let secret = get("SHARDC_SECRET");
         let slurm = |name: &str| secret.as_ref().and_then(|_| get(name));
@@ -116,12 +111,14 @@ impl ProcessOptions {
         }
         let missing = |name: &str| {
             RuntimeError::Processes(format!(
-                "{name} is not set, and other variables ask for several processes"
+                "{name} is not set, but other variables describe a job of several processes"
             ))
         };
         let number = |name: &str, text: Option<String>| -> Result<usize> {
             let text = text.ok_or_else(|| missing(name))?;
-            text.trim().parse().map_err(|_| RuntimeError::Processes(format!("{name} is {text:?}, no number")))
+            text.trim()
+                .parse()
+                .map_err(|_| RuntimeError::Processes(format!("{name} must be a number, got {text:?}")))
         };
         let index = number("SHARDC_PROCESS_ID", index)?;
         let count = number("SHARDC_NUM_PROCESSES", count)?;
@@ -135,29 +132,29 @@ impl ProcessOptions {
     pub(super) fn check(&self) -> Result<()> {
         let bad = |text: String| Err(RuntimeError::Processes(text));
         if self.count == 0 || self.count > MAX_PROCESSES {
-            return bad(format!("a job of {} processes: there may be 1 to {MAX_PROCESSES}", self.count));
+            return bad(format!("a job must have 1 to {MAX_PROCESSES} processes, got {}", self.count));
         }
         if self.index >= self.count {
-            return bad(format!("process {} of {}: numbers begin with 0", self.index, self.count));
+            return bad(format!("process {} of {}: indices begin with 0", self.index, self.count));
         }
         if self.patience < Duration::from_millis(100) {
-            return bad(format!("a patience of {:?}: 100 ms at least", self.patience));
+            return bad(format!("the patience must be at least 100 ms, got {:?}", self.patience));
         }
         Ok(())
     }
 
-    /// How often a process says that it is alive.
+    /// The time between heartbeats.
     pub(super) fn heartbeat(&self) -> Duration {
         self.patience / 10
     }
 }
 
-/// The variables of a job of so many processes on this machine, but for `SHARDC_PROCESS_ID`, which each has for itself: a new secret,
-/// and a port that nobody listens on now.
+/// The environment variables of a job of this many processes on this machine: a new secret, and a port that is free now.
+/// `SHARDC_PROCESS_ID` is missing: each process needs its own.
 ///
 /// # Errors
 ///
-/// [`RuntimeError::Processes`] where there are no random numbers or no port.
+/// [`RuntimeError::Processes`] if there are no random numbers or no free port.
 pub fn local_job(count: usize) -> Result<Vec<(&'static str, String)>> {
     let failed = |error: &dyn fmt::Display| RuntimeError::Processes(format!("cannot make a job: {error}"));
     let mut secret = [0; 32];
@@ -172,10 +169,10 @@ pub fn local_job(count: usize) -> Result<Vec<(&'static str, String)>> {
     ])
 }
 
-/// The port that process 0 listens on under SLURM, where nothing else is said.
+/// The default port of process 0 under SLURM.
 const SLURM_PORT: u16 = 12355;
 
-/// The first name of a list of nodes as SLURM writes it: `gpu[07-09,12],cpu3` begins with `gpu07`.
+/// The first name of a SLURM node list: `gpu07` for `gpu[07-09,12],cpu3`.
 fn first_node(list: &str) -> String {
     let end = list.find([',', '[']).unwrap_or(list.len());
     let (name, rest) = list.split_at(end);
@@ -198,9 +195,9 @@ mod tests {
     const SECRET: (&str, &str) = ("SHARDC_SECRET", "0123456789abcdef");
 
     #[test]
-    fn variables_give_options_or_say_what_is_missing() {
+    fn variables_give_options_or_name_what_is_missing() {
         assert_eq!(of(&[]).unwrap(), None);
-        // SLURM alone asks for nothing.
+        // SLURM's variables alone do not create a job.
         assert_eq!(of(&[("SLURM_NTASKS", "4"), ("SLURM_PROCID", "1")]).unwrap(), None);
         let options = of(&[
             ("SHARDC_PROCESS_ID", "1"),
@@ -222,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_local_job_needs_an_index_alone() {
+    fn local_job_needs_only_an_index() {
         let variables = local_job(3).unwrap();
         let of = |name: &str| match name {
             "SHARDC_PROCESS_ID" => Some("2".to_owned()),
@@ -234,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn slurm_says_the_rest() {
+    fn slurm_variables_are_defaults() {
         let options = of(&[
             ("SLURM_PROCID", "3"),
             ("SLURM_NTASKS", "4"),
@@ -248,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_long_and_not_shown() {
+    fn secrets_have_a_minimum_length_and_are_not_printed() {
         assert!(Secret::new("short").is_err());
         let secret = Secret::new("0123456789abcdef").unwrap();
         assert_eq!(format!("{secret:?}"), "Secret");

@@ -1,8 +1,7 @@
-//! The two threads of each connection: one reads what comes, one writes what is queued and says in between that this process
-//! is alive.
+//! The two threads of each connection: one reads messages, the other writes queued messages and heartbeats.
 //!
-//! A process is lost when its connection closes without a goodbye, when nothing comes from it for as long as the patience
-//! lasts, when it sends what is no message, or when it says that its run failed.
+//! A process is lost if its connection closes without a goodbye, if nothing arrives from it for `patience`, if it sends an invalid message,
+//! or if it reports that its run failed.
 
 use std::io::{self, BufReader, BufWriter};
 use std::net::{Shutdown, TcpStream};
@@ -12,9 +11,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use super::frame::{Frame, Kind};
 use super::job::Job;
 
-/// What a process has of another.
+/// A connection to another process.
 pub(super) struct Peer {
-    /// What the writing thread sends, in order.
+    /// The queue of the writing thread.
     pub(super) outbox: Sender<Frame>,
     /// Closes the connection.
     pub(super) stream: TcpStream,
@@ -22,7 +21,7 @@ pub(super) struct Peer {
     pub(super) name: String,
 }
 
-/// Starts the threads of the connection with a process. `done` is dropped when the writing one has ended.
+/// Starts the threads of the connection to a process. `done` is dropped when the writing thread has ended.
 pub(super) fn start(
     job: &Arc<Job>,
     process: usize,
@@ -73,7 +72,7 @@ fn why(error: &io::Error, job: &Job) -> String {
         io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
             "is gone: the connection was closed without a goodbye".to_owned()
         }
-        _ => format!("cannot be heard any more: {error}"),
+        _ => format!("cannot be reached any more: {error}"),
     }
 }
 

@@ -1,7 +1,7 @@
-//! What a collective between processes does, as the program says it.
+//! The text form of a collective between processes.
 //!
-//! A partitioned program is one text for all processes. Its collectives that cross them are calls of
-//! [`TARGET`](crate::processes::COLLECTIVE_TARGET) with one attribute of text, [`ATTRIBUTE`], which reads
+//! A partitioned program is the same text for all processes. Its collectives between processes are calls of
+//! [`TARGET`](crate::processes::COLLECTIVE_TARGET) with one string attribute, [`ATTRIBUTE`]:
 //!
 //! ```text
 //! all_reduce channel=3 per=4 by=add types=f32,bf16 groups=0,4;1,5;2,6;3,7
@@ -11,8 +11,8 @@
 //! collective_permute channel=7 per=4 types=f32 groups=0,4;4,0
 //! ```
 //!
-//! `per` is how many devices each process has; groups list devices over all processes, pairs of source and target for a
-//! permute. The last operand of the call is the number of the device that makes it.
+//! `per` is the number of devices of each process. Groups list devices of all processes; for a permute they are source-target pairs. The
+//! last operand of the call is the number of the calling device.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,21 +21,21 @@ use shardc_ir::{DType, ReductionKind};
 /// The name of the attribute.
 pub(crate) const ATTRIBUTE: &str = "collective";
 
-/// The most devices that a list of groups may name.
+/// Maximum number of devices in a list of groups.
 const MAX_DEVICES: usize = 1 << 20;
 
-/// What is exchanged.
+/// The kind of collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
-    /// Every device of a group gets the reduction of what they have.
+    /// Every device of a group gets the reduction of all operands.
     AllReduce { by: ReductionKind },
-    /// Every device of a group gets what they have, put together along `dim`.
+    /// Every device of a group gets the concatenation of all operands along `dim`.
     AllGather { dim: usize },
-    /// Each device of a group gets its block along `dim` of the reduction of what they have.
+    /// Each device of a group gets its block along `dim` of the reduction of all operands.
     ReduceScatter { by: ReductionKind, dim: usize },
-    /// Each device of a group gets its block along `split` of what each has, put together along `concat`.
+    /// Each device of a group gets its block along `split` of every operand, concatenated along `concat`.
     AllToAll { split: usize, concat: usize },
-    /// The second device of each pair gets what the first has; others get zeros.
+    /// The second device of each pair gets the operand of the first; others get zeros.
     Permute,
 }
 
@@ -43,9 +43,9 @@ pub(super) enum Action {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Spec {
     pub(super) action: Action,
-    /// Which collective of the program this is.
+    /// The number of the collective in the program.
     pub(super) channel: u64,
-    /// Devices of each process.
+    /// The number of devices of each process.
     pub(super) per: usize,
     /// Element type of each operand.
     pub(super) types: Vec<DType>,
@@ -53,14 +53,15 @@ pub(super) struct Spec {
 }
 
 impl Spec {
-    /// Reads the text.
+    /// Parses the text.
     pub(super) fn parse(text: &str) -> Result<Spec, String> {
         let mut words = text.split_whitespace();
         let name = words.next().unwrap_or_default();
         let fields: BTreeMap<&str, &str> = words.filter_map(|word| word.split_once('=')).collect();
         let field = |name: &str| fields.get(name).copied().ok_or_else(|| format!("`{text}` has no {name}"));
-        let number =
-            |name: &str| field(name)?.parse::<usize>().map_err(|_| format!("`{text}`: {name} is no number"));
+        let number = |name: &str| {
+            field(name)?.parse::<usize>().map_err(|_| format!("`{text}`: {name} is not a number"))
+        };
         let by = || reduction(field("by")?).ok_or_else(|| format!("`{text}`: an unknown reduction"));
         let action = match name {
             "all_reduce" => Action::AllReduce { by: by()? },
@@ -68,7 +69,7 @@ impl Spec {
             "reduce_scatter" => Action::ReduceScatter { by: by()?, dim: number("dim")? },
             "all_to_all" => Action::AllToAll { split: number("split")?, concat: number("concat")? },
             "collective_permute" => Action::Permute,
-            _ => return Err(format!("`{text}` is no collective")),
+            _ => return Err(format!("`{text}` is not a collective")),
         };
         let types = field("types")?.split(',').map(dtype).collect::<Option<Vec<DType>>>();
         let groups: Result<Vec<Vec<usize>>, _> = field("groups")?
@@ -81,7 +82,7 @@ impl Spec {
             channel: number("channel")? as u64,
             per: number("per")?,
             types: types.ok_or_else(|| format!("`{text}`: an unknown element type"))?,
-            groups: groups.map_err(|_| format!("`{text}`: a device that is no number"))?,
+            groups: groups.map_err(|_| format!("`{text}`: a device is not a number"))?,
         };
         spec.check().map_err(|why| format!("`{text}`: {why}"))?;
         Ok(spec)
@@ -89,37 +90,37 @@ impl Spec {
 
     fn check(&self) -> Result<(), &'static str> {
         if self.per == 0 {
-            return Err("processes without devices");
+            return Err("a process has no devices");
         }
         if self.groups.iter().flatten().any(|&device| device >= MAX_DEVICES) {
-            return Err("a device of too high a number");
+            return Err("a device number is too large");
         }
         if self.groups.iter().any(Vec::is_empty) {
-            return Err("an empty group");
+            return Err("a group is empty");
         }
         if self.action == Action::Permute {
             if self.groups.iter().any(|pair| pair.len() != 2) {
-                return Err("a pair of other than two devices");
+                return Err("a pair does not have two devices");
             }
             let targets: BTreeSet<usize> = self.groups.iter().map(|pair| pair[1]).collect();
             if targets.len() != self.groups.len() {
-                return Err("a device that two others send to");
+                return Err("two devices send to the same device");
             }
             return Ok(());
         }
         let all: BTreeSet<usize> = self.groups.iter().flatten().copied().collect();
         if all.len() != self.groups.iter().map(Vec::len).sum::<usize>() {
-            return Err("a device in two groups");
+            return Err("a device is in two groups");
         }
         Ok(())
     }
 
-    /// The process that a device belongs to.
+    /// The process of a device.
     pub(super) fn process_of(&self, device: usize) -> usize {
         device / self.per
     }
 
-    /// The group in which a device is; `None` where it is in none. A permute is one group of all devices of all processes.
+    /// The group of a device; `None` if it is in none. A permute is one group of all devices of all processes.
     pub(super) fn group_of(&self, device: usize) -> Option<usize> {
         match self.action {
             Action::Permute => Some(0),
@@ -127,7 +128,7 @@ impl Spec {
         }
     }
 
-    /// The devices of a process that come to the meeting of a group, in the group's order.
+    /// The devices of a process that participate in a group's meeting, in the group's order.
     pub(super) fn members(&self, group: usize, process: usize) -> Vec<usize> {
         match self.action {
             Action::Permute => (process * self.per..(process + 1) * self.per).collect(),
@@ -137,12 +138,12 @@ impl Spec {
         }
     }
 
-    /// The processes that a process sends to in the meeting of a group, itself left out.
+    /// The other processes to which a process sends in a group's meeting.
     pub(super) fn targets(&self, group: usize, process: usize) -> BTreeSet<usize> {
         self.partners(group, process, |pair| (pair[0], pair[1]))
     }
 
-    /// The processes that a process hears from in the meeting of a group, itself left out.
+    /// The other processes from which a process receives in a group's meeting.
     pub(super) fn sources(&self, group: usize, process: usize) -> BTreeSet<usize> {
         self.partners(group, process, |pair| (pair[1], pair[0]))
     }
@@ -175,7 +176,7 @@ fn reduction(name: &str) -> Option<ReductionKind> {
     [K::Add, K::Mul, K::Max, K::Min, K::And, K::Or, K::Xor].into_iter().find(|kind| word(*kind) == name)
 }
 
-/// The word of a reduction in the text.
+/// The name of a reduction in the text.
 fn word(kind: ReductionKind) -> &'static str {
     match kind {
         ReductionKind::Add => "add",
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_permute_hears_from_some_and_tells_others() {
+    fn permute_sources_and_targets() {
         let spec = Spec::parse("collective_permute channel=1 per=2 types=f32 groups=0,2;1,0;3,4").unwrap();
         assert_eq!(spec.targets(0, 0), BTreeSet::from([1]));
         assert!(spec.sources(0, 0).is_empty());
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn invalid_specs_are_rejected() {
         for text in [
             "",
             "sum channel=1 per=1 types=f32 groups=0",

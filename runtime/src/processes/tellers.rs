@@ -1,12 +1,12 @@
-//! Threads that tell devices of their results, one for each device.
+//! Threads that deliver results, one for each device.
 //!
-//! Who completes the future that a device waits for runs what XLA does next on that device, which may be a collective that waits
-//! for this process's other devices. So no thread tells two devices, and none that reads messages tells any.
+//! Completing the future for which a device waits runs XLA's next work on that device on the same thread. That work may be a collective
+//! that waits for this process's other devices. So no thread delivers to two devices, and threads that read messages deliver to none.
 //!
-//! One thread for each device is enough: XLA begins the collectives of a program in one order on all devices. If devices wait in
-//! some, take the earliest of these. Those that have not come to it wait in none before it, so their threads are free to tell
-//! them; and what they are to be told waits for no device that is behind, because all that have come to the collective have done
-//! all that it depends on.
+//! One thread per device suffices, because XLA starts the collectives of a program in the same order on all devices. Suppose devices wait
+//! in collectives, and take the earliest of these. The devices that have not arrived at it wait in no earlier one, so their threads are
+//! free to deliver to them. Their results depend on no device that is behind, because all devices that have arrived at a collective have
+//! done everything on which it depends.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -16,14 +16,14 @@ use super::mail::lock;
 
 type Telling = Box<dyn FnOnce() + Send>;
 
-/// The threads, which start with the first thing that their device is told.
+/// The threads; each starts with the first delivery to its device.
 #[derive(Default)]
 pub(super) struct Tellers {
     threads: Mutex<HashMap<usize, Sender<Telling>>>,
 }
 
 impl Tellers {
-    /// Has `telling` called on the thread of a device.
+    /// Calls `telling` on the thread of a device.
     pub(super) fn tell(&self, device: usize, telling: impl FnOnce() + Send + 'static) {
         let mut threads = lock(&self.threads);
         let mut telling: Telling = Box::new(telling);
@@ -40,7 +40,7 @@ impl Tellers {
             let _ = queue.send(telling);
             threads.insert(device, queue);
         } else {
-            // What is dropped tells the device that it gets nothing.
+            // Dropping it reports an error to the device.
             drop(telling);
         }
     }

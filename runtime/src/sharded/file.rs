@@ -1,4 +1,4 @@
-//! Arrays out of files, each process and device reading what it holds.
+//! Arrays read from files: each process reads the blocks of its devices.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -14,12 +14,12 @@ use crate::layout::ShardLayout;
 use crate::placement::Placement;
 
 impl ShardedArray {
-    /// Reads an array that lies in a file from byte `start` on: dense, row-major, little-endian, elements of less than a byte in
-    /// one byte each. Only the blocks of this process's devices are read, one at a time.
+    /// Reads an array that is stored in a file from byte `start`: dense, row-major, little-endian, elements smaller than a byte in one byte
+    /// each. Only the blocks of this process's devices are read, one at a time.
     ///
     /// # Errors
     ///
-    /// The file cannot be read, or ends before the array does; those of [`ShardedArray::from_callback`].
+    /// The file cannot be read, or ends before the array; those of [`ShardedArray::from_callback`].
     pub fn from_file(
         client: &Client,
         devices: impl Into<Placement>,
@@ -32,7 +32,7 @@ impl ShardedArray {
         let size = HostArray::byte_size(dtype, layout.global_shape())? as u64;
         let length = file.metadata().map_err(RuntimeError::io(path))?.len();
         if start.checked_add(size).is_none_or(|end| end > length) {
-            let why = format!("an array of {size} bytes from byte {start} on, in a file of {length}");
+            let why = format!("an array of {size} bytes at byte {start} exceeds a file of {length} bytes");
             return Err(RuntimeError::io(path)(std::io::Error::new(std::io::ErrorKind::UnexpectedEof, why)));
         }
         let shape = layout.global_shape().to_vec();
@@ -42,7 +42,7 @@ impl ShardedArray {
     }
 }
 
-/// Reads a block in runs of what lies side by side.
+/// Reads a block in runs of contiguous elements.
 fn read_block(
     file: &mut File,
     dtype: DType,
@@ -51,7 +51,7 @@ fn read_block(
     block: &BlockRequest,
 ) -> std::io::Result<Result<HostArray>> {
     let width = dtype.bytes();
-    // From this dimension on the block has all of the array; the one before it is the last that is cut.
+    // From this dimension on the block spans the full array; the dimension before it is the last that is sharded.
     let whole = shape.iter().zip(&block.extent).rposition(|(n, part)| n != part).map_or(0, |dim| dim + 1);
     let cut = whole.saturating_sub(1);
     let run: usize = block.extent[cut..].iter().product();
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_are_what_slicing_the_whole_gives() {
+    fn file_blocks_equal_slices_of_the_array() {
         let shape = [4, 6, 5];
         let values: Vec<f64> = (0..120).map(f64::from).collect();
         let whole = HostArray::from_f64(DType::I16, &shape, &values).unwrap();

@@ -102,7 +102,7 @@ impl ShardedArray {
     ) -> Result<ShardedArray> {
         if layout.num_addends() > 1 {
             return Err(RuntimeError::Layout(format!(
-                "an array {layout} cannot be made of blocks: devices hold addends of them"
+                "cannot create an array {layout} from blocks: devices hold partial sums"
             )));
         }
         let mut last: Option<(Vec<usize>, HostArray)> = None;
@@ -123,14 +123,14 @@ impl ShardedArray {
                 }
                 ref shape => {
                     return Err(RuntimeError::Layout(format!(
-                        "the block of device {place} was made with shape {shape:?}, and has {:?}",
+                        "the callback returned a block of shape {shape:?} for device {place}, expected {:?}",
                         request.extent
                     )));
                 }
             };
             let made = made.ok_or_else(|| {
                 RuntimeError::Layout(format!(
-                    "the block of device {place} was made of another type than {dtype}"
+                    "the callback returned a block for device {place} whose type is not {dtype}"
                 ))
             })?;
             last = Some((request.offsets, made.clone()));
@@ -170,7 +170,7 @@ impl ShardedArray {
     fn from_local(layout: ShardLayout, places: Arc<[usize]>, buffers: Vec<Buffer>) -> Result<ShardedArray> {
         if let Some(buffer) = buffers.iter().find(|buffer| buffer.shape() != layout.local_shape()) {
             return Err(RuntimeError::Layout(format!(
-                "a block of shape {:?} for a layout with blocks of {:?}",
+                "a block of shape {:?} does not match a layout with blocks of {:?}",
                 buffer.shape(),
                 layout.local_shape()
             )));
@@ -179,11 +179,14 @@ impl ShardedArray {
             return Err(RuntimeError::Layout("no devices".to_owned()));
         };
         if let Some(buffer) = buffers.iter().find(|buffer| buffer.dtype() != dtype) {
-            return Err(RuntimeError::Layout(format!("blocks of {dtype} and of {}", buffer.dtype())));
+            return Err(RuntimeError::Layout(format!(
+                "blocks have several element types: {dtype} and {}",
+                buffer.dtype()
+            )));
         }
         if buffers.len() != places.len() || places.iter().any(|&place| place >= layout.num_devices()) {
             return Err(RuntimeError::Layout(format!(
-                "{} blocks at the places {places:?} of a layout of {} devices",
+                "{} blocks do not match the positions {places:?} in a layout of {} devices",
                 buffers.len(),
                 layout.num_devices()
             )));
@@ -197,7 +200,7 @@ impl ShardedArray {
         &self.layout
     }
 
-    /// The blocks on this process's devices, in the layout's order of devices where these are all.
+    /// The blocks on this process's devices; if these are all devices, in the layout's order.
     #[must_use]
     pub fn buffers(&self) -> &[Buffer] {
         &self.buffers
@@ -320,9 +323,8 @@ impl ShardedArray {
         let mut all_places = Vec::new();
         let mut shards = Vec::new();
         for (process, message) in processes.all_gather("shardc/array", &head)?.iter().enumerate() {
-            let bad = || {
-                RuntimeError::Processes(format!("process {process} sent another array than {}", self.ty()))
-            };
+            let bad =
+                || RuntimeError::Processes(format!("process {process} did not send an array {}", self.ty()));
             let (places, blocks) = read_places(message).ok_or_else(bad)?;
             let size = HostArray::byte_size(self.dtype, self.layout.local_shape())?;
             if blocks.len() != size * places.len()
@@ -348,32 +350,33 @@ impl ShardedArray {
         self.layout.check_replicas_at(&self.places, &self.shards()?)
     }
 
-    /// The argument lists for [`crate::LoadedExecutable::execute`] on `devices` devices of this process: one list for each
-    /// device, with one block of each array.
+    /// The argument lists for [`crate::LoadedExecutable::execute`] on `devices` devices of this process: one list per device, with one
+    /// block of each array.
     ///
     /// # Errors
     ///
-    /// An array has another number of blocks here.
+    /// An array has another number of blocks in this process.
     pub fn argument_lists(arrays: &[ShardedArray], devices: usize) -> Result<Vec<Vec<Buffer>>> {
         if let Some(array) = arrays.iter().find(|array| array.buffers.len() != devices) {
             let have = array.buffers.len();
-            return Err(RuntimeError::Layout(format!("an array with {have} blocks on {devices} devices")));
+            return Err(RuntimeError::Layout(format!(
+                "an array has {have} blocks, expected {devices}, one per device"
+            )));
         }
         let list = |device: usize| arrays.iter().filter_map(|a| a.buffers.get(device).cloned()).collect();
         Ok((0..devices).map(list).collect())
     }
 
-    /// The arrays that [`crate::LoadedExecutable::execute`] answered, one for each layout, where all devices are this
-    /// process's.
+    /// Wraps the results of [`crate::LoadedExecutable::execute`], one array per layout, if all devices belong to this process.
     ///
     /// # Errors
     ///
-    /// The number of results, of devices, or a shape is not the layouts'.
+    /// The number of results or devices, or a shape, does not match the layouts.
     pub fn from_results(results: &[Vec<Buffer>], layouts: &[ShardLayout]) -> Result<Vec<ShardedArray>> {
         ShardedArray::of_results(results, layouts, (0..results.len()).collect(), results.len())
     }
 
-    /// The arrays that a program left on its devices, which `devices` are.
+    /// Wraps the results of a program on `devices`.
     ///
     /// # Errors
     ///
@@ -394,7 +397,7 @@ impl ShardedArray {
     ) -> Result<Vec<ShardedArray>> {
         if let Some(list) = results.iter().find(|list| list.len() != layouts.len()) {
             return Err(RuntimeError::Layout(format!(
-                "{} results for {} layouts",
+                "{} results do not match {} layouts",
                 list.len(),
                 layouts.len()
             )));
@@ -414,11 +417,14 @@ fn request(layout: &ShardLayout, place: usize) -> Result<BlockRequest> {
         (Some(offsets), Some(extent)) => {
             Ok(BlockRequest { place, offsets, extent, padded: layout.local_shape().to_vec() })
         }
-        _ => Err(RuntimeError::Layout(format!("device {place} of a layout of {}", layout.num_devices()))),
+        _ => Err(RuntimeError::Layout(format!(
+            "device {place} is not in a layout of {} devices",
+            layout.num_devices()
+        ))),
     }
 }
 
-/// The places that a message of blocks begins with, and the blocks.
+/// Decodes the positions at the beginning of a message, and returns the rest, which are the blocks.
 fn read_places(message: &[u8]) -> Option<(Vec<usize>, &[u8])> {
     let number = |bytes: &[u8]| usize::try_from(u64::from_le_bytes(bytes.try_into().ok()?)).ok();
     let (count, rest) = message.split_at_checked(8)?;
@@ -430,5 +436,8 @@ fn check_count(layout: &ShardLayout, devices: usize) -> Result<()> {
     if layout.num_devices() == devices {
         return Ok(());
     }
-    Err(RuntimeError::Layout(format!("a layout of {} devices on {devices}", layout.num_devices())))
+    Err(RuntimeError::Layout(format!(
+        "a layout of {} devices does not match {devices} devices",
+        layout.num_devices()
+    )))
 }

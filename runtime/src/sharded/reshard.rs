@@ -1,4 +1,4 @@
-//! Arrays that are to lie otherwise, on the same devices or on others.
+//! Resharding of arrays on devices, also to other devices.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,15 @@ use crate::layout::ShardLayout;
 use crate::placement::Placement;
 
 impl ShardedArray {
-    /// The same array spread as another layout says, over these devices: other dimensions, another mesh, devices of another
-    /// client. A device that holds its block already keeps it; other blocks go through the host, each from those that it
-    /// overlaps.
+    /// Reshards the array to another layout over these devices: other dimensions, another mesh, devices of another client. A device that
+    /// already holds its block keeps it. Other blocks go through the host, each assembled from the blocks that it overlaps.
     ///
-    /// In a job of several processes all have to do this, and the whole array is on each host for a while, unless every device
-    /// has it.
+    /// In a job of several processes all must call this, and the full array is temporarily on each host, unless it is replicated on every
+    /// device.
     ///
     /// # Errors
     ///
-    /// [`RuntimeError::Layout`] where the layout is of another shape or number of devices; a copy fails.
+    /// [`RuntimeError::Layout`] if the layout has another shape or number of devices; a copy fails.
     pub fn reshard(
         &self,
         client: &Client,
@@ -30,7 +29,7 @@ impl ShardedArray {
         let placement = devices.into();
         if layout.global_shape() != self.layout.global_shape() {
             return Err(RuntimeError::Layout(format!(
-                "an array of shape {:?} for a layout of {:?}",
+                "an array of shape {:?} does not match a layout of {:?}",
                 self.layout.global_shape(),
                 layout.global_shape()
             )));
@@ -62,7 +61,7 @@ impl ShardedArray {
         Ok(array)
     }
 
-    /// The blocks of a layout that lie where they shall lie, by their places in it.
+    /// The blocks of a layout that are already on their devices, by position.
     fn kept(&self, client: &Client, placement: &Placement, layout: &ShardLayout) -> BTreeMap<usize, Buffer> {
         let is_alike = layout.local_shape() == self.layout.local_shape();
         let mut kept = BTreeMap::new();
@@ -80,14 +79,14 @@ impl ShardedArray {
     }
 }
 
-/// The blocks of an array that are on the host, by the place of the first device that holds each.
+/// The blocks of an array that have been copied to the host, by the position of the first device that holds each.
 struct Sources<'a> {
     array: &'a ShardedArray,
     blocks: BTreeMap<usize, HostArray>,
 }
 
 impl Sources<'_> {
-    /// A part of the array, out of all blocks that it overlaps.
+    /// Assembles a part of the array from all blocks that it overlaps.
     fn collect(&mut self, offsets: &[usize], extent: &[usize], target: &ShardLayout) -> Result<HostArray> {
         let layout = &self.array.layout;
         let mut part = HostArray::zeros(self.array.dtype, extent)?;

@@ -1,7 +1,7 @@
-//! What the integration tests share.
+//! Helpers shared by the integration tests.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-// Each test binary uses its own part of this module.
+// Each test binary uses only a part of this module.
 #![allow(dead_code)]
 
 use std::io::Write;
@@ -12,7 +12,7 @@ use shardc_runtime::{
     Buffer, Client, ClientOptions, Environment, HostArray, LoadedExecutable, Plugin, PluginKind, plugin,
 };
 
-/// The plugin of a kind, or `None` after saying why the test is skipped.
+/// The plugin of a kind, or `None` after reporting why the test is skipped.
 pub(crate) fn found(kind: PluginKind) -> Option<FoundPlugin> {
     match plugin::find(kind, &Environment::from_process()) {
         Ok(found) => Some(found),
@@ -28,14 +28,14 @@ pub(crate) fn found(kind: PluginKind) -> Option<FoundPlugin> {
     }
 }
 
-/// A client with this many virtual devices, or `None` after saying why the test is skipped.
+/// A client with this many virtual devices, or `None` after reporting why the test is skipped.
 pub(crate) fn cpu_client(devices: usize) -> Option<Client> {
     let found = found(PluginKind::Cpu)?;
     let plugin = Plugin::load(&found.path).unwrap();
     Some(Client::new(&plugin, ClientOptions { cpu_device_count: Some(devices) }).unwrap())
 }
 
-/// Puts `arrays[device][i]` on the devices of a program.
+/// Copies `arrays[device][i]` to the devices of a program.
 pub(crate) fn place(
     client: &Client,
     program: &LoadedExecutable,
@@ -49,7 +49,7 @@ pub(crate) fn place(
         .collect()
 }
 
-/// Ends the process where a test takes too long, so that what hangs fails.
+/// Aborts the process if a test takes too long, so that a hang is a failure.
 pub(crate) struct Watchdog(
     #[expect(dead_code, reason = "dropped with the guard")] std::sync::mpsc::Sender<()>,
 );
@@ -69,7 +69,7 @@ impl Watchdog {
     }
 }
 
-/// Sums a vector of four over eight devices, in replica mode.
+/// Sums a vector of four elements over eight devices, in replica mode.
 pub(crate) const ALL_REDUCE_REPLICAS: &str = r#"
 module @sum attributes {mhlo.num_replicas = 8 : i32, mhlo.num_partitions = 1 : i32} {
   func.func public @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {

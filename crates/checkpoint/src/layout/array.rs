@@ -1,4 +1,4 @@
-//! The metadata of an array in Zarr, written and read, and the decoders that it asks for.
+//! Metadata of an array in Zarr: writing, reading, and the decoders that it requires.
 
 use std::num::NonZeroU64;
 
@@ -13,40 +13,40 @@ use zarrs::metadata::v3::MetadataV3;
 use super::{dtype, fill, tile::tile_of};
 use crate::entry::Entry;
 
-/// An array of a checkpoint: where its blocks are and how they are read.
+/// A stored array: names of its blocks' files, and their decoding.
 #[derive(Debug)]
 pub(crate) struct StoredArray {
     pub(crate) dtype: DType,
     pub(crate) shape: Vec<usize>,
     pub(crate) block: Vec<usize>,
-    /// Where a block's file is a list of tiles.
+    /// The tiles, if a block's file is a list of tiles.
     pub(crate) tiles: Option<Tiles>,
-    /// Where a block's file is its elements as they are.
+    /// Set if a block's file is its elements in memory order.
     pub(crate) plain: Option<Plain>,
-    /// An element of a block that was not written; `None` where the fill value of the type is not known.
+    /// An element of a block that was not written; `None` if the type's fill value is not supported.
     pub(crate) fill: Option<Vec<u8>>,
     zarr: Array<()>,
 }
 
-/// How elements are kept that are in a file as they are in memory.
+/// The encoding of elements that a file stores in memory order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Plain {
-    /// Whether their CRC-32C is behind them.
+    /// Whether they are followed by their CRC-32C.
     pub(crate) has_checksum: bool,
 }
 
-/// The tiles of the files of blocks, by the codec `sharding_indexed`.
+/// The tiles in the files of blocks, from the codec `sharding_indexed`.
 #[derive(Debug)]
 pub(crate) struct Tiles {
     pub(crate) tile: Vec<usize>,
     pub(crate) index_at_end: bool,
-    /// Where a tile is its elements as they are.
+    /// Set if a tile is its elements in memory order.
     pub(crate) plain: Option<Plain>,
     codecs: CodecChain,
     index_codecs: CodecChain,
 }
 
-/// The tile of an entry's blocks; `None` where a block is one tile and its file has no index.
+/// The tile shape of an entry's blocks; `None` if a block is one tile and its file has no index.
 pub(crate) fn tile(entry: &Entry) -> Option<Vec<usize>> {
     let tile = tile_of(&entry.block, entry.dtype.bytes());
     (tile != entry.block).then_some(tile)
@@ -88,17 +88,17 @@ pub(crate) fn metadata(entry: &Entry) -> Value {
 }
 
 impl StoredArray {
-    /// Reads an array's metadata. Errors are words for it.
+    /// Parses an array's metadata. Errors are messages.
     pub(crate) fn read(mut metadata: Value) -> Result<StoredArray, String> {
         let name = metadata["data_type"].as_str().unwrap_or_default().to_owned();
         let attribute = metadata["attributes"][dtype::ATTRIBUTE].as_str().map(str::to_owned);
         let dtype = dtype::from_zarr(&name, attribute.as_deref())
-            .ok_or_else(|| format!("the data type {} is not known", metadata["data_type"]))?;
+            .ok_or_else(|| format!("unknown data type {}", metadata["data_type"]))?;
         let fill = fill::bytes(dtype, &metadata["fill_value"]);
         let block = sizes(&metadata["chunk_grid"]["configuration"]["chunk_shape"]);
         let block = block.filter(|_| metadata["chunk_grid"]["name"] == "regular");
         let block = block.ok_or("the chunk grid is not regular")?;
-        let shape = sizes(&metadata["shape"]).ok_or("the shape is no list of sizes")?;
+        let shape = sizes(&metadata["shape"]).ok_or("the shape is not a list of sizes")?;
         let (carrier, zero) = dtype::carrier(dtype);
         metadata["data_type"] = json!(carrier);
         metadata["fill_value"] = zero;
@@ -108,7 +108,7 @@ impl StoredArray {
         let zarr = Array::new_with_metadata(std::sync::Arc::new(()), "/", metadata);
         let zarr = zarr.map_err(|error| error.to_string())?;
         if block.len() != shape.len() || block.contains(&0) {
-            return Err(format!("the shape is {shape:?} and that of chunks {block:?}"));
+            return Err(format!("chunks of shape {block:?} do not fit the shape {shape:?}"));
         }
         let size = block.iter().chain(&shape).try_fold(16usize, |all, &n| all.checked_mul(n.max(1)));
         size.ok_or("the array is larger than an address space")?;
@@ -121,19 +121,19 @@ impl StoredArray {
         self.zarr.chunk_key(&index).as_str().to_owned()
     }
 
-    /// The elements of a whole block, padding included.
+    /// Decodes a whole block, padding included.
     pub(crate) fn decode(&self, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
         decode(&self.zarr.codecs(), bytes, &self.block, self.zarr.data_type(), self.zarr.fill_value())
     }
 
-    /// The elements of a tile.
+    /// Decodes a tile.
     pub(crate) fn decode_tile(&self, tiles: &Tiles, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
         decode(&tiles.codecs, bytes, &tiles.tile, self.zarr.data_type(), self.zarr.fill_value())
     }
 }
 
 impl Plain {
-    /// `None` where the codecs do more than put bytes in order, or less is known of them.
+    /// `None` if the codecs do more than convert elements to bytes, or are unknown.
     fn read(codecs: &Value, dtype: DType) -> Option<Plain> {
         let (order, rest) = codecs.as_array()?.split_first()?;
         let endian = &order["configuration"]["endian"];
@@ -148,7 +148,7 @@ impl Plain {
 }
 
 impl Tiles {
-    /// The tiles, where the codecs are one `sharding_indexed` around codecs of any kind.
+    /// The tiles, if the only codec is `sharding_indexed`, with any inner codecs.
     fn read(codecs: &Value, block: &[usize], dtype: DType) -> Result<Option<Tiles>, String> {
         let [codec] = codecs.as_array().map(Vec::as_slice).unwrap_or_default() else { return Ok(None) };
         if codec["name"] != "sharding_indexed" {
@@ -156,7 +156,7 @@ impl Tiles {
         }
         let configuration = &codec["configuration"];
         let tile = sizes(&configuration["chunk_shape"]).filter(|tile| tile.len() == block.len());
-        let tile = tile.ok_or("the shape of inner chunks is no list of sizes")?;
+        let tile = tile.ok_or("the shape of inner chunks is not a list of sizes")?;
         if tile.contains(&0) || tile.iter().zip(block).any(|(&t, &b)| b % t != 0) {
             return Err(format!("inner chunks of {tile:?} do not divide chunks of {block:?}"));
         }
@@ -167,7 +167,7 @@ impl Tiles {
         let index_at_end = match configuration["index_location"].as_str() {
             None | Some("end") => true,
             Some("start") => false,
-            Some(other) => return Err(format!("the index of inner chunks is at {other:?}")),
+            Some(other) => return Err(format!("unknown location {other:?} of the index of inner chunks")),
         };
         Ok(Some(Tiles {
             tile,
@@ -178,19 +178,19 @@ impl Tiles {
         }))
     }
 
-    /// How many tiles a block has in each dimension.
+    /// The number of tiles of a block in each dimension.
     pub(crate) fn counts(&self, block: &[usize]) -> Vec<usize> {
         block.iter().zip(&self.tile).map(|(&b, &t)| b / t).collect()
     }
 
-    /// The bytes that the index of tiles takes in a file; `None` where that is not fixed.
+    /// The size in bytes of a file's index of tiles; `None` if it is not fixed.
     pub(crate) fn index_size(&self, block: &[usize]) -> Option<u64> {
         let shape = self.index_shape(block)?;
         let (data_type, fill) = self.index_type();
         self.index_codecs.encoded_representation(&shape, &data_type, &fill).ok()?.size()
     }
 
-    /// Where each tile lies in the file and how long it is, row-major; `None` for one that is not there.
+    /// Offset and length of each tile in the file, row-major; `None` for a missing tile.
     pub(crate) fn decode_index(
         &self,
         bytes: Vec<u8>,

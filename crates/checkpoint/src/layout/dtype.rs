@@ -1,17 +1,17 @@
 //! Element types in Zarr.
 //!
-//! Types that Zarr's registry and tensorstore name are kept under that name. Others are kept as the named type that has
-//! their bits, and the attribute `shardc_dtype` says what they are: `ui2`, `ui4`, `f6E2M3FN`, `f6E3M2FN` and `f8E4M3` as
-//! `uint8`, `index` as `int64`, `tf32` as `float32`. Types of less than a byte take a byte for each element, with the value
-//! in the low bits. So every type comes back bit by bit.
+//! Types that have a name in Zarr's registry or in tensorstore are stored under that name. Others are stored as the named type with the
+//! same bits, and the attribute `shardc_dtype` names the actual type: `ui2`, `ui4`, `f6E2M3FN`, `f6E3M2FN` and `f8E4M3` as `uint8`, `index`
+//! as `int64`, `tf32` as `float32`. Types smaller than a byte use a byte for each element, with the value in the low bits. So every type is
+//! restored bit by bit.
 
 use serde_json::{Value, json};
 use shardc_ir::DType;
 
-/// The attribute that names a type which Zarr has no name for.
+/// The attribute for types that have no name in Zarr.
 pub(crate) const ATTRIBUTE: &str = "shardc_dtype";
 
-/// The name of the type that holds the elements in Zarr.
+/// The name of the type that stores the elements in Zarr.
 pub(crate) fn zarr_name(dtype: DType) -> &'static str {
     use DType as D;
     match dtype {
@@ -43,12 +43,12 @@ pub(crate) fn zarr_name(dtype: DType) -> &'static str {
     }
 }
 
-/// Whether Zarr's name says it all.
+/// Whether Zarr's name alone identifies the type.
 pub(crate) fn is_named(dtype: DType) -> bool {
     from_zarr(zarr_name(dtype), None) == Some(dtype)
 }
 
-/// The type of an array by its type in Zarr and its attribute, if it has one.
+/// The type of an array, from its type in Zarr and its attribute, if it has one.
 pub(crate) fn from_zarr(name: &str, attribute: Option<&str>) -> Option<DType> {
     match attribute {
         Some(text) => DType::parse(text).filter(|&dtype| zarr_name(dtype) == name),
@@ -56,13 +56,13 @@ pub(crate) fn from_zarr(name: &str, attribute: Option<&str>) -> Option<DType> {
     }
 }
 
-/// Whether a type is the one that its name in Zarr stands for without an attribute.
+/// Whether the type's name in Zarr denotes this type if there is no attribute.
 fn named_alone(dtype: DType) -> bool {
     use DType as D;
     !matches!(dtype, D::UI2 | D::UI4 | D::F6E2M3FN | D::F6E3M2FN | D::F8E4M3 | D::Index | D::TF32)
 }
 
-/// Zero, as Zarr's metadata writes it.
+/// Zero in Zarr's metadata.
 pub(crate) fn zero(dtype: DType) -> Value {
     match zarr_name(dtype) {
         "bool" => json!(false),
@@ -72,7 +72,7 @@ pub(crate) fn zero(dtype: DType) -> Value {
     }
 }
 
-/// Whether a fill value is all zero bits, in any form that Zarr has for it.
+/// Whether a fill value is all zero bits, in any of Zarr's notations.
 pub(crate) fn is_zero(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -86,8 +86,8 @@ pub(crate) fn is_zero(value: &Value) -> bool {
     }
 }
 
-/// The type that elements pass through decoders as: unsigned integers of the same width, for decoders move bytes and know
-/// few of the names. Complex numbers stay what they are, for their halves have an order of bytes each.
+/// The type as which elements pass through decoders: unsigned integers of the same width, because decoders move bytes and know few type
+/// names. Complex types stay, because each of their parts has its own byte order.
 pub(crate) fn carrier(dtype: DType) -> (&'static str, Value) {
     match (dtype, dtype.bytes()) {
         (DType::C64, _) => ("complex64", json!([0.0, 0.0])),
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_type_has_a_way_back() {
+    fn every_type_round_trips() {
         for &dtype in DType::ALL {
             let attribute = (!is_named(dtype)).then(|| dtype.as_str());
             assert_eq!(from_zarr(zarr_name(dtype), attribute), Some(dtype), "{dtype}");

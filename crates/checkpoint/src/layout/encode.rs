@@ -1,8 +1,8 @@
-//! The bytes of a block's file, made piece by piece.
+//! Encoder of a block's file, which produces it piece by piece.
 //!
-//! The file is what Zarr's codec `sharding_indexed` makes of tiles with the codecs `bytes` and `crc32c`. Sizes are known before
-//! anything is written, so that a piece of the file is made at a time; zarrs makes such a file as a whole, which needs the memory of
-//! a block once more. Tests read what is written here with zarrs and tensorstore.
+//! The file has the format of Zarr's codec `sharding_indexed`, with the inner codecs `bytes` and `crc32c`. All sizes are known in advance,
+//! so the file can be produced in pieces. zarrs produces such a file as a whole, which needs the memory of a second block. Tests read these
+//! files with zarrs and tensorstore.
 
 use std::ops::Range;
 
@@ -14,44 +14,44 @@ use crate::region::{Grid, Indices, Region};
 use crate::runs::Gather;
 use crate::store::part_size;
 
-/// Bytes of a checksum.
+/// The size of a checksum in bytes.
 pub(crate) const CRC: usize = 4;
 
-/// Tiles begin so many bytes behind a multiple of [`LINE`] in a file, with zeros between them: memory of some size, as allocators give
-/// it, does so, too (it begins behind a note of 16 bytes), and processors copy faster between places that are alike in this.
+/// Tiles begin this many bytes after a multiple of [`LINE`] in a file, with zeros between them. Large allocations are aligned in the same
+/// way (after a 16-byte header of the allocator), and processors copy faster between equally aligned addresses.
 const BEGIN: usize = 16;
 pub(crate) const LINE: usize = 64;
 
-/// Bytes of elements that are put together at a time: they stay in the caches of a core.
+/// Bytes of elements that are gathered at a time: they stay in a core's caches.
 const PIECE: usize = 128 << 10;
 
 /// The file of a block.
 pub(crate) struct BlockFile<'a> {
     /// The elements, row-major.
     elements: &'a [u8],
-    /// What they are of the block: all of it, or less where the array's end cuts it off. Zarr keeps it whole.
+    /// Their region of the block: all of it, or less if the array's end truncates the block. Zarr stores the whole block.
     own: Region,
     width: usize,
     grid: Grid,
     tiles: Vec<Vec<usize>>,
     tile_bytes: usize,
     has_index: bool,
-    /// Tiles of a part.
+    /// The number of tiles per part.
     per_part: usize,
 }
 
-/// A place in the file of a block where what is behind may be written first.
+/// A position in a block's file such that the data after it can be written first.
 #[derive(Debug)]
 pub(crate) struct Cut {
-    /// The first tile behind it.
+    /// The first tile after the position.
     pub(crate) tile: usize,
-    /// Where that begins in the file.
+    /// The offset of that tile in the file.
     pub(crate) position: u64,
-    /// The bytes of the elements of the tiles before.
+    /// The size in bytes of the elements of all tiles before the position.
     pub(crate) elements: usize,
 }
 
-/// The bytes that the file of a block of an entry has.
+/// The size in bytes of the file of an entry's block.
 pub(crate) fn file_size(entry: &Entry) -> u64 {
     let bytes = |shape: &[usize]| shape.iter().fold(entry.dtype.bytes() as u64, |all, &n| all * n as u64);
     let crc = CRC as u64;
@@ -66,7 +66,7 @@ pub(crate) fn file_size(entry: &Entry) -> u64 {
 }
 
 impl<'a> BlockFile<'a> {
-    /// `elements` are those of the first `shape` elements in each dimension of a block of the entry; behind them there is padding.
+    /// `elements` are the first `shape` elements in each dimension of a block of the entry; the rest of the block is padding.
     pub(crate) fn new(entry: &Entry, elements: &'a [u8], shape: &[usize]) -> BlockFile<'a> {
         let tile = super::array::tile(entry);
         let has_index = tile.is_some();
@@ -85,13 +85,13 @@ impl<'a> BlockFile<'a> {
         }
     }
 
-    /// How many tiles the file has.
+    /// The number of tiles of the file.
     pub(crate) fn count(&self) -> usize {
         self.tiles.len()
     }
 
-    /// Where at least so many of the last elements' bytes may be written first, so that the others are all that is needed of them.
-    /// `None` where there are not so many, or tiles reach from the first to the last.
+    /// The position after which the tiles contain at least the last `bytes` of the elements. If they are written first, the writer needs
+    /// only the elements before. `None` if there are fewer elements, or if tiles span the first dimension.
     pub(crate) fn cut(&self, bytes: usize) -> Option<Cut> {
         let bands = *self.grid.counts().first().filter(|_| self.has_index)?;
         let rows = *self.own.shape.first()?;
@@ -105,12 +105,12 @@ impl<'a> BlockFile<'a> {
         Some(Cut { tile, position, elements: band * band_bytes })
     }
 
-    /// Of how many parts the file is made for a store that takes parts.
+    /// The number of parts of the file, for a store with multipart uploads.
     pub(crate) fn parts(&self) -> usize {
         self.tiles.len().div_ceil(self.per_part)
     }
 
-    /// A part of the file.
+    /// Produces a part of the file.
     pub(crate) fn part(&self, number: usize) -> Bytes {
         let first = number * self.per_part;
         let last = (first + self.per_part).min(self.tiles.len());
@@ -125,13 +125,13 @@ impl<'a> BlockFile<'a> {
         }
     }
 
-    /// The bytes from one tile to the next.
+    /// The distance in bytes between two tiles.
     fn stored(&self) -> usize {
         let bytes = self.tile_bytes + CRC;
         if self.has_index { bytes.next_multiple_of(LINE) } else { bytes }
     }
 
-    /// The bytes between a tile and the one before it, or the begin of the file.
+    /// The padding in bytes before a tile.
     fn before(&self, tile: usize) -> usize {
         match tile {
             _ if !self.has_index => 0,
@@ -144,7 +144,7 @@ impl<'a> BlockFile<'a> {
         if self.has_index { self.tiles.len() * 16 + CRC } else { 0 }
     }
 
-    /// Gives the bytes of tiles, piece by piece, with the index behind the last.
+    /// Produces the bytes of tiles piece by piece, followed by the index after the last tile.
     pub(crate) fn pieces<E>(
         &self,
         tiles: Range<usize>,
@@ -196,7 +196,7 @@ mod tests {
             pieces.extend_from_slice(piece);
             Ok(())
         };
-        // The end first, where that can be, and the rest of no more than its own elements.
+        // The end is written first if possible, and the rest from its own elements only.
         let whole = BlockFile::new(entry, &elements, &entry.block);
         match whole.cut(1 << 20) {
             None => whole.pieces(0..whole.count(), &mut append).unwrap(),
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn zarrs_reads_what_is_written() {
+    fn zarrs_reads_written_files() {
         let entries = [
             Entry::whole("a", DType::F32, &[]),
             Entry::split("a", DType::BF16, &[5, 3], &[2, 1]),
@@ -238,11 +238,11 @@ mod tests {
     }
 
     #[test]
-    fn a_flipped_byte_is_noticed_wherever_it_is() {
+    fn flipped_bytes_are_detected() {
         for entry in [Entry::whole("a", DType::F32, &[3]), Entry::whole("a", DType::F32, &[3, 1 << 18])] {
             let array = StoredArray::read(metadata(&entry)).unwrap();
             let (file, _) = written(&entry);
-            // zarrs does not look at what is before a tile.
+            // zarrs does not check the padding before a tile.
             let first = if array.tiles.is_some() { BEGIN } else { 0 };
             for at in [first, file.len() / 3, file.len() - 40.min(file.len() - 1), file.len() - 1] {
                 let mut bad = file.clone();
@@ -253,12 +253,12 @@ mod tests {
     }
 
     #[test]
-    fn metadata_that_is_not_read_is_said() {
+    fn unsupported_metadata_is_reported() {
         let good = metadata(&Entry::whole("a", DType::F32, &[3, 1 << 18]));
         let mut bad = good.clone();
         bad["data_type"] = serde_json::json!("string");
         assert!(StoredArray::read(bad).unwrap_err().contains("string"));
-        // A fill value counts only where a block was not written.
+        // The fill value only matters if a block was not written.
         let mut filled = good.clone();
         filled["fill_value"] = serde_json::json!(1.0);
         assert_eq!(StoredArray::read(filled).unwrap().fill, Some(1f32.to_le_bytes().to_vec()));

@@ -1,4 +1,4 @@
-//! The elements of blocks that were not written: each is the fill value.
+//! The elements of blocks that were not written, which are the fill value.
 
 use half::{bf16, f16};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use shardc_ir::DType;
 
 use super::dtype;
 
-/// The bytes of an element that is the fill value; `None` where this is not known for the type.
+/// The bytes of one element with the fill value; `None` if it is not supported for the type.
 pub(crate) fn bytes(dtype: DType, fill: &Value) -> Option<Vec<u8>> {
     let width = dtype.bytes();
     if dtype::is_zero(fill) {

@@ -1,4 +1,4 @@
-//! The files of a checkpoint: Zarr arrays, and the metadata that Orbax puts beside them.
+//! The files of a checkpoint: Zarr arrays, and Orbax's metadata for them.
 
 pub(crate) mod array;
 pub(crate) mod dtype;

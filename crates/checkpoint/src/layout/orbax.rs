@@ -1,4 +1,4 @@
-//! The files that Orbax has beside arrays: what the tree of a state is, and how it was sharded.
+//! Orbax's metadata files: the tree of a state, and its shardings.
 
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,19 +10,19 @@ use crate::tree::{Key, Leaf, Tree};
 
 /// The tree of names.
 pub(crate) const TREE: &str = "_METADATA";
-/// How arrays were sharded.
+/// The shardings of the arrays.
 pub(crate) const SHARDING: &str = "_sharding";
-/// That this is a checkpoint, and who reads it.
+/// Marks a checkpoint, and names its reader.
 pub(crate) const CHECKPOINT: &str = "_CHECKPOINT_METADATA";
-/// That a checkpoint is whole.
+/// Marks a complete checkpoint.
 pub(crate) const COMMIT: &str = "commit_success.txt";
-/// What the name of a folder ends with whose checkpoint is being written.
+/// The suffix of a folder whose checkpoint is being written.
 pub(crate) const UNFINISHED: &str = ".orbax-checkpoint-tmp";
 /// The folder of the state in a step of a manager.
 pub(crate) const ITEM: &str = "default";
-/// The texts of leaves that are strings.
+/// The values of string leaves.
 pub(crate) const STRINGS: &str = "_strings.json";
-/// The one file of a checkpoint of Flax, or of Orbax before it kept arrays in files of their own.
+/// The only file of a checkpoint of Flax, or of old Orbax releases that did not store arrays in separate files.
 pub(crate) const MSGPACK: &str = "checkpoint";
 
 /// An index of a list or a tuple.
@@ -30,7 +30,7 @@ const SEQUENCE: u64 = 1;
 /// A key of a dictionary, or an attribute.
 const DICTIONARY: u64 = 2;
 
-/// The tree of entries: the one that is known, where it is, or the one that their names say.
+/// The tree of entries: the known tree, if there is one, or the one implied by their names.
 pub(crate) fn tree(entries: &[Entry], known: Option<&Tree>) -> Tree {
     let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
     known.unwrap_or(&Tree::default()).for_names(&names)
@@ -41,7 +41,7 @@ pub(crate) fn metadata(tree: &Tree, entries: &[Entry]) -> Value {
     let blocks: BTreeMap<&str, &[usize]> =
         entries.iter().map(|entry| (entry.name.as_str(), entry.block.as_slice())).collect();
     let mut leaves: Vec<&Leaf> = tree.leaves.iter().collect();
-    // Orbax makes lists in the order of the file.
+    // Orbax builds lists in the order of the file.
     leaves.sort_by(|a, b| a.keys.cmp(&b.keys));
     let mut all = Map::new();
     for leaf in leaves {
@@ -71,14 +71,14 @@ pub(crate) fn metadata(tree: &Tree, entries: &[Entry]) -> Value {
     })
 }
 
-/// The text of [`STRINGS`], where there are any.
+/// The text of [`STRINGS`], if there are any.
 pub(crate) fn strings(tree: &Tree) -> Option<Value> {
     let texts = tree.leaves.iter().filter_map(|leaf| Some((leaf.name(), json!(leaf.text.as_ref()?))));
     let texts: Map<String, Value> = texts.collect();
     (!texts.is_empty()).then_some(Value::Object(texts))
 }
 
-/// The text as Python's `repr` writes it.
+/// The text as Python's `repr`.
 fn python_string(text: &str) -> String {
     let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     let escaped = text.replace('\\', "\\\\");
@@ -86,7 +86,7 @@ fn python_string(text: &str) -> String {
     format!("{quote}{escaped}{quote}")
 }
 
-/// The tree that a [`TREE`] lists, with the texts of [`STRINGS`]; `None` where it is not one.
+/// Reads the tree from [`TREE`] and the strings from [`STRINGS`]; `None` if it is invalid.
 pub(crate) fn read_tree(metadata: &Value, strings: &Value) -> Option<Tree> {
     let mut tree = Tree::default();
     for value in metadata["tree_metadata"].as_object()?.values() {
@@ -112,7 +112,7 @@ pub(crate) fn read_tree(metadata: &Value, strings: &Value) -> Option<Tree> {
     Some(tree)
 }
 
-/// The text of [`SHARDING`], where all entries say how they are sharded: Orbax wants all of them in the file, or no file.
+/// The text of [`SHARDING`], if all entries have a sharding: Orbax requires all of them in the file, or no file.
 pub(crate) fn shardings(entries: &[Entry]) -> Option<Value> {
     let mut all = Map::new();
     for entry in entries {
@@ -139,7 +139,7 @@ pub(crate) fn shardings(entries: &[Entry]) -> Option<Value> {
     Some(Value::Object(all))
 }
 
-/// How an entry was sharded by a [`SHARDING`], where it says so.
+/// The sharding of an entry according to [`SHARDING`], if it has one.
 pub(crate) fn sharding_of(all: &Value, name: &str) -> Option<Sharding> {
     let value: Value = serde_json::from_str(all[base64(name.as_bytes())].as_str()?).ok()?;
     let strings = |list: &Value| -> Option<Vec<String>> {
@@ -159,7 +159,7 @@ pub(crate) fn sharding_of(all: &Value, name: &str) -> Option<Sharding> {
     })
 }
 
-/// The ids of a mesh's devices, nested as its axes are, and the first id behind them.
+/// The ids of a mesh's devices in nested lists, one level per axis, starting at `first`.
 fn devices(sizes: &[usize], first: usize) -> Value {
     match sizes.split_first() {
         None => json!({ "id": first }),
@@ -172,7 +172,7 @@ fn devices(sizes: &[usize], first: usize) -> Value {
 
 /// The text of [`CHECKPOINT`].
 pub(crate) fn checkpoint(is_step: bool) -> Value {
-    /// The reader of checkpoints without items; a step names one for each of its items.
+    /// The reader of checkpoints without items; a step names a reader for each of its items.
     const READER: &str = "orbax.checkpoint._src.handlers.pytree_checkpoint_handler.PyTreeCheckpointHandler";
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let nanoseconds = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
@@ -186,7 +186,7 @@ pub(crate) fn checkpoint(is_step: bool) -> Value {
     })
 }
 
-/// Base 64 with padding, of the alphabet for file names (RFC 4648, section 5): what Orbax finds the keys of [`SHARDING`] by.
+/// Base 64 with padding and the alphabet for file names (RFC 4648, section 5): Orbax's encoding of the keys of [`SHARDING`].
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut text = String::new();
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_comes_back() {
+    fn tree_round_trips() {
         let entries = [entry("opt.1.mu"), entry("step"), entry("it's")];
         let mut known = Tree::default();
         let keys = vec![Key::Name("name".to_owned())];
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn shardings_come_back() {
+    fn shardings_round_trip() {
         let mesh = vec![("data".to_owned(), 2), ("model".to_owned(), 2)];
         let spec = vec![vec!["data".to_owned(), "model".to_owned()], vec![]];
         let sharding = Sharding { mesh, spec };

@@ -1,24 +1,23 @@
-//! How a block is cut into the tiles of its file.
+//! Division of a block into the tiles of its file.
 
-/// Tiles have about this many bytes: small enough that another sharding reads little that it does not want, large enough for
-/// object stores.
+/// Approximate maximum size of a tile in bytes: small enough that another sharding reads little unneeded data, large enough for object
+/// stores.
 const TILE: usize = 1 << 20;
 
-/// The bytes of a row of a tile are not made fewer than this by cutting the last dimension: longer rows would be read where another
-/// sharding wants few of their elements, and shorter ones take longer to be put where they belong.
+/// The last dimension is divided first only if a row of a tile has more bytes than this. Longer rows contain many elements that another
+/// sharding does not need; shorter rows take longer to copy.
 const ROW: usize = 8 << 10;
 
-/// A row may have so many bytes for each row that there is.
+/// And only if the row has more bytes than this times the size of the largest other dimension.
 const LONG: usize = 16;
 
-/// A cut makes no more parts than this.
+/// Maximum number of parts of one division.
 const MOST_PARTS: usize = 64;
 
-/// The shape of the tiles of a block, each side of which divides the block's.
+/// The shape of a block's tiles, which divides the block's shape.
 ///
-/// First the dimensions before the last are cut, from the front, then the last one: rows of a tile are contiguous in memory
-/// and long, and yet a tile is no stripe through the whole block, so that a sharding along another dimension reads little
-/// more than its own.
+/// The dimensions before the last are divided first, then the last one. So the rows of a tile are contiguous in memory and long, but a tile
+/// does not span the whole block. A sharding along another dimension therefore reads little more than its own elements.
 pub(crate) fn tile_of(block: &[usize], width: usize) -> Vec<usize> {
     let mut tile = block.to_vec();
     let Some(last) = block.len().checked_sub(1) else { return tile };
@@ -26,7 +25,7 @@ pub(crate) fn tile_of(block: &[usize], width: usize) -> Vec<usize> {
     while bytes(&tile) > TILE {
         let row = tile[last].saturating_mul(width);
         let front = (0..last).filter(|&dim| divisor(tile[dim]).is_some()).max_by_key(|&dim| tile[dim]);
-        // Rows of a tile are not short, nor is a row much longer than there are rows.
+        // Rows of a tile must not be short, but also not much longer than their number.
         let cut_last = row > ROW && front.is_none_or(|dim| row > tile[dim].saturating_mul(LONG));
         let wanted = if cut_last { [Some(last), front] } else { [front, Some(last)] };
         let cut = wanted.into_iter().flatten().find_map(|dim| Some((dim, divisor(tile[dim])?)));
@@ -36,8 +35,7 @@ pub(crate) fn tile_of(block: &[usize], width: usize) -> Vec<usize> {
     tile
 }
 
-/// The smallest divisor of a size, where that is small: a size that is prime stays whole rather than make a tile of each
-/// element.
+/// The smallest divisor of a size, up to a maximum. A prime size is not divided, to avoid tiles of single elements.
 fn divisor(n: usize) -> Option<usize> {
     (2..=MOST_PARTS.min(n)).find(|&d| n.is_multiple_of(d))
 }
@@ -71,7 +69,7 @@ mod tests {
         }
         assert_eq!(tile_of(&[4096, 4096], 4), [128, 2048]);
         assert_eq!(tile_of(&[7, 3], 4), [7, 3]);
-        // Nothing small divides a prime.
+        // A prime has no small divisor.
         assert_eq!(tile_of(&[4_194_301], 4), [4_194_301]);
     }
 }

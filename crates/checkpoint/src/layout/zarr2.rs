@@ -1,17 +1,17 @@
-//! The metadata of arrays in Zarr v2, as the metadata of Zarr v3 that means the same.
+//! Conversion of Zarr v2 array metadata to Zarr v3.
 
 use serde_json::{Value, json};
 
 /// The file of an array's metadata.
 pub(crate) const METADATA: &str = ".zarray";
 
-/// The metadata in Zarr v3. Errors say what is not read.
+/// Converts metadata to Zarr v3. Errors name the unsupported property.
 pub(crate) fn to_v3(metadata: &Value) -> Result<Value, String> {
     if metadata["zarr_format"] != 2 {
-        return Err(format!("zarr_format is {} and not 2", metadata["zarr_format"]));
+        return Err(format!("zarr_format must be 2, got {}", metadata["zarr_format"]));
     }
     if metadata["filters"].as_array().is_some_and(|filters| !filters.is_empty()) {
-        return Err(format!("the filters {} are not read", metadata["filters"]));
+        return Err(format!("filters {} are not supported", metadata["filters"]));
     }
     let shape = metadata["shape"].as_array().ok_or("it has no shape")?;
     let (data_type, endian) = data_type(&metadata["dtype"])?;
@@ -23,7 +23,7 @@ pub(crate) fn to_v3(metadata: &Value) -> Result<Value, String> {
             let order: Vec<usize> = (0..shape.len()).rev().collect();
             codecs.push(json!({ "name": "transpose", "configuration": { "order": order } }));
         }
-        Some(other) => return Err(format!("the order {other:?} is not known")),
+        Some(other) => return Err(format!("unknown order {other:?}")),
     }
     codecs.push(json!({ "name": "bytes", "configuration": { "endian": endian } }));
     codecs.extend(compressor(&metadata["compressor"])?);
@@ -42,7 +42,7 @@ pub(crate) fn to_v3(metadata: &Value) -> Result<Value, String> {
 
 /// The name of a type in Zarr v3, and the order of its bytes.
 fn data_type(dtype: &Value) -> Result<(&str, &'static str), String> {
-    let unknown = || format!("the data type {dtype} is not known");
+    let unknown = || format!("unknown data type {dtype}");
     let text = dtype.as_str().ok_or_else(unknown)?;
     let endian = match text.as_bytes().first() {
         Some(b'<' | b'|') => "little",
@@ -70,7 +70,7 @@ fn data_type(dtype: &Value) -> Result<(&str, &'static str), String> {
     Ok((name, endian))
 }
 
-/// The codec of a compressor; none for `null`.
+/// The codec of a compressor; `None` for `null`.
 fn compressor(compressor: &Value) -> Result<Option<Value>, String> {
     if compressor.is_null() {
         return Ok(None);
@@ -80,7 +80,7 @@ fn compressor(compressor: &Value) -> Result<Option<Value>, String> {
         "zstd" => json!({ "name": "zstd", "configuration": { "level": 1, "checksum": false } }),
         "gzip" => json!({ "name": "gzip", "configuration": { "level": 1 } }),
         "zlib" => json!({ "name": "numcodecs.zlib", "configuration": { "level": 1 } }),
-        _ => return Err(format!("the compressor {compressor} is not read")),
+        _ => return Err(format!("compressor {compressor} is not supported")),
     }))
 }
 
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_says_the_same() {
+    fn zarr2_metadata_converts_to_zarr3() {
         let with = |key: &str, value: Value| {
             let mut metadata = metadata();
             metadata[key] = value;

@@ -1,4 +1,4 @@
-//! Saves behind the back of the run, one after the other.
+//! Background saves, one after the other.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
@@ -6,7 +6,7 @@ use crate::error::{CheckpointError, Result};
 
 type Job = Box<dyn FnOnce() -> Result<()> + Send>;
 
-/// A queue of saves, and a thread that is there while there are any.
+/// A queue of saves, and a thread that runs while there are any.
 pub(super) struct Background {
     max_pending: usize,
     shared: Arc<(Mutex<Queue>, Condvar)>,
@@ -16,7 +16,7 @@ pub(super) struct Background {
 struct Queue {
     waiting: std::collections::VecDeque<(u64, Job)>,
     is_writing: bool,
-    /// The first error that nobody was told yet.
+    /// The first error that has not been returned yet.
     failed: Option<CheckpointError>,
 }
 
@@ -31,13 +31,13 @@ impl Background {
         Background { max_pending, shared: Arc::default() }
     }
 
-    /// Tells the error of a save that failed, once.
+    /// Returns the error of a failed save, once.
     pub(super) fn check(&self) -> Result<()> {
         let mut queue = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
         queue.failed.take().map_or(Ok(()), Err)
     }
 
-    /// Waits until fewer saves are pending than may be.
+    /// Waits until fewer saves are pending than the maximum.
     pub(super) fn wait_for_room(&self) -> Result<()> {
         self.wait_for_fewer_than(self.max_pending)
     }
@@ -56,7 +56,7 @@ impl Background {
         queue.failed.take().map_or(Ok(()), Err)
     }
 
-    /// Puts a save behind those that wait.
+    /// Appends a save to the queue.
     pub(super) fn begin(&self, step: u64, job: impl FnOnce() -> Result<()> + Send + 'static) {
         let mut queue = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
         queue.waiting.push_back((step, Box::new(job)));
@@ -68,7 +68,7 @@ impl Background {
     }
 }
 
-/// A run that ends by itself waits for its saves; their errors were those of [`Background::wait`].
+/// Dropping waits for the saves. Their errors are lost; [`Background::wait`] returns them.
 impl Drop for Background {
     fn drop(&mut self) {
         let _ = self.wait();
@@ -79,7 +79,7 @@ fn work((queue, changed): &(Mutex<Queue>, Condvar)) {
     let lock = || queue.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
         let Some((step, job)) = lock().waiting.pop_front() else { break };
-        // A panic in a callback is an error of that save, and no end to the waiting.
+        // A panic in a callback is an error of that save, and must not block waiters forever.
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
         let outcome =
             outcome.unwrap_or_else(|_| Err(CheckpointError::Process("the save panicked".to_owned())));
@@ -87,7 +87,7 @@ fn work((queue, changed): &(Mutex<Queue>, Condvar)) {
         if let Err(error) = outcome {
             queue.failed.get_or_insert(CheckpointError::Background { step, error: Box::new(error) });
         }
-        // In one step with looking, so that a save that comes now finds a thread or begins one.
+        // Checked under the same lock, so that a concurrent `begin` either finds this thread or starts another.
         if queue.waiting.is_empty() {
             queue.is_writing = false;
             changed.notify_all();
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn saves_wait_for_room_and_errors_are_told_once() {
+    fn saves_are_bounded_and_errors_returned_once() {
         let background = Arc::new(Background::new(1));
         let (release, released) = mpsc::channel::<()>();
         background.begin(1, move || {
@@ -119,7 +119,7 @@ mod tests {
         assert!(!waiter.is_finished(), "there is no room while the first is written");
         release.send(()).unwrap();
         let error = waiter.join().unwrap().unwrap_err();
-        assert_eq!(error.to_string(), "the save of step 1 in the background failed: one");
+        assert_eq!(error.to_string(), "the background save of step 1 failed: one");
         assert_eq!(background.check(), Ok(()));
         background.begin(2, || panic!("on purpose"));
         assert_eq!(background.wait().unwrap_err().code(), "SH1313");

@@ -1,16 +1,16 @@
-//! Which steps are kept.
+//! The retention policy.
 
-/// Which steps are kept when a newer one is whole; all of them if nothing is set. The newest always is.
+/// The retention policy, applied when a newer step is complete; all steps are kept if nothing is set. The newest is always kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Keep {
-    /// So many of the last steps, by number, whenever they were written.
+    /// The number of newest steps to keep, by step number and not by time.
     pub newest: Option<usize>,
-    /// Steps that this divides are kept, too.
+    /// Steps that are multiples of this number are kept, too.
     pub every: Option<u64>,
 }
 
 impl Keep {
-    /// The steps that may go of those that there are, which are in order.
+    /// The steps to delete; `steps` is sorted.
     pub(super) fn expired(&self, steps: &[u64]) -> Vec<u64> {
         let Some(newest) = self.newest else { return Vec::new() };
         let old = steps.len().saturating_sub(newest.max(1));
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_ones_and_every_nth_are_kept() {
+    fn newest_steps_and_every_nth_are_kept() {
         let steps = [0, 5, 10, 15, 20, 25];
         let expired = |newest, every| Keep { newest, every }.expired(&steps);
         assert_eq!(expired(None, None), Vec::<u64>::new());

@@ -117,7 +117,7 @@ impl CheckpointManager {
             ("keep_every", options.keep.every == Some(0)),
         ] {
             if is_zero {
-                return Err(CheckpointError::Settings(format!("{name} is 0, and must be at least 1")));
+                return Err(CheckpointError::Settings(format!("{name} must be at least 1, got 0")));
             }
         }
         let folder = folder.trim_matches('/').to_owned();
@@ -169,7 +169,7 @@ impl CheckpointManager {
     /// Preemption is not enabled (SH1312), or a process does not answer.
     pub fn reached_preemption(&self, step: u64) -> Result<bool> {
         let Some(preemption) = &self.preemption else {
-            let text = "nobody listens for the end of the run: set save_on_preemption".to_owned();
+            let text = "preemption is not enabled: set save_on_preemption".to_owned();
             return Err(CheckpointError::Settings(text));
         };
         self.shared.processes.any(&format!("preemption at {step}"), preemption.is_requested())

@@ -1,11 +1,11 @@
-//! The signal that a machine is about to be taken away.
+//! Preemption: the signal that a machine is about to be taken away.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::Result;
 
-/// Whether this process was told to end.
+/// Whether this process was asked to end.
 #[derive(Debug)]
 pub struct Preemption {
     requested: Arc<AtomicBool>,
@@ -14,10 +14,10 @@ pub struct Preemption {
 }
 
 impl Preemption {
-    /// From now on `SIGTERM` does not end the process, but is noted.
+    /// Handles `SIGTERM` from now on: it does not end the process, but is recorded.
     ///
     /// # Errors
-    /// The system does not let anybody listen.
+    /// The system does not allow the handler.
     #[cfg(unix)]
     pub fn listen() -> Result<Preemption> {
         let requested = Arc::new(AtomicBool::new(false));
@@ -28,7 +28,7 @@ impl Preemption {
         Ok(Preemption { requested, id })
     }
 
-    /// There are no signals: nothing is noted but what [`Preemption::request`] says.
+    /// There are no signals: only [`Preemption::request`] has an effect.
     ///
     /// # Errors
     /// None.
@@ -37,13 +37,13 @@ impl Preemption {
         Ok(Preemption { requested: Arc::default() })
     }
 
-    /// Whether the signal has come.
+    /// Whether the signal was received.
     #[must_use]
     pub fn is_requested(&self) -> bool {
         self.requested.load(Ordering::Relaxed)
     }
 
-    /// Notes that the process is to end, as the signal does.
+    /// Requests the end of the process, as the signal does.
     pub fn request(&self) {
         self.requested.store(true, Ordering::Relaxed);
     }

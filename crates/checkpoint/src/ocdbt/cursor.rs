@@ -3,7 +3,7 @@
 /// The rest of an encoded body. Every read is checked against its end.
 pub(super) struct Cursor<'a> {
     rest: &'a [u8],
-    /// How many bytes lie before `rest`.
+    /// The number of bytes before `rest`.
     at: usize,
 }
 
@@ -42,7 +42,7 @@ impl<'a> Cursor<'a> {
                 return Ok(value);
             }
         }
-        Err("a number has more than 64 bits".to_owned())
+        Err("an integer has more than 64 bits".to_owned())
     }
 
     /// A number of elements that take at least one byte each: more than the bytes that are left is an error.
@@ -50,16 +50,16 @@ impl<'a> Cursor<'a> {
         let count = self.varint()?;
         match usize::try_from(count) {
             Ok(count) if count <= self.rest.len() => Ok(count),
-            _ => Err(format!("a node has {} bytes left and would have {count} entries", self.rest.len())),
+            _ => Err(format!("a node has {} bytes left, but {count} entries", self.rest.len())),
         }
     }
 
-    /// So many numbers.
+    /// Reads `count` numbers.
     pub(super) fn varints(&mut self, count: usize) -> Result<Vec<u64>, String> {
         (0..count).map(|_| self.varint()).collect()
     }
 
-    /// So many lengths of bytes.
+    /// Reads `count` lengths in bytes.
     pub(super) fn lengths(&mut self, count: usize) -> Result<Vec<usize>, String> {
         let length = |n: u64| usize::try_from(n).map_err(|_| format!("a length of {n} bytes"));
         self.varints(count)?.into_iter().map(length).collect()

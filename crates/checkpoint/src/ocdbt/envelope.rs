@@ -43,7 +43,7 @@ pub(super) fn open(encoded: &Bytes, kind: Kind, room: u64) -> Result<Bytes, Stri
     let (content, checksum) = encoded.split_at(encoded.len() - 4);
     let length = content[4..12].iter().rev().fold(0u64, |n, &byte| n << 8 | u64::from(byte));
     if length != encoded.len() as u64 {
-        return Err(format!("it has {} bytes of {length}: it is truncated", encoded.len()));
+        return Err(format!("it is truncated: it has {} bytes, expected {length}", encoded.len()));
     }
     if crc32c(content).to_le_bytes() != checksum {
         return Err("its checksum is wrong".to_owned());
@@ -51,7 +51,7 @@ pub(super) fn open(encoded: &Bytes, kind: Kind, room: u64) -> Result<Bytes, Stri
     let mut header = Cursor::new(&content[12..]);
     let (version, compression) = (header.varint()?, header.varint()?);
     if version != 0 {
-        return Err(format!("it has version {version} of the format, and 0 is known"));
+        return Err(format!("it has format version {version}, but only 0 is supported"));
     }
     let body = encoded.slice(12 + header.position()..content.len());
     let room = room.min(LARGEST);
@@ -59,7 +59,7 @@ pub(super) fn open(encoded: &Bytes, kind: Kind, room: u64) -> Result<Bytes, Stri
         0 if body.len() as u64 <= room => Ok(body),
         1 => decompress(&body, room),
         0 => Err(format!("it has more than {room} bytes")),
-        other => Err(format!("compression method {other} is not known")),
+        other => Err(format!("unknown compression method {other}")),
     }
 }
 
@@ -78,7 +78,7 @@ fn decompress(body: &[u8], room: u64) -> Result<Bytes, String> {
 pub(super) mod tests {
     use super::*;
 
-    /// An encoded object around a body.
+    /// Encodes a body as an object.
     pub(in crate::ocdbt) fn encode(kind: Kind, body: &[u8], compress: bool) -> Bytes {
         let body = if compress { zstd::encode_all(body, 0).unwrap() } else { body.to_vec() };
         let mut bytes = kind.magic().to_vec();
@@ -105,7 +105,7 @@ pub(super) mod tests {
                 assert!(open(&bad.into(), Kind::Manifest, 100).is_err(), "{at}");
             }
         }
-        // A stream of zeros is small.
+        // A compressed stream of zeros is small.
         let bomb = encode(Kind::BtreeNode, &vec![0; 64 << 20], true);
         assert!(open(&bomb, Kind::BtreeNode, 1 << 20).unwrap_err().contains("more than"));
     }

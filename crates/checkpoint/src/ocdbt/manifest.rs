@@ -1,4 +1,4 @@
-//! The manifest of a database: which B+tree is its newest version.
+//! The manifest of a database: the B+tree of its newest version.
 
 use bytes::Bytes;
 
@@ -18,13 +18,13 @@ pub(super) struct Link {
 /// The contents of a manifest.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Manifest {
-    /// The root of the newest version; `None` where the database is empty.
+    /// The root of the newest version; `None` if the database is empty.
     Root(Option<Link>),
-    /// Versions are in files that are numbered.
+    /// Versions are in numbered files.
     Numbered,
 }
 
-/// A manifest may have so many bytes: it lists at most some thousand versions.
+/// Maximum size of a manifest in bytes: it lists at most some thousand versions.
 const LARGEST: u64 = 16 << 20;
 
 impl Manifest {
@@ -39,15 +39,15 @@ impl Manifest {
         match cursor.varint()? {
             0 => {}
             1 => drop(cursor.take(4)?),
-            other => return Err(format!("compression method {other} is not known")),
+            other => return Err(format!("unknown compression method {other}")),
         }
         match kind {
             0 => {}
             1 => return Ok(Manifest::Numbered),
-            other => return Err(format!("manifests of kind {other} are not known")),
+            other => return Err(format!("unknown kind of manifest {other}")),
         }
         let files = table::read(&mut cursor, "")?;
-        // Versions by column, oldest first. Those before them are in version tree nodes, which are not needed.
+        // Versions are stored in columns, oldest first. Earlier versions are in version tree nodes, which are not needed.
         let count = cursor.count()?;
         let generations = cursor.varints(count)?;
         let heights = cursor.take(count)?;

@@ -1,11 +1,11 @@
-//! Reading OCDBT, the key-value store in which Orbax keeps the files of arrays by default.
+//! Reader of OCDBT, the key-value store in which Orbax stores array files by default.
 //!
-//! A database is a folder with `manifest.ocdbt` and data files. The manifest names the root of a B+tree, whose leaves have small
-//! values themselves and refer to ranges of data files for larger ones. TensorStore documents the format
+//! A database is a folder with `manifest.ocdbt` and data files. The manifest names the root of a B+tree. Its leaves contain small values,
+//! and refer to ranges of data files for larger ones. TensorStore documents the format
 //! (<https://google.github.io/tensorstore/kvstore/ocdbt/index.html>, "Storage format").
 //!
-//! Each process of a job writes a database of its own (`ocdbt.process_N`). Orbax merges them: the database of the checkpoint refers
-//! to their data files. Where it did not, the keys of all of them are read.
+//! Each process of a job writes its own database (`ocdbt.process_N`). Orbax merges them: the database of the checkpoint refers to their
+//! data files. If they were not merged, the keys of all of them are read.
 
 mod cursor;
 mod envelope;
@@ -23,30 +23,30 @@ use self::node::Node;
 use crate::error::{CheckpointError, Damage, Result};
 use crate::store::{Store, join};
 
-/// The file that makes a folder a database.
+/// The file that marks a folder as a database.
 pub(crate) const MANIFEST: &str = "manifest.ocdbt";
-/// The prefix of the folders that single processes write.
+/// The prefix of the folders of single processes.
 const PROCESS: &str = "ocdbt.process_";
 
-/// The most nodes of a tree that are read. A tree may refer to a node in several places, so that a small file could ask for any number.
+/// Maximum number of nodes read per tree. A tree may refer to a node several times, so a small file could otherwise request any number.
 const MOST_NODES: usize = 1 << 20;
-/// The most keys of a database.
+/// Maximum number of keys of a database.
 const MOST_KEYS: usize = 16 << 20;
-/// The most decompressed bytes of all nodes of a tree.
+/// Maximum number of decompressed bytes of all nodes of a tree.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// The values of a database by key. Paths of values are those of the store.
 pub(crate) type Values = BTreeMap<String, Value>;
 
-/// Whether a folder has databases: its own, or some of processes.
+/// Whether a folder contains a database, its own or those of processes.
 pub(crate) fn is_in(store: &Store, folder: &str) -> Result<bool> {
     Ok(store.size(&join(folder, MANIFEST))?.is_some() || !processes(store, folder)?.is_empty())
 }
 
-/// The values of a folder: of its database, or of those of all processes where they were not merged.
+/// The values of a folder: from its database, or from those of all processes if they were not merged.
 ///
 /// # Errors
-/// A file is missing or damaged (SH1308), or the store refuses (SH1301).
+/// A file is missing or damaged (SH1308), or the store fails (SH1301).
 pub(crate) fn read(store: &Store, folder: &str) -> Result<Values> {
     if store.size(&join(folder, MANIFEST))?.is_some() {
         return Reader::new(store, folder, folder).database();
@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
         Manifest::read(&encoded).map_err(|what| self.damaged(&path, format!("cannot be read: {what}")))
     }
 
-    /// The name of the newest of numbered manifests: `manifest.` and 16 hexadecimal digits.
+    /// The name of the newest numbered manifest: `manifest.` and 16 hexadecimal digits.
     fn newest(&self) -> Result<String> {
         let is_number = |name: &str| {
             let digits = name.strip_prefix("manifest.").filter(|digits| digits.len() == 16);
@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
         let files = self.store.list(self.folder)?;
         let newest = files.into_iter().map(|(name, _)| name).filter(|name| is_number(name)).max();
         newest.ok_or_else(|| {
-            self.damaged(&join(self.folder, MANIFEST), "refers to numbered manifests, and there is none")
+            self.damaged(&join(self.folder, MANIFEST), "refers to numbered manifests, but there is none")
         })
     }
 
@@ -176,7 +176,7 @@ impl<'a> Reader<'a> {
             inline @ Value::Inline(_) => inline,
         };
         if self.values.len() >= MOST_KEYS {
-            return Err(self.damaged(path, format!("belongs to more than {MOST_KEYS} keys")));
+            return Err(self.damaged(path, format!("has more than {MOST_KEYS} keys")));
         }
         match self.values.insert(key.clone(), value) {
             None => Ok(()),

@@ -6,19 +6,19 @@ use super::cursor::Cursor;
 use super::manifest::Link;
 use super::table;
 
-/// The longest key of a checkpoint: a name and the number of a block.
+/// Maximum length of a key of a checkpoint: a name and the number of a block.
 const LONGEST_KEY: usize = 16 << 10;
 
 /// The location of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
-    /// In the node.
+    /// Stored in the node.
     Inline(Bytes),
-    /// Bytes of a data file: its path below the database, offset and length.
+    /// Stored in a data file: its path relative to the database, offset and length.
     Indirect { path: String, offset: u64, length: u64 },
 }
 
-/// A decoded node. Keys are relative to the prefix that the node's parents have for it.
+/// A decoded node. Keys are relative to the prefix given by the node's parents.
 #[derive(Debug)]
 pub(super) enum Node {
     Leaf(Vec<(Vec<u8>, Value)>),
@@ -27,12 +27,12 @@ pub(super) enum Node {
 }
 
 impl Node {
-    /// Reads the body of the node that a link leads to.
+    /// Decodes the body of the node of a link.
     pub(super) fn read(body: &Bytes, link: &Link) -> Result<Node, String> {
         let mut cursor = Cursor::new(body);
         let height = cursor.byte()?;
         if height != link.height {
-            return Err(format!("it has height {height} where {} is expected", link.height));
+            return Err(format!("it has height {height}, expected {}", link.height));
         }
         let files = table::read(&mut cursor, &link.file.base)?;
         let count = cursor.count()?;
@@ -66,7 +66,7 @@ impl Node {
         let lengths = cursor.lengths(count)?;
         let kinds = cursor.varints(count)?;
         if let Some(other) = kinds.iter().find(|&&kind| kind > 1) {
-            return Err(format!("a value of kind {other} is not known"));
+            return Err(format!("unknown kind of value {other}"));
         }
         let indirect = kinds.iter().filter(|&&kind| kind == 1).count();
         let numbers = cursor.varints(indirect)?;
@@ -89,10 +89,10 @@ impl Node {
     }
 }
 
-/// Keys that share prefixes with those before them, in strictly ascending order.
+/// Decodes keys that share prefixes with the previous ones, in strictly ascending order.
 fn keys(cursor: &mut Cursor<'_>, prefixes: &[usize], suffixes: &[usize]) -> Result<Vec<Vec<u8>>, String> {
     let mut keys: Vec<Vec<u8>> = Vec::with_capacity(prefixes.len());
-    // Prefixes repeat bytes: all keys together are bounded.
+    // Prefixes repeat bytes, so the total size of the keys is bounded.
     let mut room = 256usize << 20;
     for (&prefix, &suffix) in prefixes.iter().zip(suffixes) {
         let last = keys.last().map(Vec::as_slice).unwrap_or_default();

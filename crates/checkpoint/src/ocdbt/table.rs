@@ -1,19 +1,19 @@
-//! Tables of data files: which files the entries of a node refer to.
+//! Tables of data files, to which the entries of a node refer.
 
 use super::cursor::Cursor;
 
-/// The longest path of a data file.
+/// Maximum length of a data file's path.
 const LONGEST: usize = 65_535;
 
-/// A data file by its path below the database.
+/// A data file, by its path relative to the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DataFile {
     pub(super) path: String,
-    /// The folder that paths within the file begin at.
+    /// The folder to which paths within the file are relative.
     pub(super) base: String,
 }
 
-/// Reads a table. `base` is the folder that its paths begin at.
+/// Reads a table. Its paths are relative to the folder `base`.
 pub(super) fn read(cursor: &mut Cursor<'_>, base: &str) -> Result<Vec<DataFile>, String> {
     let count = cursor.count()?;
     let mut prefixes = vec![0; count.min(1)];
@@ -22,7 +22,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>, base: &str) -> Result<Vec<DataFile>,
     let bases = cursor.lengths(count)?;
     let mut files = Vec::with_capacity(count);
     let mut path: Vec<u8> = Vec::new();
-    // Prefixes repeat what is not in the table: all paths together are bounded.
+    // Prefixes repeat bytes, so the total size of the paths is bounded.
     let mut room = 64 << 20;
     for ((prefix, suffix), own_base) in prefixes.into_iter().zip(suffixes).zip(bases) {
         if prefix > path.len() {

@@ -1,4 +1,4 @@
-//! Processes that meet in a folder which all of them see.
+//! Processes that communicate through a folder of a shared file system.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,11 +7,10 @@ use std::time::{Duration, Instant};
 use super::{Calls, Processes};
 use crate::error::{CheckpointError, Result};
 
-/// How long is waited before a file is looked for again.
+/// The polling interval for a file.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Processes that leave each other files in a folder of a shared file system. A run takes a folder of its own, which is
-/// empty when the first process comes.
+/// Processes that exchange files in a folder of a shared file system. Each run needs its own folder, empty at the start.
 #[derive(Clone, Debug)]
 pub struct Folder {
     folder: PathBuf,
@@ -22,14 +21,14 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Process `index` of `count`, which waits for the others as long as `patience` lasts.
+    /// Process `index` of `count`, which waits for the others for `patience`.
     #[must_use]
     pub fn new(folder: PathBuf, index: usize, count: usize, patience: Duration) -> Folder {
         Folder { folder, index, count, patience, made: Arc::default() }
     }
 
     fn file(&self, name: &str, index: usize) -> PathBuf {
-        // Names are paths; a file's name is not.
+        // A name may be a path; a file name must not.
         let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
         self.folder.join(format!("{name}.{index}"))
     }
@@ -47,10 +46,13 @@ impl Processes for Folder {
     fn gather(&self, name: &str, value: Vec<u8>) -> Result<Vec<Vec<u8>>> {
         let name = &self.made.next(name);
         let failed = |error: std::io::Error| {
-            CheckpointError::Process(format!("processes cannot meet in {}: {error}", self.folder.display()))
+            CheckpointError::Process(format!(
+                "processes cannot communicate in {}: {error}",
+                self.folder.display()
+            ))
         };
         std::fs::create_dir_all(&self.folder).map_err(failed)?;
-        // A file is whole from the first on that others see of it.
+        // The file is renamed after it is written, so that others never see an incomplete file.
         let own = self.file(name, self.index);
         let unseen = own.with_extension(format!("{}.tmp", self.index));
         std::fs::write(&unseen, value).and_then(|()| std::fs::rename(&unseen, &own)).map_err(failed)?;
@@ -103,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn all_hear_all() {
+    fn all_processes_receive_all_values() {
         let patience = Duration::from_secs(30);
         let threads = Threads::group(3, patience).into_iter().map(|t| Box::new(t) as Box<dyn Processes>);
         together(threads.collect());
@@ -113,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_come_is_named() {
+    fn missing_process_is_named() {
         let short = Duration::from_millis(5);
         let error = Threads::group(2, short)[0].barrier("x").unwrap_err();
         assert_eq!(error.to_string(), "no answer from process 1 at x 1");

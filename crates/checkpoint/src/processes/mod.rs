@@ -10,24 +10,24 @@ pub use self::folder::Folder;
 pub use self::threads::Threads;
 use crate::error::{CheckpointError, Result};
 
-/// The processes of a run, as one of them sees them.
+/// The processes of a run, seen from one of them.
 ///
-/// The n-th call with a name on one process meets the n-th call with that name on the others. Calls with different names may
-/// overlap: a save in the background talks while the run goes on.
+/// The n-th call with a name on one process matches the n-th call with that name on the others. Calls with different names may overlap: a
+/// background save communicates while the run continues.
 pub trait Processes: Send + Sync {
-    /// Which of the processes this one is, from 0.
+    /// The index of this process, from 0.
     fn index(&self) -> usize;
 
-    /// How many processes there are.
+    /// The number of processes.
     fn count(&self) -> usize;
 
-    /// Gives `value` to all processes, and waits for theirs: one for each process, in order.
+    /// Sends `value` to all processes, and waits for theirs: one per process, in order.
     ///
     /// # Errors
     /// A process is gone or does not answer.
     fn gather(&self, name: &str, value: Vec<u8>) -> Result<Vec<Vec<u8>>>;
 
-    /// Waits until all processes are here.
+    /// Waits until all processes reach the barrier.
     ///
     /// # Errors
     /// A process is gone or does not answer.
@@ -35,7 +35,7 @@ pub trait Processes: Send + Sync {
         self.gather(name, Vec::new()).map(|_| ())
     }
 
-    /// Whether any process says so.
+    /// Whether `value` is true on any process.
     ///
     /// # Errors
     /// A process is gone or does not answer.
@@ -44,7 +44,7 @@ pub trait Processes: Send + Sync {
     }
 }
 
-/// How often this process has called each name before.
+/// The number of earlier calls with each name.
 #[derive(Debug, Default)]
 struct Calls(Mutex<BTreeMap<String, u64>>);
 
@@ -58,7 +58,7 @@ impl Calls {
     }
 }
 
-/// One process by itself.
+/// A single process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Alone;
 
@@ -76,8 +76,8 @@ impl Processes for Alone {
     }
 }
 
-/// Gives the values of all processes, or an error on all of them where one has one: its own on the process that failed, and
-/// which process it was on the others.
+/// Returns the values of all processes. If one failed, this is an error on all of them: on the failed process its own error, on the others
+/// the index of the failed process.
 pub(crate) fn agree(processes: &dyn Processes, name: &str, own: Result<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
     let (mark, mut bytes, own) = match own {
         Ok(bytes) => (0, bytes, None),
@@ -96,7 +96,7 @@ pub(crate) fn agree(processes: &dyn Processes, name: &str, own: Result<Vec<u8>>)
                 let text = String::from_utf8_lossy(&value[1..]);
                 return Err(CheckpointError::Process(format!("process {process} failed: {text}")));
             }
-            None => return Err(CheckpointError::Process(format!("process {process} said nothing"))),
+            None => return Err(CheckpointError::Process(format!("process {process} sent nothing"))),
         }
     }
     Ok(values)

@@ -1,4 +1,4 @@
-//! Threads that stand for processes.
+//! Threads that simulate processes.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::{Calls, Processes};
 use crate::error::{CheckpointError, Result};
 
-/// One thread of a group that stands for processes, as tests want it.
+/// One thread of a group that simulates processes, for tests.
 #[derive(Clone, Debug)]
 pub struct Threads {
     index: usize,
@@ -23,7 +23,7 @@ struct Shared {
     changed: Condvar,
 }
 
-/// The values that were brought, and how many threads have taken all of them.
+/// The values sent so far, and the number of threads that have received all of them.
 #[derive(Debug, Default)]
 struct Call {
     values: BTreeMap<usize, Vec<u8>>,
@@ -31,7 +31,7 @@ struct Call {
 }
 
 impl Threads {
-    /// A group of `count` threads; each waits for the others as long as `patience` lasts.
+    /// A group of `count` threads; each waits for the others for `patience`.
     #[must_use]
     pub fn group(count: usize, patience: Duration) -> Vec<Threads> {
         let shared = Arc::new(Shared { count, patience, calls: Mutex::default(), changed: Condvar::new() });

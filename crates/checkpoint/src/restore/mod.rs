@@ -168,10 +168,10 @@ impl Checkpoint {
             }
             if let Some(Stored { entry, .. }) = stored {
                 if (entry.dtype, &entry.shape) != (want.dtype, &want.shape) {
-                    let text = format!("{name} is {} and not {}{:?}", entry.ty(), want.dtype, want.shape);
+                    let text = format!("{name} is {}, expected {}{:?}", entry.ty(), want.dtype, want.shape);
                     mismatch.misshaped.push(text);
                 } else if let Some(region) = want.regions.iter().find(|region| !region.fits(&entry.shape)) {
-                    let text = format!("{name} is {} and has no {region}", entry.ty());
+                    let text = format!("{name} is {}, which has no {region}", entry.ty());
                     mismatch.misshaped.push(text);
                 }
             }
@@ -204,7 +204,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// From a folder or not, where the largest region has so many bytes.
+    /// For a folder or another store; `largest` is the size of the largest region in bytes.
     fn new(is_folder: bool, largest: usize) -> Reading {
         let limit = largest.saturating_mul(2).saturating_sub(OWN).max(largest);
         if is_folder {

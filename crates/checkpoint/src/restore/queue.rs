@@ -1,7 +1,7 @@
-//! Regions that are being read: which part of one is next, and how many are in memory.
+//! The queue of regions to read: hands out parts of regions, and limits the regions in memory.
 //!
-//! A region is cut into bands, which are contiguous in memory and end where tiles do, so that several readers fill one region
-//! without copying it once more.
+//! A region is divided into bands, which are contiguous in memory and end at tile boundaries. So several readers fill one region without
+//! another copy.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,13 +11,13 @@ use bytes::{Bytes, BytesMut};
 use crate::checkpoint::Stored;
 use crate::region::Region;
 
-/// A region that is wanted.
+/// A requested region.
 pub(super) struct Slot<'a> {
     pub(super) stored: &'a Stored,
     pub(super) region: &'a Region,
-    /// The bytes of its elements.
+    /// The size of its elements in bytes.
     pub(super) bytes: usize,
-    /// The bytes that its readers need beside it.
+    /// The memory in bytes that its readers need in addition.
     pub(super) beside: usize,
 }
 
@@ -29,12 +29,12 @@ pub(super) struct Band {
     pub(super) elements: BytesMut,
 }
 
-/// What readers take bands from, and one thread whole regions, in order.
+/// The queue from which readers take bands, and one thread takes whole regions in order.
 pub(super) struct Queue<'a> {
     slots: &'a [Slot<'a>],
-    /// The bytes that regions may have together; one alone may have more.
+    /// Maximum bytes of all regions in memory; a single region may exceed it.
     limit: usize,
-    /// About how many bytes a band has.
+    /// Approximate size of a band in bytes.
     band: usize,
     state: Mutex<State>,
     changed: Condvar,
@@ -42,19 +42,18 @@ pub(super) struct Queue<'a> {
 
 #[derive(Default)]
 struct State {
-    /// How many regions were begun.
+    /// The number of started regions.
     begun: usize,
-    /// Bytes of the regions that were begun and are not given back.
+    /// Bytes of started regions that have not been given back.
     held: usize,
     bands: VecDeque<Band>,
     regions: BTreeMap<usize, Filling>,
-    /// A region's memory that was given back, to be used again: memory that is new is given to a process page by page, which takes
-    /// longer than reading.
+    /// The memory of a region that was given back, for reuse. Page faults on newly allocated memory take longer than reading.
     spare: Option<Vec<u8>>,
     is_stopped: bool,
 }
 
-/// A region of which bands are still out.
+/// A region with bands that are not filled yet.
 struct Filling {
     left: usize,
     bands: Vec<BytesMut>,
@@ -73,7 +72,7 @@ impl<'a> Queue<'a> {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next band; `None` where there is nothing more to be read.
+    /// The next band; `None` if there is nothing left to read.
     pub(super) fn next(&self) -> Option<Band> {
         let mut state = self.lock();
         loop {
@@ -95,7 +94,7 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Cuts the next region into bands.
+    /// Divides the next region into bands.
     fn begin(&self, state: &mut State, slot: &Slot<'_>) {
         let number = state.begun;
         state.begun += 1;
@@ -112,7 +111,7 @@ impl<'a> Queue<'a> {
         }));
     }
 
-    /// Takes a band back that is filled.
+    /// Takes back a filled band.
     pub(super) fn filled(&self, band: Band) {
         let mut state = self.lock();
         if let Some(region) = state.regions.get_mut(&band.slot) {
@@ -124,7 +123,7 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Waits until a region is filled; `None` where that is given up.
+    /// Waits until a region is filled; returns `None` if reading was stopped.
     pub(super) fn whole(&self, slot: usize) -> Option<Vec<u8>> {
         let mut state = self.lock();
         loop {
@@ -133,7 +132,7 @@ impl<'a> Queue<'a> {
             }
             if state.regions.get(&slot).is_some_and(|region| region.left == 0) {
                 let bands = state.regions.remove(&slot).map(|region| region.bands).unwrap_or_default();
-                // Bands of one memory are put together without a copy.
+                // Bands of one allocation are joined without a copy.
                 let joined = bands.into_iter().reduce(|mut front, back| {
                     front.unsplit(back);
                     front
@@ -144,7 +143,7 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// A region needs no memory any more; what it had may be used again.
+    /// Releases the memory of a region, which may be reused.
     pub(super) fn give_back(&self, slot: usize, elements: Vec<u8>) {
         let Slot { bytes, beside, .. } = self.slots[slot];
         let mut state = self.lock();
@@ -153,14 +152,14 @@ impl<'a> Queue<'a> {
         self.changed.notify_all();
     }
 
-    /// Nothing more is read.
+    /// Stops reading.
     pub(super) fn stop(&self) {
         self.lock().is_stopped = true;
         self.changed.notify_all();
     }
 }
 
-/// Memory of a size: what is left over where it fits, and new otherwise.
+/// Allocates memory, or reuses the spare memory if its size fits.
 fn memory(spare: Option<Vec<u8>>, bytes: usize) -> BytesMut {
     match spare.filter(|spare| spare.capacity() >= bytes && spare.capacity() - bytes <= bytes / 8) {
         Some(mut spare) => {
@@ -171,7 +170,7 @@ fn memory(spare: Option<Vec<u8>>, bytes: usize) -> BytesMut {
     }
 }
 
-/// Cuts a region along the first dimension in which it has more than one element, where tiles end; bands are of about so many bytes.
+/// Divides a region along the first dimension with more than one element, at tile boundaries, into bands of about `size` bytes.
 fn bands(region: &Region, tile: &[usize], width: usize, size: usize) -> Vec<Region> {
     if region.elements() == 0 {
         return Vec::new();
@@ -196,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bands_end_where_tiles_do() {
+    fn bands_end_at_tile_boundaries() {
         let of = |offset: &[usize], shape: &[usize]| Region { offset: offset.into(), shape: shape.into() };
         let cut = bands(&of(&[0, 3, 0], &[1, 10, 8]), &[1, 4, 8], 2, 128);
         assert_eq!(cut, [of(&[0, 3, 0], &[1, 5, 8]), of(&[0, 8, 0], &[1, 5, 8])]);

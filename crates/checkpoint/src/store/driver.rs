@@ -1,4 +1,4 @@
-//! Threads that do the work of object stores, which are asynchronous.
+//! Threads that run the requests of object stores, which are asynchronous.
 
 use std::sync::mpsc;
 
@@ -6,27 +6,27 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::error::{CheckpointError, Result};
 
-/// Threads for requests.
+/// The number of threads for requests.
 const THREADS: usize = 2;
 
-/// Runs requests for callers that wait.
+/// Runs requests for blocking callers.
 #[derive(Debug)]
 pub(super) struct Driver {
-    /// There until it is dropped.
+    /// `None` only while it is dropped.
     runtime: Option<Runtime>,
 }
 
-/// An answer that is on its way.
+/// A pending answer.
 pub(super) struct Answer<T>(mpsc::Receiver<T>);
 
 impl Driver {
     pub(super) fn start() -> Result<Driver> {
         let runtime = Builder::new_multi_thread().worker_threads(THREADS).enable_all().build();
-        let runtime = runtime.map_err(|e| CheckpointError::Settings(format!("starting threads: {e}")))?;
+        let runtime = runtime.map_err(|e| CheckpointError::Settings(format!("cannot start threads: {e}")))?;
         Ok(Driver { runtime: Some(runtime) })
     }
 
-    /// Begins a request.
+    /// Starts a request.
     pub(super) fn spawn<T: Send + 'static>(
         &self,
         request: impl Future<Output = T> + Send + 'static,
@@ -34,19 +34,19 @@ impl Driver {
         let (sender, receiver) = mpsc::sync_channel(1);
         if let Some(runtime) = &self.runtime {
             runtime.spawn(async move {
-                // Where nobody waits any more, the answer goes.
+                // If nobody waits for the answer, it is dropped.
                 let _ = sender.send(request.await);
             });
         }
         Answer(receiver)
     }
 
-    /// Waits for an answer; `None` where the request panicked.
+    /// Waits for an answer; `None` if the request panicked.
     pub(super) fn answer<T>(&self, answer: Answer<T>) -> Option<T> {
         answer.0.recv().ok()
     }
 
-    /// Makes a request and waits for its answer; `None` where the request panicked.
+    /// Makes a request and waits for its answer; `None` if the request panicked.
     pub(super) fn wait_for<T: Send + 'static>(
         &self,
         request: impl Future<Output = T> + Send + 'static,
@@ -55,7 +55,7 @@ impl Driver {
     }
 }
 
-/// A runtime that is dropped waits for its threads, which an asynchronous caller must not do.
+/// Dropping a runtime waits for its threads, which an asynchronous caller must not do.
 impl Drop for Driver {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {

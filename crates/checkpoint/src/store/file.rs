@@ -1,4 +1,4 @@
-//! Files of a folder, read and written where they are: no buffers but the caller's, and no other thread.
+//! Direct reads and writes of files in a folder, without additional buffers or threads.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -8,8 +8,8 @@ use super::Store;
 use crate::error::{CheckpointError, Result};
 
 impl Store {
-    /// Opens a file for reading, and says how many bytes it has. The first `None` is for stores that are no folders, the second for
-    /// a file that is not there.
+    /// Opens a file for reading, and returns its size in bytes. The outer `None` means that the store is not a folder, the inner one that
+    /// the file does not exist.
     pub(crate) fn open_file(&self, path: &str) -> Result<Option<Option<(File, u64)>>> {
         let Some(folder) = &self.folder else { return Ok(None) };
         let opened = File::open(folder.join(path)).and_then(|file| {
@@ -23,8 +23,8 @@ impl Store {
         }
     }
 
-    /// Writes a file of a folder by the calls of `fill`, anew where there is one; [`Store::sync_file`] has it on the disk. Where that
-    /// fails, a part of it may be left.
+    /// Writes a file of a folder with the calls of `fill`, and replaces an existing one. [`Store::sync_file`] makes it durable. If this
+    /// fails, a part of the file may be left.
     pub(crate) fn write_file(
         &self,
         path: &str,
@@ -45,15 +45,15 @@ impl Store {
         write().map_err(|error| self.failed("writing", path, &error))
     }
 
-    /// Waits until what was written to a file is on the disk. Its name is when [`Store::sync_folders`] has been called.
+    /// Waits until the content of a file is durable. Its name is durable after [`Store::sync_folders`].
     pub(crate) fn sync_file(&self, path: &str, file: &File) -> Result<()> {
         file.sync_all().map_err(|error| self.failed("writing", path, &error))
     }
 
-    /// Has the names of all files below a folder on the disk. Nothing where this is no folder.
+    /// Makes the names of all files below a folder durable. Does nothing if the store is not a folder.
     pub(crate) fn sync_folders(&self, path: &str) -> Result<()> {
         match &self.folder {
-            // Other systems have no folders to be opened.
+            // Other systems cannot open folders.
             Some(folder) if cfg!(unix) => {
                 sync(&folder.join(path)).map_err(|error| self.failed("writing", path, &error))
             }
@@ -96,7 +96,7 @@ mod tests {
             let mut read = String::new();
             file.read_to_string(&mut read).unwrap();
             assert_eq!((read.as_str(), size), (text, text.len() as u64));
-            // It is the same object to the rest of the store.
+            // The rest of the store sees the same object.
             assert_eq!(store.get(path).unwrap().unwrap(), text);
         }
         assert!(store.open_file("none").unwrap().unwrap().is_none());

@@ -40,7 +40,7 @@ impl Store {
     /// Any object store; paths begin below `root`, which may be empty.
     ///
     /// # Errors
-    /// `root` is no path, or the system has no threads left.
+    /// `root` is not a valid path, or the system has no threads left.
     pub fn new(inner: Arc<dyn ObjectStore>, root: &str) -> Result<Store> {
         let root = Path::parse(root).map_err(|error| CheckpointError::Settings(error.to_string()))?;
         Ok(Store { inner, root, folder: None, retry: Retry::default(), driver: Arc::new(Driver::start()?) })
@@ -97,7 +97,7 @@ impl Store {
         let mut waits = self.retry.waits(self.folder.is_none());
         loop {
             let done = self.driver.wait_for(make(Arc::clone(&self.inner), whole.clone()));
-            match done.ok_or_else(|| failed("the store's threads are gone".to_owned()))? {
+            match done.ok_or_else(|| failed("the store's threads have ended".to_owned()))? {
                 Ok(value) => return Ok(value),
                 Err(error) => match waits.next().filter(|_| retry::may_pass(&error)) {
                     Some(wait) => std::thread::sleep(wait),
@@ -134,7 +134,7 @@ impl Store {
         let gone = || CheckpointError::Store {
             action: "writing",
             path: self.shown(path),
-            reason: "the store's threads are gone".to_owned(),
+            reason: "the store's threads have ended".to_owned(),
         };
         let whole = self.path(path)?;
         let mut waits = self.retry.waits(self.folder.is_none());
@@ -193,7 +193,7 @@ impl Store {
         }
     }
 
-    /// Reads an object; `None` where there is none.
+    /// Reads an object; `None` if it does not exist.
     pub(crate) fn get(&self, path: &str) -> Result<Option<Bytes>> {
         self.request("reading", path, |store, path| async move {
             absent(async { store.get(&path).await?.bytes().await }.await)
@@ -302,7 +302,7 @@ pub(crate) const fn part_size() -> usize {
 /// The maximum wait before a retry.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// `None` where the object is not there.
+/// Returns `None` if the object does not exist.
 fn absent<T>(outcome: object_store::Result<T>) -> object_store::Result<Option<T>> {
     match outcome {
         Ok(value) => Ok(Some(value)),
@@ -311,7 +311,7 @@ fn absent<T>(outcome: object_store::Result<T>) -> object_store::Result<Option<T>
     }
 }
 
-/// The error with its sources.
+/// The message of an error with its sources.
 fn reason(error: &Error) -> String {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);

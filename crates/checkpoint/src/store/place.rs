@@ -1,4 +1,4 @@
-//! Stores by the names that people give them.
+//! Stores by URL or path.
 
 use std::path::{Component, Path as FilePath, PathBuf};
 use std::sync::Arc;
@@ -11,12 +11,11 @@ use super::Store;
 use crate::error::{CheckpointError, Result};
 
 impl Store {
-    /// The store of a URL: `s3://bucket/folder`, `gs://...`, `az://...` (with the features `s3`, `gcs`, `azure`; what else
-    /// they want is read from `options`, with the keys that `object_store` has), `file:///folder`, `memory:`, or the path
-    /// of a folder.
+    /// Opens the store of a URL: `s3://bucket/folder`, `gs://...`, `az://...` (with the features `s3`, `gcs`, `azure`), `file:///folder`,
+    /// `memory:`, or the path of a folder. `options` are further settings with the keys of `object_store`.
     ///
     /// # Errors
-    /// The URL is of no store that is built in, or an option has no meaning.
+    /// The kind of store is not built in, or an option is unknown.
     pub fn open(url: &str, options: &[(String, String)]) -> Result<Store> {
         if url == "memory:" {
             return Store::memory();
@@ -28,7 +27,7 @@ impl Store {
         }
     }
 
-    /// A store in this process's memory.
+    /// Creates a store in this process's memory.
     ///
     /// # Errors
     /// The system has no threads left.
@@ -36,8 +35,7 @@ impl Store {
         Store::new(Arc::new(InMemory::new()), "")
     }
 
-    /// A folder of a file system, which is made when something is written. What is written is on the disk before it
-    /// counts as written.
+    /// Opens a folder of a file system, which is created at the first write. A write returns when the data is durable.
     ///
     /// # Errors
     /// The folder has no absolute name, or the system has no threads left.
@@ -50,7 +48,7 @@ impl Store {
     }
 }
 
-/// The path without `..`, which paths of object stores do not have. What a link leads to has another parent than the link.
+/// Removes `..` from a path, which paths of object stores must not contain. The parent of a link's target differs from the link's parent.
 fn without_parents(path: &FilePath) -> PathBuf {
     let mut whole = PathBuf::new();
     for part in path.components() {
@@ -106,7 +104,7 @@ fn cloud(scheme: &str, _url: &str, _options: &[(String, String)]) -> Result<Stor
 
 fn unknown(scheme: &str) -> CheckpointError {
     CheckpointError::Settings(format!(
-        "no store for {scheme}:// is built in: there are file, memory, and those of the features s3, gcs and azure"
+        "no store for {scheme}:// is built in: the stores are file, memory, and those of the features s3, gcs and azure"
     ))
 }
 
@@ -150,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_may_be_named_by_way_of_others() {
+    fn folder_paths_may_contain_parent_components() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(folder.path().join("a/b")).unwrap();
         let put = |path: &str| {
@@ -185,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_an_error() {
+    fn write_failures_are_errors() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("file"), "").unwrap();
         let error = Store::folder(&folder.path().join("file")).unwrap().put("x", Bytes::new()).unwrap_err();

@@ -1,4 +1,4 @@
-//! Requests that are made again.
+//! Retries of requests.
 
 use std::time::{Duration, SystemTime};
 
@@ -6,12 +6,12 @@ use object_store::Error;
 
 use super::PATIENCE;
 
-/// How often a request to an object store is made, and how long is waited between.
+/// The number of attempts of a request to an object store, and the delays between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry {
-    /// How often a request is made at most, at least once.
+    /// Maximum number of attempts; at least one.
     pub attempts: u32,
-    /// How long is waited after the first failure; twice as long after each one that follows, a minute at most.
+    /// The delay after the first failure. It doubles after each further one, up to a minute.
     pub first_wait: Duration,
 }
 
@@ -22,9 +22,9 @@ impl Default for Retry {
 }
 
 impl Retry {
-    /// The waits between attempts; none where `again` is false.
+    /// The delays between attempts; none if `again` is false.
     ///
-    /// Each is shortened by up to a quarter, so that processes which failed together do not come back together.
+    /// Each is shortened by up to a quarter, depending on the clock, so that processes which failed together do not retry together.
     pub(super) fn waits(self, again: bool) -> impl Iterator<Item = Duration> {
         let count = if again { self.attempts.saturating_sub(1) } else { 0 };
         (0..count).map(move |i| {
@@ -35,7 +35,7 @@ impl Retry {
     }
 }
 
-/// Whether the same request may succeed later.
+/// Whether a retry of the request may succeed.
 pub(super) fn may_pass(error: &Error) -> bool {
     matches!(error, Error::Generic { .. } | Error::JoinError { .. })
 }

@@ -39,7 +39,7 @@ impl Server {
     /// A server with an empty bucket; `None` with a message if a dependency is missing.
     pub(crate) fn start() -> Option<Server> {
         if !cfg!(feature = "s3") {
-            skip(Need::Python, "stores of S3 are not built in (`--features s3`)");
+            skip(Need::Python, "S3 stores are not built in (`--features s3`)");
             return None;
         }
         let Some(python) = std::env::var_os("SHARDC_PYTHON") else {
@@ -56,7 +56,7 @@ impl Server {
         // It prints a greeting before its port.
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let port = lines.map_while(Result::ok).find_map(|line| line.trim().parse::<u16>().ok());
-        let server = Server { child, port: port.expect("the server says its port") };
+        let server = Server { child, port: port.expect("the server prints its port") };
         // moto creates a bucket with one unsigned request.
         let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
         let request = "PUT /bucket HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\

@@ -1,4 +1,4 @@
-"""Writes the checkpoints of Orbax 0.12.8 that are beside this file: `python make.py FOLDER`."""
+"""Writes the checkpoints of Orbax 0.12.8 next to this file: `python make.py FOLDER`."""
 
 import os
 import pathlib

@@ -1,6 +1,6 @@
-"""Reads checkpoints of shardc with tensorstore and with Orbax, and compares every byte.
+"""Reads shardc's checkpoints with tensorstore and Orbax, and compares every byte.
 
-The argument is a folder with `plain` (a checkpoint), `steps/3` (a step), `expected.json` (arrays) and their bytes.
+The argument is a folder with `plain` (a checkpoint), `steps/3` (a step), `expected.json` (the arrays) and files with their bytes.
 """
 
 import json
@@ -70,7 +70,7 @@ for who, tree in restored.items():
     for entry in some:
         compare(who, entry, leaf(tree, entry["name"]))
 
-# Onto another mesh, on devices.
+# Restores onto another mesh.
 mesh = jax.make_mesh((2, 4), ("a", "b"))
 spec = jax.sharding.PartitionSpec("b", "a")
 sharding = jax.sharding.NamedSharding(mesh, spec)

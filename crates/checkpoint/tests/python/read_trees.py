@@ -1,4 +1,4 @@
-"""Restores `ours/N` of the folder that is the argument into the trees that `write_trees.py` saved, and compares everything."""
+"""Restores `ours/N` of the folder given as argument into the trees that `write_trees.py` saved, and compares all leaves."""
 
 import pathlib
 import sys

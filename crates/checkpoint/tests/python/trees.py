@@ -1,4 +1,4 @@
-"""Random trees as optimizers have them: the same for the same number."""
+"""Random trees like those of optimizers; a seed always gives the same tree."""
 
 import os
 import typing

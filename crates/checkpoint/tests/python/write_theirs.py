@@ -1,6 +1,6 @@
-"""Writes checkpoints with Orbax, from a mesh of 4x2 devices, and arrays with tensorstore, and the bytes that they have.
+"""Writes checkpoints with Orbax from a mesh of 4x2 devices, arrays with tensorstore, and their expected bytes.
 
-The argument is a folder: `plain` and `steps/3` are made there, and `expected.json`.
+The argument is a folder, in which `plain`, `steps/3` and `expected.json` are created.
 """
 
 import json
@@ -76,7 +76,7 @@ manager.wait_until_finished()
 for name, ocdbt, zarr3 in [("ocdbt", True, False), ("ocdbt3", True, True), ("zarr2", False, False)]:
     handler = ocp.PyTreeCheckpointHandler(use_ocdbt=ocdbt, use_zarr3=zarr3)
     ocp.Checkpointer(handler).save(root / name, tree)
-# Before processes are merged, the database of a checkpoint is not there.
+# The database of a checkpoint does not exist before the databases of processes are merged.
 shutil.copytree(root / "ocdbt", root / "unmerged")
 (root / "unmerged/manifest.ocdbt").unlink()
 shutil.rmtree(root / "unmerged/d")
@@ -84,7 +84,7 @@ with ocp.CheckpointManager(root / "items") as items:
     args = ocp.args.Composite(state=ocp.args.StandardSave(tree), meta=ocp.args.JsonSave({"a": 1}))
     items.save(5, args=args)
 v1.save(root / "v1", {key: value for key, value in tree.items() if key != "host"})
-# A database of many versions and nodes, with keys for which numbered manifests are used.
+# Databases with many versions and nodes, with a single manifest and with numbered manifests.
 config = {"max_inline_value_bytes": 8, "max_decoded_node_bytes": 200, "version_tree_arity_log2": 1}
 for name, kind in [("versions", "single"), ("numbered", "numbered")]:
     shutil.copytree(root / "ocdbt", root / name)
@@ -101,7 +101,7 @@ for name, kind in [("versions", "single"), ("numbered", "numbered")]:
         new.write(key, b"older").result()
         new.write(key, old.read(key).result().value).result()
 
-# Other codecs than Orbax's, in the place of an array of its checkpoint.
+# An array of Orbax's checkpoint is replaced by one with other codecs.
 array = values((40, 30), np.float32)
 bytes_codec = {"name": "bytes", "configuration": {"endian": "little"}}
 big = {"name": "bytes", "configuration": {"endian": "big"}}

@@ -1,4 +1,4 @@
-"""Writes random trees with Orbax's default settings to `theirs/N` of the folder that is the argument, and prints how many."""
+"""Writes random trees with Orbax's default settings to `theirs/N` of the folder given as argument, and prints their number."""
 
 import pathlib
 import sys

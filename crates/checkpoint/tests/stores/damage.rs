@@ -17,7 +17,7 @@ fn faults(store: &Store, path: &str) -> Vec<String> {
     }
 }
 
-pub(crate) fn every_file_is_watched(place: &Place) {
+pub(crate) fn every_file_is_verified(place: &Place) {
     let store = &place.store;
     save_own(store, "s", &small(), &Info::default(), &Alone).unwrap();
     assert_eq!(faults(store, "s"), Vec::<String>::new());
@@ -61,7 +61,7 @@ pub(crate) fn every_file_is_watched(place: &Place) {
     assert_eq!(faults(store, "s"), Vec::<String>::new());
 }
 
-pub(crate) fn all_damage_is_told_at_once_and_nothing_wrong_is_given(place: &Place) {
+pub(crate) fn all_damage_is_reported_and_no_wrong_data_returned(place: &Place) {
     let arrays = small();
     save_own(&place.store, "s", &arrays, &Info::default(), &Alone).unwrap();
     for name in ["w/c/0/0", "w/c/1/0", "layer.b/c/1"] {

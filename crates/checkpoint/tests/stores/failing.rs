@@ -155,7 +155,7 @@ fn quick(attempts: u32) -> Retry {
     Retry { attempts, first_wait: Duration::from_millis(1) }
 }
 
-pub(crate) fn a_store_that_fails_every_third_request_loses_nothing(place: &Place) {
+pub(crate) fn failing_every_third_request_loses_nothing(place: &Place) {
     // Among concurrent requests, one may repeatedly be the third, but not sixteen times.
     let store = Store::new(Failing::every(&place.objects, 3), &place.root).unwrap().with_retry(quick(16));
     let arrays = varied(&[4, 2]);
@@ -165,13 +165,13 @@ pub(crate) fn a_store_that_fails_every_third_request_loses_nothing(place: &Place
     assert_eq!(checkpoint.verify(None).unwrap(), []);
 }
 
-pub(crate) fn a_store_that_always_fails_says_why(place: &Place) {
+pub(crate) fn failing_store_reports_the_reason(place: &Place) {
     let store = Store::new(Failing::every(&place.objects, 1), &place.root).unwrap().with_retry(quick(3));
     let error = save_own(&store, "s", &small(), &Info::default(), &Alone).unwrap_err();
     assert!(error.code() == "SH1301" && error.to_string().contains("the line is down"), "{error}");
 }
 
-pub(crate) fn a_full_store_keeps_what_was_whole(place: &Place) {
+pub(crate) fn full_store_keeps_complete_checkpoints(place: &Place) {
     let arrays = small();
     let bytes: usize = arrays.values().map(|(array, _)| array.bytes.len()).sum();
     let store = Store::new(Failing::full(&place.objects, bytes * 3 / 2), &place.root).unwrap();
@@ -184,7 +184,7 @@ pub(crate) fn a_full_store_keeps_what_was_whole(place: &Place) {
 }
 
 /// If the store fails for good after any request, a checkpoint is complete or does not exist.
-pub(crate) fn a_save_that_ends_anywhere_is_whole_or_none(place: &Place) {
+pub(crate) fn interrupted_save_is_complete_or_absent(place: &Place) {
     let arrays = small();
     let open = || Store::new(place.objects.clone(), &place.root).unwrap();
     let counting = Failing::every(&place.objects, 0);

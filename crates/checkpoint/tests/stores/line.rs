@@ -52,8 +52,8 @@ fn pass(mut from: TcpStream, mut to: TcpStream, left: &AtomicUsize, cut: &Atomic
     let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
 }
 
-pub(crate) fn a_bad_line_loses_nothing(place: &Place) {
-    let (port, cut) = bad_line(server().expect("the place is one of its"));
+pub(crate) fn broken_connections_lose_nothing(place: &Place) {
+    let (port, cut) = bad_line(server().expect("the place is on S3"));
     let retry = Retry { attempts: 8, first_wait: Duration::from_millis(1) };
     let url = format!("{}/{}", Server::BUCKET, place.root);
     let store = Store::open(&url, &moto::options(port)).unwrap().with_retry(retry);

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Shards of the first two dimensions: meshes 4x2, 2x4, 8x1, 1x8, one device, and one that divides few sizes.
 const MESHES: [[usize; 2]; 6] = [[4, 2], [2, 4], [8, 1], [1, 8], [1, 1], [3, 5]];
 
-pub(crate) fn any_sharding_becomes_any_other(place: &Place) {
+pub(crate) fn any_sharding_restores_onto_any_other(place: &Place) {
     let store = &place.store;
     for (number, saved) in MESHES.into_iter().enumerate() {
         let arrays = varied(&saved);
@@ -62,7 +62,7 @@ pub(crate) fn processes_save_together_and_restore_their_parts(place: &Place) {
     }
 }
 
-pub(crate) fn processes_may_meet_in_a_folder(place: &Place) {
+pub(crate) fn processes_communicate_through_a_folder(place: &Place) {
     let folder = tempfile::tempdir().unwrap();
     let group: Vec<Folder> = (0..3).map(|i| Folder::new(folder.path().to_owned(), i, 3, PATIENCE)).collect();
     let arrays = varied(&[3, 1]);
@@ -98,7 +98,7 @@ pub(crate) fn a_process_that_fails_fails_all_and_leaves_nothing(place: &Place) {
     assert!(matches!(Checkpoint::open(&place.store, "a"), Err(CheckpointError::NotFound { .. })));
 }
 
-pub(crate) fn a_checkpoint_is_not_written_over(place: &Place) {
+pub(crate) fn checkpoints_are_not_overwritten(place: &Place) {
     let arrays = small();
     save_own(&place.store, "s", &arrays, &Info::default(), &Alone).unwrap();
     let mut other = arrays.clone();
@@ -106,11 +106,11 @@ pub(crate) fn a_checkpoint_is_not_written_over(place: &Place) {
     let error = save_own(&place.store, "s", &other, &Info::default(), &Alone).unwrap_err();
     let text = error.to_string();
     assert_eq!(error.code(), "SH1306");
-    assert!(text.starts_with("there is a checkpoint at ") && text.ends_with("/s already"), "{text}");
+    assert!(text.starts_with("a checkpoint already exists at ") && text.ends_with("/s"), "{text}");
     check(&Checkpoint::open(&place.store, "s").unwrap(), &arrays, &[1, 1], 0, 1);
 }
 
-pub(crate) fn large_blocks_that_the_array_cuts_off_come_back(place: &Place) {
+pub(crate) fn truncated_large_blocks_round_trip(place: &Place) {
     // Blocks of four MiB, the last of them truncated in both dimensions; a folder has their ends written first.
     let mut arrays = Arrays::new();
     arrays.insert("w".to_owned(), (array(5, DType::F32, &[2050, 2055]), vec![2, 2]));
@@ -147,7 +147,7 @@ pub(crate) fn parts_of_one_block_are_read_along_either_dimension(place: &Place) 
     }
 }
 
-pub(crate) fn a_checkpoint_is_written_again_with_other_blocks_and_compared(place: &Place) {
+pub(crate) fn checkpoint_is_resharded_and_compared(place: &Place) {
     let store = &place.store;
     let arrays = varied(&[4, 2]);
     let info = Info { step: Some(3), ..Info::default() };

@@ -44,7 +44,7 @@ pub(crate) fn steps_are_listed_kept_and_deleted_by_number(place: &Place) {
     assert_eq!(manager.all_steps().unwrap(), [20, 30]);
 }
 
-pub(crate) fn steps_are_saved_behind_the_run(place: &Place) {
+pub(crate) fn steps_are_saved_in_the_background(place: &Place) {
     let keep = Keep { newest: Some(2), every: None };
     let options = || Options { keep, save_on_preemption: false, ..Options::default() };
     let manager = CheckpointManager::new(&place.store, "run", options()).unwrap();

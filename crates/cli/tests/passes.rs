@@ -48,7 +48,7 @@ fn a_pipeline_can_be_inspected_and_stopped() {
     assert_eq!(fs::read_to_string(folder.path("out.mlir")).unwrap(), by_name);
     for (args, what) in [
         (["--print-after", "nothing"], "no pass is called nothing"),
-        (["--stop-after", "0"], "counts passes from 1"),
+        (["--stop-after", "0"], "passes are numbered from 1"),
     ] {
         let ran = folder.run(&[ARGS, &args[..]].concat());
         assert_eq!(ran.code, Some(2), "{}", ran.err);

@@ -12,8 +12,8 @@
 //--- main.mlir
 sdy.mesh @mesh = <["x"=4, "y"=2]>
 
-// CALLS: error[SH0391]: the pass plan needs a program without calls, but func.call @f stands in it
-// CALLS: = help: run the pass inline before plan
+// CALLS: error[SH0391]: the pass legalize-shardings needs a program without calls, but func.call @f stands in it
+// CALLS: = help: run the pass inline before legalize-shardings
 // CONSTRAINTS: error[SH0391]: the pass localize needs a planned program, but sdy.sharding_constraint stands in it
 // CONSTRAINTS: = help: run the pass plan before localize
 // RESHARDS: error[SH0391]: the pass localize needs a program whose reshards are lowered, but sdy.reshard stands in it
@@ -39,8 +39,8 @@ func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"
 
 //--- slice.mlir
 // The only mesh that the program names is that of the collective.
-// COLLECTIVES: error[SH0391]: the pass plan needs a program without collectives between shardings, but sdy.all_slice stands in it
-// COLLECTIVES: = help: run the pass decompose before plan
+// COLLECTIVES: error[SH0391]: the pass legalize-shardings needs a program without collectives between shardings, but sdy.all_slice stands in it
+// COLLECTIVES: = help: run the pass decompose before legalize-shardings
 // SLICE: mhlo.num_replicas = 8 : i32
 // SLICE: stablehlo.dynamic_slice
 sdy.mesh @mesh_4_2 = <["x"=4, "y"=2]>

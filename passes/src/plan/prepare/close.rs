@@ -1,7 +1,7 @@
 //! Closes shardings: each becomes a placement on the common mesh, without priorities, open dimensions and axes of size one.
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{Diagnostic, FuncId, MeshId, Module, RegionId, ShardingId, TensorSharding, ValueId};
+use shardc_ir::{Diagnostic, FuncId, MeshId, Module, OpKind, RegionId, ShardingId, TensorSharding, ValueId};
 
 use super::device_order::{self, Crossing, planned_mesh};
 use super::maximal;
@@ -15,7 +15,7 @@ pub(super) fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId)
     for region in regions {
         values.extend(&module.regions[region].args);
     }
-    for op in ops {
+    for &op in &ops {
         values.extend(&module.ops[op].results);
     }
     let mut known: FxHashMap<(Option<ShardingId>, usize), ShardingId> = FxHashMap::default();
@@ -37,6 +37,16 @@ pub(super) fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId)
         });
         known.insert((given, rank), id);
         module.shardings.set(value, Some(id));
+    }
+    // The text of these operations names the sharding of their result.
+    for op in ops {
+        let Some(id) = module.ops[op].results.first().and_then(|&result| module.shardings.of(result)) else {
+            continue;
+        };
+        match &mut module.ops[op].kind {
+            OpKind::ShardingConstraint(to) | OpKind::Reshard(to) => *to = id,
+            _ => {}
+        }
     }
 }
 

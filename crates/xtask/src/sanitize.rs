@@ -25,7 +25,7 @@ use crate::{
 
 /// The tests to run, and the tool.
 #[derive(Args)]
-pub(crate) struct SanitizeArgs {
+pub struct SanitizeArgs {
     /// The parts to run; by default all.
     parts: Vec<Part>,
     /// Use Miri instead of AddressSanitizer, for the crates and tests that call no foreign functions.
@@ -139,7 +139,7 @@ const TOO_LONG_FOR_MIRI: [&str; 13] = [
 const CASES_UNDER_MIRI: (&str, &str) = ("PROPTEST_CASES", "2");
 
 /// Runs tests under a memory checker. Any finding is an error.
-pub(crate) fn run(workspace: &Workspace, args: &SanitizeArgs) -> Result<()> {
+pub fn run(workspace: &Workspace, args: &SanitizeArgs) -> Result<()> {
     if args.miri { miri(workspace, args) } else { address(workspace, &args.parts) }
 }
 

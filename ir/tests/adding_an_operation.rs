@@ -15,8 +15,8 @@ const NAME: &str = "\"stablehlo.fft\"";
 const OWN: &[&str] = &[
     "crates/autodiff/src/transpose/rules/linear_algebra.rs",
     "crates/graph/src/ops/linalg.rs",
-    "passes/src/plan/fft.rs",
-    "passes/src/plan/staged.rs",
+    "passes/src/plan/expand/fft.rs",
+    "passes/src/plan/expand/mod.rs",
     "passes/src/transforms/row_major_fft.rs",
 ];
 

@@ -1,4 +1,4 @@
-//! How the program is fed: what goes in and comes out of a planned function, and what its memory is.
+//! The interface of a planned function: shardings, memory kinds and donations of its arguments and results.
 
 use shardc_ir::{
     AttrDict, Class, DType, Diagnostic, FuncId, Mesh, MeshId, Module, Shape, ShardingId, SpmdMode,
@@ -8,12 +8,12 @@ use shardc_ir::{
 use crate::report::byte_size::bytes_text;
 use crate::sharding::interface::{Interface, InterfaceTensor};
 
-/// The result that each parameter gives its memory to, where it does.
+/// The result to which each parameter is donated, if any.
 pub(super) fn aliases(module: &Module, func: FuncId) -> Vec<Option<usize>> {
     module.funcs[func].arg_attrs.iter().map(AttrDict::donated_to).collect()
 }
 
-/// Warnings of parameters that no longer give their memory to the result that the program says: a device then holds both.
+/// Warnings (SH0317) about donations of the program that no longer hold: a device then holds both the parameter and the result.
 pub(super) fn lost_aliases(
     module: &Module,
     func: FuncId,
@@ -61,7 +61,7 @@ pub(super) fn lost_aliases(
     warnings
 }
 
-/// The interface of a function that is planned on the mesh `planned`.
+/// The interface of a function that was planned on the mesh `planned`.
 pub(super) fn interface(
     module: &Module,
     func: FuncId,

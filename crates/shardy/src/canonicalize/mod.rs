@@ -1,8 +1,11 @@
-//! `canonicalize`: what MLIR's pass of that name does to Shardy's operations.
+//! `canonicalize`: MLIR's canonicalizer with the patterns of Shardy's operations.
 //!
-//! Collectives and reshards that undo or repeat one another go, manual computations lose operands that they do not use
-//! and go where they do nothing, constants come first, and what nothing uses and has no effect goes. Rounds follow one
-//! another until one changes nothing; each looks at every operation once, front to back.
+//! Each `stablehlo.constant` is first moved to the front and deduplicated. Then rounds run until one changes nothing. A round visits
+//! each operation once, in program order, and removes dead operations without effects at its end. Its patterns:
+//!
+//! * a no-op collective is removed; pairs cancel, or are fused (all-reduce and all-slice to reduce-scatter);
+//! * a reshard of a reshard with one use reads the operand of the first; a repeated reshard reuses the earlier result;
+//! * a manual computation loses unused operands, and is inlined if its manual axes have size 1.
 
 mod collectives;
 mod constants;
@@ -32,7 +35,7 @@ pub(super) enum Patterns {
 }
 
 impl Patterns {
-    /// What [`PATTERNS`] says.
+    /// Reads a value of [`PATTERNS`].
     pub(super) fn of(value: &str) -> Self {
         match value {
             "sdy-reshard" => Patterns::Reshards,
@@ -50,25 +53,25 @@ pub(super) fn canonicalize(module: &mut Module, patterns: Patterns) {
     }
 }
 
-/// One look at each operation.
+/// One round of patterns over a function body.
 struct Round<'m> {
     module: &'m mut Module,
     places: ShardingAccess,
-    /// Who used what when the round began.
+    /// The users of each value at the start of the round.
     uses: Uses,
-    /// How often each value is used now.
+    /// The current number of uses of each value.
     count: Vec<u32>,
     forward: ValueMap,
     insertions: Insertions,
     gone: SecondaryMap<OpId, bool>,
-    /// Operations that this round made or changed: what it knows of their users may be out of date.
+    /// Operations that this round created or changed: `uses` may be out of date for them.
     touched: SecondaryMap<OpId, bool>,
-    /// The region and the number in it of each reshard.
+    /// The region of each reshard, and its index there.
     position: FxHashMap<OpId, (RegionId, usize)>,
     changed: bool,
 }
 
-/// Applies each pattern once; tells whether anything changed.
+/// Applies the patterns to each operation once; returns whether anything changed.
 fn round(module: &mut Module, body: RegionId, patterns: Patterns) -> bool {
     let ops = module.walk(body);
     let uses = module.uses();
@@ -101,7 +104,7 @@ fn round(module: &mut Module, body: RegionId, patterns: Patterns) -> bool {
             }
             OpKind::Reshard(_) if patterns != Patterns::Collectives => round.reshard(op, patterns),
             OpKind::ManualComputation(spec) if patterns == Patterns::All => round.manual(op, &spec),
-            // Without values there is no mesh that its axes are of, and so it is not read as what it is.
+            // A manual computation without operands and results names no mesh, so the parser keeps it opaque.
             OpKind::Opaque(spec) if patterns == Patterns::All && &*spec.name == "sdy.manual_computation" => {
                 round.manual(op, &ManualSpec::default());
             }
@@ -117,7 +120,7 @@ fn round(module: &mut Module, body: RegionId, patterns: Patterns) -> bool {
 }
 
 impl Round<'_> {
-    /// The collective that makes a value.
+    /// The collective that produces a value.
     fn collective_of(&self, value: ValueId) -> Option<(OpId, Box<MeshCollective>)> {
         let op = self.module.def_op(value)?;
         match &self.module.ops[op].kind {
@@ -130,7 +133,7 @@ impl Round<'_> {
         self.count.get(value.index()).copied().unwrap_or(0)
     }
 
-    /// `value` stands for the one result of `op`, which goes.
+    /// Replaces the single result of `op` by `value`, and erases `op`.
     fn replace(&mut self, op: OpId, value: ValueId) {
         if let Some(&result) = self.module.ops[op].results.first() {
             self.forward.insert(result, value);
@@ -140,7 +143,7 @@ impl Round<'_> {
         self.erase(op);
     }
 
-    /// `op` goes; what it used it uses no more.
+    /// Erases `op`, and drops its uses of operands.
     fn erase(&mut self, op: OpId) {
         for v in self.module.ops[op].operands.clone() {
             let count = &mut self.count[v.index()];
@@ -150,7 +153,7 @@ impl Round<'_> {
         self.changed = true;
     }
 
-    /// `op` reads `value` instead of what its first operand was.
+    /// Replaces the first operand of `op` by `value`.
     fn set_operand(&mut self, op: OpId, value: ValueId) {
         let before = self.module.ops[op].operands[0];
         self.count[before.index()] = self.uses_of(before).saturating_sub(1);

@@ -27,8 +27,8 @@ struct Slab {
 
 impl Localizer<'_> {
     /// Clamps the starts of a `dynamic_slice` along unsplit dimensions. The slice clamps them itself, but XLA merges two slices
-    /// and adds their unclamped starts. The second slice may cut the device's block out of the result, so windows of one
-    /// element are exempt.
+    /// and adds their unclamped starts, and the second slice may cut the device's block out of the result. The result of a
+    /// one-element window is never cut.
     pub(super) fn keep_inside(&mut self, op: OpId) {
         let OpKind::DynamicSlice { sizes } = &self.rw.module.ops[op].kind else { return };
         let sizes = sizes.clone();

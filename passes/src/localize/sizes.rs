@@ -4,10 +4,10 @@
 use rustc_hash::FxHashSet;
 use shardc_ir::{Diagnostic, Module, RegionId, Type, limits};
 
-/// Demands that what a device computes is not beyond [`limits::MAX_BYTES`].
+/// Checks that no local tensor exceeds [`limits::MAX_BYTES`].
 ///
 /// # Errors
-/// SH0414 for the first tensor that is.
+/// SH0414 for the first tensor that does.
 pub(super) fn check(module: &Module, body: RegionId) -> Result<(), Box<Diagnostic>> {
     let mut seen = FxHashSet::default();
     for op in module.walk(body) {

@@ -49,7 +49,7 @@ const LOST: u64 = 11;
 const LOST_ON_GPUS: u64 = 9;
 
 /// The size of a table, with rows along the lanes, from which on the TPU compiler keeps the default layout of the table and its rows.
-/// Measured: 2^18 to 2^20 rows of 2 to 64 32-bit numbers (at most 512 MiB) are along the lanes; 2^21 rows and more (at least 1 GiB) are not.
+/// Measured: 2^18 to 2^20 rows of 2 to 64 32-bit numbers (at most 512 MiB) are along the lanes; 2^21 and more (at least 1 GiB) are not.
 /// Tables that are only looked up in were seen to keep it from 256 MiB on, but not always.
 const TOO_MUCH_IN_ROWS: u64 = 1 << 30;
 

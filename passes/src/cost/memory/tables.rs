@@ -8,8 +8,8 @@
 //! * 1 for an argument, which is prefetched; 8 for one of more than 1 MiB, which is prefetched in four slices;
 //! * 3/4 for a result that takes the memory of an argument: most are evicted. Any other result is written in place;
 //! * 3/4 for a computed result: several results, such as a parameter and its state, share a fusion; none for zeros;
-//! * 3/2 for an all-gather or a collective-permute, which is split into a start and a done operation; 1/2 for an all-gather of results, which
-//!   has little to overlap with;
+//! * 3/2 for an all-gather or a collective-permute, which is split into a start and a done operation; 1/2 for an all-gather of results,
+//!   which has little to overlap with;
 //! * 1/4 for a matmul, since some are multi-output fusions, and for an all-reduce, which combines many tensors;
 //! * 2 for a loop: its state is a tuple before and after.
 //!

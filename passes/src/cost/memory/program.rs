@@ -376,8 +376,8 @@ impl<'m> Program<'m> {
         if let OpKind::Gather(spec) = &data.kind
             && self.machine.is_tpu()
         {
-            // A lookup in a converted table converts the rows instead. Not so if it takes elements of each row, as `take_along_axis` does with
-            // logits: the converted logits are in memory, beside the original ones.
+            // A lookup in a converted table converts the rows instead. Not so if it takes elements of each row, as `take_along_axis` does
+            // with logits: the converted logits are in memory, beside the original ones.
             let table = data.operands[0];
             let is_converted = spec.operand_batching_dims.is_empty()
                 && self.is_made_by(table, |kind| matches!(kind, OpKind::Convert));

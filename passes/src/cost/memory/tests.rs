@@ -1,12 +1,11 @@
-//! Tests of the memory estimate on small programs; each shows one rule.
+//! Tests of the memory estimate on small programs, one rule each.
 
 use std::fmt::Write as _;
 
 use super::*;
 use liveness::FAR_BEHIND;
 
-/// The temporaries of a function of one argument of 1024 bytes; nothing is fused into a decomposition, which is written
-/// `%0 = C %x`, nor is it fused into anything.
+/// The temporaries of a function with one argument of 1024 bytes. `%0 = C %x` stands for a decomposition, which is never fused.
 fn of(body: &str) -> u64 {
     let module = parsed("", body);
     temporaries(&module, module.entry().unwrap())
@@ -158,7 +157,7 @@ fn a_table_is_not_written_over_the_product_that_its_rows_are_reduced_with() {
 
 #[test]
 fn a_product_that_is_part_of_its_reader_is_not_kept_for_others() {
-    // Weights of an attention with a scale for each row, read again where other layers have come between.
+    // Attention weights with a scale per row, which are read again after other layers.
     let kept = on_a_tpu(
         "func.func @main(%x: tensor<256x256xf32>, %y: tensor<256x256xf32>) -> tensor<256x256xf32> {
         %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -248,7 +247,7 @@ fn a_barrier_copies_nothing() {
     assert_eq!(of(row), 2048, "another shape is the same memory");
 }
 
-/// The product of two matrices.
+/// The text of a matmul.
 fn dot(result: &str, a: &str, b: &str) -> String {
     format!(
         "{result} = stablehlo.dot_general {a}, {b}, contracting_dims = [1] x [0] : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>\n"
@@ -290,7 +289,7 @@ fn an_update_runs_as_soon_as_it_can_and_frees_its_gradient() {
 
 #[test]
 fn what_frees_more_than_it_makes_runs_before_the_end_of_the_text_alone() {
-    // A chain of matrices, and behind it all products of them, each of so many rows of 64 bytes, whose own products are added up.
+    // A chain of matrices, and after it matmuls of all of them, each with `rows` rows of 64 bytes; products of those are summed.
     let of = |matrices: usize, rows: usize| {
         let (part, square) = (format!("tensor<{rows}x16xf32>"), format!("tensor<{rows}x{rows}xf32>"));
         let mut text = String::from("%0 = C %x\n");
@@ -347,7 +346,7 @@ fn a_loop_has_its_state_once() {
     assert_eq!(of(text), 1024, "the state");
 }
 
-/// The temporaries of a loop that takes a row of a stack of four and computes `%y` from it, by `body`, and `%none`.
+/// The temporaries of a loop that takes a row of a stack of four, and computes `%y` from it and `%none` by `body`.
 fn of_rows(machine: Machine, stack: &str, result: &str, body: &str) -> u64 {
     let (_, row) = stack.split_once('x').unwrap();
     let (sizes, _) = row.rsplit_once('x').unwrap();
@@ -373,7 +372,7 @@ fn of_rows(machine: Machine, stack: &str, result: &str, body: &str) -> u64 {
 
 #[test]
 fn a_stack_whose_rows_are_cut_across_tiles_is_copied() {
-    // Rows of 8 by 128 features, by heads and sizes of them, which are columns of the product or rows of it.
+    // Rows with 8 by 128 features, heads and sizes, which are columns or rows of the matmul.
     let of = |machine: Machine, contracted: &str, result: &str| {
         let body = format!(
             "%h = stablehlo.reshape %row : (tensor<1x8x8x128xf32>) -> tensor<8x8x128xf32>
@@ -390,7 +389,7 @@ fn a_stack_whose_rows_are_cut_across_tiles_is_copied() {
 
 #[test]
 fn a_stack_whose_rows_are_gathered_by_less_than_tiles_is_copied() {
-    // Features in parts, by heads and sizes of them, which are padded from 4 by 64 to 4 by 128.
+    // Sharded features, heads and sizes. The latter are padded from 4 by 64 to 4 by 128.
     let of = |machine: Machine, part: u32, whole: u32| {
         let body = format!(
             "%y = \"stablehlo.all_gather\"(%row) <{{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}}> : (tensor<1x{part}x4x64xf32>) -> tensor<1x{whole}x4x64xf32>"
@@ -461,7 +460,7 @@ fn rows_of_a_gradient_are_padded_only_as_it_is_made() {
     let subtracted = |width| format!("%1 = stablehlo.subtract %x, %0 : tensor<4096x{width}xf32>");
     assert_eq!(of(256, &subtracted(256)), bytes(256), "whole tiles are not copied");
     assert_eq!(of(8, &subtracted(8)), bytes(128) + bytes(8));
-    // What is no gradient stays as it is made.
+    // A value that is not a gradient keeps its layout.
     assert_eq!(of(8, "%1 = stablehlo.reverse %0, dims = [0] : tensor<4096x8xf32>"), bytes(128));
 }
 
@@ -478,7 +477,7 @@ fn an_argument_that_gives_its_memory_is_there_all_the_time() {
     }
     let module = parsed("", body);
     assert_eq!(estimate(&module, module.entry().unwrap(), Machine::Plain).peak, 4096);
-    // Memory of the host is no memory of the device.
+    // Host memory is not counted as device memory.
     let module = parsed("{mhlo.memory_kind = \"pinned_host\"}", body);
     let need = estimate(&module, module.entry().unwrap(), Machine::Plain);
     assert_eq!((need.arguments, need.host, need.peak), (0, 1024, 3072));
@@ -517,7 +516,7 @@ fn what_only_products_read_is_rounded_on_a_tpu() {
     assert_eq!(of(other), 4 * 16 * 128);
 }
 
-/// Adds eight rows to zeros of a table.
+/// The text of a scatter that adds eight rows to a table of zeros.
 fn scattered(result: &str, table: &str, places: &str, rows: &str, dims: &str) -> String {
     format!(
         "{result} = \"stablehlo.scatter\"(%z, %at, {rows}) <{{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [{dims}], scatter_dims_to_operand_dims = [{dims}], index_vector_dim = 1>}}> ({{
@@ -590,7 +589,7 @@ fn blocks_are_looked_up_in_a_copy_that_no_tile_cuts_along_them() {
 
 #[test]
 fn loops_over_random_bits_begin_together_where_their_keys_are_known() {
-    // Each loop changes its state with one operation, which writes over it.
+    // The body of each loop is one in-place operation.
     let of = |machine: Machine, second_key: &str| {
         let mut text = String::new();
         for (at, key) in ["%k", second_key].iter().enumerate() {

@@ -372,7 +372,7 @@ fn of_rows(machine: Machine, stack: &str, result: &str, body: &str) -> u64 {
 
 #[test]
 fn a_stack_whose_rows_are_cut_across_tiles_is_copied() {
-    // Rows with 8 by 128 features, heads and sizes, which are columns or rows of the matmul.
+    // Rows of `[8, 8, 128]` (features, heads, size). If only features are contracted, heads and size are both columns.
     let of = |machine: Machine, contracted: &str, result: &str| {
         let body = format!(
             "%h = stablehlo.reshape %row : (tensor<1x8x8x128xf32>) -> tensor<8x8x128xf32>

@@ -32,23 +32,23 @@ pub(super) fn lost_aliases(
         let (why, hint) = if output.global.dtype != input.global.dtype {
             let (theirs, own) = (output.global.dtype, input.global.dtype);
             (
-                format!("of element type {theirs} where the parameter has {own}"),
-                "convert the one that is to have the other's element type, or do not donate the parameter",
+                format!("which has element type {theirs}, not {own}"),
+                "convert one of the two to the element type of the other, or do not donate the parameter",
             )
         } else if output.global.shape != input.global.shape {
             (
-                format!("{} where the parameter is {}", output.global, input.global),
+                format!("which is {}, not {}", output.global, input.global),
                 "donate the parameter to a result of its shape",
             )
         } else {
             (
-                format!("sharded {} where the parameter is {}", sharding(output), sharding(input)),
-                "shard the two alike",
+                format!("which is sharded {}, not {}", sharding(output), sharding(input)),
+                "give both the same sharding",
             )
         };
         let bytes = local.num_bytes().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
         let message = format!(
-            "parameter {i} cannot give its memory to result {result}, {why}: {} more on each device",
+            "parameter {i} cannot be donated to result {result}, {why}: {} more on each device",
             bytes_text(bytes)
         );
         warnings.push(

@@ -76,7 +76,7 @@ impl Precondition {
             return Ok(());
         };
         let data = &module.ops[op];
-        let message = format!("the pass {pass} needs {}, but {} stands in it", self.about, data.kind.title());
+        let message = format!("the pass {pass} needs {}, but it has {}", self.about, data.kind.title());
         let mut error = Diagnostic::invalid("SH0391", message)
             .at(data.span)
             .hint(format!("run the pass {} before {pass}", self.after));
@@ -92,8 +92,7 @@ pub(crate) fn not_planned(pass: &str, found: Vec<Diagnostic>) -> Vec<Diagnostic>
         return found;
     }
     let Some(first) = found.into_iter().next() else { return Vec::new() };
-    let message =
-        format!("the pass {pass} needs a program as plan and lower-reshards leave it: {}", first.message);
+    let message = format!("the pass {pass} needs the output of plan and lower-reshards: {}", first.message);
     let hint = format!("run the passes propagate, plan and lower-reshards before {pass}");
     vec![Diagnostic {
         user_loc: first.user_loc,

@@ -39,12 +39,12 @@ pub(crate) fn all_replicated(module: &Module, body: RegionId) -> Option<Diagnost
     }
     let mesh = &module.meshes[sharding.mesh];
     let message = format!(
-        "everything is replicated: argument {arg} is split {}, but no operation works on parts, so that each of {} devices does all the work",
+        "everything is replicated: argument {arg} is sharded {}, but no operation works on shards, so each of {} devices does all the work",
         sharding.display(mesh),
         mesh.num_devices(),
     );
     let func = module.funcs.values().find(|func| func.body == Some(body))?;
     Some(Diagnostic::warning(Class::InvalidInput, "SH0913", message).at(func.arg_span(arg)).hint(
-        "split a dimension that the operations can work on in parts, or constrain a value inside the program (sdy.sharding_constraint)",
+        "shard a dimension along which operations can be partitioned, or constrain a value inside the program (sdy.sharding_constraint)",
     ))
 }

@@ -67,8 +67,8 @@ impl Localizer<'_> {
     pub(super) fn fail_as_addend(&mut self, value: ValueId) {
         let ty = self.rw.module.types.display(self.rw.module.values[value].ty).to_string();
         let message =
-            format!("devices would have addends of {ty}, and nothing is known that adds nothing to such");
-        let hint = "annotate it without unreduced, or give it a constant shape and elements that are numbers";
+            format!("a value of type {ty} cannot be unreduced because its reduction has no identity");
+        let hint = "remove unreduced from its annotation, or use a static shape and a numeric element type";
         let mut error =
             Diagnostic::unsupported("SH0411", message).at(self.rw.module.ops[self.at].span).hint(hint);
         error.user_loc = self.rw.module.user_loc(self.at);

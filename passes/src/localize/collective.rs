@@ -141,9 +141,10 @@ impl Localizer<'_> {
         let storage = self.rw.module.types.as_quantized(self.rw.module.values[value].ty);
         if storage.and_then(|tensor| tensor.element.storage?.dtype()) != Some(stored.dtype) {
             let ty = self.rw.module.types.display(self.rw.module.values[value].ty);
-            let message =
-                format!("devices would exchange parts of {ty}, whose elements have no type of their own");
-            let hint = "store elements of 2, 4, 8, 16 or 32 bits, or reshard real numbers";
+            let message = format!(
+                "devices cannot exchange shards of {ty} because no element type has its storage width"
+            );
+            let hint = "use a storage type of 2, 4, 8, 16 or 32 bits, or reshard dequantized values";
             self.fail(
                 Diagnostic::unsupported("SH0413", message).at(self.rw.module.ops[self.at].span).hint(hint),
             );

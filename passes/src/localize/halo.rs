@@ -250,6 +250,6 @@ impl Localizer<'_> {
         let data = &self.rw.module.ops[self.at];
         let message = format!("{} would need the blocks of too many devices", data.kind.name());
         let error = Diagnostic::unsupported("SH0412", message).at(data.span);
-        self.fail(error.hint("gather the dimension first"));
+        self.fail(error.hint("all-gather the dimension first"));
     }
 }

@@ -136,6 +136,6 @@ fn inline_region(rw: &mut Rewriter<'_>, region: RegionId) -> Result<(), Box<Diag
 }
 
 fn disagree(module: &Module, op: OpId) -> Box<Diagnostic> {
-    let message = "the two sides of a manual computation disagree on what a device has";
+    let message = "a value has different local types inside and outside of a manual computation";
     Box::new(Diagnostic::internal("SH0491", message).at(module.ops[op].span))
 }

@@ -48,7 +48,7 @@ impl Localizer<'_> {
                 self.fail(
                     Diagnostic::unsupported(
                         "SH0410",
-                        format!("{name} over {dtype} cannot be done in parts of uneven size"),
+                        format!("{name} over {dtype} cannot be partitioned unevenly: it has no identity"),
                     )
                     .at(self.rw.module.ops[self.at].span)
                     .hint("shard a dimension that the mesh axis divides, or compute in a wider type"),

@@ -85,13 +85,13 @@ fn lower_region(
                         Diagnostic::unsupported(
                             "SH0402",
                             format!(
-                                "no way from sharding {} to {}",
+                                "cannot reshard from {} to {}",
                                 from.display(&module.meshes[from.mesh]),
                                 to.display(mesh)
                             ),
                         )
                         .at(module.ops[op].span)
-                        .hint("annotate the two on one mesh, with as many dimensions as the value has"),
+                        .hint("annotate both on one mesh, with as many dimensions as the value has"),
                     );
                 }
             }
@@ -144,7 +144,7 @@ fn whole_between(
     }
     let bytes = ty.num_bytes().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
     let message = format!(
-        "a value is whole on every device while its sharding changes from {} to {}: {ty}, {}",
+        "a value is replicated while its sharding changes from {} to {}: {ty}, {}",
         from.display(&module.meshes[from.mesh]),
         to.display(mesh),
         bytes_text(bytes)
@@ -152,7 +152,7 @@ fn whole_between(
     let mut warning = Diagnostic::warning(Class::Unsupported, "SH0318", message)
         .at(module.ops[op].span)
         .bytes(bytes)
-        .hint("blocks of the two do not line up; sizes that the axes divide evenly, or one sharding for both sides, avoid it");
+        .hint("the blocks of the two shardings are not aligned; use sizes that the axes divide evenly, or one sharding for both");
     warning.user_loc = module.user_loc(op);
     Some(warning)
 }

@@ -187,7 +187,7 @@ pub(crate) fn too_much_with_calls(
         bytes_text(estimate.peak.saturating_sub(estimate.arguments)),
     );
     let mut warning = Diagnostic::warning(Class::InvalidInput, "SH0470", message)
-        .hint("split more of the program, take a larger mesh, or compute more again in the backward pass (`jax.checkpoint`); \
+        .hint("shard more of the program, use a larger mesh, or rematerialize more in the backward pass (`jax.checkpoint`); \
                `shardc partition --at-peak` shows what is in memory");
     if let Some(&(region, number)) = at.last() {
         let op = module.regions[region].ops[number];

@@ -192,19 +192,15 @@ fn partition_for(
             .chain(&signature.results)
             .zip(tensors)
             .all(|(s, t)| s.same_placement(&t.sharding));
-    if is_as_asked {
-        Ok((module, *done))
-    } else {
-        Err(internal("takes or gives other blocks than its calls have"))
-    }
+    if is_as_asked { Ok((module, *done)) } else { Err(internal("has other local shapes than its calls")) }
 }
 
 fn too_many(kept: &KeptFunctions, signature: &Signature) -> Diagnostic {
     let name = &kept.get(signature.function).name;
     let message = format!(
-        "with @{name} for one more set of shardings the partitioned program has more than {MAX_OPERATIONS} operations"
+        "the partitioned program exceeds {MAX_OPERATIONS} operations when @{name} is partitioned for another set of shardings"
     );
-    Diagnostic::unsupported("SH0323", message).hint("call the functions with values that are sharded alike")
+    Diagnostic::unsupported("SH0323", message).hint("give the operands of its calls equal shardings")
 }
 
 fn last_channel(module: &Module, body: RegionId) -> i64 {
@@ -235,7 +231,7 @@ fn call_by_name(
                 );
                 let warning = Diagnostic::warning(Class::InvalidInput, "SH0361", message)
                     .at(data.span)
-                    .hint("give it a rule without the dimensions that it needs whole");
+                    .hint("give it a rule without the dimensions that must be replicated");
                 warnings.push(Diagnostic { user_loc: module.user_loc(op), ..warning });
                 OpKind::Call { callee }
             }

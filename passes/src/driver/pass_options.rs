@@ -113,21 +113,21 @@ mod tests {
     const CHOICE: PassOption = PassOption { name: "choice", values: &["a", "b"] };
 
     #[test]
-    fn what_is_not_given_has_its_default() {
+    fn omitted_options_have_defaults() {
         let options = PassOptions::parse("", &[FLAG, CHOICE]).unwrap();
         assert!(!options.is_on(FLAG));
         assert_eq!(options.value(CHOICE), "a");
     }
 
     #[test]
-    fn the_last_one_counts() {
+    fn the_last_value_wins() {
         let options = PassOptions::parse(" flag choice=a  choice=b", &[FLAG, CHOICE]).unwrap();
         assert!(options.is_on(FLAG));
         assert_eq!(options.value(CHOICE), "b");
     }
 
     #[test]
-    fn wrong_names_and_values_are_told() {
+    fn unknown_names_and_values_are_reported() {
         assert_eq!(
             PassOptions::parse("flug=true", &[FLAG]).unwrap_err(),
             "it has no option flug; it takes flag"

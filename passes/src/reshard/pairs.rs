@@ -86,7 +86,7 @@ fn mesh(axes: &[i64]) -> Mesh {
 
 /// Small values; the paths are executed.
 #[test]
-fn every_pair_brings_every_block_where_it_belongs() {
+fn every_pair_delivers_every_block() {
     let cases: &[(&[i64], &[i64])] = &[
         (&[4, 2], &[24]),
         (&[4, 2], &[23]),
@@ -106,7 +106,7 @@ fn every_pair_brings_every_block_where_it_belongs() {
 /// Large values; only bytes are compared. A device may receive more than it lacks if an all-gather has fewer launches than an
 /// exchange of pieces.
 #[test]
-fn every_pair_brings_hardly_more_than_what_lacks() {
+fn every_pair_sends_little_more_than_missing_bytes() {
     let cases: &[(&[i64], &[i64], f64)] = &[
         (&[8], &[383, 389, 379], 1.01),
         (&[4, 2], &[6144], 1.0),
@@ -130,7 +130,7 @@ fn every_pair_brings_hardly_more_than_what_lacks() {
 
 /// Uneven blocks on 24 devices: one device has the short pieces of all others, which are sent in the rounds of long pieces.
 #[test]
-fn short_pieces_take_no_rounds_of_their_own() {
+fn short_pieces_share_rounds_with_long_pieces() {
     type Split<'a> = [&'a [AxisRef]; 3];
     let mesh = mesh(&[6, 4]);
     let (a, b) = (AxisRef::whole(0), AxisRef::whole(1));
@@ -153,7 +153,7 @@ fn short_pieces_take_no_rounds_of_their_own() {
 
 /// The last of three all-gathers reads a little more than half the size of its result.
 #[test]
-fn uneven_dimensions_are_gathered_one_after_the_other() {
+fn uneven_dimensions_are_gathered_in_sequence() {
     let mesh = mesh(&[2, 2, 2]);
     let axes = [0, 1, 2].map(|axis| [AxisRef::whole(axis)]);
     let from = TensorSharding::from_axes(MeshId::new(0), axes.iter().map(|axis| &axis[..]));

@@ -334,19 +334,19 @@ mod tests {
     }
 
     #[test]
-    fn a_pending_sum_whose_axis_is_wanted_reduce_scatters() {
+    fn an_unreduced_axis_of_the_target_is_reduce_scattered() {
         let steps = path(&[64, 64], &sharding(&[&[X], &[]], &[Y]), &sharding(&[&[X], &[Y]], &[]));
         assert_eq!(steps, ["reduce_scatter -> [{\"x\"}, {\"y\"}]"]);
     }
 
     #[test]
-    fn a_pending_sum_whose_axis_is_not_wanted_all_reduces() {
+    fn an_unreduced_axis_not_in_the_target_is_all_reduced() {
         let steps = path(&[64, 64], &sharding(&[&[X], &[]], &[Y]), &sharding(&[&[X], &[]], &[]));
         assert_eq!(steps, ["all_reduce -> [{\"x\"}, {}]"]);
     }
 
     #[test]
-    fn an_axis_that_changes_dimension_goes_by_all_to_all() {
+    fn an_axis_that_changes_dimension_is_an_all_to_all() {
         let steps = path(&[64, 64], &sharding(&[&[X], &[]], &[]), &sharding(&[&[], &[X]], &[]));
         assert_eq!(steps, ["all_to_all -> [{}, {\"x\"}]"]);
     }
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_that_no_collective_brings_alone_are_exchanged() {
+    fn large_values_use_a_direct_exchange() {
         let half = AxisRef { axis: 1, sub: Some(SubAxis { pre: 1, size: 2 }) };
         let (from, to) = (sharding(&[&[], &[Y]], &[]), sharding(&[&[half], &[]], &[]));
         assert_eq!(path(&[4096, 4096], &from, &to), [r#"exchange -> [{"y":(1)2}, {}]"#]);
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_cut_so_that_a_permute_puts_them_right() {
+    fn slices_are_followed_by_a_permute() {
         let half = AxisRef { axis: 1, sub: Some(SubAxis { pre: 1, size: 2 }) };
         let to = sharding(&[&[half], &[X]], &[]);
         let steps = path(&[4096, 4096], &sharding(&[&[], &[half]], &[]), &to);
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_join_and_gathers_take_what_they_need() {
+    fn slices_are_joined_and_gathers_are_partial() {
         let steps = path(&[64, 64], &sharding(&[&[], &[]], &[]), &sharding(&[&[X], &[Y]], &[]));
         assert_eq!(steps, ["all_slice -> [{\"x\"}, {\"y\"}]"]);
         let steps = path(&[64, 64], &sharding(&[&[X, Y], &[]], &[]), &sharding(&[&[X], &[]], &[]));
@@ -389,7 +389,7 @@ mod tests {
 
     /// The path that is used if the search ends too early. It need not be cheap, but it must reach the target.
     #[test]
-    fn every_target_is_reached_by_the_whole() {
+    fn every_target_is_reached_through_the_replicated_value() {
         let mesh = Mesh::new([("x", 2), ("y", 4), ("z", 2)]);
         const Z: AxisRef = AxisRef { axis: 2, sub: None };
         let cases: &[(TensorSharding, TensorSharding, usize)] = &[
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_do_not_line_up_go_by_the_whole_dimension() {
+    fn unaligned_blocks_are_gathered_along_the_whole_dimension() {
         // 10 elements are blocks of 2 over 8 devices, and blocks of 5 over 2 devices: neither consists of blocks of the other.
         let steps = path(&[10], &sharding(&[&[X, Y]], &[]), &sharding(&[&[X]], &[]));
         assert_eq!(steps, ["all_gather -> [{}]", "all_slice -> [{\"x\"}]"]);

@@ -517,7 +517,7 @@ fn local_bytes(mesh: &Mesh, sharding: &TensorSharding, ty: &TensorType) -> f64 {
 
 /// The major half and the major third of an axis do not nest, and each of the four minor coordinates has its own partial sums.
 #[test]
-fn sums_along_a_part_of_an_axis_stay_apart_while_its_other_parts_change() {
+fn unreduced_sub_axes_are_kept_while_other_sub_axes_change() {
     let mesh = Mesh::new([("x", 24)]);
     let part = |pre, size| AxisRef { axis: 0, sub: Some(SubAxis { pre, size }) };
     let sharding = |dim: AxisRef, pending: &[AxisRef]| TensorSharding {
@@ -534,7 +534,7 @@ fn sums_along_a_part_of_an_axis_stay_apart_while_its_other_parts_change() {
 }
 
 #[test]
-fn there_is_a_way_between_sums_along_parts_that_do_not_nest() {
+fn unreduced_parts_that_do_not_nest_have_a_path() {
     let mesh = Mesh::new([("x", 12)]);
     let part = |pre, size| AxisRef { axis: 0, sub: Some(SubAxis { pre, size }) };
     let sharding = |dim: AxisRef, pending: AxisRef| TensorSharding {
@@ -548,7 +548,7 @@ fn there_is_a_way_between_sums_along_parts_that_do_not_nest() {
 }
 
 #[test]
-fn paths_need_no_more_than_what_is_there_before_and_after() {
+fn paths_need_at_most_source_and_target_memory() {
     let mut numbers = Numbers(11);
     for case in 0..1500 {
         let mesh = random_mesh(&mut numbers);

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gather_sends_what_others_lack_and_a_slice_nothing() {
+    fn an_all_gather_sends_missing_bytes_and_a_slice_sends_none() {
         let mesh = Mesh::new([("x", 4)]);
         let axes: &[AxisRef] = &[AxisRef::whole(0)];
         let split = TensorSharding::from_axes(MeshId::new(0), [axes, &[]]);

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_alive_is_told_with_what_made_it_and_what_reads_it_last() {
+    fn live_values_are_listed_with_producer_and_last_user() {
         let text = "func.func @main(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
             %0 = stablehlo.cholesky %x, lower = true : tensor<16x16xf32>
             %1 = stablehlo.cholesky %0, lower = true : tensor<16x16xf32>
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_loop_needs_is_told_with_what_is_kept_across_it() {
+    fn values_in_a_loop_and_across_it_are_listed() {
         let text = "func.func @main(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
             %0 = stablehlo.cholesky %x, lower = true : tensor<16x16xf32>
             %n = stablehlo.constant dense<false> : tensor<i1>

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn tiles_pad_the_two_dimensions_that_waste_least() {
+    fn the_two_dimensions_with_the_least_padding_are_tiled() {
         assert_eq!(tpu(&[4096, 4096], DType::BF16), 2 * 4096 * 4096);
         assert_eq!(tpu(&[2048, 64], DType::F32), 4 * 2048 * 64, "2048 along the lanes");
         assert_eq!(tpu(&[100, 60], DType::F32), 4 * 128 * 64);
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn features_of_a_convolution_lie_along_the_lanes_where_that_is_less() {
+    fn features_of_a_convolution_are_along_the_lanes_if_smaller() {
         let dims = Some(TiledDims { feature: 3, batch: 0 });
         let of = |shape: &[i64]| Machine::TpuV5e.bytes(&TensorType::new(shape, DType::F32), 32, dims);
         assert_eq!(of(&[8, 112, 112, 64]), 4 * 8 * 112 * 112 * 128);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_lie_along_the_lanes() {
+    fn rows_are_along_the_lanes() {
         let of = |machine: Machine, shape: &[i64]| {
             machine.bytes_in_rows(&TensorType::new(shape, DType::F32), DType::F32.bits())
         };
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heap_loses_a_part_where_tiles_are_packed() {
+    fn heaps_have_fragmentation() {
         assert_eq!(Machine::TpuV5p.heap(11 << 30), 12 << 30);
         assert_eq!(Machine::Plain.heap(11 << 30), 11 << 30);
         assert_eq!(Machine::Gpu.heap(9 << 30), 10 << 30);

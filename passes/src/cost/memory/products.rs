@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn exponentials_are_made_with_scores_whose_rows_fit_in_one_operation() {
+    fn exponentials_are_fused_with_scores_if_rows_fit() {
         assert_eq!(attention(8192), 4, "exponentials of 32 bits, and the gradients of weights and of scores");
         assert_eq!(
             attention(8320),
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_products_that_are_added_one_is_in_memory() {
+    fn one_of_two_added_matmuls_is_in_memory() {
         let (square, narrow) = (SQUARE, NARROW);
         let factor = format!("cholesky %x, lower = true : {square}");
         let of = "contracting_dims = [1] x [0]";
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_product_that_another_reads_transposed_is_made_at_once() {
+    fn a_matmul_with_a_transposed_use_in_a_matmul_is_computed_in_place() {
         let text = format!(
             "func.func @main(%x: {SQUARE}, %y: {NARROW}) -> tensor<128x512xf32> {{
             %p = stablehlo.cholesky %x, lower = true : {SQUARE}
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_product_that_is_larger_than_what_it_is_made_of_waits_for_what_reads_it_transposed() {
+    fn a_matmul_larger_than_its_operands_waits_for_its_transposed_use() {
         let text = format!(
             "func.func @main(%x: {SQUARE}, %y: tensor<512x8xf32>) -> {SQUARE} {{
             %v = stablehlo.dot_general %y, %y, contracting_dims = [1] x [1] : (tensor<512x8xf32>, tensor<512x8xf32>) -> {SQUARE}
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_product_that_adds_nothing_is_a_multiplication() {
+    fn a_dot_without_contraction_is_element_wise() {
         let text = format!(
             "func.func @main(%x: {SQUARE}, %h: tensor<512xf32>, %y: {NARROW}) -> ({NARROW}, {SQUARE}) {{
             %w = stablehlo.cholesky %x, lower = true : {SQUARE}
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quotient_that_two_products_read_is_kept_on_a_v5p() {
+    fn a_quotient_with_two_matmul_users_is_kept_on_a_v5p() {
         let of = "contracting_dims = [1] x [0]";
         let (half, product) = ("tensor<512x512xbf16>", "tensor<512x128xbf16>");
         let text = format!(

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_results_and_products_have_tables() {
+    fn arguments_results_and_matmuls_have_tables() {
         let of = |aliased| {
             quarters(
                 "(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>)",
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_wait_for_each_other_take_what_tables_take() {
+    fn waiting_scalars_take_the_memory_of_tables() {
         let of = |summed: &str, reduced: &str| {
             quarters(
                 "(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<f32>",

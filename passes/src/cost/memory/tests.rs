@@ -26,7 +26,7 @@ fn parsed(attributes: &str, body: &str) -> Module {
 }
 
 #[test]
-fn values_are_kept_until_they_are_last_read() {
+fn values_are_live_until_their_last_use() {
     let chain = "%0 = C %x\n%1 = C %0\n%2 = C %1\n%3 = C %2\n";
     assert_eq!(of(&format!("{chain} return %3 : tensor<16x16xf32>")), 2048, "the result is none");
     let kept =
@@ -35,7 +35,7 @@ fn values_are_kept_until_they_are_last_read() {
 }
 
 #[test]
-fn what_is_fused_takes_no_memory_and_keeps_what_it_reads() {
+fn fused_operations_take_no_memory_and_keep_their_operands() {
     let text = "%0 = C %x
         %1 = stablehlo.cosine %0 : tensor<16x16xf32>
         %2 = C %x
@@ -51,7 +51,7 @@ fn on_a_tpu(text: &str) -> u64 {
 }
 
 #[test]
-fn what_is_read_at_different_places_is_computed_once() {
+fn values_read_at_different_positions_are_computed_once() {
     let of = |second: &str| {
         on_a_tpu(&format!(
             "func.func @main(%x: tensor<512x256xf32>) -> tensor<256x256xf32> {{
@@ -76,7 +76,7 @@ fn what_is_read_at_different_places_is_computed_once() {
 }
 
 #[test]
-fn a_table_that_rows_are_looked_up_in_is_in_memory() {
+fn a_table_with_lookups_is_in_memory() {
     let of = |table: &str| {
         on_a_tpu(&format!(
             "func.func @main(%x: tensor<512x256xf32>, %y: tensor<512x256xbf16>, %i: tensor<8x1xi32>) -> tensor<8x256xf32> {{
@@ -91,7 +91,7 @@ fn a_table_that_rows_are_looked_up_in_is_in_memory() {
 }
 
 #[test]
-fn what_is_taken_of_each_row_is_taken_of_the_converted_rows() {
+fn elements_of_rows_are_taken_from_the_converted_rows() {
     let text = "func.func @main(%y: tensor<512x256xbf16>, %i: tensor<512x1x1xi32>) -> tensor<512x1xf32> {
         %0 = stablehlo.convert %y : (tensor<512x256xbf16>) -> tensor<512x256xf32>
         %1 = \"stablehlo.gather\"(%0, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<512x256xf32>, tensor<512x1x1xi32>) -> tensor<512x1xf32>
@@ -100,7 +100,7 @@ fn what_is_taken_of_each_row_is_taken_of_the_converted_rows() {
 }
 
 #[test]
-fn what_is_read_for_the_last_time_is_written_over() {
+fn results_are_written_in_place_at_the_last_use() {
     let text = "%0 = C %x
         %1 = stablehlo.cosine %0 : tensor<16x16xf32>
         %2 = C %1
@@ -110,7 +110,7 @@ fn what_is_read_for_the_last_time_is_written_over() {
 }
 
 #[test]
-fn a_tpu_v5p_writes_nothing_over_what_it_reduces_where_it_makes_it() {
+fn a_tpu_v5p_does_not_overwrite_values_computed_with_a_reduction() {
     let of = |reduced: &str, machine: Machine| {
         let text = format!(
             "func.func @main(%x: tensor<256x256xf32>) -> (tensor<256xf32>, tensor<256x256xf32>) {{
@@ -133,7 +133,7 @@ fn a_tpu_v5p_writes_nothing_over_what_it_reduces_where_it_makes_it() {
 }
 
 #[test]
-fn a_table_is_not_written_over_the_product_that_its_rows_are_reduced_with() {
+fn a_table_does_not_overwrite_the_matmul_of_its_reduction() {
     let of = |last: &str| {
         let text = format!(
             "func.func @main(%x: tensor<256x256xf32>, %at: tensor<256x1xi32>) -> tensor<256x256xf32> {{
@@ -156,7 +156,7 @@ fn a_table_is_not_written_over_the_product_that_its_rows_are_reduced_with() {
 }
 
 #[test]
-fn a_product_that_is_part_of_its_reader_is_not_kept_for_others() {
+fn a_fused_matmul_is_not_kept_for_other_users() {
     // Attention weights with a scale per row, which are read again after other layers.
     let kept = on_a_tpu(
         "func.func @main(%x: tensor<256x256xf32>, %y: tensor<256x256xf32>) -> tensor<256x256xf32> {
@@ -183,7 +183,7 @@ fn a_product_that_is_part_of_its_reader_is_not_kept_for_others() {
 }
 
 #[test]
-fn strides_are_taken_in_memory() {
+fn strided_slices_are_in_memory() {
     let of = |moved: &str, rows: u64| {
         on_a_tpu(&format!(
             "func.func @main(%x: tensor<256x256xf32>) -> tensor<{rows}x256xf32> {{
@@ -207,7 +207,7 @@ fn strides_are_taken_in_memory() {
 }
 
 #[test]
-fn a_product_of_a_gpu_is_an_operation_of_its_own() {
+fn a_matmul_on_a_gpu_is_a_separate_kernel() {
     let text = "func.func @main(%x: tensor<256x256xf32>) -> tensor<256x256xf32> {
         %0 = stablehlo.tanh %x : tensor<256x256xf32>
         %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<256x256xf32>) -> tensor<256x256xf32>
@@ -255,7 +255,7 @@ fn dot(result: &str, a: &str, b: &str) -> String {
 }
 
 #[test]
-fn what_can_be_computed_again_is_not_kept() {
+fn recomputable_values_are_not_kept() {
     let text = |kept: &str| {
         let (first, second, third) = (dot("%2", "%1", "%1"), dot("%5", "%4", "%1"), dot("%6", "%5", kept));
         format!(
@@ -288,7 +288,7 @@ fn an_update_runs_as_soon_as_it_can_and_frees_its_gradient() {
 }
 
 #[test]
-fn what_frees_more_than_it_makes_runs_before_the_end_of_the_text_alone() {
+fn far_operations_that_free_more_than_they_allocate_run_early() {
     // A chain of matrices, and after it matmuls of all of them, each with `rows` rows of 64 bytes; products of those are summed.
     let of = |matrices: usize, rows: usize| {
         let (part, square) = (format!("tensor<{rows}x16xf32>"), format!("tensor<{rows}x{rows}xf32>"));
@@ -330,7 +330,7 @@ fn what_frees_more_than_it_makes_runs_before_the_end_of_the_text_alone() {
 }
 
 #[test]
-fn a_loop_has_its_state_once() {
+fn loop_carried_values_are_counted_once() {
     let text = "%0 = C %x
         %n = stablehlo.constant dense<0> : tensor<i32>
         %r = stablehlo.while(%a = %0) : tensor<16x16xf32> cond {
@@ -371,7 +371,7 @@ fn of_rows(machine: Machine, stack: &str, result: &str, body: &str) -> u64 {
 }
 
 #[test]
-fn a_stack_whose_rows_are_cut_across_tiles_is_copied() {
+fn a_stack_in_another_layout_than_its_matmul_is_copied() {
     // Rows of `[8, 8, 128]` (features, heads, size). If only features are contracted, heads and size are both columns.
     let of = |machine: Machine, contracted: &str, result: &str| {
         let body = format!(
@@ -388,7 +388,7 @@ fn a_stack_whose_rows_are_cut_across_tiles_is_copied() {
 }
 
 #[test]
-fn a_stack_whose_rows_are_gathered_by_less_than_tiles_is_copied() {
+fn a_stack_with_gathers_of_partial_tiles_is_copied() {
     // Sharded features, heads and sizes. The latter are padded from 4 by 64 to 4 by 128.
     let of = |machine: Machine, part: u32, whole: u32| {
         let body = format!(
@@ -404,7 +404,7 @@ fn a_stack_whose_rows_are_gathered_by_less_than_tiles_is_copied() {
 }
 
 #[test]
-fn a_stack_whose_rows_are_only_narrowed_is_copied_so() {
+fn a_stack_with_narrowed_rows_is_copied_to_the_narrow_type() {
     let of = |machine: Machine, last: &str| {
         let body = format!(
             "%h = stablehlo.reshape %row : (tensor<1x8x128xf32>) -> tensor<8x128xf32>
@@ -421,7 +421,7 @@ fn a_stack_whose_rows_are_only_narrowed_is_copied_so() {
 }
 
 #[test]
-fn what_a_tpu_gathers_as_a_result_is_copied_and_so_is_the_argument_below() {
+fn a_gathered_result_and_its_donated_argument_are_copied_on_a_tpu() {
     let of = |machine: Machine, whole: &str, part: &str, attributes: &str| {
         let text = format!(
             "func.func @main(%p: tensor<{whole}xf32> {attributes}, %part: tensor<{part}xf32>) -> tensor<{whole}xf32> {{
@@ -439,7 +439,7 @@ fn what_a_tpu_gathers_as_a_result_is_copied_and_so_is_the_argument_below() {
 }
 
 #[test]
-fn rows_of_a_gradient_are_padded_only_as_it_is_made() {
+fn rows_of_a_gradient_are_padded_only_before_its_copy() {
     let of = |width: i64, update: &str| {
         let text = format!(
             "func.func @main(%x: tensor<4096x{width}xf32> {{tf.aliasing_output = 0 : i32}}, %at: tensor<8x1xi32>, %added: tensor<8x{width}xf32>) -> tensor<4096x{width}xf32> {{
@@ -465,7 +465,7 @@ fn rows_of_a_gradient_are_padded_only_as_it_is_made() {
 }
 
 #[test]
-fn an_argument_that_gives_its_memory_is_there_all_the_time() {
+fn a_donated_argument_is_live_all_the_time() {
     let body = "%0 = C %x
         %1 = C %0
         %2 = stablehlo.add %1, %x : tensor<16x16xf32>
@@ -484,7 +484,7 @@ fn an_argument_that_gives_its_memory_is_there_all_the_time() {
 }
 
 #[test]
-fn a_loop_needs_what_its_body_needs() {
+fn a_loop_needs_the_temporaries_of_its_body() {
     let text = "%0 = C %x
         %n = stablehlo.constant dense<false> : tensor<i1>
         %r = stablehlo.while(%a = %x) : tensor<16x16xf32> cond {
@@ -504,7 +504,7 @@ fn a_loop_needs_what_its_body_needs() {
 }
 
 #[test]
-fn what_only_products_read_is_rounded_on_a_tpu() {
+fn values_that_only_matmuls_read_are_rounded_on_a_tpu() {
     let text = |last: &str| format!("%0 = C %x\n{}{last}", dot("%1", "%0", "%0"));
     let of = |last: &str| {
         let module = parsed("", &text(last));
@@ -528,7 +528,7 @@ fn scattered(result: &str, table: &str, places: &str, rows: &str, dims: &str) ->
 }
 
 #[test]
-fn a_table_that_rows_would_pad_too_much_lies_as_it_is() {
+fn a_table_with_too_much_row_padding_keeps_its_layout() {
     let of = |rows: u64| {
         let table = format!("{rows}x2");
         on_a_tpu(&format!(
@@ -546,7 +546,7 @@ fn a_table_that_rows_would_pad_too_much_lies_as_it_is() {
 }
 
 #[test]
-fn rows_are_added_to_a_sum_as_soon_as_they_are_added_to_zeros() {
+fn sums_of_scatters_are_added_one_after_the_other() {
     let of = |count: usize| {
         let mut text = scattered("%s0", "16x4096x8", "8x2", "%added", "0, 1").replace("8x2xf32", "8x8xf32");
         let mut sum = "%s0".to_owned();
@@ -571,7 +571,7 @@ fn rows_are_added_to_a_sum_as_soon_as_they_are_added_to_zeros() {
 }
 
 #[test]
-fn blocks_are_looked_up_in_a_copy_that_no_tile_cuts_along_them() {
+fn block_lookups_read_a_copy_without_tiles_along_the_index() {
     let text = "func.func @main(%x: tensor<256x84x84x4xui8>, %ats: tensor<64x1xi32>) -> tensor<64x84x84x4xui8> {
         %n = stablehlo.constant dense<0> : tensor<i32>
         %none = stablehlo.constant dense<0> : tensor<64x84x84x4xui8>
@@ -588,7 +588,7 @@ fn blocks_are_looked_up_in_a_copy_that_no_tile_cuts_along_them() {
 }
 
 #[test]
-fn loops_over_random_bits_begin_together_where_their_keys_are_known() {
+fn initial_random_bits_of_loops_are_computed_together() {
     // The body of each loop is one in-place operation.
     let of = |machine: Machine, second_key: &str| {
         let mut text = String::new();
@@ -629,7 +629,7 @@ fn loops_over_random_bits_begin_together_where_their_keys_are_known() {
 }
 
 #[test]
-fn what_is_reduced_to_next_to_nothing_layers_behind_is_reduced_when_it_can_be() {
+fn far_reductions_to_almost_nothing_run_early() {
     let of = |between: u32| {
         let mut text = "%0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
             %z = stablehlo.constant dense<0.0> : tensor<f32>

@@ -66,8 +66,9 @@ impl Localizer<'_> {
     /// Reports SH0411: `value` cannot be an unreduced value.
     pub(super) fn fail_as_addend(&mut self, value: ValueId) {
         let ty = self.rw.module.types.display(self.rw.module.values[value].ty).to_string();
-        let message =
-            format!("a value of type {ty} cannot be unreduced because its reduction has no identity of that type");
+        let message = format!(
+            "a value of type {ty} cannot be unreduced because its reduction has no identity of that type"
+        );
         let hint = "remove unreduced from its annotation, or use a static shape and a numeric element type";
         let mut error =
             Diagnostic::unsupported("SH0411", message).at(self.rw.module.ops[self.at].span).hint(hint);

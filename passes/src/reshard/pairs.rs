@@ -62,7 +62,7 @@ fn every_pair(mesh: &Mesh, shape: &[i64], simulates: bool) -> Vec<(f64, String)>
         for to in &all {
             let name = || format!("{shape:?} {} -> {}", from.display(mesh), to.display(mesh));
             let path = search(mesh, &state_of(mesh, from), &state_of(mesh, to), from, value);
-            let path = path.unwrap_or_else(|| panic!("no way: {}", name()));
+            let path = path.unwrap_or_else(|| panic!("no path: {}", name()));
             if simulates {
                 World::new(mesh, shape, from, value.element_bytes).check([from, to], &[], &path, &name());
             }

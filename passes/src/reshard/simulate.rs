@@ -473,7 +473,7 @@ fn paths_bring_every_block_where_it_belongs() {
         let value = Value { shape: &sizes, element_bytes };
         let find = |from: &TensorSharding, to: &TensorSharding| {
             let path = search(&mesh, &state_of(&mesh, from), &state_of(&mesh, to), from, value);
-            path.unwrap_or_else(|| panic!("no way: {}", show()))
+            path.unwrap_or_else(|| panic!("no path: {}", show()))
         };
         let timed = || {
             let start = Instant::now();
@@ -566,7 +566,7 @@ fn paths_need_at_most_source_and_target_memory() {
         }
         let show = || format!("case {case}: {ty} from {} to {}", from.display(&mesh), to.display(&mesh));
         let mut planner = Planner::new(&mesh);
-        let path = planner.path(&from, &to, &ty).cloned().unwrap_or_else(|| panic!("no way: {}", show()));
+        let path = planner.path(&from, &to, &ty).cloned().unwrap_or_else(|| panic!("no path: {}", show()));
         let whole = TensorSharding::replicated(MeshId::new(0), rank);
         let (gather, slice) = (planner.cost(&from, &whole, &ty), planner.cost(&whole, &to, &ty));
         assert!(path.cost <= gather + slice + 2.0 * cost::START, "{}: {path:?}", show());

@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(
             all.iter().map(|it| it.0).sum::<u64>(),
             need.estimate.temporaries,
-            "nothing twice, nothing left out"
+            "each buffer is listed once"
         );
     }
 }

@@ -217,12 +217,8 @@ mod tests {
 
     #[test]
     fn exponentials_are_fused_with_scores_if_rows_fit() {
-        assert_eq!(attention(8192), 4, "exponentials of 32 bits, and the gradients of weights and of scores");
-        assert_eq!(
-            attention(8320),
-            2,
-            "scores in place of exponentials, over which their gradients are written"
-        );
+        assert_eq!(attention(8192), 4, "32-bit exponentials, and the gradients of weights and scores");
+        assert_eq!(attention(8320), 2, "scores instead of exponentials, which their gradients overwrite");
     }
 
     #[test]
@@ -254,7 +250,7 @@ mod tests {
             return %r : tensor<128x512xf32> }}"
         );
         let kept = OF_SQUARE / 4 / 2;
-        assert_eq!(on_a_tpu(&text), 2 * OF_SQUARE + kept, "it is there beside the chain, in 16 bits");
+        assert_eq!(on_a_tpu(&text), 2 * OF_SQUARE + kept, "it is live during the chain, in 16 bits");
     }
 
     #[test]
@@ -267,7 +263,7 @@ mod tests {
             %r = stablehlo.dot_general %t, %c3, contracting_dims = [1] x [0] : ({SQUARE}, {SQUARE}) -> {SQUARE}
             return %r : {SQUARE} }}"
         );
-        assert_eq!(on_a_tpu(&text), 2 * OF_SQUARE, "it is not there beside the chain");
+        assert_eq!(on_a_tpu(&text), 2 * OF_SQUARE, "it is not live during the chain");
     }
 
     #[test]
@@ -280,7 +276,7 @@ mod tests {
             %c = stablehlo.cholesky %w, lower = true : {SQUARE}
             return %r, %c : {NARROW}, {SQUARE} }}"
         );
-        assert_eq!(on_a_tpu(&text), OF_SQUARE, "only what is multiplied is in memory");
+        assert_eq!(on_a_tpu(&text), OF_SQUARE, "only the operand is in memory");
     }
 
     #[test]
@@ -298,7 +294,7 @@ mod tests {
             %c = stablehlo.cholesky %e, lower = true : {SQUARE}
             return %a, %b, %c : {product}, {product}, {SQUARE} }}"
         );
-        assert_eq!(on(Machine::TpuV5e, &text), OF_SQUARE, "divided in each product");
+        assert_eq!(on(Machine::TpuV5e, &text), OF_SQUARE, "divided in each matmul");
         assert_eq!(on(Machine::TpuV5p, &text), OF_SQUARE + OF_SQUARE / 2);
     }
 }

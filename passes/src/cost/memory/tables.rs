@@ -141,7 +141,7 @@ mod tests {
                 aliased,
             )
         };
-        assert_eq!(of(0), 8 + 3 + 2, "two arguments, the result that is computed, and two products");
+        assert_eq!(of(0), 8 + 3 + 2, "two arguments, the computed result, and two matmuls");
         assert_eq!(of(1), of(0) + 3);
         assert_eq!(of(2), of(1), "zeros are not evicted");
     }
@@ -168,12 +168,12 @@ mod tests {
             %2 = stablehlo.transpose %1, dims = [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>
             %3 = stablehlo.slice %2 [0:4, 0:4] : (tensor<4x4xf32>) -> tensor<4x4xf32>
             %4 = stablehlo.reshape %3 : (tensor<4x4xf32>) -> tensor<16xf32> return %4 : tensor<16xf32>";
-        assert_eq!(of(&format!("{gather} {part}")), alone + 2, "what is part of a gather");
+        assert_eq!(of(&format!("{gather} {part}")), alone + 2, "a part of an all-gather");
         let read = "%1 = stablehlo.reverse %0, dims = [0] : tensor<16xf32> return %1 : tensor<16xf32>";
         assert_eq!(
             of(&format!("{gather} {read}")),
             alone + 6,
-            "what is computed of it is no gather of a result"
+            "an all-gather with another use is not one of a result"
         );
     }
 
@@ -198,7 +198,7 @@ mod tests {
             )
         };
         let tensor = of("x", "8xf32");
-        assert_eq!(of("0", "f32"), tensor, "one alone does not wait");
+        assert_eq!(of("0", "f32"), tensor, "a single scalar does not wait");
         assert_eq!(of("2", "f32"), tensor + 8);
     }
 

@@ -28,7 +28,7 @@ fn parsed(attributes: &str, body: &str) -> Module {
 #[test]
 fn values_are_live_until_their_last_use() {
     let chain = "%0 = C %x\n%1 = C %0\n%2 = C %1\n%3 = C %2\n";
-    assert_eq!(of(&format!("{chain} return %3 : tensor<16x16xf32>")), 2048, "the result is none");
+    assert_eq!(of(&format!("{chain} return %3 : tensor<16x16xf32>")), 2048, "results are not temporaries");
     let kept =
         format!("{chain} %4 = stablehlo.add %3, %1 : tensor<16x16xf32>\n return %4 : tensor<16x16xf32>");
     assert_eq!(of(&kept), 3072);
@@ -87,7 +87,7 @@ fn a_table_with_lookups_is_in_memory() {
     };
     assert_eq!(of("%0 = stablehlo.cosine %x : tensor<512x256xf32>"), 512 * 256 * 4);
     let converted = "%0 = stablehlo.convert %y : (tensor<512x256xbf16>) -> tensor<512x256xf32>";
-    assert_eq!(of(converted), 0, "what is found is converted");
+    assert_eq!(of(converted), 0, "the looked-up rows are converted");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_tpu_v5p_does_not_overwrite_values_computed_with_a_reduction() {
     assert_eq!(of("%0", Machine::TpuV5p), 2 * one);
     assert_eq!(of("%x", Machine::TpuV5p), one);
     assert_eq!(of("%0", Machine::TpuV5e), one);
-    assert_eq!(of("%0", Machine::Plain), one, "as an operation of its own");
+    assert_eq!(of("%0", Machine::Plain), one, "a separate operation");
 }
 
 #[test]
@@ -151,8 +151,8 @@ fn a_table_does_not_overwrite_the_matmul_of_its_reduction() {
     let one = 256 * 256 * 4;
     let looked_up = "%4 = \"stablehlo.gather\"(%3, %at) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 256>}> : (tensor<256x256xf32>, tensor<256x1xi32>) -> tensor<256x256xf32>";
     let (table, computed) = (of(looked_up), of("%4 = stablehlo.tanh %3 : tensor<256x256xf32>"));
-    assert!(table >= 2 * one, "the product, and the table: {table}");
-    assert!(computed < 2 * one, "computed from the product: {computed}");
+    assert!(table >= 2 * one, "the matmul and the table: {table}");
+    assert!(computed < 2 * one, "recomputed from the matmul: {computed}");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn a_fused_matmul_is_not_kept_for_other_users() {
         %11 = stablehlo.multiply %10, %3 : tensor<256x256xf32>
         return %11 : tensor<256x256xf32> }",
     );
-    assert!(kept >= 3 * 256 * 256 * 4, "the weights, beside what the layer reads and makes: {kept}");
+    assert!(kept >= 3 * 256 * 256 * 4, "the weights, and the operand and result of the layer: {kept}");
 }
 
 #[test]
@@ -198,11 +198,11 @@ fn strided_slices_are_in_memory() {
         |padding: &str| of(&format!("pad %0, %zero, {padding} : (tensor<256x256xf32>, tensor<f32>)"), 512);
     let one = 256 * 256 * 4;
     let behind = pad("low = [0, 0], high = [256, 0], interior = [0, 0]");
-    assert!(behind < one, "what is read pads as it reads: {behind}");
+    assert!(behind < one, "padding is fused into the user: {behind}");
     let between = pad("low = [0, 0], high = [1, 0], interior = [1, 0]");
     assert!(between >= 3 * one, "the rows, and twice as many: {between}");
     let slice = |range: &str| of(&format!("slice %0 [{range}, 0:256] : (tensor<256x256xf32>)"), 128);
-    assert!(slice("0:128") < one, "what is read is cut as it is read");
+    assert!(slice("0:128") < one, "a slice is fused into its user");
     assert!(slice("0:256:2") >= one + one / 2, "the rows, and every other one");
 }
 
@@ -219,7 +219,7 @@ fn a_matmul_on_a_gpu_is_a_separate_kernel() {
     let of = |machine| temporaries_with_calls(&module, module.entry().unwrap(), machine, &|_| 0);
     let one = 256 * 256 * 4;
     assert_eq!(of(Machine::Plain), one, "all in one operation");
-    assert_eq!(of(Machine::Gpu), 2 * one, "what is multiplied, read as it lies, and the product");
+    assert_eq!(of(Machine::Gpu), 2 * one, "the operand, read in place, and the result");
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn a_barrier_copies_nothing() {
         %1 = C %s
         %2 = stablehlo.add %1, %0 : tensor<16x16xf32>
         return %2 : tensor<16x16xf32>";
-    assert_eq!(of(row), 2048, "another shape is the same memory");
+    assert_eq!(of(row), 2048, "a reshape shares the memory");
 }
 
 /// The text of a matmul.
@@ -326,7 +326,7 @@ fn far_operations_that_free_more_than_they_allocate_run_early() {
     let kept = of(far, 2);
     assert!(kept <= 4 * 1024 + 128 * far as u64, "{kept} bytes of {far} matrices");
     let kept = of(far, 15);
-    assert!(kept >= 1024 * far as u64, "{kept} bytes: hardly more is freed than is made");
+    assert!(kept >= 1024 * far as u64, "{kept} bytes: hardly more is freed than allocated");
 }
 
 #[test]
@@ -566,7 +566,7 @@ fn sums_of_scatters_are_added_one_after_the_other() {
         ))
     };
     let (table, places) = (4 * 16 * 4096 * 128, 8 * 4);
-    assert_eq!(of(2), 2 * table + 2 * places, "and places of two numbers as one");
+    assert_eq!(of(2), 2 * table + 2 * places, "and linearized indices");
     assert_eq!(of(5), 2 * table + 5 * places);
 }
 
@@ -654,6 +654,6 @@ fn far_reductions_to_almost_nothing_run_early() {
         ))
     };
     let matrix = 4 * 2048 * 2048;
-    assert!(of(8) >= 2 * matrix, "the order of the text");
+    assert!(of(8) >= 2 * matrix, "program order");
     assert!(of(600) < 2 * matrix);
 }

@@ -3,9 +3,9 @@
 //! Parameters and batch may be sharded along the same axis (FSDP, ZeRO). They then compete for activations: the batch
 //! shards the batch dimension, the parameters shard features. Propagation has no cost model. If the parameters win,
 //! each layer all-gathers the activations of the whole batch instead of its weights. So the driver partitions such a
-//! program twice: with the program's priorities, and with the batch first. It keeps the second partition only if that
-//! costs less ([`cost`]), after a comparison of the memory that a device lacks. If the second attempt propagates the
-//! same shardings as the first, it ends early.
+//! program twice: with all annotations in one round, and with the batch first. It keeps the second partition if a device
+//! lacks less memory for it, or equally much at a lower [`cost`]. An attempt that propagates the same shardings as the
+//! first ends early.
 //!
 //! Heuristic for the batch, in a program that sets no priorities itself:
 //!

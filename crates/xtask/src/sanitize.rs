@@ -124,7 +124,7 @@ const TOO_LONG_FOR_MIRI: [&str; 13] = [
     "small_floats_round_trip",
     "random_is_repeatable_and_in_range",
     "coordinates_and_devices_say_the_same",
-    "what_frees_more_than_it_makes_runs_before",
+    "far_operations_that_free_more_than_they_allocate",
     "reshard::pairs::",
     "reshard::simulate::",
     "windows::edges::tests::runs_list",

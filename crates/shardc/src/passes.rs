@@ -75,7 +75,7 @@ pub use shardc_passes::driver::pass_options::{PassOption, PassOptions};
 #[doc(inline)]
 pub use shardc_passes::driver::passes::{PASSES, Pass, PassResult, Precondition, find};
 #[doc(inline)]
-pub use shardc_passes::driver::pipeline::{Flow, Observer, PassRun, Pipeline, Step};
+pub use shardc_passes::driver::pipeline::{Flow, Observer, PassRun, Pipeline, Step, with_planning};
 #[doc(inline)]
 pub use shardc_passes::propagate::{
     AnnotationSource, Arrival, AxisRole, Chain, PropagateOptions, PropagateReport, PropagationStrategy,
@@ -109,6 +109,7 @@ pub fn run_with(
     observer: &mut dyn Observer,
 ) -> Result<Vec<Diagnostic>, Error> {
     let steps = passes.iter().map(|text| text.parse()).collect::<Result<Vec<Step>, Diagnostic>>()?;
+    let steps = with_planning(steps);
     shardc_ir::verify(module)?;
     let mut context = PassContext::new(mode, PassOptions::default());
     let mut warnings = Vec::new();

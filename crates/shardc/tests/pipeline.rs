@@ -80,7 +80,7 @@ fn passes_by_name_give_what_the_compiler_gives() {
             // An attempt with the same propagated shardings as the one before ends there.
             assert_eq!(
                 by_text.passes.len(),
-                9 + 19 * done + REPEATED.len() * (by_text.attempts.len() - done) + 1
+                9 + 25 * done + REPEATED.len() * (by_text.attempts.len() - done) + 1
             );
             strategies.extend(by_text.attempts.into_iter().map(|(strategy, _)| strategy.as_str()));
         }

@@ -74,7 +74,7 @@ impl Pass {
         if !missing.is_empty() {
             return Err(missing);
         }
-        // A pass between the passes of planning may change what they have handed on.
+        // Other passes may change what the passes of planning have found.
         if self.name != "plan" && !PLANNING.contains(&self.name) {
             context.handed.planning = Planning::default();
         }
@@ -563,7 +563,7 @@ fn main_mesh(module: &Module, func: FuncId, context: &PassContext) -> Option<Mes
     context.handed.mesh.or_else(|| planned_mesh(module, module.funcs[func].body?))
 }
 
-/// The passes that prepare `plan`, in order. They hand on state that the module does not record, so nothing runs between them.
+/// The passes that prepare `plan`, in order.
 pub const PLANNING: &[&str] = &[
     "legalize-shardings",
     "unify-meshes",
@@ -585,14 +585,7 @@ fn planning_step(
     step(module, entry, &mut context.handed.planning).map(|()| Vec::new())
 }
 
-/// The pass `plan`, after the passes that prepare it unless they have run.
 fn planned(module: &mut Module, context: &mut PassContext) -> PassResult {
-    let mut all = Vec::new();
-    if !context.handed.planning.is_begun() {
-        for pass in PLANNING.iter().filter_map(|name| find(name)) {
-            all.extend((pass.apply)(module, context)?);
-        }
-    }
     let func = entry(module)?;
     let body = body_of(module, func)?;
     let handed = &mut context.handed;
@@ -600,7 +593,7 @@ fn planned(module: &mut Module, context: &mut PassContext) -> PassResult {
     let unhonoured = std::mem::take(&mut handed.planning).notes;
     handed.mesh = planned_mesh(module, body);
     let warnings: Vec<Diagnostic> = plan.gathers.iter().map(|gather| gather.warning.clone()).collect();
-    all.extend(warnings.iter().chain(&plan.notes).cloned());
+    let all = warnings.iter().chain(&plan.notes).cloned().collect();
     handed.gathered.extend(warnings);
     if let Some(before) = &handed.before {
         let silent = gathered(module, body, &before.asked, &plan);

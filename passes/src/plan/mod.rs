@@ -10,7 +10,7 @@
 //! | `propagate-unreduced` | `unreduced/mod.rs` | keeps values between unreduced producers and users unreduced |
 //! | `plan` | `decide/mod.rs` | decides how each operation is partitioned, and inserts reshards |
 //!
-//! These passes run one after the other and hand on [`Planning`]. The passes before them (`unfuse-products`, `fold-slices`) and after them
+//! They run one after the other; [`Planning`] has what they hand on besides the module. The passes before them (`unfuse-products`, `fold-slices`) and after them
 //! (`trade-sums`) are in this room because they use the same legality rules (`support`).
 //!
 //! ## Nothing is gathered silently
@@ -43,59 +43,39 @@ mod unfuse;
 pub(crate) mod unreduced;
 
 use rustc_hash::FxHashSet;
-use shardc_ir::{Diagnostic, FuncId, MeshId, Module, OpId, RegionId, ShardingId};
+use shardc_ir::{Diagnostic, FuncId, MeshId, Module, OpId, RegionId};
 
 pub(crate) use self::decide::{Asked, Gather, Plan, gathered, plan};
 pub(crate) use self::fold_slices::fold_slices;
-use self::prepare::device_order::Crossing;
 pub(crate) use self::prepare::device_order::planned_mesh;
 pub(crate) use self::support::single_windows;
 pub(crate) use self::trade_sums::trade_sums;
 pub(crate) use self::unfuse::unfuse_products;
 
-/// State that the passes of planning hand on, because the module does not record it.
+/// What the passes of planning hand on besides the module.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Planning {
-    /// The mesh of all shardings; `None` before `unify-meshes`.
+    /// The mesh of all shardings; `None` until a pass has found it.
     mesh: Option<MeshId>,
-    /// Results on meshes in another device order.
-    leaving: Vec<Crossing>,
     /// Reshards between the steps of operations that are expanded into several.
     between_steps: FxHashSet<OpId>,
-    /// The sharding that each result of the function must have.
-    results: Option<Vec<Option<ShardingId>>>,
     /// Warnings about shardings that are not honoured.
     pub(crate) notes: Vec<Diagnostic>,
 }
 
 impl Planning {
-    /// Whether `unify-meshes` has run.
-    pub(crate) fn is_begun(&self) -> bool {
-        self.mesh.is_some()
-    }
-
     /// Returns the body of the function, and the mesh of its shardings.
     ///
     /// # Errors
-    /// SH0301 if the function has no body, SH0391 before `unify-meshes`.
-    fn place(&self, module: &Module, func: FuncId) -> Result<(RegionId, MeshId), Vec<Diagnostic>> {
-        let missing = || {
-            let message = "the shardings of the program are not on one mesh yet";
-            vec![Diagnostic::invalid("SH0391", message).hint("run the pass unify-meshes directly before")]
-        };
-        Ok((body_of(module, func)?, self.mesh.ok_or_else(missing)?))
-    }
-
-    /// Returns the sharding that each result of the function must have. The first call decides it: later passes may leave a returned
-    /// value unreduced.
-    fn results(
-        &mut self,
-        module: &mut Module,
-        func: FuncId,
-        body: RegionId,
-        mesh: MeshId,
-    ) -> Vec<Option<ShardingId>> {
-        self.results.get_or_insert_with(|| prepare::result_shardings(module, func, body, mesh)).clone()
+    /// SH0301 if the function has no body, SH0391 if its shardings are not closed and on one mesh.
+    fn place(&mut self, module: &Module, func: FuncId) -> Result<(RegionId, MeshId), Vec<Diagnostic>> {
+        let body = body_of(module, func)?;
+        if let Some(mesh) = self.mesh {
+            return Ok((body, mesh));
+        }
+        let mesh = prepare::unified_mesh(module, body)?;
+        self.mesh = Some(mesh);
+        Ok((body, mesh))
     }
 }
 

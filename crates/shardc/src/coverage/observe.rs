@@ -4,7 +4,8 @@ use shardc_ir::{
     AxisRef, Diagnostic, DimSharding, EntityRef, Mesh, Module, OpId, OpKind, SpmdMode, TensorSharding,
     ValueId,
 };
-use shardc_passes::driver::passes::{PassContext, find};
+use shardc_passes::driver::passes::PassContext;
+use shardc_passes::driver::pipeline::{self, with_planning};
 use shardc_passes::localize::localize;
 use shardc_passes::propagate::{PropagateOptions, propagate};
 use shardc_passes::reshard::lower_reshards;
@@ -45,8 +46,8 @@ fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Resu
     dce(module, body);
     propagate(module, &PropagateOptions::default())?;
     let (steps, name) = (module.ops.len(), module.ops[op].kind.name().to_owned());
-    let plan = find("plan").ok_or_else(|| vec![Diagnostic::internal("SH0395", "no pass is called plan")])?;
-    let gathers = plan.run(module, &mut PassContext::default())?;
+    let plan = with_planning(vec!["plan".parse().map_err(|error| vec![error])?]);
+    let (_, gathers) = pipeline::run(&plan, module, &mut PassContext::default(), None, &mut 0, &mut ())?;
     let is_there = module.walk(body).contains(&op);
     let operands = module.ops[op].operands.clone();
     let results = module.ops[op].results.clone();

@@ -54,7 +54,7 @@ use self::site::site;
 use self::smallest_value::{EarlierReshard, earlier_reshard};
 use super::Planning;
 use super::free_values::{FreeValues, repeat};
-use super::prepare::device_order;
+use super::prepare::{close_results, device_order};
 use crate::analysis::trip_count::run_counts;
 use crate::manual::{Scope, is_manual_op};
 use crate::report::warnings::counted;
@@ -93,7 +93,7 @@ pub(crate) fn plan(
     interrupt: &Interrupt,
 ) -> Result<Plan, Vec<Diagnostic>> {
     let (body, mesh_id) = planning.place(module, func)?;
-    let mut results = planning.results(module, func, body, mesh_id);
+    let results = close_results(module, func, body, mesh_id);
     let mesh = module.meshes[mesh_id].clone();
     let free = FreeValues::under(module, body);
     let uses = module.uses();
@@ -128,8 +128,8 @@ pub(crate) fn plan(
             .map(|gather| Gather { warning: counted(gather.warning, runs[gather.op]), ..gather })
             .collect();
     }
-    device_order::leave(module, body, &planning.leaving, &mut results);
-    module.funcs[func].res_shardings = results.iter().map(|&sharding| sharding.into()).collect();
+    let leaving = device_order::leaving(module, func, mesh_id);
+    device_order::leave(module, body, &leaving);
     Ok(Plan { gathers, between_steps: std::mem::take(&mut planning.between_steps), notes })
 }
 

@@ -1,8 +1,9 @@
 //! Closes shardings: each becomes a placement on the common mesh, without priorities, open dimensions and axes of size one.
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{FuncId, MeshId, Module, RegionId, ShardingId, TensorSharding, ValueId};
+use shardc_ir::{Diagnostic, FuncId, MeshId, Module, RegionId, ShardingId, TensorSharding, ValueId};
 
+use super::device_order::{self, Crossing, planned_mesh};
 use super::maximal;
 use super::meshes::tidy;
 use crate::analysis::regions::program_parts;
@@ -39,8 +40,9 @@ pub(super) fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId)
     }
 }
 
-/// Returns the sharding that each result of the function must have: its annotation, or that of the returned value.
-pub(crate) fn result_shardings(
+/// Gives each result of the function a closed sharding: its annotation, or the sharding of the returned value. One on a mesh with another
+/// device order stays there. Returns the shardings on `mesh` in which the values are returned.
+pub(crate) fn close_results(
     module: &mut Module,
     func: FuncId,
     body: RegionId,
@@ -48,20 +50,55 @@ pub(crate) fn result_shardings(
 ) -> Vec<Option<ShardingId>> {
     let Some(ret) = module.terminator(body) else { return Vec::new() };
     let operands = module.ops[ret].operands.clone();
-    operands
-        .iter()
-        .enumerate()
-        .map(|(i, &value)| {
-            let declared = module.funcs[func].res_shardings.get(i).and_then(|s| s.expand());
-            match declared {
-                Some(id) => {
-                    let (sharding, rank) = (module.shardings.get(id), module.rank(value));
-                    let closed = maximal::on_all(module, sharding, mesh, rank)
-                        .unwrap_or_else(|| tidy(module, sharding, mesh));
-                    Some(module.shardings.intern(closed))
-                }
-                None => module.shardings.of(value),
+    let mut returned = Vec::with_capacity(operands.len());
+    for (i, &value) in operands.iter().enumerate() {
+        let declared = module.funcs[func].res_shardings.get(i).and_then(|s| s.expand());
+        returned.push(match declared {
+            Some(id) => {
+                let (sharding, rank) = (module.shardings.get(id), module.rank(value));
+                let closed = maximal::on_all(module, sharding, mesh, rank)
+                    .unwrap_or_else(|| tidy(module, sharding, mesh));
+                Some(module.shardings.intern(closed))
             }
+            None => module.shardings.of(value),
+        });
+    }
+    let leaving = device_order::leaving(module, func, mesh);
+    module.funcs[func].res_shardings = returned.iter().map(|&sharding| sharding.into()).collect();
+    for Crossing { index, sharding } in leaving {
+        if let Some(place) = module.funcs[func].res_shardings.get_mut(index) {
+            *place = Some(sharding).into();
+        }
+    }
+    returned
+}
+
+/// Returns the mesh of all shardings under `body`. Arguments may be on a mesh with another device order.
+///
+/// # Errors
+/// SH0391 if they are not closed and on one mesh.
+pub(crate) fn unified_mesh(module: &Module, body: RegionId) -> Result<MeshId, Vec<Diagnostic>> {
+    let failed = || {
+        let message = "the shardings of the program are not closed and on one mesh";
+        vec![Diagnostic::invalid("SH0391", message).hint("run the pass unify-meshes before")]
+    };
+    let mesh = planned_mesh(module, body).ok_or_else(failed)?;
+    let is_unified = |value: ValueId, is_argument: bool| {
+        if module.stored(value).is_none() {
+            return true;
+        }
+        module.shardings.sharding_of(value).is_some_and(|sharding| {
+            let is_there = sharding.mesh == mesh
+                || is_argument && module.meshes[sharding.mesh].axes == module.meshes[mesh].axes;
+            is_there && sharding.dims.iter().all(|dim| !dim.open && dim.priority.is_none())
         })
-        .collect()
+    };
+    let (ops, regions) = program_parts(module, body);
+    let mut args =
+        regions.iter().flat_map(|&r| module.regions[r].args.iter().map(move |&arg| (arg, r == body)));
+    let mut results = ops.iter().flat_map(|&op| &module.ops[op].results);
+    if args.all(|(arg, is_argument)| is_unified(arg, is_argument)) && results.all(|&v| is_unified(v, false)) {
+        return Ok(mesh);
+    }
+    Err(failed())
 }

@@ -14,20 +14,20 @@ use crate::analysis::regions::program_ops;
 /// A parameter or result that is on a mesh in another order, and its sharding there.
 #[derive(Clone, Debug)]
 pub(crate) struct Crossing {
-    index: usize,
-    sharding: ShardingId,
+    pub(super) index: usize,
+    pub(super) sharding: ShardingId,
 }
 
-/// Returns the parameters and the results of the function whose devices are in another order than those of `mesh`.
-pub(crate) fn crossings(
-    module: &mut Module,
-    func: FuncId,
-    body: RegionId,
-    mesh: MeshId,
-) -> (Vec<Crossing>, Vec<Crossing>) {
+/// Returns the parameters of the function whose devices are in another order than those of `mesh`.
+pub(super) fn entering(module: &mut Module, body: RegionId, mesh: MeshId) -> Vec<Crossing> {
     let args: Vec<_> = module.regions[body].args.iter().map(|&arg| module.shardings.of(arg)).collect();
+    others(module, &args, mesh)
+}
+
+/// Returns the results of the function whose devices are in another order than those of `mesh`.
+pub(crate) fn leaving(module: &mut Module, func: FuncId, mesh: MeshId) -> Vec<Crossing> {
     let results: Vec<_> = module.funcs[func].res_shardings.iter().map(|s| s.expand()).collect();
-    (others(module, &args, mesh), others(module, &results, mesh))
+    others(module, &results, mesh)
 }
 
 fn others(module: &mut Module, shardings: &[Option<ShardingId>], mesh: MeshId) -> Vec<Crossing> {
@@ -81,21 +81,13 @@ pub(crate) fn enter(module: &mut Module, body: RegionId, crossings: &[Crossing])
     }
 }
 
-/// Brings the results out of the common order; `shardings` are those of the function's results.
-pub(crate) fn leave(
-    module: &mut Module,
-    body: RegionId,
-    crossings: &[Crossing],
-    shardings: &mut [Option<ShardingId>],
-) {
+/// Brings the results out of the common order.
+pub(crate) fn leave(module: &mut Module, body: RegionId, crossings: &[Crossing]) {
     let Some(ret) = module.terminator(body) else { return };
     let mut rw = Rewriter::new(module);
     rw.enter_last(body);
     for &Crossing { index, sharding } in crossings {
         let Some(&value) = rw.module.ops[ret].operands.get(index) else { continue };
-        if let Some(slot) = shardings.get_mut(index) {
-            *slot = Some(sharding);
-        }
         // A parameter that comes out as it came in: two permutes would undo each other.
         let def = rw.module.def_op(value).map(|op| &rw.module.ops[op]);
         if let Some((OpKind::Reshard(_), &[given])) = def.map(|op| (&op.kind, op.operands.as_slice()))

@@ -10,7 +10,7 @@ mod small_dims;
 
 use shardc_ir::{Diagnostic, FuncId, Module, ShardingId};
 
-pub(crate) use self::close::result_shardings;
+pub(crate) use self::close::{close_results, unified_mesh};
 use super::{Planning, body_of};
 
 /// The pass `legalize-shardings`: rejects or removes shardings that a tensor cannot have.
@@ -58,15 +58,11 @@ pub(crate) fn unify_meshes(
     let mesh = meshes::common_mesh(module, func, body).map_err(|error| vec![*error])?;
     // This must run before shardings are closed: closing puts all of them on the common mesh, and the device order of a parameter
     // is lost.
-    let (entering, leaving) = device_order::crossings(module, func, body, mesh);
+    let entering = device_order::entering(module, body, mesh);
     close::close_shardings(module, body, mesh);
     device_order::enter(module, body, &entering);
-    *planning = Planning {
-        mesh: Some(mesh),
-        leaving,
-        notes: std::mem::take(&mut planning.notes),
-        ..Planning::default()
-    };
+    *planning =
+        Planning { mesh: Some(mesh), notes: std::mem::take(&mut planning.notes), ..Planning::default() };
     Ok(())
 }
 

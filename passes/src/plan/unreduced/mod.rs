@@ -6,7 +6,7 @@ mod regions;
 
 use shardc_ir::{Diagnostic, FuncId, Module};
 
-use super::Planning;
+use super::{Planning, prepare};
 
 /// The pass `delay-reductions` (see [`delay`]).
 ///
@@ -18,7 +18,8 @@ pub(crate) fn delay_reductions(
     planning: &mut Planning,
 ) -> Result<(), Vec<Diagnostic>> {
     let (body, mesh) = planning.place(module, func)?;
-    planning.results(module, func, body, mesh);
+    // From here on, a returned value may be unreduced where the function returns its sum.
+    prepare::close_results(module, func, body, mesh);
     delay::leave_pending(module, body);
     Ok(())
 }
@@ -34,7 +35,7 @@ pub(crate) fn propagate_unreduced(
     planning: &mut Planning,
 ) -> Result<(), Vec<Diagnostic>> {
     let (body, mesh) = planning.place(module, func)?;
-    let results = planning.results(module, func, body, mesh);
+    let results = prepare::close_results(module, func, body, mesh);
     if regions::is_any_pending(module, body) {
         regions::settle(module, body);
         flow::flow(module, body, &results);
